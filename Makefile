@@ -150,11 +150,14 @@ collectd-disks: MINUTES = 3
 collectd-disks:
 	TAMTAM_COLLECTD_DISK=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestDisksWithoutRoom$$' ./cmd/tamtam-collectd
 
-### parquet-test    what collectord/parquet writes, read by Arrow's Go library, which is built (tools/arrowread)
+### parquet-test    what collectord/parquet writes, read by Arrow's Go library and by DuckDB, which are built
+###                 (tools/arrowread, tools/duckread)
 parquet-test:
 	mkdir -p bin
 	$(GO) build -C tools/arrowread -o $(CURDIR)/bin/arrowread .
-	TAMTAM_ARROWREAD=$(CURDIR)/bin/arrowread $(GO) test -count=1 -timeout 10m -v -run '^TestArrow' ./collectord/parquet
+	$(GO) build -C tools/duckread -o $(CURDIR)/bin/duckread .
+	TAMTAM_ARROWREAD=$(CURDIR)/bin/arrowread TAMTAM_DUCKREAD=$(CURDIR)/bin/duckread \
+		$(GO) test -count=1 -timeout 10m -v -run '^TestOthersRead' ./collectord/parquet
 
 ### screenshots     the page of `tamtam lab serve`, clicked through in Debian's chromium (tools/pageshots) at 360x740 and 1280x800,
 ###                 in light and in dark, and by the keyboard alone; pictures of docs/page.md anew

@@ -98,7 +98,7 @@ type AltMarkResult struct {
 type AltMarkCounts struct {
 	Sent, Received           uint64 // packets at From and To
 	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
-	excess                   bool   // nothing but packets in excess somewhere makes the loss uncertain
+	Excess                   bool   // nothing but packets in excess somewhere makes the loss uncertain
 }
 
 // AltMarkWindow is how many periods [AltMarkResult.Window] covers.

@@ -52,7 +52,7 @@ func NewAltMarkDrill(m *AltMarkMesh, threshold float64) (*AltMarkDrill, error) {
 
 // Add takes a result of the mesh, and returns the alarm of its period when the results of all clusters are there; once
 // more when one of them is revised and it says something else then.
-func (d *AltMarkDrill) Add(r AltMarkResult) (a AltMarkAlarm, ok bool) {
+func (d *AltMarkDrill) Add(r AltMarkResult) (AltMarkAlarm, bool) {
 	of := d.results[r.Period]
 	if of == nil {
 		if len(d.order) == drillPeriods {
@@ -64,28 +64,63 @@ func (d *AltMarkDrill) Add(r AltMarkResult) (a AltMarkAlarm, ok bool) {
 		d.results[r.Period], d.order = of, append(d.order, r.Period)
 	}
 	of[[2]string{r.From, r.To}] = r
-	if a.Whole, ok = of[d.whole]; !ok {
+	a, v := d.Judge(of)
+	if v != AltMarkAbove {
 		return AltMarkAlarm{}, false
 	}
+	text := a.String()
+	again := d.said[r.Period] == text
+	d.said[r.Period] = text
+	return a, !again
+}
+
+// AltMarkVerdict is what the results of a period say of an alarm.
+type AltMarkVerdict int
+
+const (
+	// AltMarkUndecided: the results of some clusters are missing, or do not say whether more was lost than is accepted.
+	AltMarkUndecided AltMarkVerdict = iota
+	// AltMarkAccepted: the loss of the whole is known, and no more than is accepted.
+	AltMarkAccepted
+	// AltMarkAbove: more was lost.
+	AltMarkAbove
+)
+
+// Judge says of the last results of a period, by their ends, whether they are an alarm, and which. It notes nothing.
+func (d *AltMarkDrill) Judge(of map[[2]string]AltMarkResult) (a AltMarkAlarm, v AltMarkVerdict) {
+	if len(d.Missing(of)) > 0 {
+		return AltMarkAlarm{}, AltMarkUndecided
+	}
+	a.Whole = of[d.whole]
 	above := d.above(a.Whole) || float64(a.Whole.missing()) > d.threshold*float64(a.Whole.Sent)
 	for _, c := range d.clusters {
-		x, there := of[c.Ends()]
-		if !there {
-			return AltMarkAlarm{}, false
-		}
+		x := of[c.Ends()]
 		above = above || !a.Whole.LossValid && d.above(x)
 		if !x.LossValid || x.Lost != 0 {
 			a.Clusters = append(a.Clusters, AltMarkLoss{c, x})
 		}
 	}
-	if !above {
-		return AltMarkAlarm{}, false
-	}
 	slices.SortStableFunc(a.Clusters, func(x, y AltMarkLoss) int { return cmp.Compare(y.most(a), x.most(a)) })
-	text := a.String()
-	again := d.said[r.Period] == text
-	d.said[r.Period] = text
-	return a, !again
+	switch {
+	case above:
+		return a, AltMarkAbove
+	case a.Whole.LossValid:
+		return a, AltMarkAccepted
+	}
+	return a, AltMarkUndecided
+}
+
+// Missing are the ends of the whole and of the clusters of which a period has no result.
+func (d *AltMarkDrill) Missing(of map[[2]string]AltMarkResult) (ends [][2]string) {
+	if _, ok := of[d.whole]; !ok {
+		ends = append(ends, d.whole)
+	}
+	for _, c := range d.clusters {
+		if _, ok := of[c.Ends()]; !ok && !slices.Contains(ends, c.Ends()) {
+			ends = append(ends, c.Ends())
+		}
+	}
+	return ends
 }
 
 // above reports whether it is certain that more was lost than is accepted.
@@ -96,7 +131,7 @@ func (d *AltMarkDrill) above(r AltMarkResult) bool {
 // missing is what a whole graph lost at least where only packets in excess make that uncertain: those that went around
 // points come out of the graph as all others, and those that came twice make it look less.
 func (r *AltMarkResult) missing() int64 {
-	if !r.excess {
+	if !r.Excess {
 		return 0
 	}
 	return max(0, int64(r.Sent-r.Received))
@@ -160,7 +195,7 @@ func (a AltMarkAlarm) String() string {
 	if fmt.Fprintf(&b, "alarm: %s period %d lost ", w.Path, w.Period); w.LossValid {
 		fmt.Fprintf(&b, "%d of %d", w.Lost, w.Sent)
 	} else {
-		fmt.Fprintf(&b, "%d or more (%s)", a.least(), strings.Join(w.Reasons, ", "))
+		fmt.Fprintf(&b, "%d or more (%s)", a.Least(), strings.Join(w.Reasons, ", "))
 	}
 	for i, l := range a.Clusters {
 		fmt.Fprintf(&b, "%s %s>%s", map[bool]string{true: ":", false: ";"}[i == 0], l.From(), l.To())
@@ -181,8 +216,8 @@ func (a AltMarkAlarm) String() string {
 	return b.String()
 }
 
-// least is what clusters whose loss is known lost, or what is missing of the whole.
-func (a AltMarkAlarm) least() (sum int64) {
+// Least is what clusters whose loss is known lost, or what is missing of the whole.
+func (a AltMarkAlarm) Least() (sum int64) {
 	for _, l := range a.Clusters {
 		if l.LossValid {
 			sum += l.Lost

@@ -139,7 +139,7 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	if whole && len(others) == 0 {
 		r.Lost, r.LossValid = int64(a.Packets-b.Packets), true
 	}
-	r.excess = whole && len(splits) > 0 && len(others) == len(splits)
+	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
 // flagged is what the points of a stage say against their own reports, but for what the other side makes up for.

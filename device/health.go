@@ -34,20 +34,20 @@ func Daemons() []string { return slices.Clone(daemons) }
 const (
 	healthTable = schema.StateHealth
 	beatPeriod  = time.Second
-	beatLife    = 5 * time.Second
+	beatLife    = schema.HealthLife
 )
 
 // Fields of a daemon's row.
 const (
-	fieldState  = "state"
+	fieldState  = schema.HealthState
 	fieldReason = "reason"
-	fieldSince  = "since"
-	fieldOwner  = "owner" // the process
+	fieldSince  = schema.HealthSince
+	fieldOwner  = schema.HealthOwner
 )
 
 // States of a daemon.
 const (
-	StateReady   = "ready"
+	StateReady   = schema.HealthReady
 	StateWaiting = "waiting"
 )
 
@@ -298,27 +298,9 @@ func Health(ctx context.Context, q Question) (string, error) {
 		}
 		return ok(why), nil
 	}
-	state, heard, err := ReadState(ctx, r, name)
-	strange := ""
-	if err == nil && heard {
-		strange, err = lasting(ctx, r, name)
-	}
-	if err == nil && strange == "" && !q.Live { // a process without its mark lives, and makes it again
-		strange, err = otherOwner(ctx, r, name, state)
-	}
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("redis at %s: %s", r.Addr(), swss.Why(err))
-	case !heard:
-		silence := fmt.Errorf("%s has not been heard of for %v", name, beatLife)
-		if why := refusal(ctx, r); why != "" {
-			silence = fmt.Errorf("%w; %s", silence, why)
-		}
-		return "", silence
-	case strange != "":
-		return "", fmt.Errorf("%s: %s", name, strange)
-	case state.State != StateReady && !q.Live:
-		return "", fmt.Errorf("%s is not ready since %s: %s", name, state.Since.Format(time.TimeOnly), state.Reason)
+	state, err := stateOf(ctx, r, q)
+	if err != nil {
+		return "", err
 	}
 	if name == "mgmtd" {
 		if err := mgmt.Probe(ctx, q.GNMI); err != nil {
@@ -329,6 +311,34 @@ func Health(ctx context.Context, q Question) (string, error) {
 		state.Reason = ""
 	}
 	return ok(state.Reason), nil
+}
+
+// stateOf is the state of a daemon that is as the question wants it; else the error says why not.
+func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error) {
+	name := q.Name
+	state, heard, err := ReadState(ctx, r, name)
+	strange := ""
+	if err == nil && heard {
+		strange, err = lasting(ctx, r, name)
+	}
+	if err == nil && strange == "" && !q.Live { // a process without its mark lives, and makes it again
+		strange, err = otherOwner(ctx, r, name, state)
+	}
+	switch {
+	case err != nil:
+		return state, fmt.Errorf("redis at %s: %s", r.Addr(), swss.Why(err))
+	case !heard:
+		silence := fmt.Errorf("%s has not been heard of for %v", name, beatLife)
+		if why := refusal(ctx, r); why != "" {
+			silence = fmt.Errorf("%w; %s", silence, why)
+		}
+		return state, silence
+	case strange != "":
+		return state, fmt.Errorf("%s: %s", name, strange)
+	case state.State != StateReady && !q.Live:
+		return state, fmt.Errorf("%s is not ready since %s: %s", name, state.Since.Format(time.TimeOnly), state.Reason)
+	}
+	return state, nil
 }
 
 // Running returns the daemons that a switch has, and those of [Beside] that work, or have ended without being told to.

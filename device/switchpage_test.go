@@ -266,4 +266,16 @@ func TestSwitchPageAlone(t *testing.T) {
 		_, text := pagetest.Get(t, s, "/marking", func(q *http.Request) { q.Host = "localhost" })
 		return strings.Contains(text, "alarm syncd-silent: syncd is silent")
 	})
+	// From here on somebody takes what syncd is asked, and never answers, as a syncd that hangs.
+	deaf := p.redis.DB(swss.StateDB).Subscribe(t.Context(), schema.PacketTraceChannel)
+	defer deaf.Close()
+	if _, err := deaf.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the page has all else while syncd hangs", func() bool {
+		r, text := pagetest.Get(t, s, "/drops", func(q *http.Request) { q.Host = "localhost" })
+		return r.StatusCode == http.StatusOK && strings.Contains(text, "syncd has not answered") &&
+			strings.Contains(text, "orchagent has not been heard of for 5s") &&
+			!strings.Contains(text, "syncd has not been heard of") // which is an alarm here
+	})
 }

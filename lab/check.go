@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -14,9 +16,9 @@ import (
 // nanoseconds.
 type CheckResult struct {
 	Name     string      `json:"name"`
-	Paper    string      `json:"paper"` // what the paper says; if nothing, what it must be
-	Limit    string      `json:"limit"` // what it must be
-	Measured json.Number `json:"measured"`
+	Paper    string      `json:"paper"`              // what the paper says; if nothing, what it must be
+	Limit    string      `json:"limit"`              // what it must be
+	Measured json.Number `json:"measured,omitempty"` // "": nothing was
 	Unit     string      `json:"unit"`
 	// Of a median: what theory expects of it, and the least and the most of all seeds.
 	Theory json.Number `json:"theory,omitempty"`
@@ -35,11 +37,24 @@ type Metric struct {
 	Unit  string
 }
 
+// Unmeasured is the value of a metric that nothing was measured of, as the delay of a flow of which nothing came. A sum
+// with it is unmeasured too, and no check of it passes.
+const Unmeasured = math.MinInt64
+
+// Known reports whether something was measured.
+func (m Metric) Known() bool { return m.Value != Unmeasured }
+
+// unmeasured is what is printed in the place of a number.
+const unmeasured = "not measured"
+
 // Millionths is the unit of numbers that need not be whole.
 const Millionths = "millionths"
 
 // number writes a value as reports do, exactly: times in ns.
 func number(v int64, unit string) (json.Number, string) {
+	if v == Unmeasured {
+		return "", ""
+	}
 	sign := ""
 	if v < 0 {
 		sign, v = "-", -v
@@ -79,6 +94,7 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	res.Measured, res.Unit = number(m.Value, m.Unit)
 	r.spread(c, &res)
 	var limits []string
+	var tolerance Metric
 	bound := func(field, text string, ok func(int64) bool) {
 		if text == "" || err != nil {
 			return
@@ -88,12 +104,11 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 			err = fmt.Errorf("%s: %w", field, err)
 			return
 		}
-		pass := ok(b.Value) && !res.Failed()
+		pass := m.Known() && b.Known() && tolerance.Known() && ok(b.Value) && !res.Failed()
 		res.Pass = &pass
 		n, _ := number(b.Value, m.Unit)
-		limits = append(limits, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+n.String())
+		limits = append(limits, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+cmp.Or(n.String(), unmeasured))
 	}
-	var tolerance Metric
 	if c.Tolerance != "" {
 		if tolerance, err = r.sum(c.Tolerance, m.Unit); err != nil {
 			return res, fmt.Errorf("tolerance: %w", err)
@@ -103,9 +118,9 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	bound("min", c.Min, func(v int64) bool { return m.Value >= v })
 	bound("max", c.Max, func(v int64) bool { return m.Value <= v })
 	res.Limit = strings.Join(limits, ", ")
-	if tolerance.Value > 0 {
+	if tolerance.Value > 0 || !tolerance.Known() {
 		n, _ := number(tolerance.Value, m.Unit)
-		res.Limit += " ± " + n.String()
+		res.Limit += " ± " + cmp.Or(n.String(), unmeasured)
 	}
 	if res.Paper == "" {
 		res.Paper = res.Limit
@@ -149,6 +164,8 @@ func (r *Result) sum(text, unit string) (Metric, error) {
 			total.Unit = m.Unit
 		}
 		switch {
+		case !m.Known() || !total.Known():
+			total.Value = Unmeasured
 		case i == 0 || words[i-1] == "+":
 			total.Value += m.Value
 		case words[i-1] == "-":
@@ -285,12 +302,20 @@ func numbered(counts any, field string, ok bool) (Metric, bool) {
 	return Metric{v, "frames"}, err == nil
 }
 
+// delayMetric finds a time by its JSON name without unit, of frames of which there are some, or else it is unmeasured.
+func delayMetric(times any, field string, some bool) (Metric, bool) {
+	m, ok := numbered(times, field+"_ps", true)
+	if !some {
+		m.Value = Unmeasured
+	}
+	return Metric{m.Value, "ps"}, ok
+}
+
 func (f *Flow) metric(field string, r *Result) (Metric, bool) {
 	head, rest, _ := strings.Cut(field, ".")
 	switch head {
 	case "delay":
-		m, ok := numbered(f.Delay, rest+"_ps", true)
-		return Metric{m.Value, "ps"}, ok
+		return delayMetric(f.Delay, rest, f.Received > 0)
 	case "path":
 		name, port, _ := strings.Cut(rest, ":")
 		n := r.Switches[name]
@@ -310,14 +335,11 @@ func (f *Flow) metric(field string, r *Result) (Metric, bool) {
 		known := isLink && knownLoss(reason, linkLossNames[:]) || isSwitch && knownDrop(reason)
 		return Metric{int64(f.LostBy[place+": "+reason]), "frames"}, known
 	case "stamps":
-		if f.Stamps == nil {
-			return Metric{0, "frames"}, rest == "frames" || rest == "records"
-		}
+		stamps := cmp.Or(f.Stamps, &Stamps{})
 		if strings.HasPrefix(rest, "rest_") {
-			m, ok := numbered(f.Stamps, rest+"_ps", true)
-			return Metric{m.Value, "ps"}, ok
+			return delayMetric(stamps, rest, stamps.Frames > 0)
 		}
-		return numbered(f.Stamps, rest, true)
+		return numbered(stamps, rest, true)
 	case "received_bytes":
 		return Metric{int64(f.Bytes), "bytes"}, true
 	}
@@ -328,8 +350,7 @@ func truthMetric(t *truth.Report, field string) (Metric, bool) {
 	head, rest, _ := strings.Cut(field, ".")
 	switch head {
 	case "delay":
-		m, ok := numbered(t.Delay, rest+"_ps", true)
-		return Metric{m.Value, "ps"}, ok
+		return delayMetric(t.Delay, rest, t.Delivered > 0)
 	case "lost":
 		var sum uint64
 		for _, c := range t.Lost {

@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -82,5 +83,48 @@ ok  F1         ≥ 0.9 (paper: over 0.99)  0.987654
 	markdown.Reset()
 	if err := r.WriteMarkdown(&markdown); err != nil || !strings.Contains(markdown.String(), "| sent |  | 11 | 10 frames FAILED |") {
 		t.Errorf("%v\n%s", err, &markdown)
+	}
+}
+
+// What nothing was measured of is not 0: it is said so, a sum with it is not known either, and no check of it passes.
+func TestChecksOfNothing(t *testing.T) {
+	delayed := Flow{Sent: 2, Received: 2, Delay: Delay{Min: 3, Max: 5}}
+	r := &Result{Flows: map[string]Flow{"none": {Sent: 10, Lost: 10}, "some": delayed}, Switches: map[string]*Node{"s": nil}}
+	top := &Topology{Checks: []Check{
+		{Name: "at most", Measured: "flow.none.delay.max", Max: "1us"},
+		{Name: "just", Measured: "flow.none.delay.min", Want: "0us"},
+		{Name: "less", Measured: "flow.some.delay.min - flow.none.delay.min", Max: "1us"},
+		{Name: "as that", Measured: "flow.some.delay.min", Max: "flow.none.delay.min"},
+		{Name: "about that", Measured: "flow.some.delay.min", Want: "3ps", Tolerance: "flow.none.delay.min"},
+		{Name: "stamps", Measured: "flow.none.stamps.rest_min", Max: "1us"},
+		{Name: "told", Measured: "flow.none.delay.min"},
+	}}
+	if err := r.checkAll(top); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Checks[:6] {
+		if c.Pass == nil || *c.Pass {
+			t.Errorf("%+v: want that it fails", c)
+		}
+	}
+	if text, err := json.Marshal(r.Checks[6]); err != nil || strings.Contains(string(text), "measured") {
+		t.Errorf("%s, %v: want no number that was measured", text, err)
+	}
+	var text bytes.Buffer
+	if err := errors.Join(r.WriteChecks(&text), r.WriteMarkdown(&text), r.WriteFlows(&text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"FAILED  just        0                     not measured\n", "3 ± not measured", "| at most | ≤ 1000 | not measured FAILED |",
+		"none        10    0         10    -          -     -    -    \n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%s\nwant %q", text.String(), want)
+		}
+	}
+	if m, ok := r.Metric("flows.delay.min"); !ok || m.Value != 3 {
+		t.Errorf("of all flows: %+v, %v: want that of those that have one", m, ok)
+	}
+	r.Flows["some"] = r.Flows["none"]
+	if m, ok := r.Metric("flows.delay.max"); !ok || m.Known() {
+		t.Errorf("of flows without any: %+v, %v: want that it is not measured", m, ok)
 	}
 }

@@ -26,6 +26,13 @@ type document struct {
 	dir   string // that paths in it are relative to
 	root  *yaml.Node
 	lines map[string]int // by path: links[a-b].delay
+	sets  []setting      // in order
+}
+
+// A setting is what has been set: where, as the places in the content of each node on the way.
+type setting struct {
+	path string
+	at   []int
 }
 
 // Load reads a topology from a YAML file. Each of set is PATH=VALUE and
@@ -84,50 +91,135 @@ func (d *document) set(assignment string) error {
 	}
 	at := d.root
 	parts := strings.Split(path, ".")
-	for i, part := range parts {
-		next, err := child(at, part, i == len(parts)-1, i)
+	shared := strings.HasPrefix(parts[0], "x-") // a place for anchors, which is there for all that have them
+	done := setting{path: path}
+	for _, part := range parts {
+		i, err := child(at, part)
 		if err != nil {
 			return fmt.Errorf("set %q: %w", assignment, err)
 		}
-		at = next
+		done.at = append(done.at, i)
+		next := &at.Content[i]
+		if (*next).Kind == yaml.AliasNode || (*next).Anchor != "" && !shared {
+			*next = copyOf(*next)
+		}
+		at = *next
 	}
+	d.sets = append(d.sets, done)
 	line := at.Line
 	*at = *node.Content[0]
 	at.Line = line
 	return nil
 }
 
-// child finds what a part of a path names: a field of a mapping, created if missing, or an item of
-// a list by its name or number.
-func child(n *yaml.Node, part string, last bool, depth int) (*yaml.Node, error) {
-	for range maxDepth {
-		if n.Kind != yaml.AliasNode {
-			break
+// Overlap returns two of the last n settings that a topology was read with, if the second sets the same as the first or
+// what is part of it, or the other way round; false if there are none such.
+func (t *Topology) Overlap(n int) (first, second string, both bool) {
+	if t.source == nil {
+		return "", "", false
+	}
+	last := t.source.sets[max(0, len(t.source.sets)-n):]
+	for i, b := range last {
+		for _, a := range last[:i] {
+			if k := min(len(a.at), len(b.at)); slices.Equal(a.at[:k], b.at[:k]) {
+				return a.path, b.path, true
+			}
 		}
+	}
+	return "", "", false
+}
+
+// copyOf is what a node stands for, as a node of its own: who else has it by an alias or a merge keeps what it has.
+func copyOf(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias
 	}
+	c := *n
+	c.Anchor, c.Content = "", slices.Clone(n.Content)
+	for i, inner := range c.Content {
+		if inner.Kind != yaml.AliasNode {
+			c.Content[i] = copyOf(inner)
+		}
+	}
+	return &c
+}
+
+// child finds the place in the content of what a part of a path names: a field of a mapping, created if missing, and
+// its own from now on if it is merged; or an item of a list by its name or number.
+func child(n *yaml.Node, part string) (int, error) {
 	switch n.Kind {
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == part {
-				return n.Content[i+1], nil
+		i := fieldOf(n, part)
+		if i < 0 {
+			budget := maxNodes
+			value := merged(n, part, &budget)
+			if value == nil {
+				value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}
 			}
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: part, Line: n.Line}
+			n.Content, i = append(n.Content, key, copyOf(value)), len(n.Content)
 		}
-		value := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}
-		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: part, Line: n.Line}, value)
-		return value, nil
+		return i + 1, nil
 	case yaml.SequenceNode:
 		if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(n.Content) {
-			return n.Content[i], nil
+			return i, nil
 		}
 		for i, item := range n.Content {
+			if item.Kind == yaml.AliasNode {
+				item = item.Alias
+			}
 			if itemName(item, i) == part {
-				return item, nil
+				return i, nil
 			}
 		}
-		return nil, fmt.Errorf("%q: want the name of an item or a number below %d", part, len(n.Content))
+		return 0, fmt.Errorf("%q: want the name of an item or a number below %d", part, len(n.Content))
 	}
-	return nil, fmt.Errorf("%q: what stands before it is a plain value at line %d", part, n.Line)
+	return 0, fmt.Errorf("%q: what stands before it is a plain value at line %d", part, n.Line)
+}
+
+// fieldOf is where a mapping has the name of a field of its own; -1: nowhere.
+func fieldOf(n *yaml.Node, name string) int {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// merged is the value of a field that a mapping has by a merge (<<); nil: none. Of several the last counts, in a list
+// the first. It looks at so many nodes at most as budget has.
+func merged(n *yaml.Node, name string, budget *int) *yaml.Node {
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if n.Content[i].Tag == "!!merge" {
+			if v := mergedFrom(n.Content[i+1], name, budget); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+func mergedFrom(n *yaml.Node, name string, budget *int) *yaml.Node {
+	if *budget--; *budget < 0 {
+		return nil
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return mergedFrom(n.Alias, name, budget)
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			if v := mergedFrom(item, name, budget); v != nil {
+				return v
+			}
+		}
+	case yaml.MappingNode:
+		if i := fieldOf(n, name); i >= 0 {
+			return n.Content[i+1]
+		}
+		return merged(n, name, budget)
+	}
+	return nil
 }
 
 // itemName is what messages and paths call an item of a list: its name, else its index.

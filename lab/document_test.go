@@ -1,10 +1,13 @@
 package lab
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 const good = `
@@ -125,6 +128,67 @@ func TestSet(t *testing.T) {
 		if _, err := Parse("f.yaml", []byte(good), []string{bad}); err == nil {
 			t.Errorf("set %q: no error", bad)
 		}
+	}
+}
+
+// Set changes what its path names, and not what others have by the same anchor, alias or merge; but at x-..., which is there
+// for all, it does.
+func TestSetOfAliases(t *testing.T) {
+	const text = `
+x-ports: &ports {Ethernet0: {speed: "1"}, Ethernet4: {speed: "1"}}
+x-more: &more {<<: *ports, Ethernet8: {speed: "1"}}
+switches:
+- {name: a, config: {PORT: *ports}}
+- {name: b, config: {PORT: *ports}}
+- {name: c, config: &own {PORT: {Ethernet0: {speed: "1"}}}}
+- {name: d, config: *own}
+- {name: e, config: {PORT: {<<: [*more, {Ethernet0: {speed: "7"}}], Ethernet12: {speed: "1"}}}}
+- &f {name: f, config: {PORT: {Ethernet0: {speed: "1"}}}}
+- *f
+`
+	for set, want := range map[string]map[string]string{
+		"switches.a.config.PORT.Ethernet0.speed=2": {"a": "2"},
+		"switches.c.config.PORT.Ethernet0.speed=2": {"c": "2"},
+		"switches.d.config.PORT.Ethernet0.speed=2": {"d": "2"},
+		"switches.e.config.PORT.Ethernet0.speed=2": {"e": "2"},
+		"switches.5.config.PORT.Ethernet0.speed=2": {"5": "2"},
+		"switches.6.config.PORT.Ethernet0.speed=2": {"6": "2"},
+		"x-ports.Ethernet0.speed=2":                {"a": "2", "b": "2", "e": "2"},
+	} {
+		var root yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &root); err != nil {
+			t.Fatal(err)
+		}
+		d := &document{root: root.Content[0], lines: map[string]int{}}
+		if err := d.set(set); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Switches []struct {
+				Config struct {
+					PORT map[string]map[string]string `yaml:"PORT"`
+				}
+			}
+		}
+		if err := root.Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range got.Switches {
+			name := []string{"a", "b", "c", "d", "e", "5", "6"}[i]
+			if ports := s.Config.PORT; ports["Ethernet0"]["speed"] != cmp.Or(want[name], "1") || name != "c" && name != "d" &&
+				name != "5" && name != "6" && ports["Ethernet4"]["speed"] != "1" {
+				t.Errorf("set %s: switch %s has ports %v, want Ethernet0 of speed %s", set, name, ports, cmp.Or(want[name], "1"))
+			}
+		}
+	}
+	deep := "x-a: &a {<<: *a}\nswitches: *a"
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(deep), &root); err != nil {
+		t.Fatal(err)
+	}
+	d := &document{root: root.Content[0], lines: map[string]int{}}
+	if err := d.set("switches.a.b=1"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -43,9 +43,9 @@ type Flow struct {
 	Stray    uint64            `json:"stray"` // flooded to others, or out of ports without a link
 	Punted   uint64            `json:"punted"`
 	InFlight int64             `json:"in_flight"`
-	Lost     uint64            `json:"lost"`    // the sum of LostBy
-	LostBy   map[string]uint64 `json:"lost_by"` // place: reason
-	Delay    Delay             `json:"delay"`
+	Lost     uint64            `json:"lost"`           // the sum of LostBy
+	LostBy   map[string]uint64 `json:"lost_by"`        // place: reason
+	Delay    Delay             `json:"delay,omitzero"` // zero: nothing came
 	// Reordered frames were sent before one that came before them.
 	Reordered uint64 `json:"reordered"`
 	// Paths is what left by each SWITCH:PORT.

@@ -27,9 +27,17 @@ func (r *Result) WriteChecks(out io.Writer) error {
 		if c.Paper != c.Limit {
 			want = strings.TrimSpace(fmt.Sprintf("%s (paper: %s)", c.Limit, c.Paper))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", mark, c.Name, want, strings.TrimSpace(string(c.Measured)+" "+c.Unit))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", mark, c.Name, want, c.measured(string(c.Measured)))
 	}
 	return w.Flush()
+}
+
+// measured is a number with its unit, or that there is none.
+func (c *CheckResult) measured(number string) string {
+	if c.Measured == "" {
+		return unmeasured
+	}
+	return strings.TrimSpace(number + " " + c.Unit)
 }
 
 // WriteMarkdown prints the checks as a table for a page. A column of which nothing is known is left out.
@@ -37,7 +45,7 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 	rows := [][]string{{"", "the paper", "want", "measured"}}
 	known := make([]bool, len(rows[0]))
 	for _, c := range r.Checks {
-		row := []string{c.Name, "", c.Limit, fmt.Sprintf("%s %s", rounded(c.Measured, c.Unit), c.Unit)}
+		row := []string{c.Name, "", c.Limit, c.measured(rounded(c.Measured, c.Unit))}
 		if c.Paper != c.Limit {
 			row[1] = c.Paper
 		}
@@ -45,7 +53,7 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 			row[2] = strings.TrimPrefix(row[2]+", theory "+rounded(c.Theory, c.Unit), ", ")
 		}
 		if c.Least != "" {
-			row[3] += fmt.Sprintf("(%s to %s)", rounded(c.Least, c.Unit), rounded(c.Most, c.Unit))
+			row[3] += fmt.Sprintf(" (%s to %s)", rounded(c.Least, c.Unit), rounded(c.Most, c.Unit))
 		}
 		if c.Failed() {
 			row[3] += " FAILED"
@@ -103,8 +111,11 @@ func (r *Result) WriteFlows(out io.Writer) error {
 		for _, p := range device.SortedKeys(f.LostBy) {
 			where = append(where, fmt.Sprintf("%s %d", p, f.LostBy[p]))
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%v\t%v\t%v\t%v\t%s\n", name, f.Sent, f.Received, f.Lost,
-			f.Delay.Min, f.Delay.Mean, f.Delay.P99, f.Delay.Max, strings.Join(where, ", "))
+		delay := "-\t-\t-\t-"
+		if f.Received > 0 {
+			delay = fmt.Sprintf("%v\t%v\t%v\t%v", f.Delay.Min, f.Delay.Mean, f.Delay.P99, f.Delay.Max)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", name, f.Sent, f.Received, f.Lost, delay, strings.Join(where, ", "))
 	}
 	return w.Flush()
 }

@@ -20,6 +20,9 @@ func (r *Result) flowTotal(field string) (Metric, bool) {
 			return Metric{}, false
 		}
 		found = found || f.Received > 0
+		if !found && m.Unit == "ps" {
+			total = m
+		}
 	}
 	return total, len(r.Flows) > 0
 }

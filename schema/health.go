@@ -1,9 +1,22 @@
 package schema
 
+import "time"
+
 // Tables of STATE_DB in which the daemons say how they are: one row per daemon, and one per alarm.
 const (
 	StateHealth = "TAMTAM_HEALTH"
 	StateAlarm  = "TAMTAM_ALARM"
+)
+
+// HealthLife is how long a row of StateHealth is there that its daemon does not renew.
+const HealthLife = 5 * time.Second
+
+// Fields of a row of StateHealth, and what a daemon that works says of its state.
+const (
+	HealthState = "state"
+	HealthSince = "since"
+	HealthOwner = "owner" // the process
+	HealthReady = "ready"
 )
 
 // Fields of a row of StateAlarm, whose key is the alarm's id.

@@ -174,6 +174,13 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 		return "", false
 	case cmd == "HDEL" && len(args) > 1:
 		return s.cutShelved(db, row, args)
+	}
+	return row.read(c, cmd, args)
+}
+
+// read runs a command that reads fields of the row, if it is one.
+func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, ok bool) {
+	switch {
 	case cmd == "HGET" && len(args) == 2:
 		var out strings.Builder
 		row.rawGet(&out, c, args[1])

@@ -28,12 +28,13 @@ type daemon struct {
 
 	server *jetstream.Server // nil: there is none in this process
 
-	log   *jetstream.Log // of messages; nil without the roles ingest and join
-	work  *jetstream.Log // of who joins what: it does not age
-	files *parquet.Store
-	store *countedStore
-	pool  *join.Pool
-	feeds []*feed
+	log    *jetstream.Log // of messages; nil without the roles ingest and join
+	work   *jetstream.Log // of who joins what: it does not age
+	files  *parquet.Store
+	store  *countedStore
+	pool   *join.Pool
+	losses losses
+	feeds  []*feed
 
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
@@ -59,14 +60,17 @@ func (d *daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if d.flags.has(roleJoin) {
+		d.share()
+		if err := d.pool.Reach(ctx); err != nil {
+			return err
+		}
+	}
 	if d.flags.has(roleIngest) {
 		if d.feeds, err = d.flags.sources.open(d.log, d.work, d.started, d.flags.partitions,
 			d.logger); err != nil {
 			return err
 		}
-	}
-	if d.flags.has(roleJoin) {
-		d.share()
 	}
 	if entrance != nil {
 		h, err := d.handler(entrance)
@@ -155,7 +159,7 @@ func (d *daemon) share() {
 		}
 	}
 	d.pool = &join.Pool{
-		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger,
+		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger, Lost: d.losses.add,
 			Options: join.Options{Window: f.window, Silence: f.silence, Expect: f.expect, Rows: f.rows,
 				Paths: f.sources.gnmi.file, Topology: f.network,
 				Plans: f.read, Journey: f.journey}},
@@ -199,7 +203,8 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	mux.Handle("GET /metrics", entrance.Behind(metrics))
 	if d.flags.has(roleServe) {
 		p, err := page.New(page.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
-			Store: d.files, Troubles: d.troubles, Topology: d.flags.shownNetwork(), Enter: entrance.Enter})
+			Store: d.files, Troubles: d.troubles, Topology: d.flags.shownNetwork(), Alarms: d.flags.rules,
+			Enter: entrance.Enter})
 		if err != nil {
 			return nil, err
 		}
@@ -208,9 +213,9 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	return mux, nil
 }
 
-// troubles says in words why rows may not be in the store yet.
+// troubles says in words why rows may not be in the store yet, or never.
 func (d *daemon) troubles() []string {
-	why := d.store.troubles()
+	why := append(d.store.troubles(), d.losses.troubles()...)
 	if d.server != nil && d.server.Trouble() != "" {
 		why = append(why, fmt.Sprintf("sources wait, since the log in %s cannot be written: %s", d.flags.logDir,
 			d.server.Trouble()))

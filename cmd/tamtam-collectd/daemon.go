@@ -11,6 +11,7 @@ import (
 
 	"tamtam/collector/journey"
 	"tamtam/collector/topology"
+	"tamtam/collectord/alarm"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
@@ -42,11 +43,13 @@ type daemonFlags struct {
 	topology string
 	plans    []string
 	journey  journey.Options
+	alarm    float64
 	httpFlags
 	format string
 
 	network *topology.Topology // of --topology; nil: it is not given
 	read    []*record.Plan     // of --plan
+	rules   *alarm.Rules       // of --alarm; nil: it is not given
 }
 
 type logFlags struct {
@@ -117,6 +120,7 @@ func newDaemon() *cobra.Command {
 		"by how much two synchronised clocks of switches with records differ, at most")
 	s.DurationVar(&f.journey.Within, "within", join.DefaultWithin,
 		"the longest time of a recorded packet from one switch to the next; rows wait for it")
+	s.Float64Var(&f.alarm, "alarm", noAlarm, alarmUsage)
 	f.httpFlags.flags(c)
 	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
 	return c
@@ -147,24 +151,17 @@ func (f *daemonFlags) check() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.checkGraphs(), f.readNetwork()); err != nil {
+	if err := errors.Join(f.checkGraphs(), f.checkAlarm(), f.readNetwork()); err != nil {
 		return err
 	}
 	return f.readPlans()
 }
 
 func (f *daemonFlags) checkLog() error {
-	for _, url := range f.nats {
-		if url == embedded && len(f.nats) > 1 {
-			return usagef("--nats %s: want %s alone, or URLs", strings.Join(f.nats, ","), embedded)
-		}
-		if url != embedded && !strings.HasPrefix(url, "nats://") && !strings.HasPrefix(url, "tls://") {
-			return usagef("--nats %q: want %s, or URLs like nats://HOST:PORT", url, embedded)
-		}
+	if err := f.checkNATS(); err != nil {
+		return err
 	}
 	switch {
-	case len(f.nats) == 0:
-		return usagef("--nats is empty: want %s, or URLs like nats://HOST:PORT", embedded)
 	case f.serves() && f.logDir == "":
 		return usagef("--log is not given: want a folder for the messages of the server in this process")
 	case f.has(roleLog) && f.listen == "":
@@ -175,6 +172,28 @@ func (f *daemonFlags) checkLog() error {
 		return usagef("--cluster %q and --routes %q: want both, or neither", f.cluster, strings.Join(f.routes, ","))
 	case f.replicas != 1 && f.replicas != 3 && f.replicas != 5:
 		return usagef("--replicas %d: want 1, 3 or 5", f.replicas)
+	}
+	return f.checkLimits()
+}
+
+func (f *daemonFlags) checkNATS() error {
+	if len(f.nats) == 0 {
+		return usagef("--nats is empty: want %s, or URLs like nats://HOST:PORT", embedded)
+	}
+	for _, url := range f.nats {
+		if url == embedded && len(f.nats) > 1 {
+			return usagef("--nats %s: want %s alone, or URLs", strings.Join(f.nats, ","), embedded)
+		}
+		if url != embedded && !strings.HasPrefix(url, "nats://") && !strings.HasPrefix(url, "tls://") {
+			return usagef("--nats %q: want %s, or URLs like nats://HOST:PORT", url, embedded)
+		}
+	}
+	return nil
+}
+
+// checkLimits checks how much the log keeps, and how safely.
+func (f *daemonFlags) checkLimits() error {
+	switch {
 	case f.sync < 0:
 		return usagef("--sync %v: want 0 or more", f.sync)
 	case f.logBytes < 1<<20:
@@ -219,6 +238,9 @@ func (f *daemonFlags) run(cmd *cobra.Command) error {
 	}
 	d := &daemon{flags: f, logger: slog.New(handler), started: time.Now()}
 	if err := f.askGraphs(cmd.Context(), d.logger); err != nil {
+		return err
+	}
+	if err := f.makeRules(); err != nil {
 		return err
 	}
 	return d.run(cmd.Context())

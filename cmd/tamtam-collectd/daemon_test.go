@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -73,12 +74,17 @@ func TestDaemon(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "store equals what was sent   yes") {
 		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
+	stranger := filepath.Join(dir, "store", "hops", "p.1.1.0.0.parquet")
+	if err := os.WriteFile(stranger, []byte("a poem"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	metrics := get(t, url+"/metrics")
 	problems, err := promlint.New(strings.NewReader(metrics)).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
 	for _, want := range []string{"tamtam_collectd_hop_packets_total 6000\n", "process_cpu_seconds_total",
+		"tamtam_collectd_store_files_unread 1\n",
 		`tamtam_collectd_partition_held{partition="tailstamp-1"} 1`,
 		`tamtam_collectd_batches_lost_total{partition="tailstamp-0"} 0`,
 		`tamtam_collectd_source_events_total{kind="drop",source="sflow"} 0`} {
@@ -130,6 +136,9 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --record-udp=:0":            "--topology is not given: records are joined by",
 		"--log=d --store=d --within=0s":                "--clock-error 1ms, --within 0s: want more than 0",
 		"--role=serve --store=d --plan=p":              "--plan: only role join takes it",
+		"--log=d --store=d --alarm=1":                  "--alarm 1: want a part of the packets",
+		"--log=d --store=d --alarm=0.01":               "--alarm 0.01: of which graphs: want the --paths",
+		"--role=join --log=d --store=d --alarm=0":      "--alarm: only role serve takes it",
 		"--log-format=xml":                             `--log-format "xml": want text or json`,
 	} {
 		code, _, errOut := tryRun(t, append([]string{"run"}, strings.Fields(args)...)...)

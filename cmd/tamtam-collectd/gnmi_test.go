@@ -136,7 +136,7 @@ func TestMarkedSwitches(t *testing.T) {
 	network := write(t, "net.yaml", fmt.Sprintf("switches: [{name: leaf1, target: %q}, {name: leaf2, target: %q}]\n"+
 		"links: [{a: \"leaf1:Ethernet4\", b: \"leaf2:Ethernet4\"}]\n", leaf1, leaf2))
 	d := startDaemon(t, "--log="+filepath.Join(dir, "log"), "--store="+filepath.Join(dir, "store"), "--sync=1m",
-		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--topology="+network, "--graphs", "--sketches=leaf1="+leaf1)
+		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--topology="+network, "--graphs", "--alarm=0.01", "--sketches=leaf1="+leaf1)
 	d.until(filepath.Join(dir, "store"), func(b *result.Batch) bool {
 		known := 0
 		for _, l := range b.Losses {
@@ -162,6 +162,9 @@ func TestMarkedSwitches(t *testing.T) {
 	})
 	if page := get(t, d.url+"/marking"); !strings.Contains(page, "leaf1") || !strings.Contains(page, "leaf2") {
 		t.Errorf("the page: %.2000s", page)
+	}
+	if page := get(t, d.url+"/alarms"); !strings.Contains(page, "No alarm is raised") || !strings.Contains(page, "web") {
+		t.Errorf("the page: %.3000s", page)
 	}
 	if page := get(t, d.url+"/sketches"); !strings.Contains(page, "10.0.0.1") || !strings.Contains(page, "heavy") {
 		t.Errorf("the page: %.2000s", page)

@@ -1,18 +1,24 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"tamtam/collectord/result"
 )
 
 // registry has the metrics of this process.
 func (d *daemon) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), d)
+	if d.flags.rules != nil {
+		r.MustRegister(&alarmMetrics{rules: d.flags.rules, store: d.files.Losses()})
+	}
 	return r
 }
 
@@ -39,12 +45,13 @@ type logFamilies struct {
 }
 
 type partitionFamilies struct {
-	held, closed, sources, silent, lost, twice, bad, late, leftOut family
+	held, closed, sources, silent, lost, twice, bad, late, leftOut, gone family
 }
 
 type resultFamilies struct {
 	batches, rows, flagged, packets, resident, drops family
 	forgotFiles, forgotBytes, waiting, failures      family
+	unread                                           family
 }
 
 type sourceFamilies struct {
@@ -65,6 +72,8 @@ func newFamilies() *families {
 		bad:     metric(counter, "batches_bad_total", "Batches that could not be read.", "partition"),
 		late:    metric(counter, "events_late_total", "Events that came after their window was closed.", "partition"),
 	}
+	f.gone = metric(counter, "messages_lost_total",
+		"Messages that the log lost before they were joined, as by damage of its files.", "partition")
 	f.leftOut = metric(counter, "events_left_out_total", "Events that could not be joined, as of unknown switches.",
 		"partition")
 	f.resultFamilies = resultFamilies{
@@ -80,6 +89,8 @@ func newFamilies() *families {
 		waiting: metric(gauge, "store_waiting_partitions",
 			"Partitions of this process that wait until the store can be used again."),
 		failures: metric(counter, "store_failures_total", "What the store could not do, and is asked for again."),
+		unread: metric(gauge, "store_files_unread",
+			"Files of the store that cannot be read, so that the page lacks their rows; absent if the store cannot say."),
 	}
 	f.sourceFamilies = sourceFamilies{
 		events:  metric(counter, "source_events_total", "Events told to the log.", source...),
@@ -99,9 +110,9 @@ func newFamilies() *families {
 }
 
 func (f *families) list() []family {
-	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.batches, f.rows,
-		f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.events, f.sent,
-		f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
+	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.gone, f.batches,
+		f.rows, f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.unread,
+		f.events, f.sent, f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
 }
 
 // Describe implements prometheus.Collector.
@@ -111,10 +122,11 @@ func (d *daemon) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
-func (d *daemon) Collect(to chan<- prometheus.Metric) {
-	f := newFamilies()
-	say := func(f family, value float64, labels ...string) {
+// A sayFunc says a value of a family.
+type sayFunc func(f family, value float64, labels ...string)
+
+func sayer(to chan<- prometheus.Metric) sayFunc {
+	return func(f family, value float64, labels ...string) {
 		for i := range labels { // some come from the network
 			labels[i] = strings.ToValidUTF8(labels[i], "?")
 		}
@@ -124,6 +136,12 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- m
 	}
+}
+
+// Collect implements prometheus.Collector.
+func (d *daemon) Collect(to chan<- prometheus.Metric) {
+	f := newFamilies()
+	say := sayer(to)
 	d.collectSources(f, say)
 	if d.server != nil {
 		writable := 0.
@@ -139,9 +157,26 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 	forgot := d.files.Forgotten()
 	say(f.forgotFiles, float64(forgot.Files))
 	say(f.forgotBytes, float64(forgot.Bytes))
-	if d.pool == nil {
-		return
+	if n, ok := d.unread(); ok {
+		say(f.unread, float64(n))
 	}
+	if d.pool != nil {
+		d.collectPool(f, say)
+	}
+}
+
+// unread is how many files of the store cannot be read; false if that is not known.
+func (d *daemon) unread() (files int, ok bool) {
+	err := d.files.Unread()
+	var unread *result.Unread
+	if errors.As(err, &unread) {
+		return unread.Files, true
+	}
+	return 0, err == nil
+}
+
+// collectPool says what became of what this process joins.
+func (d *daemon) collectPool(f *families, say func(family, float64, ...string)) {
 	s := d.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,6 +195,7 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 		}
 	}
 	for _, name := range d.pool.Partitions {
+		say(f.gone, d.losses.count(name), name)
 		held := d.pool.Held(name)
 		if !held {
 			say(f.held, 0, name)
@@ -181,7 +217,7 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (d *daemon) collectSources(f *families, say func(family, float64, ...string)) {
+func (d *daemon) collectSources(f *families, say sayFunc) {
 	for _, feed := range d.feeds {
 		for _, sender := range feed.senders {
 			s, kind := sender.Stats(), sender.Kind().String()

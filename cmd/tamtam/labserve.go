@@ -77,8 +77,9 @@ func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Option
 	}
 	p, err := page.New(page.Config{
 		Title: t.Experiment, Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End, Zero: lab.Epoch(),
-		Note:  fmt.Sprintf("A run of the lab that has ended, after %v of its own time.", t.RunTime()),
-		Enter: server.Enter,
+		Troubles: shown.Troubles,
+		Note:     fmt.Sprintf("A run of the lab that has ended, after %v of its own time.", t.RunTime()),
+		Enter:    server.Enter,
 	})
 	if err != nil {
 		return err

@@ -113,12 +113,20 @@ func (p *pathCommand) print(out io.Writer, all []journey.Journey, left map[strin
 		}
 	}
 	if asJSON {
+		least, most := journey.Packets(all)
 		return json.NewEncoder(out).Encode(struct {
-			Ways []journey.Count  `json:"ways"`
-			Left map[string]int64 `json:"left_out,omitempty"`
-		}{journey.Ways(all), left})
+			Least int              `json:"packets_least"`
+			Most  int              `json:"packets_most"`
+			Ways  []journey.Count  `json:"ways"`
+			Left  map[string]int64 `json:"left_out,omitempty"`
+		}{least, most, journey.Ways(all), left})
 	}
-	fmt.Fprintf(out, "%d packets\n", len(all))
+	if least, most := journey.Packets(all); least == most {
+		fmt.Fprintf(out, "%d packets\n", most)
+	} else {
+		fmt.Fprintf(out, "%d to %d packets: ways that do not begin at a host may go on with others, for want of a record or "+
+			"a wire, or because packets are alike\n", least, most)
+	}
 	for _, w := range journey.Ways(all) {
 		fmt.Fprintf(out, "%8d  %s\n", w.Packets, w.Way)
 	}

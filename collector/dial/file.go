@@ -1,6 +1,7 @@
 package dial
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tamtam/collector"
+	"tamtam/collector/whole"
 	"tamtam/tam/altmark"
 )
 
@@ -87,7 +89,17 @@ func (f File) Write(w io.Writer) error {
 // path and field that is wrong.
 func ReadFile(r io.Reader) (File, error) {
 	var f File
-	dec := yaml.NewDecoder(io.LimitReader(r, maxFile))
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	switch {
+	case err != nil:
+		return File{}, err
+	case len(text) > maxFile:
+		return File{}, fmt.Errorf("longer than %d MiB, which is the limit", maxFile>>20)
+	}
+	if err := whole.Check(text, "wait"); err != nil {
+		return File{}, err
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&f); err != nil {
 		if errors.Is(err, io.EOF) {

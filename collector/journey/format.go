@@ -68,6 +68,17 @@ func Ways(all []Journey) (ways []Count) {
 	return ways
 }
 
+// Packets bounds how many packets journeys are of. Those that began at a host or CPU are of one each. Another is of a
+// packet of its own, or goes on with one that ended where a record is missing, a wire not known, or packets alike.
+func Packets(all []Journey) (least, most int) {
+	for _, j := range all {
+		if j.Origin == Began {
+			least++
+		}
+	}
+	return max(least, min(len(all), 1)), len(all)
+}
+
 // A Count is how many packets had a way.
 type Count struct {
 	Way     string `json:"way"`

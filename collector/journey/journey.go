@@ -60,6 +60,7 @@ type Visit struct {
 	ttl     int
 	from    []*Exit // those that it may have come by, if there are more than two only two of them
 	settled bool    // it came by the one of from
+	strange bool    // it came by none, and there is one that nothing follows, by which it may not have come for the times
 	reached bool    // from the start of a journey
 }
 
@@ -79,8 +80,9 @@ type Exit struct {
 	// Unseen: a wire leads from here to a switch, which has no record of it.
 	Unseen bool
 
-	at    *Visit
-	known bool // see [Record]
+	at      *Visit
+	known   bool // see [Record]
+	strange bool // nothing follows, and there is a visit that followed none and may not follow for the times
 }
 
 // MaxCandidates is how many visits an exit has as candidates, at most.
@@ -100,9 +102,10 @@ type Origin uint8
 
 // The origins.
 const (
-	Began  Origin = iota // at a host or a CPU, or at a wire that is not known
-	Unseen               // a switch, which has no record of it
-	Alike                // it may have come by several exits, or as one of several packets
+	Began   Origin = iota // at a host or a CPU
+	Unseen                // a switch, which has no record of it
+	Alike                 // it may have come by several exits, or as one of several packets
+	Unwired               // a wire that is not known
 )
 
 // Options say which visits may follow each other.
@@ -128,7 +131,9 @@ const (
 func Join(records []Record, w Wiring, o Options) []Journey {
 	o.ClockError, o.Within = cmp.Or(o.ClockError, DefaultClockError), cmp.Or(o.Within, DefaultWithin)
 	visits := visitsOf(records)
-	newMeetings(visits, w, o).meet(visits)
+	m := newMeetings(visits, w, o)
+	m.meet(visits)
+	m.strangers(visits)
 	for _, v := range visits {
 		for _, e := range v.Exits {
 			e.settle(w)
@@ -195,6 +200,10 @@ func (e *Exit) settle(w Wiring) {
 	case wired:
 		e.Unseen = true
 		e.End = fmt.Sprintf("not seen at %s: lost on the wire, or not recorded there", far)
+		if e.strange {
+			e.End = fmt.Sprintf("not seen at %s at a time that fits: it, or others that are alike, are recorded with another",
+				far)
+		}
 	default:
 		e.End = fmt.Sprintf("to %s, whose wire is not known", out)
 	}
@@ -211,10 +220,12 @@ func (v *Visit) origin(w Wiring) (string, Origin) {
 		return host, Began
 	case len(v.from) > 0:
 		return fmt.Sprintf("%s, as one of several packets that are alike", far), Alike
+	case wired && v.strange:
+		return fmt.Sprintf("%s, which has it, or others that are alike, at times that do not fit", far), Unseen
 	case wired:
 		return fmt.Sprintf("%s, which has no record of it", far), Unseen
 	}
-	return fmt.Sprintf("%s, whose wire is not known", in), Began
+	return fmt.Sprintf("%s, whose wire is not known", in), Unwired
 }
 
 // visitsOf gathers records of the same visit. Copies of a packet have several exits; records of one by several sessions

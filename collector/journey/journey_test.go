@@ -91,6 +91,53 @@ func TestJoin(t *testing.T) {
 		"s2:2, which has no record of it: 3 l2 9 to l2:9, whose wire is not known")
 }
 
+// A clock that is off, though its switch vouches for it, or packets that are alike and far apart: what is there with
+// another time is not said not to be recorded.
+func TestJoinTimesThatDoNotFit(t *testing.T) {
+	const off = "h1: 1 l1 2 not seen at s1:1 at a time that fits: it, or others that are alike, are recorded with another"
+	w := wiringOf(fabric)
+	last := r("a", "l2", "2", "1", 3*ms, 62)
+	for _, at := range []time.Duration{20 * ms, time.Minute} { // of s1: l2 has it too early, and then s1 too late
+		first, middle := r("a", "l1", "1", "2", at-18*ms, 64), r("a", "s1", "1", "2", at, 63)
+		if at == time.Minute {
+			first.Arrived, first.Left = ms, 2*ms
+			wantJourneys(t, []Record{last, first, middle}, w, off,
+				"s1:2, which has it, or others that are alike, at times that do not fit: 2 l2 1 to h2",
+				"l1:2, which has it, or others that are alike, at times that do not fit: 1 s1 2 "+
+					"not seen at l2:2 at a time that fits: it, or others that are alike, are recorded with another")
+			continue
+		}
+		wantJourneys(t, []Record{last, first, middle}, w,
+			"h1: 1 l1 2 > 1 s1 2 not seen at l2:2 at a time that fits: it, or others that are alike, are recorded with another",
+			"s1:2, which has it, or others that are alike, at times that do not fit: 2 l2 1 to h2")
+	}
+	// A switch that has the packet once is no record of it before itself.
+	wantJourneys(t, []Record{r("a", "a", "1", "2", ms, 64)}, wiringOf("a:1-a:2"),
+		"a:2, which has no record of it: 1 a 2 not seen at a:1: lost on the wire, or not recorded there")
+}
+
+// Where a record or a wire is missing one packet has two ways, which is no second packet; alike packets are not counted
+// twice either.
+func TestPackets(t *testing.T) {
+	a := []Record{r("a", "l1", "1", "2", 1*ms, 64), r("a", "s1", "1", "2", 2*ms, 63), r("a", "l2", "2", "1", 3*ms, 62)}
+	for name, x := range map[string]struct {
+		records     []Record
+		wires       string
+		least, most int
+	}{
+		"whole":          {a, fabric, 1, 1},
+		"no record":      {[]Record{a[0], a[2]}, fabric, 1, 2},
+		"no wire":        {a, "l1:1-h1 s1:2-l2:2", 1, 2},
+		"only the end":   {a[2:], fabric, 1, 1},
+		"nothing":        {nil, fabric, 0, 0},
+		"alike and lost": {append([]Record{r("a", "l1", "1", "2", ms/2, 64)}, a...), fabric, 2, 3},
+	} {
+		if least, most := Packets(Join(x.records, wiringOf(x.wires), Options{})); least != x.least || most != x.most {
+			t.Errorf("%s: %d to %d packets, want %d to %d", name, least, most, x.least, x.most)
+		}
+	}
+}
+
 // A flood makes a tree; records of two sessions are one visit.
 func TestJoinCopies(t *testing.T) {
 	first := r("a", "l1", "1", "2", 1*ms, -1)

@@ -67,28 +67,93 @@ func (m *meetings) far(e *Exit) (arrival, bool) {
 func (m *meetings) meet(visits []*Visit) {
 	for _, v := range visits {
 		for _, e := range v.Exits {
-			far, ok := m.far(e)
-			for less := 0; ok && less <= 1; less++ {
-				far.ttl = v.ttl - less
-				order := func(x *Visit) int { return m.order(x.Arrived - e.Left) }
-				for _, list := range fitting(m.visits[far], v.Doubt, order) {
-					e.candidates(list)
-				}
-				if far == v.arrival() && (v.Doubt || order(v) == 0) {
-					e.Alike-- // it is among them
-				}
+			if far, ok := m.far(e); ok {
+				m.follow(e, far)
 			}
 		}
-		at := v.arrival()
-		for more := range 2 {
-			at.ttl = v.ttl + more
-			order := func(x *Exit) int { return -m.order(v.Arrived - x.Left) }
-			for _, list := range fitting(m.exits[at], v.Doubt, order) {
-				v.origins(list)
-			}
+		m.trace(v)
+	}
+}
+
+// follow finds what may follow an exit, which leads to far.
+func (m *meetings) follow(e *Exit, far arrival) {
+	v := e.at
+	order := func(x *Visit) int { return m.order(x.Arrived - e.Left) }
+	for less := range 2 {
+		far.ttl = v.ttl - less
+		for _, list := range fitting(m.visits[far], v.Doubt, order) {
+			e.candidates(list)
+		}
+		if far == v.arrival() && (v.Doubt || order(v) == 0) {
+			e.Alike-- // it is among them
 		}
 	}
 }
+
+// trace finds what a visit may have come by.
+func (m *meetings) trace(v *Visit) {
+	order := func(x *Exit) int { return -m.order(v.Arrived - x.Left) }
+	at := v.arrival()
+	for more := range 2 {
+		at.ttl = v.ttl + more
+		for _, list := range fitting(m.exits[at], v.Doubt, order) {
+			v.origins(list)
+		}
+	}
+}
+
+// strangers finds exits that nothing follows and visits that followed none of which, but for the times, the one might
+// have led to the other.
+func (m *meetings) strangers(visits []*Visit) {
+	comes, goes := m.lone(visits)
+	for _, v := range visits {
+		at := v.arrival()
+		before := at
+		before.ttl++
+		n := goes[at] + goes[before]
+		for _, e := range v.Exits {
+			far, ok := m.far(e)
+			if !ok || !e.alone() {
+				continue
+			}
+			e.strange = missed(comes, v, far)
+			if far == at { // it leads to where the packet came from
+				n--
+			}
+		}
+		v.strange = len(v.from) == 0 && n > 0
+	}
+}
+
+// lone counts visits that followed none, by where they came, and exits that nothing follows, by where they lead.
+func (m *meetings) lone(visits []*Visit) (comes, goes map[arrival]int) {
+	comes, goes = map[arrival]int{}, map[arrival]int{}
+	for _, v := range visits {
+		if len(v.from) == 0 {
+			comes[v.arrival()]++
+		}
+		for _, e := range v.Exits {
+			if far, ok := m.far(e); ok && e.alone() {
+				goes[far]++
+			}
+		}
+	}
+	return comes, goes
+}
+
+// missed reports whether there is another visit than v which, but for its time, might have come to far.
+func missed(comes map[arrival]int, v *Visit, far arrival) bool {
+	behind := far
+	behind.ttl--
+	n := comes[far] + comes[behind]
+	if far == v.arrival() && len(v.from) == 0 {
+		n-- // v itself
+	}
+	return n > 0
+}
+
+// alone reports whether nothing follows an exit.
+func (e *Exit) alone() bool { return e.Next == nil && len(e.Candidates) == 0 }
 
 // order is 0 if a packet may have been so long on a wire, less if it came too early, more if too late.
 func (o Options) order(d time.Duration) int {

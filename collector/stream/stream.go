@@ -50,14 +50,19 @@ type Work interface {
 	Return(ctx context.Context) error
 }
 
-// Gone says that a message is no longer kept: acknowledged, or dropped for age or size.
+// Gone says that a message is no longer kept: acknowledged, or dropped for age or size, or damaged.
 type Gone struct {
-	Topic string
-	Seq   uint64 // what was asked for
-	First uint64 // the first that is there or will be
+	Topic   string
+	Seq     uint64 // what was asked for
+	First   uint64 // the first that is there or will be
+	Damaged bool   // it should be there, and cannot be read
 }
 
 func (e *Gone) Error() string {
+	if e.Damaged {
+		return fmt.Sprintf("topic %s: message %d cannot be read, the log is damaged: the first behind it that can be is %d",
+			e.Topic, e.Seq, e.First)
+	}
 	return fmt.Sprintf("topic %s: message %d is no longer kept, the first is %d", e.Topic, e.Seq, e.First)
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tamtam/collector/whole"
 )
 
 // Kind is what a node is.
@@ -258,6 +260,9 @@ func Parse(text []byte, c Containerlab) (*Topology, error) {
 		return nil, ErrLab
 	case keys.Topology.Kind != 0:
 		return c.parse(text)
+	}
+	if err := whole.Check(text, "id"); err != nil {
+		return nil, err
 	}
 	var f file
 	dec := yaml.NewDecoder(bytes.NewReader(text))

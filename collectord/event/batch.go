@@ -38,6 +38,10 @@ func (k Kind) String() string {
 // MaxTime is the latest time that is told, in nanoseconds since 1970: in the year 2116. Times are not below 0.
 const MaxTime = 1 << 62
 
+// MaxAhead is how far the events of a batch may be ahead of what it promises, in nanoseconds, if it promises something:
+// windows so far off would hold the log.
+const MaxAhead = 3600 * 1_000_000_000
+
 // MaxSource is the length of a source's name at most.
 const MaxSource = 64
 

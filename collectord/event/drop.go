@@ -16,6 +16,8 @@ type Drop struct {
 	Flow    string `json:"flow,omitempty"`
 	Packets int64  `json:"packets"`
 	Source  string `json:"source"` // ipfix, sflow or record
+	// Unsynchronised: its time is by a clock that was seen to be wrong.
+	Unsynchronised bool `json:"unsynchronised,omitempty"`
 }
 
 // AddDrop adds a report of drops at a time; false if the batch has no room for it.

@@ -24,6 +24,7 @@ type Run struct {
 	network  page.Network
 	switches []page.Switch
 	end      time.Time
+	anew     map[string]lab.Time // switches whose chips began anew, and when the last time
 }
 
 // Network implements page.Topology.
@@ -31,6 +32,26 @@ func (r *Run) Network(context.Context) (*page.Network, error) { return &r.networ
 
 // Switches implements page.Switches.
 func (r *Run) Switches(context.Context) ([]page.Switch, error) { return r.switches, nil }
+
+// Troubles says of which switches the counters are not of the whole run.
+func (r *Run) Troubles() (list []string) {
+	for _, name := range device.SortedKeys(r.anew) {
+		list = append(list, fmt.Sprintf("the chip of %s began anew at %v: its counters are of what came later, "+
+			"and how much its ports sent in the whole run is not known", name, r.anew[name]))
+	}
+	return list
+}
+
+// chipsAnew are the switches whose chips began anew within a run, and when the last time.
+func chipsAnew(t *lab.Topology, duration lab.Time) map[string]lab.Time {
+	anew := map[string]lab.Time{}
+	for _, e := range t.Events {
+		if e.Do == "restart" && e.What == "syncd" && e.At <= duration {
+			anew[e.Switch] = max(anew[e.Switch], e.At)
+		}
+	}
+	return anew
+}
 
 // End is when the run ended, by its own time.
 func (r *Run) End() time.Time { return r.end }
@@ -50,7 +71,8 @@ type reading struct {
 func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, error) {
 	end := lab.Epoch().Add(time.Duration(r.Duration / lab.Nanosecond))
 	x := &reading{
-		run: &Run{Rows: result.NewMemory(0), end: end}, lab: l, result: r, dir: dir, ids: map[uint32]string{},
+		run: &Run{Rows: result.NewMemory(0), end: end, anew: chipsAnew(l.Topology(), r.Duration)},
+		lab: l, result: r, dir: dir, ids: map[uint32]string{},
 		end: end.UnixNano(), batch: &result.Batch{Partition: "lab", First: 1, Position: result.Position{Last: 1}},
 	}
 	x.batch.Closed = x.end
@@ -132,7 +154,7 @@ const overhead = 8 + 12
 func (x *reading) traffic(from page.End, w lab.WireCounts, mbps int64) page.Traffic {
 	t := page.Traffic{LostKnown: true, Lost: int64(w.Lost + w.Burst + w.Down + w.Corrupt)}
 	port, ok := x.result.Switches[from.Node]
-	if !ok || mbps <= 0 {
+	if _, anew := x.run.anew[from.Node]; !ok || anew || mbps <= 0 {
 		return t
 	}
 	bits := 8 * float64(port.Ports[from.Port].SentBytes+overhead*port.Ports[from.Port].Sent)

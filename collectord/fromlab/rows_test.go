@@ -11,6 +11,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/journey"
+	"tamtam/collectord/page"
 	"tamtam/collectord/result"
 	"tamtam/lab"
 	"tamtam/lab/experiments"
@@ -117,4 +118,47 @@ func textOf(j *result.Journey) string {
 		text += fmt.Sprint("; ", h.Switch, " ", h.In, " ", h.Out, " ", h.Arrival, " ", h.Tables)
 	}
 	return text + "; " + j.End
+}
+
+// Of a switch whose chip began anew in the run nobody knows what its ports sent before: there is no load, and it is told.
+func TestChipAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	top, err := experiments.Open("link-failure", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l, err := lab.New(t.Context(), top, lab.Options{Out: dir, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := l.Run(t.Context(), top.RunTime()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Result(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := Read(t.Context(), l, r, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range shown.network.Links {
+		for from, traffic := range map[string]page.Traffic{k.A.Node: k.AB, k.B.Node: k.BA} {
+			if want := from == "s1"; traffic.Counted != want {
+				t.Errorf("%s, from %s: %+v: want that its load is known: %v", k.Name, from, traffic, want)
+			}
+		}
+	}
+	const want = "the chip of s2 began anew at 4.0006ms: its counters are of what came later"
+	if told := shown.Troubles(); len(told) != 1 || !strings.Contains(told[0], want) {
+		t.Errorf("%q: want %s", told, want)
+	}
 }

@@ -11,33 +11,51 @@ import (
 // when it was exported, which it says in whole seconds, unless a message before it had: so what was observed by then
 // may have been reported to nobody, and what was observed later was not.
 type doubt struct {
-	until time.Time // what was observed before may be missing
-	from  time.Time // the first of it that the partitions know of
-	heard time.Time // when the last message was exported
+	until  time.Time // what was observed before may be missing
+	from   time.Time // the first of it that the partitions know of
+	heard  heard     // of the last message
+	latest time.Time // the latest heard.until of all
+}
+
+// heard is when a message came, up to when it has what was observed, and whether some before it are missing.
+type heard struct {
+	at, until time.Time
+	broken    bool
 }
 
 // doubt tells which times of a domain's reports are in doubt: of its first message, and of one before which some are
-// missing, and if later ones report of earlier times than the partitions know of.
-func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, until time.Time, broken bool, told []report,
-) error {
+// missing, and if later ones report of earlier times than the partitions know of. It marks the reports of one whose
+// clock was set back.
+func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard, told []report) error {
 	d := e.doubts[domain]
-	if begins := d == nil; begins || broken {
-		if begins && len(e.doubts) == ipfix.MaxDomains {
+	begins := d == nil
+	if begins {
+		if len(e.doubts) == ipfix.MaxDomains {
 			return nil // the decoder has none of it either
 		}
-		if begins {
-			d = &doubt{}
-			e.doubts[domain] = d
+		d = &doubt{}
+		e.doubts[domain] = d
+	}
+	disorder, end := r.drops.disorder(), h.until
+	if h.until.Add(time.Second + disorder).Before(d.latest) { // exports are told to the second
+		for i := range told {
+			told[i].Unsynchronised = true
 		}
-		if until.After(d.until) {
-			d.until, d.from = until, until
-		}
+		end = d.heard.until.Add(h.at.Sub(d.heard.at)) // until then its clock may have been as it was
+	}
+	if h.until.After(d.latest) {
+		d.latest = h.until
+	}
+	if (begins || h.broken) && end.After(d.until) {
+		d.until, d.from = end, end
 	}
 	from := d.from
-	if before := d.heard.Add(-r.drops.disorder()); broken && !d.heard.IsZero() && before.Before(from) {
-		from = before // by the switch's clock, which what was promised may not be
+	if h.broken && !begins {
+		if before := d.lost(h, disorder); before.Before(from) {
+			from = before
+		}
 	}
-	d.heard = until.Add(-time.Second)
+	d.heard = h
 	from = d.first(from, told)
 	if from.Equal(d.from) && !from.Equal(d.until) {
 		return nil
@@ -48,6 +66,18 @@ func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, until t
 	}
 	d.from = from
 	return r.drops.Unheard(ctx, from.UnixNano(), last.UnixNano())
+}
+
+// lost is from when on what is missing between the last message and this one may have been observed, by the switch's
+// clock, which what was promised may not be: behind what the last one had, or, if its clock was set back in between, as
+// long before this one as that is.
+func (d *doubt) lost(h heard, disorder time.Duration) time.Time {
+	behind := d.heard.until.Add(-time.Second - disorder)
+	back := h.until.Add(-time.Second - disorder - h.at.Sub(d.heard.at))
+	if back.Before(behind) {
+		return back
+	}
+	return behind
 }
 
 // first is the earlier one of a time and those of reports that are in doubt.

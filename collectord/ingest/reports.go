@@ -77,8 +77,9 @@ func (r *Reports) name(a netip.Addr) string {
 	return a.Unmap().String()
 }
 
-// IPFIX takes a message that came at a time: by then was what it reports, whatever the switch's clock says, so that one
-// switch's clock closes no windows before their time.
+// IPFIX takes a message that came at a time. Each report has the time of its switch, and no switch's clock closes
+// windows before their time: what a clock says that is further ahead than reports may be in disorder was when it came,
+// and that is told as [event.Drop.Unsynchronised], as are reports by a clock that was set back.
 // Errors are those of the sender; what is wrong with the message is counted.
 func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
@@ -98,11 +99,12 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 		r.exporters[from] = e
 	}
 	var reports []report
+	latest := at.Add(r.drops.disorder())
 	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {
 		if x, ok := dropOf(d); ok {
 			x.Switch = r.name(from.Addr())
-			if x.at.After(at) { // the switch's clock is ahead: the drop was before its report came
-				x.at = at
+			if x.at.After(latest) {
+				x.at, x.Unsynchronised = at, true
 			}
 			reports = append(reports, x)
 		} else {
@@ -119,8 +121,10 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 	broken := missing+unread > 0 || err != nil
 	until := at
 	if domain, exported, ok := ipfix.Domain(message); ok {
-		until = exported.Add(time.Second)
-		if failed := r.doubt(ctx, e, domain, until, broken, reports); failed != nil {
+		if until = exported.Add(time.Second); until.After(latest) {
+			until = latest.Add(1) // no report is later
+		}
+		if failed := r.doubt(ctx, e, domain, heard{at, until, broken}, reports); failed != nil {
 			return failed
 		}
 	}
@@ -129,7 +133,7 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 	}
 	e.before = now
 	for i := range reports {
-		if err := r.drops.Drop(ctx, reports[i].at.UnixNano(), &reports[i].Drop); err != nil {
+		if err := r.drops.Heard(ctx, reports[i].at.UnixNano(), at.UnixNano(), &reports[i].Drop); err != nil {
 			return err
 		}
 	}

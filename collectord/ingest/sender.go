@@ -85,8 +85,22 @@ type part struct {
 	begun    time.Time     // when the first of the events that wait came
 	told     time.Time     // when a batch was sent
 	promised int64
-	missing  span // what is to be told as missing
-	losses   int  // of them, those that are counted
+	missing  []span // what is to be told as missing
+	losses   int    // of them, those that are counted
+}
+
+// mostMissing is how many times that are missing a partition is told of apart.
+const mostMissing = 16
+
+// miss notes a time that is to be told as missing. Times that touch are one, and beyond mostMissing all others.
+func (p *part) miss(x span) {
+	for i, y := range p.missing {
+		if x.from <= y.to+1 && x.to >= y.from-1 || i == mostMissing-1 {
+			p.missing[i] = y.with(x)
+			return
+		}
+	}
+	p.missing = append(p.missing, x)
 }
 
 // A span is of times, both included; its end is 0 if it has none.
@@ -198,7 +212,7 @@ func (s *Sender) miss(ctx context.Context, x span, promise int64) error {
 		if p.writer == nil {
 			continue
 		}
-		p.missing = p.missing.with(x)
+		p.miss(x)
 		if err := s.send(ctx, p, promise); err != nil {
 			return err
 		}
@@ -240,17 +254,22 @@ func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 
 // Drop sends a report of drops. An error is that of the context, as of Frame.
 func (s *Sender) Drop(ctx context.Context, at int64, d *event.Drop) error {
-	return s.blob(ctx, at, ofDrop(d), func(w *event.Writer) (bool, error) { return w.AddDrop(at, d) })
+	return s.Heard(ctx, at, at, d)
+}
+
+// Heard is Drop of a report that came by another time, so that nothing is promised by a clock that is ahead.
+func (s *Sender) Heard(ctx context.Context, at, by int64, d *event.Drop) error {
+	return s.blob(ctx, at, by, ofDrop(d), func(w *event.Writer) (bool, error) { return w.AddDrop(at, d) })
 }
 
 // Record sends a copy of a record that was captured at a time. An error is that of the context, as of Frame.
 func (s *Sender) Record(ctx context.Context, at int64, c *collector.RecordCopy) error {
-	return s.blob(ctx, at, ofTexts(string(c.Key)), func(w *event.Writer) (bool, error) { return w.AddRecord(at, c) })
+	return s.blob(ctx, at, at, ofTexts(string(c.Key)), func(w *event.Writer) (bool, error) { return w.AddRecord(at, c) })
 }
 
 // Sketch sends an answer of a sketch task. An error is that of the context, as of Frame.
 func (s *Sender) Sketch(ctx context.Context, at int64, x *event.Sketch) error {
-	return s.blob(ctx, at, ofSketch(x), func(w *event.Writer) (bool, error) { return w.AddSketch(at, x) })
+	return s.blob(ctx, at, at, ofSketch(x), func(w *event.Writer) (bool, error) { return w.AddSketch(at, x) })
 }
 
 // Period sends a report of a period of alternate marking. An error is that of the context, as of Frame.
@@ -260,7 +279,7 @@ func (s *Sender) Period(ctx context.Context, x *event.Period) error {
 		s.refused.Add(1)
 		return nil
 	}
-	return s.blob(ctx, at, ofTexts(x.Group), func(w *event.Writer) (bool, error) { return w.AddPeriod(x) })
+	return s.blob(ctx, at, at, ofTexts(x.Group), func(w *event.Writer) (bool, error) { return w.AddPeriod(x) })
 }
 
 // disorder is what Options.Disorder is now.
@@ -271,7 +290,7 @@ func (s *Sender) disorder() time.Duration {
 }
 
 // blob sends an event that add adds to a batch.
-func (s *Sender) blob(ctx context.Context, at int64, place uint64, add func(*event.Writer) (bool, error)) error {
+func (s *Sender) blob(ctx context.Context, at, by int64, place uint64, add func(*event.Writer) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at < 0 || at > event.MaxTime {
@@ -294,7 +313,7 @@ func (s *Sender) blob(ctx context.Context, at int64, place uint64, add func(*eve
 		s.refused.Add(1)
 		return nil
 	}
-	s.added(p, at)
+	s.added(p, min(at, by))
 	return nil
 }
 
@@ -348,7 +367,7 @@ func (s *Sender) lose(upTo int64, numbers int) {
 		if p.promised > 0 {
 			from = min(p.promised, upTo)
 		}
-		p.missing = p.missing.with(span{from, upTo})
+		p.miss(span{from, upTo})
 		if p.begun.IsZero() {
 			p.begun = now
 		}
@@ -417,20 +436,29 @@ func (s *Sender) promise() int64 {
 	return min(max(at, 0), event.MaxTime)
 }
 
-// send appends what waits for a partition. What is missing is told in a batch of its own, before more is promised.
+// send appends what waits for a partition. What is missing is told in batches of their own, before more is promised.
 func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
-	if p.missing.to > 0 {
-		if p.writer.Events() > 0 {
-			if err := s.append(ctx, p, p.promised); err != nil {
-				return err
-			}
+	if len(p.missing) > 0 && p.writer.Events() > 0 {
+		before := p.promised
+		if before > 0 { // what is so far ahead of it is refused: see event.MaxAhead
+			before = max(before, min(s.promise(), s.high-event.MaxAhead/2))
 		}
+		if err := s.append(ctx, p, before); err != nil {
+			return err
+		}
+	}
+	for i, x := range p.missing {
 		for range p.losses {
 			p.writer.Lose()
 		}
-		p.writer.Miss(p.missing.from, p.missing.to)
-		p.missing, p.losses = span{}, 0
+		p.writer.Miss(x.from, x.to)
+		if p.losses = 0; i < len(p.missing)-1 {
+			if err := s.append(ctx, p, 0); err != nil {
+				return err
+			}
+		}
 	}
+	p.missing = p.missing[:0]
 	return s.append(ctx, p, promise)
 }
 

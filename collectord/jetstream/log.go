@@ -56,8 +56,11 @@ type topic struct {
 
 	mu    sync.Mutex
 	use   use
-	first uint64             // below it all is acknowledged
-	work  jetstream.Consumer // nil until it is shared out
+	first uint64 // below it all is acknowledged
+	// The last message that could not be read, and since when.
+	unread uint64
+	since  time.Time
+	work   jetstream.Consumer // nil until it is shared out
 }
 
 // use is what a topic is for.

@@ -45,15 +45,19 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	var p pause
-	looked := time.Time{}
+	looked, last := time.Time{}, uint64(0)
 	for {
 		if now := time.Now(); now.Sub(looked) > lookEvery {
 			looked = now
-			if err := l.look(ctx, t); err != nil {
+			if last, err = l.look(ctx, t); err != nil {
 				return nil, l.failed(name, fmt.Sprintf("message %d not read", from), unlessAnswered(ctx, answered, err))
 			}
 		}
-		if entries, err := l.there(ctx, t, from, most); err != nil || len(entries) > 0 {
+		entries, err := l.there(ctx, t, from, most)
+		if err == nil && len(entries) == 0 && from <= last {
+			err = l.damaged(ctx, t, from, last+1)
+		}
+		if err != nil || len(entries) > 0 {
 			return entries, unlessAnswered(ctx, answered, err)
 		}
 		answered = time.Now()
@@ -88,20 +92,20 @@ func (l *Log) there(ctx context.Context, t *topic, from uint64, most int) (entri
 		return nil, l.failed(t.name, fmt.Sprintf("message %d not read", from), err)
 	}
 	if len(entries) > 0 && entries[0].Seq > from {
-		return nil, &stream.Gone{Topic: t.name, Seq: from, First: entries[0].Seq}
+		return nil, l.damaged(ctx, t, from, entries[0].Seq)
 	}
 	return entries, nil
 }
 
-// look asks where a topic begins.
-func (l *Log) look(ctx context.Context, t *topic) error {
+// look asks where a topic begins, and returns where it ends.
+func (l *Log) look(ctx context.Context, t *topic) (last uint64, err error) {
 	state, err := l.state(ctx, t)
 	if err == nil {
 		t.mu.Lock()
 		t.first = max(t.first, state.FirstSeq, 1)
 		t.mu.Unlock()
 	}
-	return err
+	return state.LastSeq, err
 }
 
 // notShared fails if somebody shares a topic out, in this process or another. It asks once.
@@ -126,7 +130,8 @@ func (l *Log) notShared(ctx context.Context, t *topic) error {
 	return nil
 }
 
-// get returns messages that follow each other, the first at from or behind it; none if there is none.
+// get returns messages that follow each other, the first at from or behind it; none if there is none. It ends before a
+// message that the log has lost.
 func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]stream.Entry, error) {
 	ask, err := json.Marshal(struct {
 		Seq      uint64 `json:"seq"`
@@ -146,7 +151,7 @@ func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]strea
 		return nil, err
 	}
 	var entries []stream.Entry
-	for {
+	for whole := true; ; {
 		m, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
 			return nil, err
@@ -165,8 +170,10 @@ func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]strea
 			return nil, fmt.Errorf("direct get of message %d: sequence %q", from, m.Header.Get(jetstream.SequenceHeader))
 		}
 		if n := len(entries); n > 0 && seq != entries[n-1].Seq+1 {
-			return nil, errors.New("direct get: messages do not follow each other")
+			whole = false
 		}
-		entries = append(entries, stream.Entry{Seq: seq, Data: m.Data})
+		if whole {
+			entries = append(entries, stream.Entry{Seq: seq, Data: m.Data})
+		}
 	}
 }

@@ -63,6 +63,9 @@ func (d *drops) add(time int64, drop event.Drop, w *windows) {
 			Window: w.span(o.window), Switch: drop.Switch, Port: drop.Port, Queue: drop.Queue, Reason: drop.Reason,
 			Rule: drop.Rule, Flow: drop.Flow, Source: drop.Source, First: time, Last: time,
 		})
+		if drop.Unsynchronised {
+			dw.list[at].Flags = result.Unsynchronised
+		}
 	}
 	row := &dw.list[at]
 	if packets > math.MaxInt64-row.Packets {
@@ -80,7 +83,7 @@ func (d *drops) close(w window, flags result.Flags, b *result.Batch) {
 	}
 	delete(d.open, w)
 	for _, row := range dw.list {
-		row.Flags = flags
+		row.Flags |= flags
 		b.Drops = append(b.Drops, row)
 	}
 }

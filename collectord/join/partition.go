@@ -65,9 +65,6 @@ const (
 // maxSources is how many sources a partition knows at most: their names come from outside.
 const maxSources = 1 << 12
 
-// ahead is how far the events of a source may be ahead of its promise: windows so far off would hold the log.
-const ahead = int64(time.Hour)
-
 // A joiner makes rows of the events of one kind.
 type joiner interface {
 	// take adds the events of a batch, of which windows says where each belongs, all or none of them.
@@ -95,6 +92,7 @@ type Partition struct {
 	resumed result.Position // what was in batches when it began
 	last    uint64          // the last message taken
 	cut     uint64          // the last message that is in a batch
+	skipped bool            // those before the next one were lost
 	closed  int64
 	started time.Time
 
@@ -195,6 +193,7 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	}
 	p.windows.begin(p.closed, again)
 	h := &p.reader.Header
+	p.follows(h)
 	s, err := p.source(h)
 	if err != nil {
 		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
@@ -206,9 +205,9 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 		}
 		return nil
 	}
-	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+ahead {
+	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+event.MaxAhead {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
-			h.Promise, time.Duration(ahead))
+			h.Promise, time.Duration(event.MaxAhead))
 	} else if j := p.wide[h.Kind]; j != nil {
 		err = j.take(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {
@@ -225,8 +224,26 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 }
 
 // Skip goes on at a message: those before it are lost. The numbers of the sources tell what that was, and a source of
-// which the last were lost falls silent.
-func (p *Partition) Skip(to uint64) { p.last = max(p.last, to-1) }
+// which the last were lost falls silent; but not so of messages that were in batches before a restart, and of a source
+// that nobody knows yet. So all is in doubt from what is closed up to what the sources told, and tell next.
+func (p *Partition) Skip(to uint64) (doubt result.Amend) {
+	p.last = max(p.last, to-1)
+	doubt = result.Amend{From: p.closed, To: p.closed, Flags: result.Gap}
+	for _, s := range p.order {
+		doubt.To = max(doubt.To, s.row.Latest)
+	}
+	p.windows.gap(doubt.From, doubt.To, doubt.Flags)
+	p.skipped = true
+	return doubt
+}
+
+// follows notes what is in doubt up to the first message behind some that were lost.
+func (p *Partition) follows(h *event.Header) {
+	if p.skipped {
+		p.skipped = false
+		p.windows.gap(p.closed, max(p.closed, h.High), result.Gap)
+	}
+}
 
 // Deaf says that no source could be heard until now, since the log was away: none of them is silent for that.
 func (p *Partition) Deaf(now time.Time) {

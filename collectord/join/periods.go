@@ -271,8 +271,11 @@ func lossOf(r *collector.AltMarkResult, clusters map[dial.Segment]string) result
 	l := result.Loss{Flow: r.Path, Cluster: clusters[dial.Segment{Path: r.Path, From: r.From, To: r.To}], From: r.From,
 		To: r.To, Period: r.Period, Status: r.Status.String(), Detail: strings.Join(r.Reasons, "; "),
 		Window: result.Window{Start: r.Start.Std().UnixNano()}}
+	if l.Excess = r.Excess; r.LossValid || r.Excess {
+		l.Sent, l.Received = int64(r.Sent), int64(r.Received)
+	}
 	if r.LossValid {
-		l.Known, l.Sent, l.Received, l.Lost = true, int64(r.Sent), int64(r.Received), r.Lost
+		l.Known, l.Lost = true, r.Lost
 	}
 	if r.DelayValid {
 		d := int64(r.Delay)

@@ -44,6 +44,7 @@ type marking struct {
 	file  dial.File
 	truth map[lossKey]result.Loss
 	means int // results with a mean delay
+	tell  func(collector.AltMarkResult)
 }
 
 func newMarking(t testing.TB, r *rand.Rand, periods int) *marking {
@@ -52,7 +53,11 @@ func newMarking(t testing.TB, r *rand.Rand, periods int) *marking {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &marking{file: file, truth: map[lossKey]result.Loss{}}
+	return marked(t, r, &marking{file: file, truth: map[lossKey]result.Loss{}}, periods)
+}
+
+func marked(t testing.TB, r *rand.Rand, m *marking, periods int) *marking {
+	t.Helper()
 	n := altmark.Interval(r.IntN(3) - 1)
 	settings := map[string]altmark.Session{}
 	for name, role := range map[string]altmark.Role{"l1": altmark.Initiator, "s1": altmark.Transit, "s2": altmark.Transit, "l2": altmark.Terminator} {
@@ -111,7 +116,12 @@ func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark
 // periodsOf is what four switches have of a period, of which packets are lost and pulses are captured.
 func periodsOf(r *rand.Rand, n altmark.Interval, k uint64) map[string]altmark.Period {
 	sent, through := uint64(100+r.IntN(100)), uint64(r.IntN(60))
-	lost := func(p uint64) uint64 { return p - uint64(r.IntN(10)/8) }
+	lost := func(p uint64) uint64 { // or one comes twice
+		if r.IntN(40) == 0 {
+			return p + 1
+		}
+		return p - uint64(r.IntN(10)/8)
+	}
 	packets := map[string]uint64{"l1": sent, "s1": through, "s2": lost(sent - through)}
 	packets["l2"] = lost(packets["s1"] + packets["s2"])
 	pulse, via := n.Start(k).Add(n.Duration()/2), []string{"s1", "s2"}[r.IntN(2)]
@@ -204,6 +214,9 @@ func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all 
 		for _, x := range results {
 			l := lossOf(&x, cluster)
 			m.printed(t, &x, l)
+			if m.tell != nil {
+				m.tell(x)
+			}
 			l.Window.Length = int64(settings["l1"].Interval.Duration())
 			m.truth[lossKey{l.Window.Start, l.Flow, l.From, l.To, l.Period}] = l
 		}

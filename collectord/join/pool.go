@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"tamtam/collector/stream"
+	"tamtam/collectord/result"
 )
 
 // A Pool joins partitions that are shared out among workers, in any number of processes: each partition is joined by
 // one. When that one dies, another takes it.
 //
 // The topic of the work has a message for each partition: the n-th message is the n-th partition, and is never done.
-// Whoever starts sees to it that all are there; what is beyond is done by whoever takes it.
+// Whoever starts sees to it that all are there; what is beyond is done by whoever takes it. If the log cannot read one
+// any more, it is given to nobody: then the work has another topic, and who has a partition by the one before goes on.
 type Pool struct {
 	Worker     Worker // how a partition is joined
 	Work       stream.Log
@@ -38,10 +40,10 @@ func (p *Pool) Run(ctx context.Context) error {
 		return fmt.Errorf("a pool of %d partitions, %d at once, held every %v: want partitions, and nothing negative",
 			len(p.Partitions), p.Most, p.Hold)
 	}
-	topic := fmt.Sprintf("partitions-%d", len(p.Partitions))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := p.post(ctx, topic); err != nil {
+	topic, err := p.topic(ctx)
+	if err != nil {
 		return ended(ctx, err)
 	}
 	places := make(chan struct{}, cmp.Or(p.Most, len(p.Partitions)))
@@ -53,7 +55,7 @@ func (p *Pool) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ended(ctx, context.Cause(ctx))
 		}
-		w, err := p.Work.Take(ctx, topic)
+		w, err := p.take(ctx, &topic)
 		if err != nil {
 			cancel(err)
 			return ended(ctx, context.Cause(ctx))
@@ -67,12 +69,73 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 }
 
+// Reach sees to it that the log goes on behind what is joined, in all partitions: before anything is appended. What is
+// not known of a store or a log that is away the workers see to.
+func (p *Pool) Reach(ctx context.Context) error {
+	for _, name := range p.Partitions {
+		at, err := p.Worker.Store.Last(ctx, name)
+		if err == nil {
+			err = p.Worker.reach(ctx, name, at.Last)
+		}
+		if err != nil && !errors.Is(err, result.ErrAway) {
+			return err
+		}
+	}
+	return nil
+}
+
 // ended is nil if ctx was ended from outside.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// mostTopics is how many topics the work has had, at most.
+const mostTopics = 16
+
+// lookAtWork is how often one who waits for a partition looks whether one can be given to nobody.
+const lookAtWork = time.Minute
+
+// topic is that of the work, with all its messages.
+func (p *Pool) topic(ctx context.Context) (string, error) {
+	log, looks := p.Work.(interface {
+		Whole(ctx context.Context, topic string, last uint64) (bool, error)
+	})
+	topic := fmt.Sprintf("partitions-%d", len(p.Partitions))
+	for n := 1; ; n++ {
+		if err := p.post(ctx, topic); err != nil || !looks {
+			return topic, err
+		}
+		whole, err := log.Whole(ctx, topic, uint64(len(p.Partitions)))
+		if whole || err != nil {
+			return topic, err
+		}
+		if n == mostTopics {
+			return "", fmt.Errorf("the log is damaged: topic %s, the %dth by which partitions are shared out, cannot be read",
+				topic, n)
+		}
+		p.Worker.logger().Error("the log is damaged: some partition would be given to nobody, and all are shared out anew",
+			"topic", topic)
+		topic = fmt.Sprintf("partitions-%d-%d", len(p.Partitions), n)
+	}
+}
+
+// take waits for a partition.
+func (p *Pool) take(ctx context.Context, topic *string) (stream.Work, error) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, lookAtWork)
+		w, err := p.Work.Take(wait, *topic)
+		over := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		if w != nil || !over {
+			return w, err
+		}
+		if *topic, err = p.topic(ctx); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // post sees to it that there is a message for each partition.

@@ -19,7 +19,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 		Time: int64(way.Visits[0].Arrived), Flow: way.Flow, Key: fmt.Sprintf("%016x", h.Sum64()), From: way.From,
 	}
 	switch way.Origin {
-	case journey.Began:
+	case journey.Began, journey.Unwired:
 	case journey.Unseen:
 		j.Flags |= result.Missing
 	case journey.Alike:

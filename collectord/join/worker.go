@@ -18,6 +18,8 @@ type Worker struct {
 	Options Options
 	Logger  *slog.Logger     // nil: the default
 	Now     func() time.Time // nil: time.Now
+	// Lost is told of messages that the log lost; nil: nobody is.
+	Lost func(Lost)
 	// Idle is how often it looks whether a source is silent while nothing comes (0: one second).
 	Idle time.Duration
 }
@@ -60,6 +62,9 @@ func (w *Worker) join(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := w.reach(ctx, name, at.Last); err != nil {
+		return err
+	}
 	p := New(name, w.Options, at, w.now())
 	for {
 		idle, err := w.read(ctx, p)
@@ -99,9 +104,7 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 	var gone *stream.Gone
 	switch {
 	case errors.As(err, &gone):
-		w.logger().Error("the log no longer has messages that were not joined: what they said is lost",
-			"partition", p.name, "from", gone.Seq, "to", gone.First-1)
-		p.Skip(gone.First)
+		w.skip(p, gone)
 		return false, nil
 	case errors.Is(err, stream.ErrAway) && ctx.Err() == nil:
 		p.Deaf(w.now())
@@ -117,6 +120,47 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 		}
 	}
 	return false, nil
+}
+
+// skip goes on behind messages that the log no longer has, and tells it.
+func (w *Worker) skip(p *Partition, gone *stream.Gone) {
+	why := "the log no longer has messages that were not joined: what they said is lost"
+	if gone.Damaged {
+		why = "the log is damaged: messages that were not joined cannot be read, and what they said is lost"
+	}
+	in := p.Skip(gone.First)
+	w.logger().Error(why, "partition", p.name, "from", gone.Seq, "to", gone.First-1, "flagged_from",
+		time.Unix(0, in.From).UTC(), "flag", "gap")
+	if w.Lost != nil {
+		w.Lost(Lost{Partition: p.name, First: gone.Seq, Last: gone.First - 1, Damaged: gone.Damaged, At: w.now(),
+			From: time.Unix(0, in.From)})
+	}
+}
+
+// A Lost is messages of a partition that the log lost before they were joined.
+type Lost struct {
+	Partition   string
+	First, Last uint64
+	Damaged     bool // the log's files are; else they were too old
+	At          time.Time
+	From        time.Time // rows from then on are flagged: what the messages said may be missing
+}
+
+// reach sees to it that the log goes on behind what is joined: one that lost its end would give the numbers of messages
+// that are joined to new ones, which would be taken for those.
+func (w *Worker) reach(ctx context.Context, name string, last uint64) error {
+	l, ok := w.Log.(interface {
+		Reach(ctx context.Context, topic string, last uint64) (lost bool, err error)
+	})
+	if !ok || last == 0 {
+		return nil
+	}
+	lost, err := l.Reach(ctx, name, last)
+	if lost {
+		w.logger().Error("the log is damaged: it ended before what was joined, and goes on behind it", "partition", name,
+			"message", last+1)
+	}
+	return err
 }
 
 func (w *Worker) keep(ctx context.Context, b *result.Batch) error {

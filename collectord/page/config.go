@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"tamtam/collectord/alarm"
 	"tamtam/collectord/result"
 )
 
@@ -25,6 +26,8 @@ type Config struct {
 	// Topology and Switches; nil: not known here.
 	Topology Topology
 	Switches Switches
+	// Alarms say what is an alarm of alternate marking; nil: nothing is, and there is no view of them.
+	Alarms *alarm.Rules
 	// Enter lets a request in: it returns the request's context, with what tells who it is from, and what ends it. An
 	// error that is a *[Refusal] says how it is answered. nil: everybody may see everything.
 	Enter func(r *http.Request) (ctx context.Context, leave func(), err error)

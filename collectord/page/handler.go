@@ -91,6 +91,8 @@ var views = []view{
 		[]rowKind{markRows}, (*Page).marking},
 	{"/periods", "periods", "Periods", "", []string{"since", "flow", "cluster", "from", "to", "page"},
 		[]rowKind{markRows}, (*Page).periods},
+	{"/alarms", "alarms", "Alarms of alternate marking", "Alarms", []string{"since", "page"},
+		[]rowKind{markRows}, (*Page).alarms},
 	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"},
 		nil, (*Page).sketched},
 	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},
@@ -188,7 +190,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 		return err
 	}
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
-		Own: p.cfg.Own, Lack: p.cfg.Lacks[v.path], Troubles: p.troubles()}
+		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path], Troubles: p.troubles()}
 	if f.Lack == "" {
 		if f.Data, err = v.data(p, q); err != nil {
 			return err
@@ -246,7 +248,8 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code, why = http.StatusServiceUnavailable, "reading the rows took too long: ask for a shorter time"
 	}
 	// A page for errors: without navigation for who is not let in.
-	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil}
+	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
+		Alarms: p.cfg.Alarms != nil}
 	if f.Closed {
 		f.Site = "a page with a login" // and not what it is of
 	}

@@ -145,6 +145,7 @@ type frame struct {
 	View              *view
 	Q                 *request
 	Store, Own        bool
+	Alarms            bool   // there are rules for them
 	Lack              string // why the view has nothing here
 	Error             string
 	Closed            bool // whoever asks is not let in
@@ -185,7 +186,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 // Nav are the views of the navigation.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
-		if v.nav != "" {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") {
 			list = append(list, v)
 		}
 	}
@@ -251,7 +252,7 @@ var flagText = []struct {
 	{result.Silent, "silent", "closed without a source that said nothing"},
 	{result.Overflow, "overflow", "more than there was room for: some were left out"},
 	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
-	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for"},
+	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for, or one that is wrong"},
 	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
 	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
 }

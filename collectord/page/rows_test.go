@@ -206,7 +206,10 @@ func (w *world) page(t *testing.T, rows int) *Page {
 		}
 	}
 	f := w.fabric()
-	cfg := Config{Title: "a test", Store: m, Topology: f, Switches: f, Own: w.r.IntN(4) == 0, Now: func() time.Time { return w.now }}
+	cfg := Config{Title: "a test", Store: m, Topology: f, Switches: f, Own: w.r.IntN(4) == 0, Now: func() time.Time { return w.now },
+		Alarms: rulesOf(t, 0.005, `graphs: [{name: web, links: [[leaf1, spine1], [leaf1, spine2]], points: [
+			{switch: leaf1, target: "l1:1", session: w}, {switch: spine1, target: "s1:1", session: w},
+			{switch: spine2, target: "s2:1", session: w}]}]`)}
 	if cfg.Own && rows == 0 {
 		cfg.Lacks = map[string]string{"/flows": "that takes a collector"}
 	}

@@ -7,7 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
+	"tamtam/collectord/alarm"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
 )
@@ -57,6 +59,9 @@ type snapshot struct {
 	sketches map[sketchKey]result.Sketch
 	amends   []amended
 	sources  map[string]map[sourceKey]result.Source // by partition
+
+	judged sync.Once
+	alarms []alarm.Graph // see judge
 }
 
 type wayKey struct{ flow, path string }

@@ -55,6 +55,7 @@ func (p *Page) sourceRow(s result.Source) sourceRow {
 		{s.Silent, "inexact", "silent: windows were closed without it"},
 		{s.Late > 0, "inexact", "events came late"},
 		{s.LeftOut > 0, "inexact", "events could not be joined"},
+		{s.LeftOut < 0, "inexact", "not known whether events could not be joined"},
 	} {
 		if x.is {
 			r.Reasons = append(r.Reasons, x.words)
@@ -87,6 +88,14 @@ func (s *snapshot) addSources(b *result.Batch) {
 	}
 }
 
+// sumKnown adds two counts, of which each may be not known (-1).
+func sumKnown(a, b int64) int64 {
+	if min(a, b) < 0 {
+		return -1
+	}
+	return a + b
+}
+
 // allSources adds the sources up over the partitions.
 func (s *snapshot) allSources() map[sourceKey]result.Source {
 	all := map[sourceKey]result.Source{}
@@ -99,7 +108,7 @@ func (s *snapshot) allSources() map[sourceKey]result.Source {
 				src.Twice += sum.Twice
 				src.Bad += sum.Bad
 				src.Late += sum.Late
-				src.LeftOut += sum.LeftOut
+				src.LeftOut = sumKnown(src.LeftOut, sum.LeftOut)
 				src.Latest = max(src.Latest, sum.Latest)
 				src.Silent = src.Silent || sum.Silent
 			}

@@ -84,11 +84,13 @@ func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Bat
 		}
 		b, parts := &result.Batch{Partition: f.partition, First: f.first}, 0
 		for _, k := range f.kinds {
-			err := k.read(filepath.Join(s.dir, k.name, f.name), b)
+			path := filepath.Join(s.dir, k.name, f.name)
+			err := k.read(path, b)
 			if err == nil {
 				parts++
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				unread.Add(err)
+				s.looks.failed(path, err)
 			}
 		}
 		if parts > 0 && !yield(b) {
@@ -96,6 +98,20 @@ func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Bat
 		}
 	}
 	return unread.Err()
+}
+
+// Rows are some kinds of rows of a store, to be read.
+type Rows struct{ store *Store }
+
+// Losses are the rows of alternate marking, and what amends rows: files of other kinds are not opened.
+func (s *Store) Losses() Rows {
+	only := slices.DeleteFunc(slices.Clone(s.kinds), func(k kind) bool { return k.name != "losses" && k.name != "amends" })
+	return Rows{&Store{dir: s.dir, kinds: only}}
+}
+
+// Each is as that of [Store].
+func (r Rows) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
+	return r.store.Each(ctx, from, to, yield)
 }
 
 // strayAfter is when a file that no batch was marked for is taken for left behind by a process that died.

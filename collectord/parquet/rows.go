@@ -49,8 +49,13 @@ func or[T any](v *T, null T) T {
 	return *v
 }
 
+// distribution is what columns say; the first bucket is that of the least latency.
 func distribution(count int64, sum, least, most *int64, buckets []uint32) result.Distribution {
-	return result.Distribution{Count: count, Sum: or(sum, 0), Min: or(least, 0), Max: or(most, 0), Buckets: buckets}
+	d := result.Distribution{Count: count, Sum: or(sum, 0), Min: or(least, 0), Max: or(most, 0), Buckets: buckets}
+	if count > 0 {
+		d.First = result.Bucket(d.Min)
+	}
+	return d
 }
 
 func fromHop(h *result.Hop) hopRow {
@@ -140,8 +145,8 @@ func fromLoss(l *result.Loss) lossRow {
 	d := l.Delay
 	return lossRow{
 		placeRow: placeRow{Flow: l.Flow, Cluster: l.Cluster, From: l.From, To: l.To}, Period: l.Period,
-		Start: l.Window.Start, Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known),
-		Received: known(l.Received, l.Known),
+		Start: l.Window.Start, Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known || l.Excess),
+		Received: known(l.Received, l.Known || l.Excess),
 		Lost:     known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
 		Max: known(d.Max, d.Count > 0), Buckets: d.Buckets, Mean: known(l.Mean.Delay, l.Mean.Known),
 		MeanSum: known(l.Mean.Sum, l.Mean.Sum != ""), NoMean: known(l.Mean.Unknown, l.Mean.Unknown != ""),
@@ -154,7 +159,7 @@ func (r *lossRow) row() result.Loss {
 	return result.Loss{
 		Flow: r.Flow, Cluster: r.Cluster, From: r.From, To: r.To, Period: r.Period,
 		Window: result.Window{Start: r.Start, Length: r.Length}, Status: r.Status, Known: r.Lost != nil,
-		Sent: or(r.Sent, 0), Received: or(r.Received, 0), Lost: or(r.Lost, 0),
+		Excess: r.Lost == nil && r.Sent != nil, Sent: or(r.Sent, 0), Received: or(r.Received, 0), Lost: or(r.Lost, 0),
 		Delay: distribution(r.Delay, r.Sum, r.Min, r.Max, r.Buckets),
 		Mean: result.MeanDelay{Known: r.Mean != nil, Delay: or(r.Mean, 0), Sum: or(r.MeanSum, ""),
 			Unknown: or(r.NoMean, "")},

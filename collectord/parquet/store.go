@@ -42,6 +42,7 @@ type Store struct {
 	most  int64
 	age   time.Duration
 	kinds []kind
+	looks looks
 
 	mu        sync.Mutex
 	puts      int               // since it was tidied
@@ -77,7 +78,32 @@ func Open(o Options) (*Store, error) {
 			return nil, fmt.Errorf("the store: %w", err)
 		}
 	}
+	if err := s.writeEmpty(); err != nil {
+		return nil, fmt.Errorf("the store: %w", err)
+	}
 	return s, s.tidy(time.Now())
+}
+
+// noRows is a file of each kind without rows, so that whoever reads KIND/*.parquet finds a file, and the columns.
+const noRows = "none.parquet"
+
+// writeEmpty writes the files without rows: those that are there may be from before a column came. Without room it goes
+// on: only others miss them.
+func (s *Store) writeEmpty() error {
+	for _, k := range s.kinds {
+		unseen := s.unseen(k.name, mark{Batch: rand.Text()})
+		err := k.empty(unseen)
+		if err == nil {
+			err = os.Rename(unseen, filepath.Join(s.dir, k.name, noRows))
+		}
+		if err != nil {
+			_ = os.Remove(unseen)
+			if err = s.away(err); !errors.Is(err, result.ErrAway) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Store) folders() (names []string) {

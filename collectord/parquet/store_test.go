@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -220,8 +221,9 @@ func randomBatch(r *rand.Rand) *result.Batch {
 	text := func() string { return []string{"", "a", "tcp 10.0.0.1:1 > 10.0.0.2:2", "\x00ü"}[r.IntN(4)] }
 	dist := func() (d result.Distribution) {
 		if r.IntN(3) > 0 {
-			d = result.Distribution{Count: 1 + r.Int64N(9), Sum: r.Int64N(9), Min: r.Int64N(3) - 1, Max: r.Int64(),
-				Buckets: []uint32{0, r.Uint32()}}
+			d = result.Distribution{Count: 1 + r.Int64N(9), Sum: r.Int64N(9), Min: r.Int64N(1<<r.IntN(40)) - 1, Max: r.Int64(),
+				Buckets: []uint32{1, r.Uint32()}}
+			d.First = result.Bucket(d.Min)
 		}
 		return d
 	}
@@ -240,6 +242,8 @@ func randomBatch(r *rand.Rand) *result.Batch {
 			Flags: result.Flags(r.IntN(64))}
 		if loss.Known = r.IntN(2) == 0; loss.Known {
 			loss.Sent, loss.Received, loss.Lost = r.Int64N(2), r.Int64N(2), r.Int64N(3)-1
+		} else if loss.Excess = r.IntN(2) == 0; loss.Excess {
+			loss.Sent, loss.Received = r.Int64N(2), r.Int64N(2)
 		}
 		if loss.Mean = (result.MeanDelay{Unknown: text()}); loss.Mean.Unknown == "" && r.IntN(3) > 0 {
 			loss.Mean = result.MeanDelay{Known: true, Delay: r.Int64N(3) - 1, Sum: []string{"", "-340282366920938463463"}[r.IntN(2)]}
@@ -311,5 +315,22 @@ func unreadable(t *testing.T, s *Store, what, path string) {
 	err := s.Each(t.Context(), 0, 1, func(b *result.Batch) bool { firsts = append(firsts, b.First); return true })
 	if !errors.As(err, &unread) || unread.Files != 1 || !strings.Contains(err.Error(), path) || !slices.Equal(firsts, []uint64{2}) {
 		t.Errorf("%s: batches %v, %v; want batch 2, and %s named", what, firsts, err, path)
+	}
+}
+
+// Whoever reads KIND/*.parquet finds a file with the columns, also where nothing was kept yet.
+func TestEachKindHasAFileWithoutRows(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second replaces them
+		open(t, Options{Dir: dir})
+		for _, k := range kinds() {
+			b := &result.Batch{}
+			if err := k.read(filepath.Join(dir, k.name, noRows), b); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(b, &result.Batch{}) {
+				t.Errorf("%s: %+v", k.name, b)
+			}
+		}
 	}
 }

@@ -26,7 +26,8 @@ const (
 	Overflow
 	// Cut: frames were cut, so that stamps or records may be missing.
 	Cut
-	// Unsynchronised: clocks of two switches are compared that nobody vouches for.
+	// Unsynchronised: clocks of two switches are compared that nobody vouches for, or a time is by a clock that was
+	// seen to be wrong.
 	Unsynchronised
 	// Missing: a switch that a packet must have come from, or gone to, has no record of it. It was lost on the wire, or
 	// not recorded there, or that record was lost.
@@ -75,6 +76,7 @@ type Loss struct {
 	Window    Window // of the period
 	Status    string // ok, or why it is not
 	Known     bool   // Sent, Received and Lost are known
+	Excess    bool   // Lost is not, for more packets came somewhere than were sent; Sent and Received are, as counted
 	Sent      int64
 	Received  int64
 	Lost      int64
@@ -148,7 +150,7 @@ type Source struct {
 	Twice   int64 // batches that came again, and were dropped
 	Bad     int64 // batches that could not be read
 	Late    int64 // events that came behind the watermark
-	LeftOut int64 // events that could not be joined, as those of switches that nobody knows
+	LeftOut int64 // events that could not be joined, as those of switches that nobody knows; -1: not known
 	Latest  int64 // event time; 0 if there was none
 	Told    int64 // up to when it said that all is there, or that something is missing; 0: it has not
 	Silent  bool  // it was left out of the watermark

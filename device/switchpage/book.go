@@ -24,6 +24,9 @@ const lastDrops = 20
 // freshBook is how long the book of drops is shown to others who ask: it takes syncd's time.
 const freshBook = 2 * time.Second
 
+// bookWait bounds the time until syncd answers: where it hangs, the page has all else yet.
+const bookWait = 2 * time.Second
+
 // A bookDesk reads the book of drops.
 type bookDesk struct {
 	turn chan struct{} // who holds it reads
@@ -44,8 +47,10 @@ func (d *bookDesk) read(ctx context.Context, r *reader) *page.Book {
 	}
 	if now := r.now(); d.last == nil || now.Sub(d.at) >= freshBook {
 		book := &page.Book{}
+		wait, cancel := context.WithTimeout(ctx, bookWait)
+		defer cancel()
 		for _, by := range []string{"reason", "port", "rule"} {
-			if err := take(ctx, r, by, book); err != nil {
+			if err := take(wait, r, by, book); err != nil {
 				book = &page.Book{Error: status.Convert(err).Message()}
 				break
 			}
@@ -53,7 +58,7 @@ func (d *bookDesk) read(ctx context.Context, r *reader) *page.Book {
 		if ctx.Err() != nil {
 			return book
 		}
-		d.last, d.at = book, now
+		d.last, d.at = book, r.now() // that nobody answers, too: else each who asks waits
 	}
 	return d.last
 }

@@ -2,6 +2,7 @@ package switchpage
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,57 +79,67 @@ const (
 	overhead  = 8 + 12 // bytes of a frame on the wire beside what is counted: preamble and least gap
 )
 
-// loads remembers counters of ports.
+// loads remembers counters of ports, of the syncd that polls them.
 type loads struct{ past []sample }
 
 // A sample is the counters of all ports at a time.
 type sample struct {
 	at    time.Time
+	old   time.Duration // how much older than that they may be
+	by    string        // who polled them; "": nobody vouches for that
 	ports map[string]map[string]uint64
 }
 
-// add tells ports their load since an earlier reading, and remembers this one. The switch polls its counters every now
-// and then: so what is read is up to that old, and a difference is of a time that much longer or shorter.
-func (l *loads) add(t *tables, now time.Time, ports []page.Port) {
-	poll, known := t.polled()
-	n := 0
-	for n < len(l.past) && now.Sub(l.past[n].at) > mostApart {
-		n++
+// add tells ports their load since an earlier reading, and remembers this one.
+func (l *loads) add(s sample, ports []page.Port) {
+	l.past = slices.DeleteFunc(l.past, func(was sample) bool { return was.by != s.by || s.at.Sub(was.at) > mostApart })
+	if s.by == "" {
+		return
 	}
-	l.past = append(l.past[:0], l.past[n:]...)
-	if known && len(l.past) > 0 {
-		base := l.past[0]
+	if len(l.past) > 0 {
+		base := &l.past[0]
 		for i := range ports {
 			p, was := &ports[i], base.ports[ports[i].Name]
-			p.In = loadOf(p, was, "in", now.Sub(base.at), poll)
-			p.Out = loadOf(p, was, "out", now.Sub(base.at), poll)
+			over := span{s.at.Sub(base.at), base.old, s.old}
+			p.In, p.Out = loadOf(p, was, "in", over), loadOf(p, was, "out", over)
 		}
 	}
-	s := sample{now, map[string]map[string]uint64{}}
+	s.ports = map[string]map[string]uint64{}
 	for i := range ports {
 		s.ports[ports[i].Name] = ports[i].Counters
 	}
 	l.past = append(l.past, s)
 }
 
-// polled is how old the counters of ports may be; false: they are not polled, or it cannot be read.
-func (t *tables) polled() (time.Duration, bool) {
+// sample is one at now, without its counters, which are read after it. The switch polls its counters every now and
+// then: so what is read is up to that old, and as much older as nothing was heard of syncd.
+func (t *tables) sample(now time.Time) (s sample) {
+	s.at = now
 	row, ok := t.dump(swss.ConfigDB, schema.CfgFlexCounter)["PORT"]
 	every := schema.DefaultPoll("PORT")
 	if ok {
 		f, err := schema.ParseFlexCounter("PORT", row)
 		if err != nil || f.Given && !f.Enabled {
-			return 0, false
+			return s
 		}
 		if f.Interval > 0 {
 			every = f.Interval
 		}
 	}
-	return every + every/2, true // it is not to the millisecond
+	syncd, silent, heard := t.heard("syncd")
+	if !heard || syncd[schema.HealthState] != schema.HealthReady {
+		return s
+	}
+	s.old = every + every/2 + silent // it is not to the millisecond
+	s.by = syncd[schema.HealthOwner] + " " + syncd[schema.HealthSince]
+	return s
 }
 
+// A span is the time between two readings of counters, which were up to that old at its begin and at its end.
+type span struct{ length, first, last time.Duration }
+
 // loadOf is the load of a port over a time; nil: not known.
-func loadOf(p *page.Port, was map[string]uint64, way string, over, poll time.Duration) *page.Load {
+func loadOf(p *page.Port, was map[string]uint64, way string, over span) *page.Load {
 	var bits float64
 	for name, each := range map[string]float64{way + " bytes": 8, way: 8 * overhead} {
 		before, had := was[name]
@@ -138,9 +149,9 @@ func loadOf(p *page.Port, was map[string]uint64, way string, over, poll time.Dur
 		}
 		bits += each * float64(now-before)
 	}
-	if p.Mbps <= 0 || over <= 2*poll {
+	if p.Mbps <= 0 || over.length <= over.first+over.last {
 		return nil
 	}
 	share := func(d time.Duration) float64 { return min(1, bits/(float64(p.Mbps)*1e6*d.Seconds())) }
-	return &page.Load{Low: share(over + poll), High: share(over - poll), Over: over}
+	return &page.Load{Low: share(over.length + over.first), High: share(over.length - over.last), Over: over.length}
 }

@@ -14,38 +14,55 @@ import (
 func TestLoads(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2000}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		poll := time.Duration(10+r.IntN(2000)) * time.Millisecond
+		age := func() time.Duration { return time.Duration(10+r.IntN(4000)) * time.Millisecond }
 		rate, load := float64(1000+r.IntN(100_000)), 0.01+0.98*r.Float64() // Mb/s
 		size := float64(64 + r.IntN(9000))
 		frames := func(at time.Duration) uint64 { // those that have come by then
 			return uint64(load * rate * 1e6 * at.Seconds() / (8 * (size + overhead)))
 		}
-		polled := func(at time.Duration) map[string]uint64 { // up to poll before
-			n := frames(at - time.Duration(r.Int64N(int64(poll))))
+		polled := func(at, old time.Duration) map[string]uint64 { // up to that before
+			n := frames(at - time.Duration(r.Int64N(int64(old))))
 			return map[string]uint64{"in": n, "in bytes": uint64(size) * n}
 		}
 		first := 10*time.Second + time.Duration(r.IntN(1000))*time.Millisecond
-		over := time.Duration(1+r.IntN(15_000)) * time.Millisecond
-		p := &page.Port{Mbps: int64(rate), Counters: polled(first + over)}
-		was := polled(first)
-		got := loadOf(p, was, "in", over, poll)
-		if over <= 2*poll {
+		over := span{time.Duration(1+r.IntN(15_000)) * time.Millisecond, age(), age()}
+		p := &page.Port{Mbps: int64(rate), Counters: polled(first+over.length, over.last)}
+		was := polled(first, over.first)
+		got := loadOf(p, was, "in", over)
+		if over.length <= over.first+over.last {
 			if got != nil {
-				t.Errorf("over %v, polled each %v: %+v", over, poll, *got)
+				t.Errorf("over %v: %+v", over, *got)
 			}
 			return
 		}
-		one := 8 * (size + overhead) / (rate * 1e6 * (over - poll).Seconds()) // a frame more or less
+		one := 8 * (size + overhead) / (rate * 1e6 * (over.length - over.last).Seconds()) // a frame more or less
 		if got == nil || load < got.Low-one || load > got.High+one || got.Low > got.High || got.High > 1 {
-			t.Errorf("load %.3f over %v, polled each %v: %+v", load, over, poll, got)
+			t.Errorf("load %.3f over %v: %+v", load, over, got)
 		}
 		was["in"] = p.Counters["in"] + 1
-		if got := loadOf(p, was, "in", over, poll); got != nil {
+		if got := loadOf(p, was, "in", over); got != nil {
 			t.Errorf("the counter began anew: %+v", *got)
 		}
 		delete(was, "in bytes")
-		if got := loadOf(p, was, "in", over, poll); got != nil || loadOf(p, nil, "out", over, poll) != nil {
+		if got := loadOf(p, was, "in", over); got != nil || loadOf(p, nil, "out", over) != nil {
 			t.Errorf("without a counter: %+v", got)
 		}
 	})
+}
+
+// Counters of one syncd are not compared with those of another, nor with what nobody vouches for: they may stand still.
+func TestLoadsOfOneSyncd(t *testing.T) {
+	var l loads
+	at, sent := time.Unix(0, 0), uint64(0)
+	for i, step := range []struct {
+		by    string
+		known bool
+	}{{"a", false}, {"a", true}, {"", false}, {"a", false}, {"a", true}, {"b", false}, {"b", true}} {
+		at, sent = at.Add(4*time.Second), sent+1000
+		ports := []page.Port{{Name: "Ethernet0", Mbps: 1000, Counters: map[string]uint64{"in": sent, "in bytes": 100 * sent}}}
+		l.add(sample{at: at, old: 1500 * time.Millisecond, by: step.by}, ports)
+		if known := ports[0].In != nil; known != step.known {
+			t.Errorf("reading %d, polled by %q: the load is known: %v, want %v", i, step.by, known, step.known)
+		}
+	}
 }

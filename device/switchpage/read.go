@@ -3,6 +3,7 @@ package switchpage
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -55,9 +56,10 @@ func (r *reader) read(ctx context.Context) (*reading, error) {
 	}
 	x := &reading{at: now}
 	t := &tables{ctx: ctx, redis: r.redis}
+	counted := t.sample(now)
 	x.one = t.one(now)
 	x.sketches = t.sketches(&x.one)
-	r.loads.add(t, now, x.one.Ports)
+	r.loads.add(counted, x.one.Ports)
 	x.network = t.network(&x.one)
 	if t.err != nil {
 		if ctx.Err() != nil {
@@ -133,11 +135,35 @@ func (t *tables) one(now time.Time) page.Switch {
 	s.Ports = t.ports()
 	s.Marking = t.marking()
 	s.Stamping = t.stamping()
+	s.Troubles = t.troubles()
+	return s
+}
+
+// troubles are the alarms of the switch, and daemons that are silent, for as long as that is no alarm yet.
+func (t *tables) troubles() (list []string) {
 	alarms := t.dump(swss.StateDB, schema.StateAlarm)
 	for _, id := range sortedKeys(alarms) {
-		s.Troubles = append(s.Troubles, "alarm "+id+": "+cmp.Or(alarms[id][schema.AlarmText], "it gives no reason"))
+		list = append(list, "alarm "+id+": "+cmp.Or(alarms[id][schema.AlarmText], "it gives no reason"))
 	}
-	return s
+	for _, daemon := range []string{"tammgrd", "orchagent", "syncd"} {
+		if _, _, heard := t.heard(daemon); heard || alarms[daemon+"-silent"] != nil || t.err != nil {
+			continue
+		}
+		list = append(list, fmt.Sprintf("%s has not been heard of for %v: what it tells may be older", daemon,
+			schema.HealthLife))
+	}
+	return list
+}
+
+// heard is what a daemon says of itself, and how long ago; false: it says nothing any more.
+func (t *tables) heard(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
+	var left time.Duration
+	if t.err == nil {
+		row, left, t.err = swss.NewTable(t.redis.DB(swss.StateDB), schema.StateHealth).GetFor(t.ctx, daemon)
+	}
+	// A row that has longer to live is from before the clock of Redis' host was set back.
+	ok = t.err == nil && len(row) > 0 && left <= schema.HealthLife
+	return row, schema.HealthLife - max(left, 0), ok
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

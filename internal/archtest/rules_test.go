@@ -50,12 +50,12 @@ var rules = []room{
 		below: []string{"lab", "lab/study", "device", "device/switchpage", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
 	// the one program that links NATS and Parquet; and the lab, for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true,
-		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collector/topology", "collectord/door", "device", "mgmt", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result", "collector/journey", "tam/record"}},
+		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collector/topology", "collectord/alarm", "collectord/door", "device", "mgmt", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result", "collector/journey", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
-	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                                    // a gNMI client: it knows no database
-	{name: "lab/experiments", below: []string{"lab", "lab/study", "collector/topology"}},                                // all that come with tamtam
-	{name: "lab/sweep", below: []string{"collector/stream", "lab", "lab/figure"}, modules: []string{yaml}, clock: true}, // an experiment over seeds and parameters; what is run elsewhere is held
+	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                                                       // a gNMI client: it knows no database
+	{name: "lab/experiments", below: []string{"lab", "lab/study", "collector/topology"}},                                                   // all that come with tamtam
+	{name: "lab/sweep", below: []string{"collector/stream", "collector/whole", "lab", "lab/figure"}, modules: []string{yaml}, clock: true}, // an experiment over seeds and parameters; what is run elsewhere is held
 	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
 		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "collector/topology", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
@@ -88,7 +88,7 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "collectord/page", below: []string{"collector/topology", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
+	{name: "collectord/page", below: []string{"collector", "collector/topology", "collectord/alarm", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
 	// the fleet's collector inside one process
 	{name: "collectord/local", below: []string{"collector/capture", "collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
 	// a fleet that is made up, to measure a collector
@@ -100,15 +100,17 @@ var rules = []room{
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                                                                // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                                                      // generated types stop at mgmt
 	{name: "collectord/event", below: []string{"collector", "collector/dial", "collector/journey", "collector/stream", "saisim/tailstamp", "tam/altmark", "tam/record"}}, // what sources tell, as batches
+	{name: "collectord/alarm", below: []string{"collector", "collector/dial", "collectord/result", "tam/altmark"}},                                                       // which alarms rows are
 	{name: "collectord/parquet", below: []string{"collectord/result"}, modules: []string{parquetgo}, clock: true},                                                        // results as files
 	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true},                                          // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
-	{name: "collector/dial", below: []string{"collector", "collector/topology", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
-	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},                                 // IPFIX to other collectors
+	{name: "collector/dial", below: []string{"collector", "collector/topology", "collector/whole", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
+	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},                                                    // IPFIX to other collectors
 	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
-	{name: "collector/topology", below: []string{"collector/journey"}, modules: []string{yaml}}, // switches, hosts, links; from files and by LLDP
-	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}},                 // one packet's way through several switches
+	{name: "collector/topology", below: []string{"collector/journey", "collector/whole"}, modules: []string{yaml}}, // switches, hosts, links; from files and by LLDP
+	{name: "collector/whole", modules: []string{yaml}},                          // numbers of files that must be whole
+	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
 
 	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
 	{name: "hoststack/reports", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}},            // what the host sends for the chip

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tamtam/collector/whole"
 )
 
 // A File is a sweep, as YAML:
@@ -103,6 +105,9 @@ func Read(path string) (*File, error) {
 func Parse(text []byte) (*File, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("longer than %d MiB, which is the limit", maxFile>>20)
+	}
+	if err := whole.Check(text, "first", "count"); err != nil {
+		return nil, err
 	}
 	f := &File{Seeds: Seeds{First: 1, Count: 1}, dir: "."}
 	dec := yaml.NewDecoder(bytes.NewReader(text))

@@ -3,6 +3,7 @@ package sweep
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,8 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// NamedFiles are those that an experiment names: configurations, captures, programs. What is in them is of what a
-// result depends on. A file is read again only when its size or time has changed.
+// namedFiles are those that an experiment names: configurations, captures, programs. What is in them is of what a
+// result depends on. A file is read again only when its size or time has changed; another content then is an error, for
+// a sweep's results are all of the same files.
 type namedFiles struct {
 	mu   sync.Mutex
 	sums map[string]fileSum
@@ -24,6 +26,13 @@ type fileSum struct {
 	size int64
 	at   time.Time
 	sum  string
+}
+
+// forget is for another sweep, between which and the last one the files may change.
+func (f *namedFiles) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sums = nil
 }
 
 // of sums up all regular files in dir that values of an experiment or of settings name, whatever the field: one too
@@ -71,11 +80,14 @@ func scalars(all []string, n *yaml.Node) []string {
 // sum is "" for what is no regular file.
 func (f *namedFiles) sum(path string) (string, error) {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", nil // a name of something else
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err != nil || !info.Mode().IsRegular() {
+		if _, was := f.sums[path]; was {
+			return "", fmt.Errorf("%s is gone since the sweep began: want it as it was then", path)
+		}
+		return "", nil // a name of something else
+	}
 	if s, ok := f.sums[path]; ok && s.size == info.Size() && s.at.Equal(info.ModTime()) {
 		return s.sum, nil
 	}
@@ -91,6 +103,11 @@ func (f *namedFiles) sum(path string) (string, error) {
 	if f.sums == nil {
 		f.sums = map[string]fileSum{}
 	}
-	f.sums[path] = fileSum{info.Size(), info.ModTime(), hex.EncodeToString(h.Sum(nil))}
-	return f.sums[path].sum, nil
+	was, now := f.sums[path].sum, hex.EncodeToString(h.Sum(nil))
+	if was != "" && was != now {
+		return "", fmt.Errorf("%s was changed while the sweep ran: want it as it was when the sweep "+
+			"began, or start the sweep again when it has ended", path)
+	}
+	f.sums[path] = fileSum{info.Size(), info.ModTime(), now}
+	return now, nil
 }

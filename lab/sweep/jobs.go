@@ -27,6 +27,8 @@ type Outcome struct {
 	Job
 	Results []Number `json:"results"`
 	Failed  []string `json:"failed_checks,omitempty"` // names
+	// Sum is of all else, in the file: damage, or a change by hand, is seen.
+	Sum string `json:"sum,omitempty"`
 }
 
 // A Number is a result.
@@ -34,6 +36,8 @@ type Number struct {
 	Name  string `json:"name"`
 	Value int64  `json:"value"`
 	Unit  string `json:"unit"` // ps for times
+	// Unmeasured: the run has no value, as a delay where nothing came; Value says nothing.
+	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
 // Jobs are all runs of a sweep: the last parameter varies fastest, but for the seed.
@@ -88,6 +92,7 @@ func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
+	f.named.forget()
 	dir := filepath.Join(o.Out, "jobs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -187,19 +192,27 @@ func (f *File) result(ctx context.Context, o Options, dir string, j Job) (*Outco
 type prepared struct {
 	Job
 	topology *lab.Topology
-	what     string // for messages
-	name     string // of its result
+	what     string       // for messages
+	name     string       // of its result
+	same     func() error // fails if what the name stands for has changed since
 }
 
 func (f *File) prepare(o Options, j Job) (*prepared, error) {
 	set := f.settings(j)
 	p := &prepared{Job: j, what: fmt.Sprintf("%s, seed %d, %v", f.Experiment, j.Seed, set)}
 	var err error
+	if p.name, err = f.nameOf(o, set, j); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.what, err)
+	}
+	p.same = func() error {
+		_, err := f.nameOf(o, set, j)
+		return err
+	}
 	if p.topology, err = o.Open(f.topology(), set, f.Short); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.what, err)
 	}
-	if p.name, err = f.nameOf(o, set, j); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.what, err)
+	if a, b, both := p.topology.Overlap(len(f.Vary)); both {
+		return nil, fmt.Errorf("%s: vary: %q sets what %q sets: want one of both", p.what, b, a)
 	}
 	return p, nil
 }
@@ -209,13 +222,20 @@ func (f *File) run(ctx context.Context, p *prepared) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.what, err)
 	}
+	if err := p.same(); err != nil { // the run has read the files after they were summed up
+		return nil, fmt.Errorf("%s: %w", p.what, err)
+	}
 	out := &Outcome{Job: p.Job}
 	for _, x := range f.Results {
 		m, err := r.Value(x.Measured)
 		if err != nil {
 			return nil, fmt.Errorf("%s: result %s: %w", p.what, x.Name, err)
 		}
-		out.Results = append(out.Results, Number{x.Name, m.Value, m.Unit})
+		number := Number{Name: x.Name, Unit: m.Unit, Unmeasured: !m.Known()}
+		if m.Known() {
+			number.Value = m.Value
+		}
+		out.Results = append(out.Results, number)
 	}
 	for i := range r.Checks {
 		if r.Checks[i].Failed() {
@@ -237,6 +257,9 @@ func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
 	if f.isFile() {
 		var err error
 		if text, err = os.ReadFile(f.topology()); err != nil {
+			return "", err
+		}
+		if _, err := f.named.sum(f.topology()); err != nil {
 			return "", err
 		}
 	}

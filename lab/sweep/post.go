@@ -53,6 +53,7 @@ func (f *File) Post(ctx context.Context, b *Board, o Options) ([]Outcome, Posted
 	p := &poster{Board: b, file: f, dir: filepath.Join(o.Out, "jobs"), progress: o.Progress, jobs: f.Jobs(),
 		index: map[string]int{}, waits: map[int]bool{}, told: map[string]bool{}}
 	p.posted.Workers = map[string]int{}
+	f.named.forget()
 	o.Program = b.Program
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		return nil, p.posted, err
@@ -325,7 +326,7 @@ func (p *poster) judge(i int, r *reply) (again bool, err error) {
 		}
 		return again, nil
 	}
-	out, err := p.outcome(i, r.Result)
+	out, err := p.file.parseOutcome([]byte(r.Result), p.jobs[i])
 	if err != nil {
 		p.outcomes[i], p.failures[i] = nil, fmt.Errorf("%s, seed %d: the result of worker %s: %w", p.file.Experiment,
 			p.jobs[i].Seed, r.By, err)
@@ -346,17 +347,4 @@ func (p *poster) judge(i int, r *reply) (again bool, err error) {
 	again = p.outcomes[i] != nil
 	p.outcomes[i] = out
 	return again, nil
-}
-
-// outcome reads the text of a result, which is that of the job's file to the byte.
-func (p *poster) outcome(i int, text string) (*Outcome, error) {
-	out, err := p.file.parseOutcome([]byte(text), p.jobs[i])
-	if err != nil {
-		return nil, err
-	}
-	same, err := out.text()
-	if err == nil && string(same) != text {
-		err = fmt.Errorf("%.200q: want the form of a result's file, %.200q", text, same)
-	}
-	return out, err
 }

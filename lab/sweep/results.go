@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // other is the end of the name of a second result of a job that is not the first one: jobs are deterministic, so that
@@ -16,7 +18,14 @@ const other = ".other"
 
 // text is what a result's file has.
 func (out *Outcome) text() ([]byte, error) {
-	text, err := json.MarshalIndent(out, "", " ")
+	whole := *out
+	whole.Sum = ""
+	text, err := json.Marshal(whole)
+	if err != nil {
+		return nil, err
+	}
+	whole.Sum = fmt.Sprintf("%08x", crc32.ChecksumIEEE(text))
+	text, err = json.MarshalIndent(whole, "", " ")
 	return append(text, '\n'), err
 }
 
@@ -36,7 +45,13 @@ func (f *File) parseOutcome(text []byte, j Job) (*Outcome, error) {
 			return nil, fmt.Errorf("results[%d]: name: %q: want %q", i, out.Results[i].Name, r.Name)
 		}
 	}
-	out.Job = j
+	if out.Seed != j.Seed || !slices.Equal(out.Values, j.Values) {
+		return nil, fmt.Errorf("it is of seed %d, values %q: want seed %d, values %q", out.Seed, out.Values, j.Seed, j.Values)
+	}
+	if whole, err := out.text(); err != nil || !bytes.Equal(whole, text) {
+		return nil, fmt.Errorf("%.200q: want the form of a result's file, and the sum of what it has", text)
+	}
+	out.Job, out.Sum = j, ""
 	return &out, nil
 }
 

@@ -1,8 +1,11 @@
 package sweep
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,9 +44,68 @@ func TestParseOutcome(t *testing.T) {
 		`{"results": [{"name": "lost"}, {"name": "late"}]}`:             `results[1]: name: "late": want "delay"`,
 		`{"results": [{"name": "lost"}, {"name": "delay"}], "more": 1}`: `unknown field "more"`,
 		`{`: "unexpected EOF",
+		`{"seed": 2, "values": ["7"], "results": [{"name": "lost"}, {"name": "delay"}]}`: `it is of seed 2, values ["7"]: want seed 0`,
+		`{"results": [{"name": "lost"}, {"name": "delay"}]}`:                             "want the form of a result's file",
 	} {
 		if out, err := f.parseOutcome([]byte(text), Job{}); out != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v: want %s", text, out, err, want)
 		}
+	}
+}
+
+// No byte of a result's file can change, be missing or come behind it without being seen.
+func TestDamagedResult(t *testing.T) {
+	f := &File{Results: []Result{{Name: "lost"}}}
+	out := &Outcome{Job: Job{Values: []string{"0.1"}, Seed: 3}, Results: []Number{{Name: "lost", Value: 1207, Unit: "packets"}}, Failed: []string{"all"}}
+	text, err := out.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.parseOutcome(text, out.Job); err != nil || !reflect.DeepEqual(got, out) {
+		t.Fatalf("%+v, %v: want %+v", got, err, out)
+	}
+	for i := range text {
+		for bit := range 8 {
+			bad := slices.Clone(text)
+			bad[i] ^= 1 << bit
+			if got, err := f.parseOutcome(bad, out.Job); err == nil {
+				t.Errorf("bit %d of byte %d is another: %+v", bit, i, got)
+			}
+		}
+		if got, err := f.parseOutcome(text[:i], out.Job); err == nil {
+			t.Errorf("cut to %d bytes: %+v", i, got)
+		}
+	}
+	if got, err := f.parseOutcome(append(text, '1'), out.Job); err == nil {
+		t.Errorf("with something behind it: %+v", got)
+	}
+}
+
+// A run that has measured nothing has no part in mean, least and most, and a row of such runs has no numbers, nor a point.
+func TestUnmeasured(t *testing.T) {
+	f := &File{Vary: []Vary{{Path: "loss", Values: []string{"0.5", "1"}}}, Results: []Result{{Name: "delay"}},
+		Plots: []Plot{{Result: "delay", Over: "loss"}}}
+	of := func(loss string, value int64, unmeasured bool) Outcome {
+		return Outcome{Job: Job{Values: []string{loss}},
+			Results: []Number{{Name: "delay", Value: value, Unit: "ps", Unmeasured: unmeasured}}}
+	}
+	rows := f.Rows([]Outcome{of("0.5", 5000, false), of("0.5", 0, true), of("0.5", 7000, false), of("1", 0, true)})
+	if r := rows[0]; len(rows) != 2 || r.Runs != 2 || r.Unmeasured != 1 || r.Mean != 6 || r.Least != 5 || rows[1].Runs != 0 {
+		t.Errorf("%+v", rows)
+	}
+	dir := t.TempDir()
+	var table strings.Builder
+	if err := errors.Join(f.WriteText(&table, rows), f.Write(dir, rows)); err != nil {
+		t.Fatal(err)
+	}
+	const last = "1     delay   0     -     -          -      -       -     ns    passed, not measured in 1 runs\n"
+	if !strings.HasSuffix(table.String(), last) {
+		t.Errorf("%s\nwant %s", table.String(), last)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "sweep.csv")); err != nil || !strings.HasSuffix(string(text), "\n1,delay,ns,0,,,,,,,,0,1\n") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if fig, err := f.figure(0, f.Plots[0], rows); err != nil || len(fig.Panels[0].Curves) != 1 || len(fig.Panels[0].Curves[0].Points) != 1 {
+		t.Errorf("%+v, %v: want one point", fig, err)
 	}
 }

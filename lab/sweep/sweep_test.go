@@ -139,6 +139,43 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The results of a sweep are all of the same files: when one of them changes while it runs, the runs from then on fail.
+func TestChangedMeanwhile(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"changed while the sweep ran": func(path string) error {
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, append(text, "\n# more"...), 0o644))
+		},
+		"no such file": os.Remove,
+	} {
+		f, o, _ := files(t)
+		o.Workers = 1
+		o.Progress = func(done, _ int) {
+			if done == 1 {
+				if err := change(filepath.Join(f.dir, "pair.yaml")); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		all, err := f.Run(t.Context(), o)
+		if len(all) == 0 || len(all) > 2 || err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%d outcomes, %v: want those that ran before, and %s", len(all), err, name)
+		}
+	}
+}
+
+// Two parameters that are one field under two names would make rows of values that no run had.
+func TestVaryTwice(t *testing.T) {
+	f, o, _ := files(t)
+	f.Seeds.Count = 1
+	f.Vary = []Vary{{Path: "links.1.loss", Values: []string{"0.1", "0.2"}}, {Path: "links.far.loss", Values: []string{"0"}}}
+	all, err := f.Run(t.Context(), o)
+	if want := `vary: "links.far.loss" sets what "links.1.loss" sets: want one of both`; len(all) > 0 || err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("%d outcomes, %v: want %s", len(all), err, want)
+	}
+}
+
 // A file that an experiment or a setting names is of what its results depend on: when it changes, they are others.
 func TestChangedFile(t *testing.T) {
 	f, o, _ := files(t)
@@ -151,6 +188,7 @@ func TestChangedFile(t *testing.T) {
 	}
 	results := func(set ...string) string {
 		t.Helper()
+		f.named.forget()
 		name, err := f.nameOf(o, set, Job{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +261,7 @@ func TestPlotOfLittle(t *testing.T) {
 	if err := os.Mkdir(o.Out, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	one := []Outcome{{Job: Job{Values: []string{"0.1", "64"}}, Results: []Number{{"lost", 7, ""}}}}
+	one := []Outcome{{Job: Job{Values: []string{"0.1", "64"}}, Results: []Number{{Name: "lost", Value: 7, Unit: ""}}}}
 	for _, all := range [][]Outcome{nil, one} {
 		if err := f.Write(o.Out, f.Rows(all)); err != nil {
 			t.Error(err)
@@ -246,6 +284,7 @@ func TestParse(t *testing.T) {
 		{"[0, 0.1, 0.5]", "[0, 0]", `vary[0]: values: "0" is there twice`},
 		{"traffic.t.size", "seed", `vary[1]: path: "seed": want seeds of the sweep`},
 		{"traffic.t.size", "links.far.loss", `vary[1]: path: "links.far.loss": it is varied already`},
+		{"count: 3", "count: 3.5", "line 3: count: 3.5: want a whole number"},
 		{"name: delay", "name: lost", `results[1]: name: "lost": want a name of its own`},
 		{"measured: flow.t.lost", "measured: ''", `results[0]: measured: ""`},
 		{"plots:\n- {result: lost", "plots:\n- {result: cost", `plots[0]: result: "cost": want one of delay, lost`},
@@ -280,7 +319,7 @@ func ExampleFile_Rows() {
 	f, _ := Parse([]byte("experiment: x\nresults: [{name: lost, measured: flows.lost}]"))
 	var all []Outcome
 	for _, v := range []int64{4, 1, 3, 2, 10} {
-		all = append(all, Outcome{Results: []Number{{"lost", v, "packets"}}})
+		all = append(all, Outcome{Results: []Number{{Name: "lost", Value: v, Unit: "packets"}}})
 	}
 	r := f.Rows(all)[0]
 	fmt.Println(r.Runs, r.Mean, r.Least, r.Quarter, r.Median, r.Three, r.Most)

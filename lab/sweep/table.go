@@ -16,11 +16,12 @@ import (
 	"tamtam/lab/figure"
 )
 
-// A Row is what the seeds of one combination gave of one result. Times are in ns.
+// A Row is what the seeds of one combination gave of one result. Times are in ns. Without runs the numbers say nothing.
 type Row struct {
 	Values                              []string
 	Result, Unit                        string
-	Runs                                int
+	Runs                                int     // that have a value
+	Unmeasured                          int     // others, in which nothing was measured
 	Mean, Deviation                     float64 // of the sample; 0 of one run
 	Least, Quarter, Median, Three, Most float64 // quartiles between
 	FailedRuns                          int     // with a check that failed
@@ -43,15 +44,21 @@ func (f *File) Rows(all []Outcome) (rows []Row) {
 				at[key] = i
 				rows = append(rows, Row{Values: out.Values, Result: n.Name, Unit: unit})
 			}
-			rows[i].Runs++
+			if n.Unmeasured {
+				rows[i].Unmeasured++
+			} else {
+				rows[i].Runs++
+				values[key] = append(values[key], v)
+			}
 			if len(out.Failed) > 0 {
 				rows[i].FailedRuns++
 			}
-			values[key] = append(values[key], v)
 		}
 	}
 	for key, i := range at {
-		rows[i].sum(values[key])
+		if len(values[key]) > 0 {
+			rows[i].sum(values[key])
+		}
 	}
 	return rows
 }
@@ -81,7 +88,17 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+// numbers are the row's, with so many digits at most; -1: with all. In a row without runs each is none.
+func (r *Row) numbers(digits int, none string, list ...float64) (text []string) {
+	for _, x := range list {
+		if r.Runs == 0 {
+			text = append(text, none)
+		} else {
+			text = append(text, strconv.FormatFloat(x, 'g', digits, 64))
+		}
+	}
+	return text
+}
 
 // WriteText writes rows as a table.
 func (f *File) WriteText(w io.Writer, rows []Row) error {
@@ -98,8 +115,11 @@ func (f *File) WriteText(w io.Writer, rows []Row) error {
 		if r.FailedRuns > 0 {
 			checks = fmt.Sprintf("FAILED in %d runs", r.FailedRuns)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Result, r.Runs, number(r.Mean), number(r.Deviation),
-			number(r.Least), number(r.Median), number(r.Most), r.Unit, checks)
+		if r.Unmeasured > 0 {
+			checks += fmt.Sprintf(", not measured in %d runs", r.Unmeasured)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", r.Result, r.Runs,
+			strings.Join(r.numbers(6, "-", r.Mean, r.Deviation, r.Least, r.Median, r.Most), "\t"), r.Unit, checks)
 	}
 	return t.Flush()
 }
@@ -113,13 +133,11 @@ func (f *File) Write(dir string, rows []Row) error {
 		head = append(head, v.Path)
 	}
 	_ = c.Write(append(head, "result", "unit", "runs", "mean", "deviation", "least", "quarter", "median",
-		"three_quarters", "most", "failed_runs"))
+		"three_quarters", "most", "failed_runs", "unmeasured_runs"))
 	for _, r := range rows {
 		line := append(slices.Clone(r.Values), r.Result, r.Unit, strconv.Itoa(r.Runs))
-		for _, x := range []float64{r.Mean, r.Deviation, r.Least, r.Quarter, r.Median, r.Three, r.Most} {
-			line = append(line, strconv.FormatFloat(x, 'g', -1, 64))
-		}
-		_ = c.Write(append(line, strconv.Itoa(r.FailedRuns)))
+		line = append(line, r.numbers(-1, "", r.Mean, r.Deviation, r.Least, r.Quarter, r.Median, r.Three, r.Most)...)
+		_ = c.Write(append(line, strconv.Itoa(r.FailedRuns), strconv.Itoa(r.Unmeasured)))
 	}
 	c.Flush()
 	if err := os.WriteFile(filepath.Join(dir, "sweep.csv"), b.Bytes(), 0o644); err != nil {
@@ -146,7 +164,7 @@ func (f *File) figure(i int, p Plot, rows []Row) (*figure.Figure, error) {
 	}
 	at := map[string]int{}
 	for _, r := range rows {
-		if r.Result != p.Result {
+		if r.Result != p.Result || r.Runs == 0 { // what nobody measured has no point
 			continue
 		}
 		x, ok := p.place(r.Values[over])

@@ -44,19 +44,11 @@ func ParseTarget(text string, schemes map[string]Scheme) (t Target, err error) {
 		return bad("no URL")
 	}
 	s, ok := schemes[u.Scheme]
-	switch {
-	case !ok:
+	if !ok {
 		return bad("no way to send")
-	case u.Host == "" || u.Hostname() == "":
-		return bad("no host")
-	case u.Host[0] != '[' && strings.Count(u.Host, ":") > 1:
-		return bad("an IPv6 address wants brackets")
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.RawFragment != "":
-		return bad("more than a host and a path")
-	case u.Path != "" && !s.Path:
-		return bad("there is no path here")
-	case len(u.Hostname()) > 253 || len(u.Path) > 1024 || strings.ContainsAny(u.Hostname(), "[]/%?#@"):
-		return bad("no host")
+	}
+	if why := wrongParts(u, s); why != "" {
+		return bad(why)
 	}
 	t = Target{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: strings.TrimRight(u.EscapedPath(), "/")}
 	if t.Port == "" {
@@ -68,4 +60,21 @@ func ParseTarget(text string, schemes map[string]Scheme) (t Target, err error) {
 		return bad("port " + t.Port + ": want 1 to 65535")
 	}
 	return t, nil
+}
+
+// wrongParts says what of a URL is no target's.
+func wrongParts(u *url.URL, s Scheme) string {
+	switch {
+	case u.Host == "" || u.Hostname() == "":
+		return "no host"
+	case u.Host[0] != '[' && strings.Count(u.Host, ":") > 1:
+		return "an IPv6 address wants brackets"
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.RawFragment != "":
+		return "more than a host and a path"
+	case u.Path != "" && !s.Path:
+		return "there is no path here"
+	case len(u.Hostname()) > 253 || len(u.Path) > 1024 || strings.ContainsAny(u.Hostname(), "[]/%?#@"):
+		return "no host"
+	}
+	return ""
 }

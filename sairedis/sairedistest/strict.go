@@ -68,13 +68,9 @@ func (s *Strict) Request(e swss.Entry) (Parsed, error) {
 		}
 		return p, s.one(&p, e.Key, nil)
 	}
-	var words []string
-	if err := json.Unmarshal([]byte(e.Body), &words); err != nil || !strings.HasPrefix(e.Body, "[") || len(words)%2 != 0 {
-		return p, fmt.Errorf("body: %w", cmp.Or(err, errForm))
-	}
-	var pairs [][2]string
-	for i := 0; i < len(words); i += 2 {
-		pairs = append(pairs, [2]string{words[i], words[i+1]})
+	pairs, err := body(e.Body)
+	if err != nil {
+		return p, err
 	}
 	switch p.Op {
 	case "create", "set", "get":
@@ -99,6 +95,19 @@ func (s *Strict) Request(e swss.Entry) (Parsed, error) {
 		return p, group(p.Op, e.Key, pairs)
 	}
 	return p, s.query(p.Op, e.Key, pairs)
+}
+
+// body reads a list of fields and values.
+func body(text string) ([][2]string, error) {
+	var words []string
+	if err := json.Unmarshal([]byte(text), &words); err != nil || !strings.HasPrefix(text, "[") || len(words)%2 != 0 {
+		return nil, fmt.Errorf("body: %w", cmp.Or(err, errForm))
+	}
+	var pairs [][2]string
+	for i := 0; i < len(words); i += 2 {
+		pairs = append(pairs, [2]string{words[i], words[i+1]})
+	}
+	return pairs, nil
 }
 
 func objectType(name string) (*sai.TypeMeta, error) {
@@ -289,20 +298,28 @@ func (s *Strict) poll(op, key string, pairs [][2]string) error {
 	if len(pairs) != 1 {
 		return fmt.Errorf("fields %q", pairs)
 	}
+	field := pairs[0][0]
 	for _, name := range strings.Split(pairs[0][1], ",") {
-		stat, ok := sai.LookupStat(name)
-		attr, ok2 := sai.LookupAttr(name)
-		switch field := pairs[0][0]; {
-		case field == "PORT_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypePort:
-		case field == "QUEUE_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypeQueue:
-		case field == "RIF_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypeRouterInterface:
-		case field == "POLICER_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypePolicer:
-		case field == "ACL_COUNTER_ATTR_ID_LIST" && ok2 && attr.ObjectType() == sai.ObjectTypeACLCounter:
-		default:
+		stat, isStat := sai.LookupStat(name)
+		attr, isAttr := sai.LookupAttr(name)
+		counted, known := statLists[field]
+		ok := known && isStat && stat.ObjectType() == counted
+		if field == "ACL_COUNTER_ATTR_ID_LIST" {
+			ok = isAttr && attr.ObjectType() == sai.ObjectTypeACLCounter
+		}
+		if !ok {
 			return fmt.Errorf("counter %q in %s", name, field)
 		}
 	}
 	return nil
+}
+
+// statLists are the fields that list statistics to be polled, and whose.
+var statLists = map[string]sai.ObjectType{
+	"PORT_COUNTER_ID_LIST":    sai.ObjectTypePort,
+	"QUEUE_COUNTER_ID_LIST":   sai.ObjectTypeQueue,
+	"RIF_COUNTER_ID_LIST":     sai.ObjectTypeRouterInterface,
+	"POLICER_COUNTER_ID_LIST": sai.ObjectTypePolicer,
 }
 
 func group(op, key string, pairs [][2]string) error {

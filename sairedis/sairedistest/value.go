@@ -99,86 +99,25 @@ const (
 
 // plain checks a value that is neither a match nor an action.
 func (s *Strict) plain(m *sai.AttrMeta, text string, get bool) error {
-	unsigned := func(max string) func(string) error {
-		return func(item string) error { return number(item, "0", max) }
+	if item := s.single(m, m.Kind); item != nil {
+		return item(text)
 	}
-	signed := func(item string) error { return number(item, "-2147483648", "2147483647") }
-	pair := func(max string) func(string) error {
-		return func(item string) error {
-			a, b, ok := strings.Cut(item, ",")
-			if !ok || number(a, "0", max) != nil {
-				return fmt.Errorf("%q is no min,max", item)
-			}
-			return number(b, "0", max)
-		}
+	if kind, ok := itemsOf[m.Kind]; ok {
+		return list(text, get, s.single(m, kind))
 	}
 	switch m.Kind {
-	case sai.KindBool:
-		if text != "true" && text != "false" {
-			return fmt.Errorf("neither true nor false")
-		}
-		return nil
-	case sai.KindU8:
-		return unsigned(mostU8)(text)
-	case sai.KindU16:
-		return unsigned(mostU16)(text)
-	case sai.KindU32:
-		return unsigned(mostU32)(text)
-	case sai.KindU64:
-		return unsigned(mostU64)(text)
-	case sai.KindS8:
-		return number(text, "-128", "127")
-	case sai.KindS32:
-		return signed(text)
-	case sai.KindEnum:
-		return enumWord(m.Enum, text)
-	case sai.KindOID:
-		return s.existing(text, true)
-	case sai.KindMAC:
-		return matches(macText, text)
-	case sai.KindIPv4:
-		return ip(text, 4)
-	case sai.KindIPv6:
-		return ip(text, 6)
-	case sai.KindIP:
-		return ip(text, 0)
-	case sai.KindPointer:
-		return matches(hexText, text)
-	case sai.KindChardata:
-		if n := len(charItem.FindAllString(text, -1)); n > 32 {
-			return fmt.Errorf("%d characters", n)
-		}
-		return matches(charText, text)
-	case sai.KindU16Range:
-		return pair(mostU16)(text)
-	case sai.KindU32Range:
-		return pair(mostU32)(text)
-	case sai.KindTimespec:
-		return pair(mostU64)(text)
-	case sai.KindU8List:
-		return list(text, get, unsigned(mostU8))
-	case sai.KindS8List:
-		return list(text, get, func(item string) error { return number(item, "-128", "127") })
-	case sai.KindU16List:
-		return list(text, get, unsigned(mostU16))
-	case sai.KindU32List:
-		return list(text, get, unsigned(mostU32))
-	case sai.KindS32List, sai.KindEnumList:
-		return list(text, get, func(item string) error { return enumWord(m.Enum, item) })
-	case sai.KindOIDList:
-		return list(text, get, func(item string) error { return s.existing(item, true) })
 	case sai.KindJSON:
 		var j map[string]string
 		if err := json.Unmarshal([]byte(text), &j); err != nil || len(j) != 1 {
 			return fmt.Errorf("no JSON object: %w", cmp.Or(err, errForm))
 		}
-		return list(j["json"], get, func(item string) error { return number(item, "-128", "127") })
+		return list(j["json"], get, s.single(m, sai.KindS8))
 	case sai.KindU64RangeList:
 		return rangeList(text, get, pair(mostU64))
 	case sai.KindACLCapability:
 		flag, rest, _ := strings.Cut(text, ":")
-		if flag != "true" && flag != "false" {
-			return fmt.Errorf("neither true nor false")
+		if err := boolean(flag); err != nil {
+			return err
 		}
 		return list(rest, get, func(string) error { return nil })
 	case sai.KindACLResources:
@@ -187,6 +126,71 @@ func (s *Strict) plain(m *sai.AttrMeta, text string, get bool) error {
 		return qosMap(text, get)
 	}
 	return fmt.Errorf("values of kind %s are not known", m.Kind)
+}
+
+// itemsOf is what the items of a list of one kind are.
+var itemsOf = map[sai.Kind]sai.Kind{
+	sai.KindU8List: sai.KindU8, sai.KindS8List: sai.KindS8, sai.KindU16List: sai.KindU16, sai.KindU32List: sai.KindU32,
+	sai.KindS32List: sai.KindEnum, sai.KindEnumList: sai.KindEnum, sai.KindOIDList: sai.KindOID,
+}
+
+// single is what checks one value of a kind, nil if values of the kind are not single ones.
+func (s *Strict) single(m *sai.AttrMeta, kind sai.Kind) func(string) error {
+	switch kind {
+	case sai.KindEnum:
+		return func(text string) error { return enumWord(m.Enum, text) }
+	case sai.KindOID:
+		return func(text string) error { return s.existing(text, true) }
+	}
+	return singles[kind]
+}
+
+// singles check the kinds whose values nothing else has a say in.
+var singles = map[sai.Kind]func(string) error{
+	sai.KindBool:     boolean,
+	sai.KindU8:       within("0", mostU8),
+	sai.KindU16:      within("0", mostU16),
+	sai.KindU32:      within("0", mostU32),
+	sai.KindU64:      within("0", mostU64),
+	sai.KindS8:       within("-128", "127"),
+	sai.KindS32:      within("-2147483648", "2147483647"),
+	sai.KindMAC:      func(text string) error { return matches(macText, text) },
+	sai.KindIPv4:     func(text string) error { return ip(text, 4) },
+	sai.KindIPv6:     func(text string) error { return ip(text, 6) },
+	sai.KindIP:       func(text string) error { return ip(text, 0) },
+	sai.KindPointer:  func(text string) error { return matches(hexText, text) },
+	sai.KindChardata: chardata,
+	sai.KindU16Range: pair(mostU16),
+	sai.KindU32Range: pair(mostU32),
+	sai.KindTimespec: pair(mostU64),
+}
+
+func boolean(text string) error {
+	if text != "true" && text != "false" {
+		return fmt.Errorf("neither true nor false")
+	}
+	return nil
+}
+
+func within(min, max string) func(string) error {
+	return func(text string) error { return number(text, min, max) }
+}
+
+func pair(max string) func(string) error {
+	return func(text string) error {
+		a, b, ok := strings.Cut(text, ",")
+		if !ok || number(a, "0", max) != nil {
+			return fmt.Errorf("%q is no min,max", text)
+		}
+		return number(b, "0", max)
+	}
+}
+
+func chardata(text string) error {
+	if n := len(charItem.FindAllString(text, -1)); n > 32 {
+		return fmt.Errorf("%d characters", n)
+	}
+	return matches(charText, text)
 }
 
 // list checks count:item,item; a placeholder has at least one item.

@@ -278,9 +278,13 @@ func (s *Segment) count() {
 			both.add(float64(*p.Lost), float64(d))
 		}
 	}
-	n["lost"] = n["sent"] - n["received"]
 	n["delay.untrue"] += 0
-	n["correlation"] = both.perMille()
+	if loss.samples > 0 {
+		n["lost"] = n["sent"] - n["received"]
+	}
+	if c, ok := both.perMille(); ok {
+		n["correlation"] = c
+	}
 	loss.into(n, "loss")
 	lossError.into(n, "loss_error")
 	delay.into(n, "delay")
@@ -291,7 +295,7 @@ func (s *Segment) count() {
 
 func abs(v int64) int64 { return max(v, -v) }
 
-// A spread is the least, the mean and the most of some numbers; all 0 of none.
+// A spread is the least, the mean and the most of some numbers.
 type spread struct{ samples, least, most, sum int64 }
 
 func newSpread() *spread { return &spread{least: math.MaxInt64, most: math.MinInt64} }
@@ -302,11 +306,9 @@ func (s *spread) add(v int64) {
 }
 
 func (s *spread) into(n map[string]int64, name string) {
-	if s.samples == 0 {
-		s.least, s.most = 0, 0
+	if n[name+".samples"] = s.samples; s.samples > 0 {
+		n[name+".min"], n[name+".mean"], n[name+".max"] = s.least, s.sum/s.samples, s.most
 	}
-	n[name+".samples"], n[name+".min"], n[name+".max"] = s.samples, s.least, s.most
-	n[name+".mean"] = s.sum / max(s.samples, 1)
 }
 
 // A correlation is Pearson's, of pairs of numbers.
@@ -319,14 +321,23 @@ func (c *correlation) add(x, y float64) {
 	c.xx, c.yy, c.xy = c.xx+x*x, c.yy+y*y, c.xy+x*y
 }
 
-// perMille returns the coefficient times 1000; 0 where there is none.
-func (c *correlation) perMille() int64 {
+// perMille returns the coefficient times 1000; false where there is none.
+func (c *correlation) perMille() (int64, bool) {
 	v := (c.n*c.xx - c.x*c.x) * (c.n*c.yy - c.y*c.y)
 	if c.n < 3 || v <= 0 {
-		return 0
+		return 0, false
 	}
-	return int64(math.Round(1000 * (c.n*c.xy - c.x*c.y) / math.Sqrt(v)))
+	return int64(math.Round(1000 * (c.n*c.xy - c.x*c.y) / math.Sqrt(v))), true
 }
+
+// sometimes are the numbers that a segment has only where something was measured.
+var sometimes = func() []string {
+	names := []string{"sent", "received", "lost", "correlation"}
+	for _, of := range []string{"loss", "loss_error", "delay", "true_delay", "delay_error", "jitter"} {
+		names = append(names, of+".min", of+".mean", of+".max")
+	}
+	return names
+}()
 
 // altMarkUnit returns the unit of a metric.
 func altMarkUnit(name string) string {
@@ -362,6 +373,9 @@ func (r Report) Metric(name string) (lab.Metric, bool) {
 			return s.at(what, at)
 		}
 		v, ok := s.Numbers[part[3]]
+		if !ok && slices.Contains(sometimes, part[3]) {
+			v, ok = lab.Unmeasured, true
+		}
 		return lab.Metric{Value: v, Unit: altMarkUnit(part[3])}, ok
 	}
 	return lab.Metric{}, false
@@ -384,6 +398,8 @@ func (s *Segment) at(what, text string) (lab.Metric, bool) {
 			return lab.Metric{Value: *p.Lost, Unit: "packets"}, true
 		case what == "delay" && p.Delay != nil:
 			return lab.Metric{Value: int64(*p.Delay) * int64(lab.Nanosecond), Unit: "ps"}, true
+		case what == "sent" || what == "lost" || what == "delay":
+			return lab.Metric{Value: lab.Unmeasured, Unit: altMarkUnit(what)}, true
 		}
 	}
 	return lab.Metric{}, false

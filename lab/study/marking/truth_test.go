@@ -154,3 +154,24 @@ func TestAltMarkPathsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A segment without a period that is certain has no loss, no error of it and no delay: they are not 0.
+func TestMetricsOfNothing(t *testing.T) {
+	s := &Segment{From: "a", To: "b", Periods: []Period{{Status: "flagged"}}}
+	s.count()
+	r := Report{"p": {Segments: []*Segment{s}}}
+	for _, name := range append([]string{"lost.at.0s", "delay.at.0s"}, sometimes...) {
+		s.length = lab.Millisecond
+		if m, ok := r.Metric("p.a.b." + name); !ok || m.Known() {
+			t.Errorf("%s: %+v, %v: want that it is not measured", name, m, ok)
+		}
+	}
+	for name, want := range map[string]int64{"flagged": 1, "complete": 0, "delay.samples": 0} {
+		if m, ok := r.Metric("p.a.b." + name); !ok || m.Value != want {
+			t.Errorf("%s: %+v, %v: want %d", name, m, ok, want)
+		}
+	}
+	if m, ok := r.Metric("p.a.b.loss_error.median"); ok {
+		t.Errorf("loss_error.median: %+v", m)
+	}
+}
