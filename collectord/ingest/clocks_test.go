@@ -241,8 +241,8 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 
 // Whatever the clocks of switches say that report to one socket: each drop counts once, in the window of its switch's
 // time or with a flag, as all that comes when a clock was set back; one that is lost flags the window that it is
-// missing in; and what switches with clocks that are fine report has no flag but where somebody begins, jumps or something is
-// lost.
+// missing in; and what switches with clocks that are fine report has no flag but where somebody begins, jumps or
+// something is lost.
 func TestIPFIXClocks(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 300, Short: 40}
 	flagged, moved, exact := 0, 0, 0
@@ -311,11 +311,12 @@ func (x *clocksTest) doubt(c *clocked, at time.Time) {
 // believed is what the clock says, as far as that may be.
 func (c *clocked) believed(t time.Time) time.Time { return earlier(c.clock(t), t.Add(DefaultDisorder)) }
 
-// setBack reports whether the clock was set back by more than disorder before a time, and is not yet where it was: an
-// export is told to the second, and messages are up to a second apart.
+// setBack reports whether the clock was set back by more than disorder before the message of a time began, which is up
+// to a second before, and is not yet where it was: an export is told to the second, and messages are up to a second
+// apart.
 func (c *clocked) setBack(t time.Time) bool {
 	before := c.jumps.Add(-time.Second)
-	return !c.jumps.IsZero() && !before.Before(c.starts) && t.After(c.jumps) &&
+	return !c.jumps.IsZero() && !before.Before(c.starts) && t.After(c.jumps.Add(time.Second)) &&
 		c.believed(t).Add(4*time.Second).Before(c.believed(before))
 }
 
@@ -327,10 +328,11 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // near reports whether something may be in doubt so near a time that a flag is right: an export is told to the second,
-// what comes by a second later may be in disorder, messages are up to a second apart, and all of a window is flagged.
+// as of when the message began, which is up to a second before its end, and up to another one before the next message
+// ends; what comes by a second later may be in disorder; and all of a window is flagged.
 func (x *clocksTest) near(t time.Time) bool {
 	return slices.ContainsFunc(x.doubtful, func(s [2]time.Time) bool {
-		return t.After(s[0].Add(-3*time.Second-x.window)) && t.Before(s[1].Add(3*time.Second+x.window))
+		return t.After(s[0].Add(-4*time.Second-x.window)) && t.Before(s[1].Add(4*time.Second+x.window))
 	})
 }
 
@@ -378,8 +380,8 @@ func (x *flowRows) doubted(window int64) bool {
 	return cmp.Or(x.amended(window), x.flags[window]) != 0
 }
 
-// What is lost when a clock is set back may be of the time before that by the clock as it was, and of the time behind it
-// by the clock as it is: both have the flag.
+// What is lost when a clock is set back may be of the time before that by the clock as it was, and of the time behind
+// it by the clock as it is: both have the flag.
 func TestIPFIXSetBack(t *testing.T) {
 	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
 	c := &clocked{at: exporterAt, jumps: second(31), jumped: -20 * time.Second}
