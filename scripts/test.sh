@@ -137,7 +137,8 @@ fuzz_targets() {
 # Those that take longest come first, so that no core idles at the end; device waits a lot, beside others that compute.
 # All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
 tests() {
-	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 8 ./device ./saisim/reference ./... 2>&1 | tee "$log/tests"
+	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 8 ./device ./saisim/reference ./lab/experiments ./... 2>&1 |
+		tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 
@@ -157,10 +158,11 @@ concurrent() {
 			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"
 	done
 }
-race_tests() {
+race_tests() { # those that take longest come first here, too
 	local list
 	mapfile -t list < <(concurrent)
-	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m "${list[@]}"
+	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
+		./device ./cmd/tamtam ./mgmt "${list[@]}"
 }
 
 # The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"tamtam/collector/dial"
+	"tamtam/collectord/event"
 )
 
 // checkGraphs holds --graphs to the other flags.
@@ -49,7 +51,11 @@ func (f *daemonFlags) askGraphs(ctx context.Context, logger *slog.Logger) error 
 	return g.checkTargets("--graphs")
 }
 
-// watchGraphs returns an error when the switches make other graphs: rows by those of the start might be wrong.
+// tellWithin is how long it may take to tell the log that the graphs were others.
+const tellWithin = 10 * time.Second
+
+// watchGraphs returns an error when the switches make other graphs: rows by those of the start might be wrong. Those of
+// what was reported since they were confirmed last are in doubt.
 func (d *daemon) watchGraphs(ctx context.Context) error {
 	g := &d.flags.sources.gnmi
 	unasked := func(err error) { d.logger.Warn("the graphs may be others now: " + err.Error()) }
@@ -57,6 +63,24 @@ func (d *daemon) watchGraphs(ctx context.Context) error {
 	if !changed {
 		return nil
 	}
-	return fmt.Errorf("--graphs: the switches have other sessions than at %s, and make other graphs: losses since then "+
-		"may be none: want a new start", since.Format(time.RFC3339))
+	err := fmt.Errorf("--graphs: the switches have other sessions than at %s, and make other graphs: losses since then "+
+		"may be none, and have the flag gap: want a new start", since.Format(time.RFC3339))
+	return errors.Join(err, d.doubtGraphs(ctx, since))
+}
+
+// doubtGraphs tells the log that what switches reported since a time was of other graphs.
+func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	defer cancel()
+	for _, feed := range d.feeds {
+		for _, s := range feed.senders {
+			if s.Kind() != event.Periods {
+				continue
+			}
+			if err := s.DoubtSince(ctx, since); err != nil {
+				return fmt.Errorf("rows since then lack the flag: the log is not told: %w", err)
+			}
+		}
+	}
+	return nil
 }

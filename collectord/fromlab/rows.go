@@ -55,15 +55,12 @@ func (x *reading) collected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := local.Start(local.Config{
+	c := local.Start(local.Config{
 		Names: names, StoreRows: math.MaxInt32, Began: lab.Epoch(),
 		Logger: slog.New(slog.DiscardHandler),
 		Join: join.Options{Window: window, Rows: math.MaxInt32, Topology: network, Plans: plans,
 			Journey: journey.Options{Within: journey.DefaultWithin}},
 	})
-	if err != nil {
-		return err
-	}
 	err = c.ReadCaptures(ctx, "captures of hosts", paths...)
 	if err = errors.Join(err, c.Close()); err != nil {
 		return err

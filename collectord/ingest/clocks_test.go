@@ -81,17 +81,7 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 		if r.IntN(3) == 0 {
 			c.jumps, c.jumped = start.Add(time.Duration(r.Int64N(int64(clocksFor)))), offset(r)
 		}
-		c.kind = &ipfix.Kind{Name: "drop"}
-		for _, e := range append(dropreport.Always(), append(dropreport.In.Fields(), dropreport.IPv4.Fields()...)...) {
-			c.kind.Fields = append(c.kind.Fields, ipfix.Field{Element: e})
-		}
-		var err error
-		c.encoder, err = ipfix.NewEncoder(ipfix.Config{Kinds: []*ipfix.Kind{c.kind}, Size: 1400,
-			Domain: uint32(r.IntN(3)), Refresh: time.Hour, RefreshMessages: 1},
-			func(m ipfix.Message) { c.out = slices.Clone(m.Bytes) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		c.exports(t, uint32(r.IntN(3)))
 		x.exporters = append(x.exporters, c)
 		x.doubt(c, c.starts)
 	}
@@ -104,6 +94,21 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 	}
 	slices.SortStableFunc(x.messages, func(a, b clockedMessage) int { return a.at.Compare(b.at) })
 	return x
+}
+
+// exports makes what encodes its messages.
+func (c *clocked) exports(t *testing.T, domain uint32) {
+	t.Helper()
+	c.kind = &ipfix.Kind{Name: "drop"}
+	for _, e := range append(dropreport.Always(), append(dropreport.In.Fields(), dropreport.IPv4.Fields()...)...) {
+		c.kind.Fields = append(c.kind.Fields, ipfix.Field{Element: e})
+	}
+	var err error
+	c.encoder, err = ipfix.NewEncoder(ipfix.Config{Kinds: []*ipfix.Kind{c.kind}, Size: 1400, Domain: domain,
+		Refresh: time.Hour, RefreshMessages: 1}, func(m ipfix.Message) { c.out = slices.Clone(m.Bytes) })
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // offset is how far a clock is off: mostly little, at times by years.
@@ -371,4 +376,29 @@ func (x *flowRows) amended(window int64) (flags result.Flags) {
 // doubted reports whether it is said of a window that something may be missing.
 func (x *flowRows) doubted(window int64) bool {
 	return cmp.Or(x.amended(window), x.flags[window]) != 0
+}
+
+// What is lost when a clock is set back may be of the time before that by the clock as it was, and of the time behind it
+// by the clock as it is: both have the flag.
+func TestIPFIXSetBack(t *testing.T) {
+	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
+	c := &clocked{at: exporterAt, jumps: second(31), jumped: -20 * time.Second}
+	c.exports(t, 1)
+	x := &clocksTest{window: time.Second, exporters: []*clocked{c}}
+	for _, m := range []struct {
+		at   float64 // when the drop is, a tenth of a second before its message
+		lost bool
+	}{{1, false}, {30.2, false}, {30.9, true}, {31.1, true}, {34.5, false}} {
+		x.observe(t, 0, second(m.at))
+		c.encoder.Flush()
+		if !m.lost {
+			x.messages = append(x.messages, clockedMessage{second(m.at + 0.1), c.at, c.out})
+		}
+	}
+	rows := rowsByFlow(x.hear(t), x.window)
+	for n, want := range map[float64]bool{7: false, 11.1: true, 14.5: true, 30.9: true, 37: false} {
+		if got := rows.doubted(rows.start(second(n))); got != want {
+			t.Errorf("the window of second %v has a flag: %v, want %v", n, got, want)
+		}
+	}
 }

@@ -30,6 +30,7 @@ type markingNet struct {
 	readers []*markingReader
 	told    []string
 	rows    []result.Loss
+	amends  []result.Amend
 }
 
 func newMarkingNet(t *testing.T) *markingNet {
@@ -92,6 +93,7 @@ func (n *markingNet) step(d time.Duration) {
 	}
 	if b := n.join.Cut(n.now, true); b != nil {
 		n.rows = append(n.rows, b.Losses...)
+		n.amends = append(n.amends, b.Amends...)
 	}
 }
 
@@ -157,6 +159,47 @@ func TestMarking(t *testing.T) {
 	}
 	if len(seen) < 30 || len(n.told) > 0 {
 		t.Errorf("%d periods, want 30 or more; told %q", len(seen), n.told)
+	}
+}
+
+// What was reported since a time is in doubt, by the switch's clock, in rows that are there and those that come: but
+// neither what was reported long before, nor what is reported later.
+func TestMarkingDoubtSince(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 40 * time.Second, -40 * time.Second} {
+		n := newMarkingNet(t)
+		n.now = n.now.Add(-ahead) // of the switches
+		synced := dial.Event{Kind: dial.Synced}
+		n.take(0, n.settings(altmark.Initiator), synced)
+		n.take(1, n.settings(altmark.Terminator), synced)
+		for k := range 85 {
+			n.step(time.Second)
+			n.take(0, n.period(k-1, true))
+			n.take(1, n.period(k-1, true))
+			if k == 60 {
+				for _, r := range n.readers {
+					if err := r.To.DoubtSince(t.Context(), n.now.Add(-6*time.Second)); err != nil { // those from 53 on
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		flagged := map[int64]bool{}
+		for _, l := range n.rows {
+			k := int64(l.Period) - start.Unix()
+			flagged[k] = l.Flags == result.Gap
+			for _, a := range n.amends {
+				end := l.Window.Start + l.Window.Length - 1
+				flagged[k] = flagged[k] || a.From <= end && a.To >= l.Window.Start && a.Flags&result.Gap != 0
+			}
+		}
+		for k, is := range flagged {
+			if k >= 53 && k <= 60 && !is || (k < 15 || k > 70) && is { // amends are of all that may tell of a period
+				t.Errorf("clocks %v ahead: period %d is in doubt: %v; amends %+v", ahead, k, is, n.amends)
+			}
+		}
+		if len(flagged) < 70 {
+			t.Errorf("clocks %v ahead: %d rows, want 70 or more", ahead, len(flagged))
+		}
 	}
 }
 

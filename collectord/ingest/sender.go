@@ -205,6 +205,20 @@ func (s *Sender) Unheard(ctx context.Context, from, to int64) error {
 	return s.miss(ctx, x, 0)
 }
 
+// DoubtSince tells all partitions that what came since a time, by this host's clock, may mean something else than it
+// was taken for. What that is of follows from how late the last event came, by the switch's clock and this host's.
+func (s *Sender) DoubtSince(ctx context.Context, since time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := int64(0)
+	if !s.heard.IsZero() {
+		late = s.heard.UnixNano() - s.high
+	}
+	now := s.options.Now().UnixNano()
+	x := span{max(since.UnixNano()-late, 0), min(max(now-late, s.high, 1), event.MaxTime)}
+	return s.miss(ctx, span{min(x.from, x.to), x.to}, 0)
+}
+
 // miss tells all partitions at once what may be missing, behind what waits for them.
 func (s *Sender) miss(ctx context.Context, x span, promise int64) error {
 	for i := range s.parts {

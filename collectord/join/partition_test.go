@@ -39,6 +39,7 @@ type network struct {
 	packets map[hopKey]int64
 	windows map[int64]bool
 	frames  int
+	left    int64 // when the last frame left its last switch
 }
 
 func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
@@ -54,6 +55,7 @@ func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
 		for range 1 + r.IntN(12) {
 			for range r.IntN(20) { // some batches have a promise only
 				f := randomFrame(r, at+r.Int64N(3*second))
+				n.inOrder(&f, i)
 				w.Stamped(&f)
 				n.count(&f, window)
 			}
@@ -66,10 +68,25 @@ func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
 	return n
 }
 
+// inOrder makes a frame of a flow of its source leave behind all before it: none is captured twice.
+func (n *network) inOrder(f *event.Frame, source int) {
+	f.Flow.SourcePort += uint16(100 * source)
+	for i := range f.Hops {
+		h := &f.Hops[i]
+		resident := h.Departure - h.Arrival
+		n.left += 1 + n.left%100
+		if h.Arrival = n.left; h.Flags&event.NoDeparture == 0 {
+			n.left += resident
+			h.Departure = n.left
+		}
+	}
+}
+
 func randomFrame(r *rand.Rand, at int64) event.Frame {
 	f := event.Frame{Time: at, Flow: event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(r.IntN(5)), DestPort: 80}}
-	for range 1 + r.IntN(3) {
-		h := event.Hop{Switch: uint32(r.IntN(2)), In: 1, Out: uint16(r.IntN(2)), Arrival: at, Departure: at + r.Int64N(5000)}
+	hops := 1 + r.IntN(3)
+	for range hops { // no way is the beginning of another one
+		h := event.Hop{Switch: uint32(r.IntN(2)), In: uint16(hops), Out: uint16(r.IntN(2)), Arrival: at, Departure: at + r.Int64N(5000)}
 		if r.IntN(10) == 0 {
 			h.Flags, h.Departure = event.NoDeparture, 0
 		}

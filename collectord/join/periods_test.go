@@ -319,7 +319,8 @@ func TestPeriodsOnce(t *testing.T) {
 // When batches are lost, or switches are heard that nobody expected, what is not flagged is right all the same.
 func TestPeriodsFlagged(t *testing.T) {
 	exact := 0
-	fixed := randtest.Cases{Seed: 1, Count: 24, Short: 3}
+	// Which rows have no flag goes with when workers die: of three cases it is none, now and then.
+	fixed := randtest.Cases{Seed: 1, Count: 24, Short: 12}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := newMarking(t, r, 1+r.IntN(60))

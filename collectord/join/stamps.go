@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
@@ -46,6 +47,8 @@ type stampWindow struct {
 type hopCount struct {
 	packets, unknown uint32
 	unsynchronised   bool
+	twice            bool  // of a row's first hop: see sawTwice
+	left             int64 // of a row's first hop: when the last of its frames left the last hop
 	resident, link   spread
 }
 
@@ -107,10 +110,89 @@ func (s *stamps) frame(f *event.Frame, w *windows) {
 		sw.hops = append(sw.hops, make([]hopCount, len(f.Hops))...)
 		sw.rows[key] = at
 		sw.keys, sw.first = append(sw.keys, key), append(sw.first, at)
+		if f.Time-o.start < straddles {
+			sw.hops[at].left = s.lastLeft(key, window{o.start - w.length, false})
+		}
+		if o.start+w.length-f.Time <= straddles {
+			next := s.lastLeft(key, window{o.start + w.length, false})
+			sw.hops[at].twice = next > 0 && leftAt(&f.Hops[len(f.Hops)-1]) <= next
+		}
 	}
+	sw.hops[at].sawTwice(leftAt(&f.Hops[len(f.Hops)-1]))
 	if !sw.count(at, f.Hops) {
 		o.flags |= result.Overflow
 	}
+}
+
+// straddles is how much later than another one a copy of a frame may be captured that falls into the next window.
+const straddles = int64(time.Second)
+
+// lastLeft is when the last frame of a flow and way left in a window; 0: there is none, or the window is not open.
+func (s *stamps) lastLeft(key stampKey, in window) int64 {
+	if sw := s.open[in]; sw != nil {
+		if at, ok := sw.rows[key]; ok {
+			return sw.hops[at].left
+		}
+	}
+	return 0
+}
+
+// leftAt is when a frame left its last hop, or else arrived there; 0: that is not known.
+func leftAt(last *event.Hop) int64 {
+	switch {
+	case last.Flags&event.NoDeparture == 0:
+		return last.Departure
+	case last.Flags&event.NoArrival == 0:
+		return last.Arrival
+	}
+	return 0
+}
+
+// sawTwice notes whether a frame may be one that was counted already. Those of one flow and way leave the last switch
+// on one link, one after the other, and come in that order from whoever captures there: one that left no later than
+// another one before it came twice, or from elsewhere. To know which takes the times of all frames, and more time.
+func (c *hopCount) sawTwice(left int64) {
+	if left > c.left {
+		c.left = left
+	} else if left > 0 {
+		c.twice = true
+	}
+}
+
+// onTheWay notes of rows that frames of the same flow were captured on their way, too: then there is a row of each part
+// of the way.
+func (s *stamps) onTheWay(sw *stampWindow) {
+	parts := map[uint32][]uint32{}
+	for i, key := range sw.keys {
+		ways, known := parts[key.way]
+		if !known {
+			ways = s.parts(key.way)
+			parts[key.way] = ways
+		}
+		for _, part := range ways {
+			if at, ok := sw.rows[stampKey{key.flow, part}]; ok {
+				sw.hops[at].twice, sw.hops[sw.first[i]].twice = true, true
+			}
+		}
+	}
+}
+
+// parts are the ways that are the beginning of another.
+func (s *stamps) parts(way uint32) (list []uint32) {
+	s.key = s.key[:0]
+	hops := s.ways[way].hops
+	for _, h := range hops[:len(hops)-1] {
+		s.key = appendPlace(s.key, h)
+		if id, ok := s.paths[string(s.key)]; ok {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// appendPlace adds a place to the key of a way.
+func appendPlace(key []byte, at place) []byte {
+	return binary.BigEndian.AppendUint64(key, uint64(at.id)<<32|uint64(at.in)<<16|uint64(at.out))
 }
 
 // count adds the stamps of a frame to its hops; false if a count is full.
@@ -147,7 +229,7 @@ func (s *stamps) way(hops []event.Hop) (uint32, bool) {
 	s.key = s.key[:0]
 	for i := range hops {
 		h := &hops[i]
-		s.key = binary.BigEndian.AppendUint64(s.key, uint64(h.Switch)<<32|uint64(h.In)<<16|uint64(h.Out))
+		s.key = appendPlace(s.key, place{h.Switch, h.In, h.Out})
 	}
 	if id, ok := s.paths[string(s.key)]; ok {
 		return id, true
@@ -211,8 +293,13 @@ func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
 		return
 	}
 	delete(s.open, w)
+	s.onTheWay(sw)
 	for i, key := range sw.keys {
 		way, flow := &s.ways[key.way], key.flow.String()
+		flags := flags
+		if sw.hops[sw.first[i]].twice {
+			flags |= result.Twice
+		}
 		for j, at := range way.hops {
 			c := &sw.hops[sw.first[i]+uint32(j)]
 			row := result.Hop{

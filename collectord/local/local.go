@@ -5,30 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"sync"
 	"time"
 
-	"tamtam/collector/capture"
 	"tamtam/collectord/event"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/join"
 	"tamtam/collectord/result"
 )
 
-// Config says what a collector reads, and how much it keeps.
+// Config says how captures are read, and how much is kept.
 type Config struct {
-	// Interfaces of this host whose frames are read: tail-stamps, also in ERSPAN, and reports of drops.
-	Interfaces []string
-	// IPFIX and SFlow are sockets that reports of drops come to; nil: none. The collector closes them.
-	IPFIX, SFlow net.PacketConn
 	// Names are those of switches by the addresses that their reports come from.
 	Names map[netip.Addr]string
 	// Join says how windows are joined. Copies of records are read if it has a topology.
 	Join join.Options
 	// LogBytes and StoreRows bound the memory (0: what stream.Memory and result.Memory keep). The log has to have room
-	// for what comes in a window: else sources wait, and go on when the window is closed as if they were silent.
+	// for what captures have in a window: else they wait, and go on when the window is closed as if they were silent.
 	LogBytes  int64
 	StoreRows int
 	Began     time.Time    // stands in the names of sources; zero: now
@@ -56,17 +50,14 @@ type Collector struct {
 	joins   context.Context // of the workers; it ends when one fails
 	stop    context.CancelFunc
 	workers sync.WaitGroup
-	read    context.Context // of those that read
-	readEnd context.CancelFunc
-	readers sync.WaitGroup
 
 	mu     sync.Mutex // of what follows
 	names  map[string]int
 	failed []error
 }
 
-// Start begins to read and to join. It returns an error if something cannot be opened.
-func Start(c Config) (*Collector, error) {
+// Start begins to join.
+func Start(c Config) *Collector {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -76,7 +67,6 @@ func Start(c Config) (*Collector, error) {
 	k := &Collector{config: c, log: newCountedLog(c.LogBytes), store: result.NewMemory(c.StoreRows),
 		names: map[string]int{}}
 	k.joins, k.stop = context.WithCancel(context.Background())
-	k.read, k.readEnd = context.WithCancel(k.joins)
 	for _, kind := range kinds {
 		k.workers.Go(func() {
 			w := join.Worker{Log: k.log, Store: k.store, Options: c.Join, Logger: c.Logger, Idle: idle}
@@ -86,24 +76,11 @@ func Start(c Config) (*Collector, error) {
 			}
 		})
 	}
-	if err := k.open(); err != nil {
-		return nil, errors.Join(err, k.Close())
-	}
-	return k, nil
-}
-
-func (k *Collector) open() error {
-	ipfix := func(r *ingest.Reports) ingest.Datagram { return r.IPFIX }
-	sflow := func(r *ingest.Reports) ingest.Datagram { return r.SFlow }
-	err := errors.Join(k.serve("ipfix", k.config.IPFIX, ipfix, false), k.serve("sflow", k.config.SFlow, sflow, true))
-	for _, name := range k.config.Interfaces {
-		err = errors.Join(err, k.watch(name))
-	}
-	return err
+	return k
 }
 
 // sender is a new source of the log. A name that there was already has a number behind it.
-func (k *Collector) sender(name string, kind event.Kind, live, stamped bool) (*ingest.Sender, error) {
+func (k *Collector) sender(name string, kind event.Kind) (*ingest.Sender, error) {
 	full := event.Name(name, k.config.Began)
 	key := kind.String() + "/" + full
 	k.mu.Lock()
@@ -112,16 +89,16 @@ func (k *Collector) sender(name string, kind event.Kind, live, stamped bool) (*i
 		full += fmt.Sprintf("-%d", n)
 	}
 	k.mu.Unlock()
-	return ingest.NewSender(k.log, kind, ingest.Options{Source: full, Live: live, Stamped: stamped})
+	return ingest.NewSender(k.log, kind, ingest.Options{Source: full})
 }
 
 // tap is what looks through the frames of a source.
-func (k *Collector) tap(name string, live bool) (*ingest.Tap, []*ingest.Sender, error) {
-	stamps, err := k.sender(name, event.Stamps, live, live)
+func (k *Collector) tap(name string) (*ingest.Tap, []*ingest.Sender, error) {
+	stamps, err := k.sender(name, event.Stamps)
 	if err != nil {
 		return nil, nil, err
 	}
-	drops, err := k.sender(name, event.Drops, live, false)
+	drops, err := k.sender(name, event.Drops)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +106,7 @@ func (k *Collector) tap(name string, live bool) (*ingest.Tap, []*ingest.Sender, 
 	if k.config.Join.Topology == nil {
 		return t, []*ingest.Sender{stamps, drops}, nil
 	}
-	copies, err := k.sender(name, event.Records, live, live)
+	copies, err := k.sender(name, event.Records)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,57 +114,10 @@ func (k *Collector) tap(name string, live bool) (*ingest.Tap, []*ingest.Sender, 
 	return t, []*ingest.Sender{stamps, drops, copies}, nil
 }
 
-func (k *Collector) watch(name string) error {
-	in, err := capture.Listen(name)
-	if err != nil {
-		return err
-	}
-	tap, senders, err := k.tap(name, true)
-	if err != nil {
-		return errors.Join(err, in.Close())
-	}
-	k.run(senders, func(ctx context.Context) error {
-		return errors.Join(ingest.Watch(ctx, in, tap), in.Close())
-	})
-	return nil
-}
-
-func (k *Collector) serve(name string, conn net.PacketConn, take func(*ingest.Reports) ingest.Datagram, stamped bool,
-) error {
-	if conn == nil {
-		return nil
-	}
-	s, err := k.sender(name, event.Drops, true, stamped)
-	if err != nil {
-		return errors.Join(err, conn.Close())
-	}
-	r := ingest.NewReports(s, k.config.Names)
-	k.run([]*ingest.Sender{s}, func(ctx context.Context) error {
-		return errors.Join(ingest.Serve(ctx, conn, take(r), s), conn.Close())
-	})
-	return nil
-}
-
-// run runs what reads live for some senders, until it ends; then they say that no more comes, and that this was not
-// all.
-func (k *Collector) run(senders []*ingest.Sender, read func(context.Context) error) {
-	since := time.Now()
-	k.readers.Go(func() {
-		for _, s := range senders {
-			k.note(s.Begin(k.read, since))
-		}
-		k.note(read(k.read))
-		for _, s := range senders {
-			k.note(s.Leave(k.joins))
-		}
-	})
-}
-
 // ReadCaptures reads captures to their ends, or to where they are damaged, as one source of a name, and waits until
-// what they have is joined. Windows that other sources hold open have no rows by then; and what is read later of times
-// that are closed by then has rows that are flagged so.
+// what they have is joined. What is read later of times that are closed by then has rows that are flagged so.
 func (k *Collector) ReadCaptures(ctx context.Context, name string, paths ...string) error {
-	tap, senders, err := k.tap(name, false)
+	tap, senders, err := k.tap(name)
 	if err != nil {
 		return err
 	}
@@ -237,11 +167,8 @@ func (k *Collector) note(err error) {
 // Store has the rows.
 func (k *Collector) Store() result.Store { return k.store }
 
-// Close ends reading, waits until what was read is joined, and returns what went wrong since Start. The store can still
-// be read.
+// Close waits until what was read is joined, and returns what went wrong since Start. The store can still be read.
 func (k *Collector) Close() error {
-	k.readEnd()
-	k.readers.Wait()
 	if k.joins.Err() == nil {
 		k.note(k.joined(k.joins))
 	}

@@ -2,11 +2,8 @@ package local
 
 import (
 	"encoding/binary"
-	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +11,7 @@ import (
 	"tamtam/collector/capture"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
-	"tamtam/saisim/drop"
 	"tamtam/saisim/tailstamp"
-	"tamtam/tam/dropreport"
-	"tamtam/tam/ipfix"
 )
 
 var start = time.Unix(1_700_000_000, 0)
@@ -79,10 +73,7 @@ func rows(t *testing.T, store result.Store) (all result.Batch) {
 // The frames of captures of the same time become rows, all of them, though one capture is longer than the other; the
 // rows are there when the captures have been read.
 func TestReadCaptures(t *testing.T) {
-	k, err := Start(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := Start(Config{})
 	if err := k.ReadCaptures(t.Context(), "lab", captured(t, 60)...); err != nil {
 		t.Fatal(err)
 	}
@@ -103,10 +94,7 @@ func TestReadCaptures(t *testing.T) {
 
 // A capture that is damaged is an error that says where; what is before that has rows, which say that some is missing.
 func TestDamagedCapture(t *testing.T) {
-	k, err := Start(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := Start(Config{})
 	path := captured(t, 8)[0]
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -130,94 +118,9 @@ func TestDamagedCapture(t *testing.T) {
 	}
 }
 
-// asked tells when it is asked for one datagram more than it was to give.
-type asked struct {
-	*net.UDPConn
-	left int
-	all  chan struct{}
-}
-
-func (a *asked) ReadFrom(b []byte) (int, net.Addr, error) {
-	if a.left == 0 {
-		close(a.all)
-	}
-	a.left--
-	return a.UDPConn.ReadFrom(b)
-}
-
-// reports are messages of IPFIX with two drops each.
-func reports(t *testing.T, n int) (messages [][]byte) {
-	kind := ipfix.Kind{Name: "drop"}
-	for _, e := range append(dropreport.Always(), dropreport.In.Fields()...) {
-		kind.Fields = append(kind.Fields, ipfix.Field{Element: e})
-	}
-	e, err := ipfix.NewEncoder(
-		ipfix.Config{Kinds: []*ipfix.Kind{&kind}, Size: 1400, Domain: 1, Refresh: time.Minute, RefreshMessages: 1000},
-		func(m ipfix.Message) { messages = append(messages, slices.Clone(m.Bytes)) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		r := kind.NewRecord()
-		ntp, _ := ipfix.NTP(uint64(start.Unix())+uint64(i), 0)
-		for j, v := range []uint64{ntp, 2, 0, 1, uint64(drop.NoRoute), 1, 0, 5} {
-			r.Set(j, ipfix.Uint(v))
-		}
-		if err := e.Add(start.Add(time.Duration(i)*time.Second), 0, r); err != nil {
-			t.Fatal(err)
-		}
-		e.Flush()
-	}
-	return messages
-}
-
-// Reports that come to a socket become rows by the time that the collector is closed, with the flag that what the switch
-// reported of their time before it was heard is not known.
-func TestReports(t *testing.T) {
-	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	messages := reports(t, 6)
-	in := &asked{conn, len(messages), make(chan struct{})}
-	k, err := Start(Config{IPFIX: in, Names: map[netip.Addr]string{netip.MustParseAddr("127.0.0.1"): "leaf1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := net.Dial("udp", conn.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	for _, m := range messages {
-		if _, err := out.Write(m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-in.all
-	if err := k.Close(); err != nil {
-		t.Fatal(err)
-	}
-	drops := rows(t, k.Store()).Drops
-	if len(drops) != 1 || drops[0].Packets != 12 || drops[0].Switch != "leaf1" || drops[0].Port != "Ethernet4" ||
-		drops[0].Reason != "no-route" || drops[0].Flags != result.Gap {
-		t.Errorf("%+v: want 12 packets without a route at leaf1, flagged as a gap", drops)
-	}
-}
-
-// A collector that cannot open what it was to read does not start, and says why.
-func TestStartFails(t *testing.T) {
-	if _, err := Start(Config{Interfaces: []string{"none-such0"}}); err == nil || !strings.Contains(err.Error(), "none-such0") {
-		t.Errorf("%v: want an error that names the interface", err)
-	}
-}
-
 // Where one of several captures is damaged, all rows from there on say that some is missing, and those before do not.
 func TestDamagedAmongOthers(t *testing.T) {
-	k, err := Start(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := Start(Config{})
 	paths := captured(t, 80)
 	data, err := os.ReadFile(paths[1])
 	if err != nil {

@@ -247,13 +247,14 @@ var flagText = []struct {
 	flag       result.Flags
 	word, text string
 }{
-	{result.Gap, "gap", "messages of a source were lost"},
+	{result.Gap, "gap", "messages of a source were lost, or are not to be relied on"},
 	{result.Late, "late", "events came after the window was closed"},
 	{result.Silent, "silent", "closed without a source that said nothing"},
 	{result.Overflow, "overflow", "more than there was room for: some were left out"},
 	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
 	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for, or one that is wrong"},
 	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
+	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
 	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
 }
 

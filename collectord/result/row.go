@@ -34,6 +34,9 @@ const (
 	Missing
 	// Edge: a packet's way reaches to the end of what is joined together, so that there may be more of it.
 	Edge
+	// Twice: frames may be counted more than once, since they were captured more than once: in the same place, or on
+	// their way and farther on it. Of the same place that is known by the order in which they left the last switch.
+	Twice
 )
 
 // A Hop is one switch on one way of one flow, in a window, from tail-stamps.

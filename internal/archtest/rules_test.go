@@ -90,7 +90,7 @@ var rules = []room{
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "collectord/page", below: []string{"collector", "collector/topology", "collectord/alarm", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
 	// the fleet's collector inside one process
-	{name: "collectord/local", below: []string{"collector/capture", "collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
+	{name: "collectord/local", below: []string{"collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
 	// a fleet that is made up, to measure a collector
 	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
 	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log

@@ -130,12 +130,12 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s was written again: %v", name, err)
 		}
 	}
-	o.Program = "another"
+	o.Program, f.Vary, f.Plots = "another", f.Vary[1:], nil
 	if _, err := f.Run(t.Context(), o); err != nil {
 		t.Error(err)
 	}
-	if now, _ := os.ReadDir(filepath.Join(o.Out, "jobs")); len(now) != 37 {
-		t.Errorf("%d files after another program, want 18 more", len(now))
+	if now, _ := os.ReadDir(filepath.Join(o.Out, "jobs")); len(now) != 19+6 {
+		t.Errorf("%d files after another program, want 6 more", len(now))
 	}
 }
 
