@@ -168,8 +168,8 @@ func TestDamagedLog(t *testing.T) {
 		one.finish(log, event.Ended)
 		other.finish(log, event.Ended)
 	})
-	flip(t, d.dir, "tailstamp-0", []byte{0x55, 110}, 0)
-	flip(t, d.dir, "tailstamp-0", []byte{0x66, 110}, 0)
+	flip(t, d.dir, "tailstamp-0", frameOf(0x55, 110), 0)
+	flip(t, d.dir, "tailstamp-0", frameOf(0x66, 110), 0)
 	flip(t, d.dir, "partitions-2", []byte("a partition"), 0)
 	d.with(func(log *jetstream.Log) { d.join(log, 42) })
 	whole, flagged, doubted := d.rows(200 * testSecond)
@@ -196,6 +196,11 @@ func TestDamagedLog(t *testing.T) {
 		!strings.Contains(told[0], "the log is damaged") || d.losses.count("tailstamp-0") != 2 {
 		t.Errorf("told %q, want 2 messages", told)
 	}
+}
+
+// frameOf is what stands in the log of a source's frame of a second, from its source port on.
+func frameOf(port, second byte) []byte {
+	return []byte{port, second, 0, 0, 1, 1, 1, 2, 0} // a hop, its switch, ports and flags
 }
 
 // recordLeft is from the source port of a batch's only frame to a byte of the length of the next record: the rest of the
@@ -225,12 +230,12 @@ func TestDamagedOpenWindows(t *testing.T) {
 			}
 			d.join(log, 12)
 			if c.runs {
-				flip(t, d.dir, "tailstamp-0", []byte{0x55, c.port}, c.behind)
+				flip(t, d.dir, "tailstamp-0", frameOf(0x55, c.port), c.behind)
 				d.join(log, 12)
 			}
 		})
 		if !c.runs {
-			flip(t, d.dir, "tailstamp-0", []byte{0x55, c.port}, c.behind)
+			flip(t, d.dir, "tailstamp-0", frameOf(0x55, c.port), c.behind)
 		}
 		d.with(func(log *jetstream.Log) {
 			d.join(log, 12)

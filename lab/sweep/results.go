@@ -108,7 +108,17 @@ func leaveOther(path string, text []byte) error {
 }
 
 // link writes a file, and gives it its name when it is whole. Unlike a rename it takes no other's place.
-func link(path string, text []byte) error {
+func link(path string, text []byte) error { return named(path, text, os.Link) }
+
+// replace writes a file, which takes the place of what has its name when it is whole.
+func replace(path string, text []byte) error {
+	return named(path, text, func(from, to string) error {
+		return errors.Join(os.Chmod(from, 0o644), os.Rename(from, to)) // a table is for others, too
+	})
+}
+
+// named writes a file under another name, and names it when it is whole on the disk.
+func named(path string, text []byte, name func(from, to string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
 	if err != nil {
 		return err
@@ -118,5 +128,5 @@ func link(path string, text []byte) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Link(f.Name(), path)
+	return name(f.Name(), path)
 }

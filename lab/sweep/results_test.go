@@ -109,3 +109,27 @@ func TestUnmeasured(t *testing.T) {
 		t.Errorf("%+v, %v: want one point", fig, err)
 	}
 }
+
+// A table takes the place of the last one when it is whole, and not before: what cannot be written leaves that.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "sweep.csv")
+	for _, text := range []string{"one", "two, which is longer", "3"} {
+		if err := replace(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%q, %v: want %q", got, err, text)
+		}
+	}
+	full := func(string, string) error { return errors.New("no room") }
+	if err := named(path, []byte("four"), full); err == nil {
+		t.Error("no error")
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "3" {
+		t.Errorf("%q, %v: want what was there", got, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v: want one file", left, err)
+	}
+}

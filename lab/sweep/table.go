@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -140,7 +139,7 @@ func (f *File) Write(dir string, rows []Row) error {
 		_ = c.Write(append(line, strconv.Itoa(r.FailedRuns), strconv.Itoa(r.Unmeasured)))
 	}
 	c.Flush()
-	if err := os.WriteFile(filepath.Join(dir, "sweep.csv"), b.Bytes(), 0o644); err != nil {
+	if err := replace(filepath.Join(dir, "sweep.csv"), b.Bytes()); err != nil {
 		return err
 	}
 	for i, p := range f.Plots {
