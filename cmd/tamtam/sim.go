@@ -379,7 +379,12 @@ func writeTruth(w io.Writer, r *device.Report) {
 		for _, l := range t.Lost {
 			lost[l.Port+" "+l.Reason] += l.Count
 		}
-		ns := func(ps uint64) string { return fmt.Sprintf("%d.%03d ns", ps/1000, ps%1000) }
+		ns := func(ps uint64) string {
+			if t.Delay.Count == 0 {
+				return "-"
+			}
+			return fmt.Sprintf("%d.%03d ns", ps/1000, ps%1000)
+		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", name, t.Frames, t.Delivered, t.ToCPU, reasons(lost),
 			ns(t.Delay.MinPs), ns(t.Delay.MeanPs), ns(t.Delay.MaxPs))
 	}

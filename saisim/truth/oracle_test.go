@@ -3,6 +3,7 @@ package truth
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -111,6 +112,14 @@ func TestDelays(t *testing.T) {
 }
 
 // Copies for mirror sessions are not deliveries, at ingress and egress; their histories are whole.
+// A group that nothing was delivered of has no delays in a report, which would say that they are 0.
+func TestNoDelaysAreNotZero(t *testing.T) {
+	text, err := json.Marshal(New(Group{Name: "none"}).Reports()["none"].Delay)
+	if want := `{"count":0}`; err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+}
+
 func TestMirrorCopiesDoNotCount(t *testing.T) {
 	for _, attr := range []sai.AttrID{sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession} {
 		c := newChip(t)

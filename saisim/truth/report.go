@@ -38,14 +38,15 @@ type LossCount struct {
 	Count uint64 `json:"count"`
 }
 
-// A Delay sums up one-way delays. The quantiles are at most a sixteenth too large, and never too small.
+// A Delay sums up one-way delays. The quantiles are at most a sixteenth too large, and never too small. Of none all are
+// absent, since they are not 0.
 type Delay struct {
 	Count  uint64 `json:"count"`
-	MinPs  uint64 `json:"min_ps"`
-	MeanPs uint64 `json:"mean_ps"`
-	MaxPs  uint64 `json:"max_ps"`
+	MinPs  uint64 `json:"min_ps,omitempty"`
+	MeanPs uint64 `json:"mean_ps,omitempty"`
+	MaxPs  uint64 `json:"max_ps,omitempty"`
 	// SumPs is exact as long as it is below 2^64.
-	SumPs uint64 `json:"sum_ps"`
+	SumPs uint64 `json:"sum_ps,omitempty"`
 	P50Ps uint64 `json:"p50_ps,omitempty"`
 	P99Ps uint64 `json:"p99_ps,omitempty"`
 	// Buckets are those that are not empty.
