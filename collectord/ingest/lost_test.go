@@ -232,7 +232,7 @@ type blocked struct {
 
 func (b *blocked) Append(ctx context.Context, topic, id string, data []byte) (uint64, error) {
 	if now := time.Now(); topic == b.topic && now.After(b.from) && now.Before(b.to) {
-		time.Sleep(b.to.Sub(now))
+		<-time.After(b.to.Sub(now))
 	}
 	return b.Memory.Append(ctx, topic, id, data)
 }
@@ -258,7 +258,8 @@ func (l *losing) Lost() (uint64, error) {
 func TestLostWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		log := &blocked{stream.NewMemory(0), event.Records.Partition(0), began.Add(5 * time.Second), began.Add(30 * time.Second)}
+		log := &blocked{stream.NewMemory(0), event.Records.Partition(0), began.Add(5 * time.Second),
+			began.Add(30 * time.Second)}
 		var senders []*Sender
 		for _, kind := range []event.Kind{event.Records, event.Drops} {
 			s, err := NewSender(log, kind, Options{Source: "eth0", Live: true, Stamped: true})

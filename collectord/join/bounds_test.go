@@ -44,7 +44,8 @@ func TestOverflowWithoutRows(t *testing.T) {
 	w := x.writer("leaf1")
 	x.message(w, 100*second, 105*second, 115*second)
 	x.message(w, event.Ended)
-	if got, amends := x.cut(); got[10] != 0 || !in(amends, 115*second, result.Overflow) || in(amends, 105*second, math.MaxUint16) {
+	got, amends := x.cut()
+	if got[10] != 0 || !in(amends, 115*second, result.Overflow) || in(amends, 105*second, math.MaxUint16) {
 		t.Errorf("flags %v, amended %v: want the overflow of window 11", got, amends)
 	}
 }
