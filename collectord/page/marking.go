@@ -12,10 +12,9 @@ type seriesRow struct {
 	Flow, Cluster, From, To string
 	Href                    string
 	marked
-	Reordered int64
-	Last      string // status of the last period
-	Strip     []mark
-	Class     string
+	Last  string // status of the last period
+	Strip []mark
+	Class string
 }
 
 // A mark is a period in a picture of 1000 by 40: how many packets were lost, or that nobody knows.
@@ -65,7 +64,6 @@ func (p *Page) seriesRow(q *request, x *series) seriesRow {
 	r.add(x)
 	flagged := false
 	for i := range x.periods {
-		r.Reordered += x.periods[i].Reordered
 		flagged = flagged || x.periods[i].Flags != 0
 	}
 	if n := len(x.periods); n > 0 {
