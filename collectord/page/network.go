@@ -104,8 +104,9 @@ func (n *net) load(s *snapshot) {
 				d.hasStamp = true
 			}
 			if d := n.over(w, i); d != nil {
-				d.delay.Dist.Add(h.link)
-				d.delay.Flags |= h.flags
+				if d.delay.Flags |= h.flags; !d.delay.Dist.Add(h.link) {
+					d.delay.Flags |= result.Overflow
+				}
 			}
 		}
 	}

@@ -341,10 +341,13 @@ func (s *snapshot) addHop(h *result.Hop) {
 	x.known, x.sw, x.in, x.out = true, h.Switch, h.In, h.Out
 	x.packets += h.Packets
 	x.unknown += h.Unknown
-	x.resident.Add(h.Resident)
-	x.link.Add(h.Link)
-	x.flags |= h.Flags
-	w.flags |= h.Flags
+	flags := h.Flags
+	if fits := x.resident.Add(h.Resident); !x.link.Add(h.Link) || !fits {
+		flags |= result.Overflow
+		s.flags[stampRows] |= result.Overflow
+	}
+	x.flags |= flags
+	w.flags |= flags
 	w.from, w.to = min(w.from, h.Window.Start), max(w.to, h.Window.Start+h.Window.Length)
 	if h.Index == 0 {
 		w.windows++
