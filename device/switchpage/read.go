@@ -139,8 +139,8 @@ func (t *tables) one(now time.Time) page.Switch {
 	return s
 }
 
-// troubles are the alarms of the switch; daemons that are silent, for as long as that is no alarm yet; and counters that
-// stand still.
+// troubles are the alarms of the switch, daemons that are silent, for as long as that is no alarm yet, and counters
+// that stand still.
 func (t *tables) troubles() (list []string) {
 	alarms := t.dump(swss.StateDB, schema.StateAlarm)
 	for _, id := range sortedKeys(alarms) {
