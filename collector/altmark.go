@@ -186,15 +186,15 @@ func (r *altMarkReport) amendedBy(p altmark.Period) bool {
 	return r.Period == p
 }
 
-// NewAltMark returns an error if the path has no name, fewer than two points, points without names or
+// NewAltMark returns an error if the path has no name, fewer than two points or more than 256, points without names or
 // with the same switch, or a Wait out of its range. Wrong roles and settings that do not agree are not
 // an error here: every result says so.
 func NewAltMark(path AltMarkPath) (*AltMark, error) {
 	if path.Name == "" {
 		return nil, fmt.Errorf("path %q has no name", path.Name)
 	}
-	if len(path.Points) < 2 {
-		return nil, fmt.Errorf("path %s: %d points, want two or more", path.Name, len(path.Points))
+	if n := len(path.Points); n < 2 || n > maxMeshPoints {
+		return nil, fmt.Errorf("path %s: %d points, want two or more, and at most %d", path.Name, n, maxMeshPoints)
 	}
 	if path.Wait < 0 || path.Wait > 8 {
 		return nil, fmt.Errorf("path %s: wait is %d, want 1 to 8 periods, or 0 for %d",

@@ -176,6 +176,7 @@ func TestAltMarkSettings(t *testing.T) {
 		{func(p []AltMarkPoint) { p[1].Settings.Method = altmark.Step }, "mp2: method is step, and double at mp1"},
 		{func(p []AltMarkPoint) { p[2].Settings.Interval = 1 }, "mp3: interval is 2s, and 1s at mp1"},
 		{func(p []AltMarkPoint) { p[2].Settings.Mark = altmark.DSCP2 }, "mp3: marks are dscp2 and dscp1, and dscp0 and dscp1 at mp1"},
+		{func(p []AltMarkPoint) { p[2].Settings.FlowMonID = altmark.FlowMonID{Given: true, ID: 7} }, "mp3: flow-mon-id is 7, and none at mp1"},
 		{func(p []AltMarkPoint) { p[2].Settings = altmark.Session{} }, "mp3: the settings of session s are not known"},
 	} {
 		p := threePoints(altmark.Double)
@@ -197,11 +198,12 @@ func TestAltMarkSettings(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]AltMarkPath{
-		"has no name":                   {Points: threePoints(altmark.Step).Points},
-		"1 points, want two or more":    {Name: "p", Points: threePoints(altmark.Step).Points[:1]},
-		"switch mp1 is twice on it":     {Name: "p", Points: append(threePoints(altmark.Step).Points, threePoints(altmark.Step).Points[0])},
-		`switch "" and session "s"`:     {Name: "p", Points: []AltMarkPoint{{"", "s", altmark.Session{}}, {"mp2", "s", altmark.Session{}}}},
-		"wait is 9, want 1 to 8 period": {Name: "p", Points: threePoints(altmark.Step).Points, Wait: 9},
+		"has no name":                                   {Points: threePoints(altmark.Step).Points},
+		"1 points, want two or more":                    {Name: "p", Points: threePoints(altmark.Step).Points[:1]},
+		"257 points, want two or more, and at most 256": {Name: "p", Points: make([]AltMarkPoint, 257)},
+		"switch mp1 is twice on it":                     {Name: "p", Points: append(threePoints(altmark.Step).Points, threePoints(altmark.Step).Points[0])},
+		`switch "" and session "s"`:                     {Name: "p", Points: []AltMarkPoint{{"", "s", altmark.Session{}}, {"mp2", "s", altmark.Session{}}}},
+		"wait is 9, want 1 to 8 period":                 {Name: "p", Points: threePoints(altmark.Step).Points, Wait: 9},
 	} {
 		if _, err := NewAltMark(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

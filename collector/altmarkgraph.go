@@ -256,7 +256,7 @@ func NewAltMarkMesh(g AltMarkGraph) (*AltMarkMesh, error) {
 	return m, nil
 }
 
-// Bounds of a graph: each point has 32 periods of reports in each cluster behind it.
+// Bounds of a graph, and of a path: each point has 32 periods of reports in each cluster behind it.
 const (
 	maxMeshPoints = 256
 	maxMeshLinks  = 4096
@@ -400,6 +400,14 @@ func (m *AltMarkMesh) whole() AltMarkCluster {
 
 // Points are those of the graph and, behind them, those that are watched, with the current settings.
 func (m *AltMarkMesh) Points() []AltMarkPoint { return slices.Concat(m.graph.Points, m.graph.Watched) }
+
+// Kept is how many reports of a period are kept: that of a point in each cluster behind it.
+func (m *AltMarkMesh) Kept() (n int) {
+	for _, users := range m.users {
+		n += len(users)
+	}
+	return n
+}
 
 // Add takes a report of a point of [AltMarkMesh.Points], see [AltMark.Add].
 func (m *AltMarkMesh) Add(point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {

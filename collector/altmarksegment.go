@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -40,6 +41,10 @@ func altMarkFaults(stages []altMarkStage) (faults []string) {
 		}
 		if p.Settings.Mark != first.Settings.Mark || p.Settings.Mark2 != first.Settings.Mark2 {
 			fault("%s: marks are %s, and %s at %s", p.Switch, marksOf(p.Settings), marksOf(first.Settings), first.Switch)
+		}
+		if p.Settings.FlowMonID != first.Settings.FlowMonID { // then they count different packets
+			fault("%s: flow-mon-id is %s, and %s at %s", p.Switch, cmp.Or(p.Settings.FlowMonID.String(), "none"),
+				cmp.Or(first.Settings.FlowMonID.String(), "none"), first.Switch)
 		}
 	}
 	return faults

@@ -32,6 +32,8 @@ type EpochReport struct {
 	Load    float64                    `json:"load"`
 	Full    float64                    `json:"full"`
 	Metrics map[string]flymon.Estimate `json:"metrics"`
+	// FlowsCut are flows, the smallest ones, that are missing for room.
+	FlowsCut uint64 `json:"flows_cut,omitempty"`
 }
 
 // An AnswerReport is the last answer to a query.
@@ -74,7 +76,7 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 			if err != nil {
 				return err
 			}
-			t.Epoch = &EpochReport{e.Epoch, e.Start, e.End, e.Flags.String(), e.Load, e.Full, e.Metrics}
+			t.Epoch = &EpochReport{e.Epoch, e.Start, e.End, e.Flags.String(), e.Load, e.Full, e.Metrics, e.FlowsCut}
 		}
 		var err error
 		if t.Flows, err = estimates(rows[schema.CountersFlyMonFlows][name]); err != nil {

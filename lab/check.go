@@ -100,7 +100,7 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 			return
 		}
 		var b Metric
-		if b, err = r.sum(text, m.Unit); err != nil {
+		if b, err = r.bound(text, m.Unit); err != nil {
 			err = fmt.Errorf("%s: %w", field, err)
 			return
 		}
@@ -110,11 +110,13 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 		limits = append(limits, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+cmp.Or(n.String(), unmeasured))
 	}
 	if c.Tolerance != "" {
-		if tolerance, err = r.sum(c.Tolerance, m.Unit); err != nil {
+		if tolerance, err = r.bound(c.Tolerance, m.Unit); err != nil {
 			return res, fmt.Errorf("tolerance: %w", err)
 		}
 	}
-	bound("want", c.Want, func(v int64) bool { return m.Value-v <= tolerance.Value && v-m.Value <= tolerance.Value })
+	bound("want", c.Want, func(v int64) bool {
+		return tolerance.Value >= 0 && apart(m.Value, v) <= uint64(tolerance.Value)
+	})
 	bound("min", c.Min, func(v int64) bool { return m.Value >= v })
 	bound("max", c.Max, func(v int64) bool { return m.Value <= v })
 	res.Limit = strings.Join(limits, ", ")
@@ -144,6 +146,18 @@ func (r *Result) spread(c *Check, res *CheckResult) {
 	}
 }
 
+// apart is how far two numbers are from each other.
+func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
+
+// bound is a sum that a number of a unit is held to.
+func (r *Result) bound(text, unit string) (Metric, error) {
+	b, err := r.sum(text, unit)
+	if err == nil {
+		b, err = b.as(unit, text)
+	}
+	return b, err
+}
+
 // Value is what checks call measured: metrics joined by " + " and " - ".
 func (r *Result) Value(text string) (Metric, error) { return r.sum(text, "") }
 
@@ -163,18 +177,62 @@ func (r *Result) sum(text, unit string) (Metric, error) {
 		if i == 0 && unit == "" {
 			total.Unit = m.Unit
 		}
-		switch {
-		case !m.Known() || !total.Known():
-			total.Value = Unmeasured
-		case i == 0 || words[i-1] == "+":
-			total.Value += m.Value
-		case words[i-1] == "-":
-			total.Value -= m.Value
-		default:
-			return total, fmt.Errorf("%q: want + or - between values, not %q", text, words[i-1])
+		if i > 0 {
+			m, err = m.behind(words[i-1])
+		}
+		if err == nil {
+			m, err = m.as(total.Unit, words[i])
+		}
+		if err == nil {
+			total, err = total.plus(m)
+		}
+		if err != nil {
+			return total, fmt.Errorf("%q: %w", text, err)
 		}
 	}
 	return total, nil
+}
+
+// behind is a metric behind + or -.
+func (m Metric) behind(sign string) (Metric, error) {
+	switch {
+	case sign != "+" && sign != "-":
+		return m, fmt.Errorf("want + or - between values, not %q", sign)
+	case sign == "-" && m.Known():
+		m.Value = -m.Value
+	}
+	return m, nil
+}
+
+// plus is the sum of two, of which nothing is known if nothing is of one of them.
+func (m Metric) plus(o Metric) (Metric, error) {
+	if !m.Known() || !o.Known() {
+		return Metric{Unmeasured, m.Unit}, nil
+	}
+	sum := m.Value + o.Value
+	if (sum < m.Value) != (o.Value < 0) || sum == Unmeasured {
+		return m, fmt.Errorf("the sum of %d and %d is beyond 2^63: want less", m.Value, o.Value)
+	}
+	return Metric{sum, m.Unit}, nil
+}
+
+// as is a metric, which text names, in the unit of others. Times, and what need not be whole, are numbers of another
+// scale than counts: a count goes with millionths, and nothing else does.
+func (m Metric) as(unit, text string) (Metric, error) {
+	const most = math.MaxInt64 / 1_000_000
+	scaled := func(unit string) bool { return unit == "ps" || unit == Millionths }
+	switch {
+	case m.Unit == unit || !scaled(m.Unit) && !scaled(unit):
+		return Metric{m.Value, unit}, nil
+	case scaled(m.Unit) || unit == "ps":
+		return m, fmt.Errorf("the unit of %q is %s, and others have %s: want one unit, and the first value to have it", text,
+			cmp.Or(m.Unit, "none"), cmp.Or(unit, "none"))
+	case m.Known() && apart(m.Value, 0) > most:
+		return m, fmt.Errorf("%q is %d: want at most %d beside what need not be whole", text, m.Value, int64(most))
+	case m.Known():
+		m.Value *= 1_000_000
+	}
+	return Metric{m.Value, unit}, nil
 }
 
 func (r *Result) term(word, unit string) (Metric, error) {
@@ -299,7 +357,11 @@ func numbered(counts any, field string, ok bool) (Metric, bool) {
 		return Metric{}, false
 	}
 	v, err := n.Int64()
-	return Metric{v, "frames"}, err == nil
+	unit := "frames"
+	if strings.HasSuffix(field, "bytes") {
+		unit = "bytes"
+	}
+	return Metric{v, unit}, err == nil
 }
 
 // delayMetric finds a time by its JSON name without unit, of frames of which there are some, or else it is unmeasured.
@@ -437,9 +499,21 @@ func (s *Series) metric(what string) (Metric, bool) {
 	case "max":
 		return Metric{most * scale, unit}, true
 	case "mean":
-		return Metric{sum / int64(len(s.Values)) * scale, unit}, true
+		if unit == "ps" {
+			return Metric{meanOf(sum, len(s.Values), uint64(scale)), unit}, true
+		}
+		return Metric{meanOf(sum, len(s.Values), 1e6), Millionths}, true
 	case "last":
 		return Metric{s.Values[len(s.Values)-1] * scale, unit}, true
 	}
 	return Metric{}, false
+}
+
+// meanOf is a sum divided by a number, in parts of which one has so many, towards 0.
+func meanOf(sum int64, n int, parts uint64) int64 {
+	mean, _ := mulDiv(apart(sum, 0), parts, uint64(n))
+	if sum < 0 {
+		return -int64(mean)
+	}
+	return int64(mean)
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
+	"tamtam/device"
 	"tamtam/lab/figure"
 )
 
@@ -126,5 +128,57 @@ func TestChecksOfNothing(t *testing.T) {
 	r.Flows["some"] = r.Flows["none"]
 	if m, ok := r.Metric("flows.delay.max"); !ok || m.Known() {
 		t.Errorf("of flows without any: %+v, %v: want that it is not measured", m, ok)
+	}
+}
+
+// A sum of numbers of different scales is no number, but that counts go with what need not be whole; and one that is
+// beyond what there are numbers for is not another one.
+func TestChecksOfUnits(t *testing.T) {
+	const most = "9223372036854775807"
+	r := &Result{Flows: map[string]Flow{"web": {Sent: 10, Lost: 3, Copies: -1, Received: 7, Delay: Delay{Min: 5000, Max: 9000}}},
+		Reports: map[string]Report{"x": numbers{"share": 500_000, "ten": 10_000_000, "far": math.MaxInt64 - 1}},
+		Series:  map[string]*Series{"q": {Unit: "frames", Values: []int64{0, 1}}, "c": {Unit: "ns", Values: []int64{-1, -2}}}}
+	for _, c := range []struct {
+		measured, want, err string
+		number              json.Number
+	}{
+		{"flow.web.delay.max + flow.web.lost", "", `the unit of "flow.web.lost" is frames, and others have ps`, ""},
+		{"flow.web.lost - flow.web.delay.max", "", `the unit of "flow.web.delay.max" is ps, and others have frames`, ""},
+		{"1 - x.share", "", `the unit of "x.share" is millionths, and others have none`, ""},
+		{"x.share - flow.web.delay.min", "", `the unit of "flow.web.delay.min" is ps, and others have millionths`, ""},
+		{"flow.web.sent", "x.ten", `want: "x.ten": the unit of "x.ten" is millionths, and others have frames`, ""},
+		{"flow.web.sent", "flow.web.delay.max", `the unit of "flow.web.delay.max" is ps`, ""},
+		{"x.share + flow.web.sent - 1", "9.5", "", "9.5"},
+		{"x.ten", "flow.web.sent", "", "10"},
+		{"series.q.mean", "0.5", "", "0.5"},
+		{"series.c.mean", "-1.5ns", "", "-1.5"},
+		{"flow.web.sent - flow.web.lost", "7", "", "7"},
+		{"flow.web.copies - " + most + " - 2", "", "beyond 2^63", ""},
+		{"x.far + flow.web.sent", "", "beyond 2^63", ""},
+		{"flow.web.sent * 2", "", `want + or - between values, not "*"`, ""},
+	} {
+		got, err := r.check(&Check{Name: "n", Measured: c.measured, Want: c.want})
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v, want %s", c.measured, err, c.err)
+			}
+			continue
+		}
+		if err != nil || got.Failed() || got.Measured != c.number {
+			t.Errorf("%s: %+v, %v: want %s", c.measured, got, err, c.number)
+		}
+	}
+	if got, err := r.check(&Check{Measured: "flow.web.copies", Want: most}); err != nil || !got.Failed() {
+		t.Errorf("-1 is %s: %+v, %v", most, got, err)
+	}
+}
+
+// What is counted in bytes is said to be.
+func TestUnitsOfBytes(t *testing.T) {
+	r := &Result{Switches: map[string]*Node{"s": {Report: &device.Report{Ports: map[string]device.PortReport{"p": {Received: 1, ReceivedBytes: 64}}}}}}
+	for name, want := range map[string]Metric{"switch.s.port.p.received": {1, "frames"}, "switch.s.port.p.received_bytes": {64, "bytes"}} {
+		if m, ok := r.Metric(name); !ok || m != want {
+			t.Errorf("%s: %+v, want %+v", name, m, want)
+		}
 	}
 }

@@ -73,8 +73,11 @@ type Point struct {
 	Session string `yaml:"session"` // of its alternate marking
 }
 
-// maxFile bounds a file of paths, in bytes.
-const maxFile = 16 << 20
+// Bounds of a file: its bytes, and the reports of one period that its graphs and paths keep, with all clusters.
+const (
+	maxFile = 16 << 20
+	maxKept = 1 << 19
+)
 
 // Write writes the file so that [ReadFile] reads the same.
 func (f File) Write(w io.Writer) error {
@@ -118,8 +121,9 @@ func (f File) check() error {
 		return errors.New("no paths and no graphs: want one or more")
 	}
 	names := map[string]Path{}
-	errs := f.checkGraphs(names)
+	errs, kept := f.checkGraphs(names)
 	for i, p := range f.Paths {
+		kept += len(p.Points)
 		what := fmt.Sprintf("path %d (%s)", i+1, p.Name)
 		if !ValidName(p.Name) {
 			errs = append(errs, fmt.Errorf("path %d: name is %q, want %s", i+1, p.Name, nameWords))
@@ -147,12 +151,20 @@ func (f File) check() error {
 			errs = append(errs, err)
 		}
 	}
+	if kept > maxKept {
+		errs = append(errs, fmt.Errorf("the graphs and paths keep more than %d reports of a period, with those of all "+
+			"clusters: want fewer or smaller ones in a file", maxKept))
+	}
 	return errors.Join(errs...)
 }
 
-// checkGraphs notes the names of graphs, which paths cannot have.
-func (f File) checkGraphs(names map[string]Path) (errs []error) {
+// checkGraphs notes the names of graphs, which paths cannot have, and counts the reports of a period that they keep, as
+// far as those are not too many.
+func (f File) checkGraphs(names map[string]Path) (errs []error, kept int) {
 	for i, g := range f.Graphs {
+		if kept > maxKept {
+			break
+		}
 		what := fmt.Sprintf("graph %d (%s)", i+1, g.Name)
 		_, twice := names[g.Name]
 		switch {
@@ -170,11 +182,13 @@ func (f File) checkGraphs(names map[string]Path) (errs []error) {
 		}
 		if (len(g.From) == 0) != (len(g.To) == 0) {
 			errs = append(errs, fmt.Errorf("%s: from %q and to %q: want switches in both, or neither", what, g.From, g.To))
-		} else if _, err := collector.NewAltMarkMesh(g.join()); err != nil {
+		} else if mesh, err := collector.NewAltMarkMesh(g.join()); err != nil {
 			errs = append(errs, err)
+		} else {
+			kept += mesh.Kept()
 		}
 	}
-	return errs
+	return errs, kept
 }
 
 // Drills look for the places of losses in the graphs of a file, by their names: see [collector.AltMarkDrill].

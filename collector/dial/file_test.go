@@ -92,6 +92,24 @@ func TestReadGraph(t *testing.T) {
 	}
 }
 
+// What a file keeps of a period is bounded, though each of its graphs is.
+func TestFileIsBounded(t *testing.T) {
+	var points, links []string
+	for i := range 256 {
+		points = append(points, fmt.Sprintf(`{switch: s%d, target: "h:1", session: s}`, i))
+		if i > 0 {
+			links = append(links, fmt.Sprintf("[s%d, s%d]", i-1, i))
+		}
+	}
+	text := "graphs:\n"
+	for i := range 20 {
+		text += fmt.Sprintf("- {name: g%d, points: [%s], links: [%s]}\n", i, strings.Join(points, ", "), strings.Join(links, ", "))
+	}
+	if _, err := ReadFile(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "keep more than 524288 reports of a period") {
+		t.Errorf("%v", err)
+	}
+}
+
 func FuzzReadFile(f *testing.F) {
 	f.Add(twoPaths)
 	f.Add(aGraph)

@@ -169,7 +169,7 @@ func (j *Join) release(now time.Time) (out []collector.AltMarkResult) {
 		return nil
 	}
 	clear(j.waiting)
-	held := j.held
+	held := ofLastSettings(j.held)
 	j.held = nil
 	slices.SortStableFunc(held, func(a, b Event) int {
 		if a.Kind == Period && b.Kind == Period {
@@ -179,6 +179,29 @@ func (j *Join) release(now time.Time) (out []collector.AltMarkResult) {
 	})
 	for _, e := range held {
 		out = append(out, j.take(e, now)...)
+	}
+	return out
+}
+
+// ofLastSettings leaves out the periods that sessions measured by other settings than their last: what follows takes
+// settings first, and by these the number of a period would be of another time.
+func ofLastSettings(held []Event) (out []Event) {
+	type session struct{ target, name string }
+	from, last := map[session]int{}, map[session]altmark.Session{}
+	for i, e := range held {
+		s := session{e.Target, e.Session}
+		if e.Kind != Settings {
+			continue
+		}
+		if before, ok := last[s]; ok && before != e.Settings {
+			from[s] = i
+		}
+		last[s] = e.Settings
+	}
+	for i, e := range held {
+		if e.Kind != Period || i >= from[session{e.Target, e.Session}] {
+			out = append(out, e)
+		}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,10 +201,13 @@ func (s *session) settings() (altmark.Session, error) {
 	var out altmark.Session
 	out.Role = word(r, "role", altmark.ParseRole)
 	out.Method = word(r, "method", altmark.ParseMethod)
-	out.Interval = altmark.Interval(r.number("interval", 0, 8))
+	out.Interval = r.interval()
 	out.Mark = word(r, "mark", altmark.ParseMark)
 	if r.has("mark2") {
 		out.Mark2 = word(r, "mark2", altmark.ParseMark)
+	}
+	if r.has("flow-mon-id") {
+		out.FlowMonID = altmark.FlowMonID{Given: true, ID: uint32(r.atMost("flow-mon-id", altmark.MaxFlowMonID))}
 	}
 	out.Clear, out.SlotSync = r.text("clear") == "true", r.text("slot-sync") != "false"
 	out.MeanDelay = r.text("mean-delay") == "true"
@@ -232,7 +236,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 	}
 	p := altmark.Period{
 		Number: n, Colour: uint8(n & 1), Packets: r.counter("packets"), Bytes: r.counter("octets"),
-		Captures:    uint32(r.counter("captures")),
+		Captures:    uint32(r.atMost("captures", math.MaxUint32)),
 		OutOfWindow: r.counter("out-of-window"), ReadAt: r.time("read-at"),
 	}
 	if r.has("foreign-marks") {
@@ -247,7 +251,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 		}
 	}
 	if p.Captures > 0 {
-		p.Timestamp, p.Digest = r.time("timestamp"), uint32(r.counter("digest"))
+		p.Timestamp, p.Digest = r.time("timestamp"), uint32(r.atMost("digest", math.MaxUint32))
 	}
 	if p.Flags, err = altmark.ParseFlags(strings.Join(r.leaves["flags"], ",")); err != nil {
 		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.what, err))
@@ -270,15 +274,17 @@ func (r *reader) has(name string) bool { return len(r.leaves[name]) > 0 && r.lea
 
 func (r *reader) text(name string) string { return strings.Join(r.leaves[name], ",") }
 
-func (r *reader) number(name string, def int64, bits int) int64 {
-	if !r.has(name) {
-		return def
+// interval reads the length of periods; that of none is a second.
+func (r *reader) interval() altmark.Interval {
+	if !r.has("interval") {
+		return 0
 	}
-	n, err := strconv.ParseInt(r.text(name), 10, bits)
-	if err != nil {
-		r.refuse(name, r.text(name), fmt.Sprintf("a number of %d bits", bits))
+	n, err := strconv.ParseInt(r.text("interval"), 10, 8)
+	if out := altmark.Interval(n); err == nil && out.Valid() {
+		return out
 	}
-	return n
+	r.refuse("interval", r.text("interval"), fmt.Sprintf("%d to %d", altmark.MinInterval, altmark.MaxInterval))
+	return 0
 }
 
 // maxNanos bounds times and errors, so that sums and differences of two do not overflow. An error below
@@ -302,6 +308,15 @@ func (r *reader) counter(name string) uint64 {
 	n, err := strconv.ParseUint(r.text(name), 10, 64)
 	if err != nil {
 		r.refuse(name, r.text(name), "a number")
+	}
+	return n
+}
+
+// atMost is counter for numbers that are not beyond one.
+func (r *reader) atMost(name string, most uint64) uint64 {
+	n, err := strconv.ParseUint(r.text(name), 10, 64)
+	if err != nil || n > most {
+		r.refuse(name, r.text(name), fmt.Sprintf("a number of at most %d", most))
 	}
 	return n
 }

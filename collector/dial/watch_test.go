@@ -208,17 +208,86 @@ func TestWatchBad(t *testing.T) {
 	next(t, events, Settings)
 	next(t, events, Synced)
 	for want, n := range map[string]*gpb.Notification{
-		`session s, period 12: packets is "", want a number`:  note("s", "periods/period#12/state", "captures 0", `octets "1"`, `out-of-window "0"`, `read-at "5"`),
-		`session s, period 15: arrivals is "", want a number`: periodNote(15, 5, `arrival-sum "1"`),
-		`session s, period 16: arrival-sum is "", want a`:     periodNote(16, 5, `arrivals "1"`),
-		`session s, period 13: flag "strange"`:                periodNote(13, 5, `flags ["strange"]`),
-		`session s, period 14x: number is "14x"`:              note("s", "periods/period#14x/state", "captures 0", `octets "1"`, `packets "1"`, `out-of-window "0"`, `read-at "5"`),
-		"/alt-mark-session[name=s]/config/role: the server's": note("s", "config", "role {"),
+		`session s, period 12: packets is "", want a number`:                                  note("s", "periods/period#12/state", "captures 0", `octets "1"`, `out-of-window "0"`, `read-at "5"`),
+		`session s, period 15: arrivals is "", want a number`:                                 periodNote(15, 5, `arrival-sum "1"`),
+		`session s, period 16: arrival-sum is "", want a`:                                     periodNote(16, 5, `arrivals "1"`),
+		`session s, period 17: captures is "4294967297", want a number of at most 4294967295`: periodNote(17, 5, `captures "4294967297"`),
+		`session s, period 18: digest is "4294967303", want a number of at most`:              periodNote(18, 5, `digest "4294967303"`),
+		`session s, period 13: flag "strange"`:                                                periodNote(13, 5, `flags ["strange"]`),
+		`session s, period 14x: number is "14x"`:                                              note("s", "periods/period#14x/state", "captures 0", `octets "1"`, `packets "1"`, `out-of-window "0"`, `read-at "5"`),
+		"/alt-mark-session[name=s]/config/role: the server's":                                 note("s", "config", "role {"),
 	} {
 		s.say(n)
 		if e := next(t, events, Bad); !strings.Contains(e.Err.Error(), want) {
 			t.Errorf("%v, want %q", e.Err, want)
 		}
+	}
+}
+
+// Settings that no session can have are refused: of some of them a period had no length.
+func TestSettingsRefused(t *testing.T) {
+	for _, c := range []struct{ name, value, want string }{
+		{"interval", "9", `session s: interval is "9", want -10 to 8`},
+		{"interval", "100", `session s: interval is "100", want -10 to 8`},
+		{"interval", "-128", `session s: interval is "-128", want -10 to 8`},
+		{"interval", "300", `session s: interval is "300", want -10 to 8`},
+		{"interval", "-10", ""},
+		{"flow-mon-id", "1048576", `session s: flow-mon-id is "1048576", want a number of at most 1048575`},
+		{"flow-mon-id", "0", ""},
+	} {
+		s := newSession("s")
+		s.config = map[string][]string{"role": {"transit"}, "method": {"step"}, "mark": {"dscp0"}, c.name: {c.value}}
+		got, err := s.settings()
+		switch {
+		case c.want != "" && (err == nil || err.Error() != c.want || got != altmark.Session{}):
+			t.Errorf("%s %s: %+v, %v: want %s", c.name, c.value, got, err, c.want)
+		case c.want == "" && (err != nil || got.Interval.String() == "1s" != got.FlowMonID.Given):
+			t.Errorf("%s %s: %+v, %v", c.name, c.value, got, err)
+		}
+	}
+}
+
+// While one switch is waited for, another may get other settings: what it measured by the last ones is of other times
+// than these make of the numbers.
+func TestSettingsWhileWaiting(t *testing.T) {
+	f, err := ReadFile(strings.NewReader(twoPaths))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Unix(1006, 0)
+	j, err := NewJoin(f, begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := func(target string, role altmark.Role, n altmark.Interval) {
+		s := altmark.Session{Role: role, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true, MaxDelay: time.Millisecond}
+		j.Take(Event{Target: target, Session: "s1", Kind: Settings, Settings: s}, begun)
+	}
+	measured := func(from uint64, n altmark.Interval) {
+		for k := from; k < from+5; k++ {
+			for i, target := range []string{"10.0.0.1:8080", "10.0.0.2:8080"} {
+				read := n.Middle(k + 1)
+				j.Take(Event{Target: target, Session: "s1", Kind: Period, Arrived: read.Std(),
+					Period: altmark.Period{Number: k, Colour: uint8(k & 1), Packets: 100 - uint64(i), ReadAt: read}}, begun)
+			}
+		}
+	}
+	for n, from := range []uint64{1000, 503} {
+		settings("10.0.0.1:8080", altmark.Initiator, altmark.Interval(n))
+		settings("10.0.0.2:8080", altmark.Terminator, altmark.Interval(n))
+		measured(from, altmark.Interval(n))
+	}
+	ok := 0
+	for _, r := range j.Tick(begun.Add(maxStart)) {
+		if r.Start.Seconds < 1006 || r.Start.Seconds > 1015 {
+			t.Errorf("%+v: want periods of the last settings", r)
+		}
+		if r.Status == collector.AltMarkOK && r.Lost == 1 {
+			ok++
+		}
+	}
+	if ok == 0 {
+		t.Error("no period is ok")
 	}
 }
 

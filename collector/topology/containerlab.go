@@ -50,6 +50,8 @@ type clabNode struct {
 	Labels map[string]string `yaml:"labels"`
 	Binds  []string          `yaml:"binds"`
 	IPv4   string            `yaml:"mgmt-ipv4"`
+
+	starts bool // a startup configuration of tamtam is among the binds
 }
 
 // variable finds ${NAME}, ${NAME:=DEFAULT} and ${NAME:-DEFAULT}.
@@ -69,6 +71,10 @@ func (c Containerlab) parse(text []byte) (*Topology, error) {
 	if err := yaml.Unmarshal(text, &f); err != nil {
 		return nil, err
 	}
+	if n := len(f.Topology.Nodes); n > maxNodes {
+		return nil, fmt.Errorf("topology.nodes: %d: want at most %d", n, maxNodes)
+	}
+	f.read()
 	t := &Topology{}
 	kinds := map[string]Kind{}
 	for _, name := range slices.Sorted(maps.Keys(f.Topology.Nodes)) {
@@ -104,18 +110,40 @@ func (c Containerlab) parse(text []byte) (*Topology, error) {
 	return t, t.Check()
 }
 
+// labelKind is the label that says what a node is.
+const labelKind = "tamtam"
+
+// read looks for what is of interest among binds, once: those of a kind are of many nodes.
+func (f *clabFile) read() {
+	f.Topology.Defaults.read()
+	for _, all := range []map[string]clabNode{f.Topology.Kinds, f.Topology.Groups, f.Topology.Nodes} {
+		for name, n := range all {
+			n.read()
+			all[name] = n
+		}
+	}
+}
+
+func (n *clabNode) read() {
+	n.starts = slices.ContainsFunc(n.Binds, func(bind string) bool {
+		parts := strings.Split(bind, ":")
+		return len(parts) > 1 && parts[1] == "/etc/tamtam/startup"
+	})
+}
+
 // complete takes what a node does not say from its group, its kind, and the defaults.
 func (f *clabFile) complete(n clabNode) clabNode {
 	group := f.Topology.Groups[cmp.Or(n.Group, f.Topology.Defaults.Group)]
 	n.Kind = cmp.Or(n.Kind, group.Kind, f.Topology.Defaults.Kind)
-	labels := map[string]string{}
 	kind := f.Topology.Kinds[n.Kind]
 	n.Image = cmp.Or(n.Image, group.Image, kind.Image, f.Topology.Defaults.Image)
-	for _, from := range []clabNode{f.Topology.Defaults, kind, group, n} {
-		maps.Copy(labels, from.Labels)
+	for _, from := range []clabNode{n, group, kind, f.Topology.Defaults} {
+		if label, ok := from.Labels[labelKind]; ok {
+			n.Labels = map[string]string{labelKind: label}
+			break
+		}
 	}
-	n.Labels = labels
-	n.Binds = slices.Concat(n.Binds, group.Binds, kind.Binds, f.Topology.Defaults.Binds)
+	n.starts = n.starts || group.starts || kind.starts || f.Topology.Defaults.starts
 	return n
 }
 
@@ -134,11 +162,7 @@ func (f *clabFile) container(node string) string {
 
 func (n clabNode) nodeKind() (Kind, error) {
 	image, _, _ := strings.Cut(n.Image[strings.LastIndex(n.Image, "/")+1:], ":")
-	startup := func(bind string) bool {
-		parts := strings.Split(bind, ":")
-		return len(parts) > 1 && parts[1] == "/etc/tamtam/startup"
-	}
-	switch label := n.Labels["tamtam"]; {
+	switch label := n.Labels[labelKind]; {
 	case label == "switch":
 		return Switch, nil
 	case label == "host":
@@ -147,7 +171,7 @@ func (n clabNode) nodeKind() (Kind, error) {
 		return Unknown, fmt.Errorf("label tamtam is %q, want switch or host", label)
 	case n.Kind == "":
 		return Unknown, errors.New("it has no kind")
-	case n.Kind == "linux" && image != "tamtam" && !slices.ContainsFunc(n.Binds, startup):
+	case n.Kind == "linux" && image != "tamtam" && !n.starts:
 		return Host, nil
 	case strings.Contains(n.Kind, "bridge"):
 		return Unknown, nil

@@ -39,7 +39,7 @@ type join struct {
 	system  map[string]*View // nil: several have it
 	chassis map[string]*View
 	ids     map[uint32]int
-	others  map[string]string // nodes that were not asked: chassis ids by name
+	others  map[string]string // nodes that were not asked: chassis ids, or else system names, by name
 }
 
 func (j *join) note(format string, args ...any) { j.t.note(format, args...) }
@@ -203,11 +203,19 @@ func (j *join) stranger(n Neighbor) string {
 	}
 	chassis := normal(n.Chassis)
 	name := cmp.Or(clean(n.System), clean(chassis), "nameless")
-	if known, there := j.others[name]; j.views[name] != nil || there && known != chassis {
-		name += "-" + clean(chassis)
-		name = name[:min(len(name), 100)]
+	who := cmp.Or(chassis, n.System)
+	others := func(name string) bool {
+		known, there := j.others[name]
+		return j.views[name] != nil || there && known != who
 	}
-	j.others[name] = chassis
+	if others(name) {
+		name += "-" + clean(chassis)
+		name = name[:min(len(name), 90)]
+	}
+	for i, first := 2, name; others(name); i++ { // cleaned and cut, names of different nodes may be equal
+		name = fmt.Sprintf("%s-%d", first, i)
+	}
+	j.others[name] = who
 	return name
 }
 

@@ -103,6 +103,33 @@ links:
 	}
 }
 
+// What a node does not say it has from its group, else from its kind, else from the defaults; its own startup
+// configuration does not take the place of theirs.
+func TestContainerlabInherits(t *testing.T) {
+	const file = `topology:
+  defaults: {kind: linux, image: x, labels: {other: y}}
+  kinds: {linux: {labels: {tamtam: switch}}, other: {binds: ["a:/etc/tamtam/startup:ro"]}, third: {image: z}}
+  groups: {hosts: {labels: {tamtam: host}}, bound: {kind: linux, labels: {tamtam: ""}, binds: ["a:/b", "a:/etc/tamtam/startup"]}}
+  nodes:
+    kind: {}
+    group: {group: hosts}
+    own: {group: hosts, labels: {tamtam: switch}}
+    startup: {group: bound}
+    none: {group: bound, binds: ["c:/d"]}
+    plain: {labels: {tamtam: ""}}
+`
+	n, err := Parse([]byte(file), Containerlab{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Kind{"kind": Switch, "group": Host, "own": Switch, "startup": Switch, "none": Switch, "plain": Host}
+	for _, node := range n.Nodes {
+		if node.Kind != want[node.Name] {
+			t.Errorf("%s is a %v, want %v", node.Name, node.Kind, want[node.Name])
+		}
+	}
+}
+
 // Whatever is wrong in a file is named.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ text, old, new, want string }{
@@ -266,6 +293,23 @@ func TestJoinOthers(t *testing.T) {
 	}
 	if _, err := Join([]View{hears("a"), hears("a")}); err == nil || !strings.Contains(err.Error(), "are both called a") {
 		t.Error(err)
+	}
+}
+
+// Who was not asked is never taken for somebody who was, nor for another who was not, though the names that can be made of
+// what they say are equal.
+func TestJoinStrangers(t *testing.T) {
+	n, err := Join([]View{
+		{Name: "a", System: "sys", Chassis: "c-a"}, {System: "a-b", Chassis: "c-ab", Ports: []string{"p1"}},
+		{System: "c", Chassis: "c-c", Ports: []string{"p1", "p2", "p3", "p4"}, Neighbors: []Neighbor{
+			{"p1", "a", "b", "p1", ""}, {"p2", "x y", "", "1", ""}, {"p3", "x+y", "", "2", ""}, {"p4", "x y", "", "3", ""}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "[a-b-2:p1 - c:p1 c:p2 - x-y:1 c:p3 - x-y-:2 c:p4 - x-y:3]"
+	if got := fmt.Sprint(n.Links); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -21,13 +21,10 @@ func Check(text []byte, fields ...string) error {
 
 func check(n *yaml.Node, fields []string) error {
 	for i, inner := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 1 && slices.Contains(fields, n.Content[i-1].Value) {
-			v := inner
-			if v.Kind == yaml.AliasNode {
-				v = v.Alias
-			}
-			if v.Kind == yaml.ScalarNode && v.ShortTag() == "!!float" {
-				return fmt.Errorf("line %d: %s: %s: want a whole number", v.Line, n.Content[i-1].Value, v.Value)
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			name, v := meant(n.Content[i-1]).Value, meant(inner)
+			if slices.Contains(fields, name) && v.Kind == yaml.ScalarNode && v.ShortTag() == "!!float" {
+				return fmt.Errorf("line %d: %s: %s: want a whole number", v.Line, name, v.Value)
 			}
 		}
 		if err := check(inner, fields); err != nil {
@@ -35,4 +32,12 @@ func check(n *yaml.Node, fields []string) error {
 		}
 	}
 	return nil
+}
+
+// meant is what stands where an alias does.
+func meant(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }

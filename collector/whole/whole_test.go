@@ -9,6 +9,7 @@ func TestCheck(t *testing.T) {
 		"seeds: {first: 1.5}":                            "line 1: first: 1.5: want a whole number",
 		"a:\n- {count: -.inf}":                           "line 2: count: -.inf: want a whole number",
 		"x: &x 2e3\nb: [{c: {first: *x}}]":               "line 1: first: 2e3: want a whole number",
+		"x: &x first\n*x : 1.5":                          "line 2: first: 1.5: want a whole number",
 		`{count: "1.5", loss: 0.5, first: many, 1.5: 2}`: "",
 		"{": "",
 		"":  "",

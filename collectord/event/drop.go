@@ -10,7 +10,7 @@ import (
 type Drop struct {
 	Switch  string `json:"switch"`
 	Port    string `json:"port,omitempty"` // empty: before or without one
-	Queue   int    `json:"queue"`          // -1: in none
+	Queue   int    `json:"queue"`          // -1: in none, or it is not told
 	Reason  string `json:"reason"`
 	Rule    string `json:"rule,omitempty"`
 	Flow    string `json:"flow,omitempty"`

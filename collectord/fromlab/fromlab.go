@@ -25,6 +25,7 @@ type Run struct {
 	switches []page.Switch
 	end      time.Time
 	anew     map[string]lab.Time // switches whose chips began anew, and when the last time
+	missing  []string            // what is known to be missing of answers of sketches
 }
 
 // Network implements page.Topology.
@@ -33,13 +34,13 @@ func (r *Run) Network(context.Context) (*page.Network, error) { return &r.networ
 // Switches implements page.Switches.
 func (r *Run) Switches(context.Context) ([]page.Switch, error) { return r.switches, nil }
 
-// Troubles says of which switches the counters are not of the whole run.
+// Troubles says of which switches the counters are not of the whole run, and of what there was no room for.
 func (r *Run) Troubles() (list []string) {
 	for _, name := range device.SortedKeys(r.anew) {
 		list = append(list, fmt.Sprintf("the chip of %s began anew at %v: its counters are of what came later, "+
 			"and how much its ports sent in the whole run is not known", name, r.anew[name]))
 	}
-	return list
+	return append(list, r.missing...)
 }
 
 // chipsAnew are the switches whose chips began anew within a run, and when the last time.
@@ -153,11 +154,15 @@ const overhead = 8 + 12
 // in bytes, so that load is not known there.
 func (x *reading) traffic(from page.End, w lab.WireCounts, mbps int64) page.Traffic {
 	t := page.Traffic{LostKnown: true, Lost: int64(w.Lost + w.Burst + w.Down + w.Corrupt)}
-	port, ok := x.result.Switches[from.Node]
+	var port device.PortReport
+	node, ok := x.result.Switches[from.Node]
+	if ok {
+		port, ok = node.Ports[from.Port]
+	}
 	if _, anew := x.run.anew[from.Node]; !ok || anew || mbps <= 0 {
 		return t
 	}
-	bits := 8 * float64(port.Ports[from.Port].SentBytes+overhead*port.Ports[from.Port].Sent)
+	bits := 8 * float64(port.SentBytes+overhead*port.Sent)
 	t.Counted, t.Frames = true, int64(w.Sent)
 	t.Load = bits / (float64(mbps) * 1e6 * (float64(x.result.Duration) / float64(lab.Second)))
 	return t
@@ -206,17 +211,25 @@ func (x *reading) oper(name, port string) string {
 	return ""
 }
 
-// linkOper is down if a port at one of its ends is.
-func (x *reading) linkOper(l lab.Link) (state string) {
+// linkOper is what the ports at its ends are.
+func (x *reading) linkOper(l lab.Link) string {
+	var ends []string
 	for _, e := range []page.End{endOf(l.A), endOf(l.B)} {
-		if e.Port == "" {
-			continue
-		}
-		if state = x.oper(e.Node, e.Port); state == "down" {
-			break
+		if e.Port != "" {
+			ends = append(ends, x.oper(e.Node, e.Port))
 		}
 	}
-	return state
+	return operOf(ends)
+}
+
+// operOf is down if one end is, up if all are, and else not known.
+func operOf(ends []string) string {
+	for _, state := range []string{"down", "", "up"} {
+		if slices.Contains(ends, state) {
+			return state
+		}
+	}
+	return ""
 }
 
 // marking takes what the study of alternate marking joined.
@@ -271,6 +284,10 @@ func (x *reading) sketches(context.Context) error {
 			when := x.end
 			if t.Epoch != nil {
 				flags, when = t.Epoch.Flags, t.Epoch.EndNS
+				if n := t.Epoch.FlowsCut; n > 0 {
+					x.run.missing = append(x.run.missing,
+						fmt.Sprintf("sketch task %s of %s: %d flows, the smallest, are missing for room", task, name, n))
+				}
 				for _, m := range device.SortedKeys(t.Epoch.Metrics) {
 					x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, m, when, flags, t.Epoch.Metrics[m]))
 				}

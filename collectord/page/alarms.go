@@ -19,7 +19,7 @@ import (
 // says why.
 func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, now time.Time,
 ) (graphs []alarm.Graph, unread string, err error) {
-	s, err := read(ctx, store, from, math.MaxInt64)
+	s, err := read(ctx, store, from, math.MaxInt64, now)
 	if err != nil {
 		return nil, "", err
 	}

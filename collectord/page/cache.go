@@ -52,7 +52,7 @@ func (c *cache) get(ctx context.Context, s span, now time.Time) (*snapshot, erro
 	if s.length > 0 {
 		from = now.Add(-s.length).UnixNano()
 	}
-	snap, err := read(ctx, c.store, from, to)
+	snap, err := read(ctx, c.store, from, to, now)
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,9 @@ func (r linkRow) title() string {
 	case r.Traffic.LostKnown:
 		loss = count(r.Traffic.Lost) + " frames"
 	case r.Loss.Periods > r.Loss.Unknown:
-		loss = count(r.Loss.Lost) + " of " + count(r.Loss.Sent) + " packets"
+		if loss = count(r.Loss.Lost) + " of " + count(r.Loss.Sent) + " packets"; !r.Loss.whole() {
+			loss += ", and not all of it is known"
+		}
 	}
 	return fmt.Sprintf("%s to %s: %s, load %s, delay %s, lost %s", r.From, r.To, r.State, r.Load, delay, loss)
 }

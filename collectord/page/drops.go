@@ -26,6 +26,7 @@ type tallies struct {
 	By      string
 	Sources []string
 	List    []tally
+	More    int // lines that are not shown
 }
 
 type dropRow struct {
@@ -150,13 +151,14 @@ func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name fu
 	for _, t := range out {
 		most = max(most, t.most)
 	}
-	out = out[:min(len(out), mostTallies)]
+	more := max(0, len(out)-mostTallies)
+	out = out[:len(out)-more]
 	for i := range out {
 		for _, c := range out[i].Counts {
 			out[i].Bars = append(out[i].Bars, barOf(0, max(0, c), most, "resident"))
 		}
 	}
-	d.Tallies = append(d.Tallies, tallies{by, d.Sources, out})
+	d.Tallies = append(d.Tallies, tallies{by, d.Sources, out, more})
 }
 
 // mostDied is how many packets are shown beside drops.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -63,23 +64,49 @@ func (n *net) flowRow(q *request, w *way) flowRow {
 	r := flowRow{Flow: w.flow, Way: n.wayText(w), Windows: w.windows, Reasons: flagWords(w.flags), Whole: true,
 		Href: q.Link("/flow", "flow", w.flow, "path", w.path)}
 	var worst int64
-	for i, h := range w.hops {
+	var slowest, partly []string
+	for i := range w.hops {
+		h := &w.hops[i]
 		r.Packets = max(r.Packets, h.packets)
 		if h.resident.Count == 0 || i > 0 && h.link.Count == 0 {
 			r.Whole = false
 		}
-		if h.resident.Count > 0 {
-			mean := h.resident.Sum / h.resident.Count
+		if len(h.lacks(i)) > 0 {
+			partly = append(partly, n.name(h.sw))
+		}
+		if mean, ok := h.resident.Mean(); ok {
 			r.Total += mean
 			if mean > worst {
-				worst, r.Slowest = mean, n.name(h.sw)+" "+durText(mean)
+				worst, slowest = mean, []string{n.name(h.sw) + " " + durText(mean)}
 			}
 		}
-		if i > 0 && h.link.Count > 0 {
-			r.Total += h.link.Sum / h.link.Count
+		if mean, ok := h.link.Mean(); i > 0 && ok {
+			r.Total += mean
 		}
 	}
+	if len(slowest) > 0 && slices.ContainsFunc(w.hops, func(h hopSum) bool { return h.resident.Count == 0 }) {
+		slowest = append(slowest, "of those that are known")
+	}
+	r.Slowest = strings.Join(slowest, ", ")
+	if len(partly) > 0 {
+		r.Reasons = append(r.Reasons, "times of some packets are not known: at "+strings.Join(partly, ", "))
+	}
 	return r
+}
+
+// lacks says of how many packets of a hop, the i-th of its way, times are not known: means are those of the others.
+func (h *hopSum) lacks(i int) (words []string) {
+	for _, x := range []struct {
+		of    bool
+		where string
+		told  int64
+	}{{i > 0, "on the link", h.link.Count}, {true, "in the switch", h.resident.Count}} {
+		if x.of && x.told < h.packets {
+			words = append(words, fmt.Sprintf("time %s not known of %s of %s packets", x.where, count(h.packets-x.told),
+				count(h.packets)))
+		}
+	}
+	return words
 }
 
 // A bar is a part of a waterfall, from 0 to 1000.
@@ -111,7 +138,8 @@ type flowData struct {
 	Windows   int
 	Reasons   []string
 	From, To  int64
-	Others    []flowRow // other ways of the flow
+	Others    []flowRow // other ways of the flow, the first of them
+	More      int       // of these
 	Packet    string    // where its packets are
 }
 
@@ -130,7 +158,11 @@ func (p *Page) flow(q *request) (any, error) {
 		Reasons: r.Reasons, From: w.from, To: w.to, Packet: q.Link("/packets", "q", w.flow)}
 	d.Hops = n.hopRows(q, w, max(1, r.Total))
 	for _, o := range q.snap.sortedWays() {
-		if o.flow == w.flow && o != w && len(d.Others) < rowsOfPage {
+		switch {
+		case o.flow != w.flow || o == w:
+		case len(d.Others) == rowsOfPage:
+			d.More++
+		default:
 			d.Others = append(d.Others, n.flowRow(q, o))
 		}
 	}
@@ -161,7 +193,7 @@ func (n *net) hopRows(q *request, w *way, total int64) (rows []hopRow) {
 			r.Href = q.Link("/switch", "name", r.Switch)
 		}
 		r.Packets, r.Unknown, r.Resident, r.Link = h.packets, h.unknown, h.resident, h.link
-		r.Reasons = flagWords(h.flags)
+		r.Reasons = append(flagWords(h.flags), h.lacks(i)...)
 		if i > 0 {
 			if b, ok := part(&h.link, "link"); ok {
 				r.Bars = append(r.Bars, b)
@@ -241,6 +273,7 @@ type endCount struct {
 type packetsData struct {
 	Query string
 	Ends  []endCount
+	More  int // ends that cannot be chosen, for room
 	Rows  []packetRow
 }
 
@@ -263,8 +296,8 @@ func (p *Page) packets(q *request) (any, error) {
 		d.Ends = append(d.Ends, endCount{e, ends[e], q.With("end", e), e == q.get("end")})
 	}
 	slices.SortStableFunc(d.Ends, func(a, b endCount) int { return cmp.Compare(b.Count, a.Count) })
-	if len(d.Ends) > 20 {
-		d.Ends = d.Ends[:20]
+	if d.More = max(0, len(d.Ends)-mostChoices); d.More > 0 {
+		d.Ends = d.Ends[:mostChoices]
 	}
 	list, err := pageOf(q, list)
 	if err != nil {

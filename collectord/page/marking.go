@@ -12,10 +12,9 @@ type seriesRow struct {
 	Flow, Cluster, From, To string
 	Href                    string
 	marked
-	Reordered int64
-	Last      string // status of the last period
-	Strip     []mark
-	Class     string
+	Last  string // status of the last period
+	Strip []mark
+	Class string
 }
 
 // A mark is a period in a picture of 1000 by 40: how many packets were lost, or that nobody knows.
@@ -29,6 +28,7 @@ type markingData struct {
 	Query string
 	Rows  []seriesRow
 	Own   []ownMarkingRow
+	More  int // of these, that are not shown
 }
 
 // marking is the view of all series of alternate marking.
@@ -37,6 +37,9 @@ func (p *Page) marking(q *request) (any, error) {
 	var err error
 	if d.Own, err = p.ownMarking(q); err != nil {
 		return nil, err
+	}
+	if d.More = max(0, len(d.Own)-mostSessions); d.More > 0 {
+		d.Own = d.Own[:mostSessions]
 	}
 	var list []*series
 	for _, x := range q.snap.series {
@@ -56,18 +59,13 @@ func (p *Page) marking(q *request) (any, error) {
 	return d, nil
 }
 
-// mostStrip is how many periods a strip shows, the latest.
+// mostStrip is how many periods a strip shows, the latest: templates say so.
 const mostStrip = 100
 
 func (p *Page) seriesRow(q *request, x *series) seriesRow {
 	r := seriesRow{Flow: x.flow, Cluster: x.cluster, From: x.from, To: x.to,
 		Href: q.Link("/periods", "flow", x.flow, "cluster", x.cluster, "from", x.from, "to", x.to)}
 	r.add(x)
-	flagged := false
-	for i := range x.periods {
-		r.Reordered += x.periods[i].Reordered
-		flagged = flagged || x.periods[i].Flags != 0
-	}
 	if n := len(x.periods); n > 0 {
 		r.Last = x.periods[n-1].Status
 	}
@@ -76,7 +74,7 @@ func (p *Page) seriesRow(q *request, x *series) seriesRow {
 		r.Class = "unknown"
 	case r.Lost > 0:
 		r.Class = "bad"
-	case r.Unknown > 0 || flagged:
+	case !r.whole():
 		r.Class = "inexact"
 	}
 	r.Strip = p.strip(x.periods[max(0, len(x.periods)-mostStrip):])
@@ -110,6 +108,9 @@ func (p *Page) strip(periods []result.Loss) (marks []mark) {
 		default:
 			m.Title += ", lost 0"
 		}
+		if l.Flags != 0 {
+			m.Title += ", not exact"
+		}
 		marks = append(marks, m)
 	}
 	return marks
@@ -123,8 +124,7 @@ type periodRow struct {
 
 type periodsData struct {
 	seriesRow
-	Rows  []periodRow
-	Older int64
+	Rows []periodRow
 }
 
 // periods is the view of one series, the latest period first.
@@ -134,7 +134,7 @@ func (p *Page) periods(q *request) (any, error) {
 		return nil, missing("flow %.100q, cluster %.100q, from %.100q to %.100q: no periods in this time", q.get("flow"),
 			q.get("cluster"), q.get("from"), q.get("to"))
 	}
-	d := &periodsData{seriesRow: p.seriesRow(q, x), Older: x.left}
+	d := &periodsData{seriesRow: p.seriesRow(q, x)}
 	list := slices.Clone(x.periods)
 	slices.Reverse(list)
 	list, err := pageOf(q, list)

@@ -9,14 +9,31 @@ import (
 
 // Marked is what alternate marking says of a link.
 type marked struct {
-	Periods, Unknown int // of them, Unknown without numbers
+	Periods, Unknown int   // of them, Unknown without numbers
+	Inexact          int   // of the others, those whose numbers may not be the whole truth
+	Older            int64 // periods that are not among them, for room
 	Sent, Lost       int64
+}
+
+// whole reports whether the loss of all periods is known.
+func (m *marked) whole() bool {
+	return m.Periods > 0 && m.Unknown == 0 && m.Inexact == 0 && m.Older == 0
 }
 
 // Delays are those of a link, from stamps.
 type delays struct {
 	Dist  result.Distribution
 	Flags result.Flags
+	Lacks int64 // packets whose delay is not known
+}
+
+// Reasons say why delays may not be the whole truth.
+func (d delays) Reasons() []string {
+	words := flagWords(d.Flags)
+	if d.Lacks > 0 {
+		words = append(words, "delay not known of "+count(d.Lacks)+" more packets")
+	}
+	return words
 }
 
 // A linkRow is a direction of a link.
@@ -104,8 +121,10 @@ func (n *net) load(s *snapshot) {
 				d.hasStamp = true
 			}
 			if d := n.over(w, i); d != nil {
-				d.delay.Dist.Add(h.link)
-				d.delay.Flags |= h.flags
+				if d.delay.Flags |= h.flags; !d.delay.Dist.Add(h.link) {
+					d.delay.Flags |= result.Overflow
+				}
+				d.delay.Lacks += max(0, h.packets-h.link.Count)
 			}
 		}
 	}
@@ -116,8 +135,15 @@ func (n *net) load(s *snapshot) {
 		between[key] = d
 		parallel[key]++
 	}
+	parted := map[string]bool{} // what is measured in parts, too: its whole is more than a link
+	for _, x := range s.series {
+		parted[x.flow] = parted[x.flow] || x.cluster != ""
+	}
 	for _, x := range s.series {
 		key := [2]string{x.from, x.to}
+		if x.cluster == "" && parted[x.flow] {
+			continue
+		}
 		if d := between[key]; d != nil && parallel[key] == 1 { // of several links between two switches it says nothing
 			d.loss.add(x)
 		}
@@ -158,13 +184,18 @@ func (n *net) strange(s *snapshot, d *networkData) {
 
 // add adds the periods of a series.
 func (m *marked) add(x *series) {
+	m.Older += x.left
 	for i := range x.periods {
 		m.Periods++
-		if l := &x.periods[i]; l.Known {
-			m.Sent += l.Sent
-			m.Lost += l.Lost
-		} else {
+		l := &x.periods[i]
+		if !l.Known {
 			m.Unknown++
+			continue
+		}
+		m.Sent += l.Sent
+		m.Lost += l.Lost
+		if l.Flags != 0 {
+			m.Inexact++
 		}
 	}
 }
@@ -179,7 +210,7 @@ func (d *direction) row() linkRow {
 		r.Class = "down"
 	case d.traffic.LostKnown && d.traffic.Lost > 0 || d.loss.Lost > 0:
 		r.Class = "bad"
-	case !d.traffic.LostKnown && d.loss.Periods == d.loss.Unknown:
+	case !d.traffic.LostKnown && !d.loss.whole():
 		r.Class = "unknown"
 	default:
 		r.Class = "good"

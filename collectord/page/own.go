@@ -176,7 +176,7 @@ func (p *Page) ownMarking(q *request) (rows []ownMarkingRow, err error) {
 			rows = append(rows, r)
 		}
 	}
-	return rows[:min(len(rows), mostSessions)], nil
+	return rows, nil
 }
 
 // mostSessions is how many sessions of alternate marking a page has.

@@ -337,7 +337,7 @@ func TestBounds(t *testing.T) {
 	for i := range 2*mostPeriods + 3 {
 		b.Losses = append(b.Losses, result.Loss{Flow: "f", From: "a", To: "b", Period: uint64(i), Window: result.Window{Start: at}})
 	}
-	s, err := read(t.Context(), put(t, b, nil).cfg.Store, 0, math.MaxInt64)
+	s, err := read(t.Context(), put(t, b, nil).cfg.Store, 0, math.MaxInt64, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -580,7 +580,7 @@ func TestAmends(t *testing.T) {
 	put(&result.Batch{Partition: "altmark-0", First: 1, Position: result.Position{Last: 1},
 		Losses: []result.Loss{loss(10, 1), loss(20, 2), loss(30, 3)}, Amends: []result.Amend{{From: 29, To: 30, Flags: result.Gap}}})
 	put(&result.Batch{Partition: "altmark-0", First: 2, Position: result.Position{Last: 2}, Losses: []result.Loss{loss(10, 7)}})
-	s, err := read(t.Context(), store, 0, 100)
+	s, err := read(t.Context(), store, 0, 100, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -632,7 +632,7 @@ func TestAmendsWithoutRows(t *testing.T) {
 func TestOtherTimes(t *testing.T) {
 	store := result.NewMemory(0)
 	for _, want := range []bool{false, true} {
-		s, err := read(t.Context(), store, 100, 200)
+		s, err := read(t.Context(), store, 100, 200, testNow)
 		if err != nil || s.others != want || s.latest != 0 {
 			t.Errorf("rows of other times: %v, %v; want %v", s.others, err, want)
 		}

@@ -154,6 +154,7 @@ type frame struct {
 	Age    string
 	Stale  bool
 	Latest int64
+	Ahead  bool // there are no rows, but such as are ahead of now
 	Others bool // there are no rows, but of other times
 	Left   []string
 
@@ -170,6 +171,11 @@ func (f *frame) of(s *snapshot, now time.Time) {
 		f.Latest = min(s.latest, now.UnixNano()) // windows may end later
 		age := now.Sub(time.Unix(0, s.latest))
 		f.Age, f.Stale = ageText(age), age > staleAfter
+	}
+	if s.ahead > 0 {
+		f.Ahead = s.latest == 0
+		f.Troubles = append(f.Troubles, fmt.Sprintf("rows are of times up to %s later than now: a clock is wrong, and how "+
+			"old they are is not known", ageText(time.Unix(0, s.ahead).Sub(now))))
 	}
 	if s.unread != "" {
 		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)

@@ -90,7 +90,7 @@ func (w *world) batch(n int) *result.Batch {
 			Packets: w.r.Int64N(1000), First: w.time(), Last: w.time(), Source: w.text("ipfix", "sflow", "record"), Flags: w.flags()})
 		b.Losses = append(b.Losses, result.Loss{Flow: w.text("web"), Cluster: w.text("", "1"), From: w.text("leaf1"), To: w.text("spine1", "spine1+spine2"),
 			Period: uint64(i), Window: w.window(), Status: w.text("ok", "flagged", "missing"), Known: w.r.IntN(3) > 0, Sent: 100, Received: 100,
-			Lost: w.r.Int64N(3), Delay: w.dist(), Detail: w.text("", "clock-step"), Reordered: w.r.Int64N(2),
+			Lost: w.r.Int64N(3), Delay: w.dist(), Detail: w.text("", "clock-step"),
 			Mean: []result.MeanDelay{{}, {Known: true, Delay: w.r.Int64N(1e6) - 1000, Sum: "7"}, {Unknown: "2 of 100 packets were lost"}}[w.r.IntN(3)]})
 		b.Journeys = append(b.Journeys, w.journey(i))
 		b.Sketches = append(b.Sketches, result.Sketch{Time: w.time(), Switch: w.text(testSwitch...), Task: w.text("heavy", "distinct"),

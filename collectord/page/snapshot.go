@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"tamtam/collectord/alarm"
 	"tamtam/collectord/event"
@@ -46,10 +47,9 @@ type snapshot struct {
 	rows     int
 	unread   string // why rows are missing that are in the store; "": none
 	stopped  bool   // there are more rows, which were not read
-	latest   int64  // event time; 0: there is no row with a time
-	others   bool   // there is none, but of other times
-	flags    [rowKinds]result.Flags
-	left     map[string]int64 // by kind, rows for which there was no room
+	newest
+	flags [rowKinds]result.Flags
+	left  map[string]int64 // by kind, rows for which there was no room
 
 	ways     map[wayKey]*way
 	drops    map[dropKey]*dropSum
@@ -62,6 +62,14 @@ type snapshot struct {
 
 	judged sync.Once
 	alarms []alarm.Graph // see judge
+}
+
+// A newest is how new rows are.
+type newest struct {
+	now    int64 // by the clock of the rows
+	latest int64 // event time; 0: there is no row with a time, but for such as are ahead
+	ahead  int64 // the latest begin of rows that begin later than now: by a clock that is wrong; 0: there are none
+	others bool  // there is none with a time, but of other times
 }
 
 type wayKey struct{ flow, path string }
@@ -95,6 +103,7 @@ type dropSum struct {
 	dropKey
 	packets     int64
 	first, last int64
+	from, to    int64 // of the windows
 	flags       result.Flags
 }
 
@@ -110,10 +119,10 @@ type series struct {
 type sketchKey struct{ sw, task, key string }
 
 // read makes a snapshot.
-func read(ctx context.Context, store Store, from, to int64) (*snapshot, error) {
+func read(ctx context.Context, store Store, from, to int64, now time.Time) (*snapshot, error) {
 	s := &snapshot{
-		from: from, to: to, left: map[string]int64{}, ways: map[wayKey]*way{}, drops: map[dropKey]*dropSum{},
-		series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
+		from: from, to: to, newest: newest{now: now.UnixNano()}, left: map[string]int64{}, ways: map[wayKey]*way{},
+		drops: map[dropKey]*dropSum{}, series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
 		sources: map[string]map[sourceKey]result.Source{},
 	}
 	if store == nil {
@@ -135,7 +144,7 @@ func read(ctx context.Context, store Store, from, to int64) (*snapshot, error) {
 		return nil, err
 	}
 	s.finish()
-	if s.latest == 0 {
+	if s.latest == 0 && s.ahead == 0 {
 		s.others, err = others(ctx, store)
 	}
 	return s, err
@@ -265,7 +274,7 @@ func (s *snapshot) amendDrops(a *amended) {
 		if x.source == event.Records.String() {
 			told = records
 		}
-		if told && a.From <= x.last && a.To >= x.first {
+		if told && a.From < x.to && a.To >= x.from {
 			x.flags |= a.Flags
 		}
 	}
@@ -306,7 +315,11 @@ func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags resul
 	if w.Start+w.Length < s.from || w.Start > s.to {
 		return false
 	}
-	s.latest = max(s.latest, newest)
+	if w.Start > s.now+int64(staleAfter) {
+		s.ahead = max(s.ahead, w.Start)
+	} else {
+		s.latest = max(s.latest, newest)
+	}
 	s.flags[of] |= flags
 	return true
 }
@@ -341,10 +354,13 @@ func (s *snapshot) addHop(h *result.Hop) {
 	x.known, x.sw, x.in, x.out = true, h.Switch, h.In, h.Out
 	x.packets += h.Packets
 	x.unknown += h.Unknown
-	x.resident.Add(h.Resident)
-	x.link.Add(h.Link)
-	x.flags |= h.Flags
-	w.flags |= h.Flags
+	flags := h.Flags
+	if fits := x.resident.Add(h.Resident); !x.link.Add(h.Link) || !fits {
+		flags |= result.Overflow
+		s.flags[stampRows] |= result.Overflow
+	}
+	x.flags |= flags
+	w.flags |= flags
 	w.from, w.to = min(w.from, h.Window.Start), max(w.to, h.Window.Start+h.Window.Length)
 	if h.Index == 0 {
 		w.windows++
@@ -358,11 +374,12 @@ func (s *snapshot) addDrop(d *result.Drop) {
 		if !s.room("drops", len(s.drops), mostDrops) {
 			return
 		}
-		x = &dropSum{dropKey: key, first: d.First, last: d.Last}
+		x = &dropSum{dropKey: key, first: d.First, last: d.Last, from: d.Window.Start}
 		s.drops[key] = x
 	}
 	x.packets += d.Packets
 	x.first, x.last = min(x.first, d.First), max(x.last, d.Last)
+	x.from, x.to = min(x.from, d.Window.Start), max(x.to, d.Window.Start+d.Window.Length)
 	x.flags |= d.Flags
 }
 
@@ -404,6 +421,8 @@ func (x *series) trim() {
 }
 
 func (s *snapshot) addSketch(k result.Sketch) {
+	k.Known = k.Known && !math.IsNaN(k.Truth) // what is no number is not known
+	k.Bounded = k.Bounded && !math.IsNaN(k.Low) && !math.IsNaN(k.High)
 	key := sketchKey{k.Switch, k.Task, k.Key}
 	old, ok := s.sketches[key]
 	if ok && old.Time > k.Time || !ok && !s.room("answers of sketches", len(s.sketches), mostSketches) {
@@ -435,7 +454,9 @@ func (s *snapshot) finish() {
 		slices.SortStableFunc(list, func(a, b result.Journey) int { return cmp.Compare(a.Time, b.Time) })
 	}
 	for _, x := range s.series {
-		x.trim()
+		if x.trim(); x.left > 0 {
+			s.left["periods of alternate marking"] += x.left
+		}
 	}
 }
 

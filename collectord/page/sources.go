@@ -42,8 +42,13 @@ func (p *Page) sources(q *request) (any, error) {
 
 func (p *Page) sourceRow(s result.Source) sourceRow {
 	r := sourceRow{Source: s, Age: notKnown}
-	if s.Latest != 0 {
-		r.Age = ageText(p.cfg.Now().Sub(time.Unix(0, s.Latest))) + " ago"
+	age := p.cfg.Now().Sub(time.Unix(0, s.Latest))
+	ahead := s.Latest != 0 && -age > staleAfter
+	switch {
+	case ahead:
+		r.Age = ageText(-age) + " later than now"
+	case s.Latest != 0:
+		r.Age = ageText(age) + " ago"
 	}
 	for _, x := range []struct {
 		is    bool
@@ -52,6 +57,7 @@ func (p *Page) sourceRow(s result.Source) sourceRow {
 	}{
 		{s.Lost > 0, "bad", "batches were lost"},
 		{s.Bad > 0, "bad", "batches could not be read"},
+		{ahead, "inexact", "a clock is wrong: how old the newest is is not known"},
 		{s.Silent, "inexact", "silent: windows were closed without it"},
 		{s.Late > 0, "inexact", "events came late"},
 		{s.LeftOut > 0, "inexact", "events could not be joined"},

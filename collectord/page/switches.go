@@ -24,6 +24,7 @@ type switchRow struct {
 	Counts     []standingCount
 	Worst      *Object
 	Up, Ports  int
+	Untold     int // ports of which it is not known whether they are up
 	Class      string
 }
 
@@ -70,8 +71,11 @@ func switchRowOf(q *request, s *Switch) switchRow {
 		Name: s.Name, Href: q.Link("/switch", "name", s.Name), Error: s.Error, Read: s.Read, Ports: len(s.Ports),
 	}
 	for _, port := range s.Ports {
-		if port.Oper == "up" {
+		switch port.Oper {
+		case "up":
 			r.Up++
+		case "":
+			r.Untold++
 		}
 	}
 	r.Counts = standingsOf(s, func(w Standing) string {

@@ -137,6 +137,18 @@ func TestOlderFiles(t *testing.T) {
 	}
 }
 
+// A column that there was, or that is somebody else's, does no harm.
+func TestMoreColumns(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	more := reflect.StructField{Name: "Reordered", Type: reflect.TypeFor[int64](), Tag: `parquet:"reordered"`}
+	foreign(t, s, "losses", batch("p", 1, 1, 0), append(columnsOf("losses"), more))
+	losses := 0
+	err := s.Each(t.Context(), 0, 1, func(b *result.Batch) bool { losses += len(b.Losses); return true })
+	if err = errors.Join(err, s.Unread()); err != nil || losses != 1 {
+		t.Errorf("%d losses, %v; want 1", losses, err)
+	}
+}
+
 // A file that Each failed at, though its end is whole, is told until it is another one.
 func TestUnreadRows(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})

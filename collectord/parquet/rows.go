@@ -121,24 +121,23 @@ type placeRow struct {
 
 type lossRow struct {
 	placeRow
-	Period    uint64   `parquet:"period"`
-	Start     int64    `parquet:"window_start_ns,delta"`
-	Length    int64    `parquet:"window_length_ns,dict"`
-	Status    string   `parquet:"status,dict"`
-	Sent      *int64   `parquet:"sent"`
-	Received  *int64   `parquet:"received"`
-	Lost      *int64   `parquet:"lost"`
-	Delay     int64    `parquet:"delay_count"`
-	Sum       *int64   `parquet:"delay_sum_ns"`
-	Min       *int64   `parquet:"delay_min_ns"`
-	Max       *int64   `parquet:"delay_max_ns"`
-	Buckets   []uint32 `parquet:"delay_buckets,list"`
-	Mean      *int64   `parquet:"mean_delay_ns"`
-	MeanSum   *string  `parquet:"mean_delay_sum_ns"` // a decimal number of up to 128 bits
-	NoMean    *string  `parquet:"mean_delay_unknown,dict"`
-	Detail    string   `parquet:"detail,dict"`
-	Reordered int64    `parquet:"reordered"`
-	Flags     uint32   `parquet:"flags"`
+	Period   uint64   `parquet:"period"`
+	Start    int64    `parquet:"window_start_ns,delta"`
+	Length   int64    `parquet:"window_length_ns,dict"`
+	Status   string   `parquet:"status,dict"`
+	Sent     *int64   `parquet:"sent"`
+	Received *int64   `parquet:"received"`
+	Lost     *int64   `parquet:"lost"`
+	Delay    int64    `parquet:"delay_count"`
+	Sum      *int64   `parquet:"delay_sum_ns"`
+	Min      *int64   `parquet:"delay_min_ns"`
+	Max      *int64   `parquet:"delay_max_ns"`
+	Buckets  []uint32 `parquet:"delay_buckets,list"`
+	Mean     *int64   `parquet:"mean_delay_ns"`
+	MeanSum  *string  `parquet:"mean_delay_sum_ns"` // a decimal number of up to 128 bits
+	NoMean   *string  `parquet:"mean_delay_unknown,dict"`
+	Detail   string   `parquet:"detail,dict"`
+	Flags    uint32   `parquet:"flags"`
 }
 
 func fromLoss(l *result.Loss) lossRow {
@@ -150,8 +149,7 @@ func fromLoss(l *result.Loss) lossRow {
 		Lost:     known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
 		Max: known(d.Max, d.Count > 0), Buckets: d.Buckets, Mean: known(l.Mean.Delay, l.Mean.Known),
 		MeanSum: known(l.Mean.Sum, l.Mean.Sum != ""), NoMean: known(l.Mean.Unknown, l.Mean.Unknown != ""),
-		Detail: l.Detail, Reordered: l.Reordered,
-		Flags: uint32(l.Flags),
+		Detail: l.Detail, Flags: uint32(l.Flags),
 	}
 }
 
@@ -163,8 +161,7 @@ func (r *lossRow) row() result.Loss {
 		Delay: distribution(r.Delay, r.Sum, r.Min, r.Max, r.Buckets),
 		Mean: result.MeanDelay{Known: r.Mean != nil, Delay: or(r.Mean, 0), Sum: or(r.MeanSum, ""),
 			Unknown: or(r.NoMean, "")},
-		Detail: r.Detail, Reordered: r.Reordered,
-		Flags: result.Flags(r.Flags),
+		Detail: r.Detail, Flags: result.Flags(r.Flags),
 	}
 }
 

@@ -238,7 +238,7 @@ func randomBatch(r *rand.Rand) *result.Batch {
 		b.Drops = append(b.Drops, result.Drop{Window: w, Switch: text(), Port: text(), Queue: r.IntN(4) - 1,
 			Reason: text(), Rule: text(), Flow: text(), Packets: r.Int64(), First: r.Int64N(3), Last: r.Int64(), Source: text()})
 		loss := result.Loss{Flow: text(), Cluster: text(), From: text(), To: text(), Period: r.Uint64(), Window: w,
-			Status: text(), Delay: dist(), Detail: text(), Reordered: r.Int64N(3),
+			Status: text(), Delay: dist(), Detail: text(),
 			Flags: result.Flags(r.IntN(64))}
 		if loss.Known = r.IntN(2) == 0; loss.Known {
 			loss.Sent, loss.Received, loss.Lost = r.Int64N(2), r.Int64N(2), r.Int64N(3)-1

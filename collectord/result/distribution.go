@@ -1,6 +1,9 @@
 package result
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // A Distribution of latencies, in nanoseconds. Count 0 means that nothing is known, and not that latencies were 0.
 type Distribution struct {
@@ -28,30 +31,36 @@ func BucketFrom(bucket uint8) int64 {
 	return int64(4+bucket&3) << (bucket/4 - 1)
 }
 
-// Add adds what another has counted.
-func (d *Distribution) Add(o Distribution) {
+// Add adds what another has counted; false: the sum or a bucket would be too large, and nothing was added.
+func (d *Distribution) Add(o Distribution) bool {
 	if o.Count == 0 {
-		return
+		return true
 	}
-	if d.Count == 0 {
-		d.Min, d.Max = o.Min, o.Max
-	}
-	d.Min, d.Max = min(d.Min, o.Min), max(d.Max, o.Max)
-	d.Count += o.Count
-	d.Sum += o.Sum
+	sum := d.Sum + o.Sum
+	fits := (sum > d.Sum) == (o.Sum > 0)
 	var all [256]uint32
 	last := 0
 	first := 255
 	for _, from := range []Distribution{*d, o} {
 		for i, n := range from.Buckets {
 			b := int(from.First) + i
+			fits = fits && n <= math.MaxUint32-all[b]
 			all[b] += n
 			first, last = min(first, b), max(last, b)
 		}
 	}
+	if !fits {
+		return false
+	}
+	if d.Count == 0 {
+		d.Min, d.Max = o.Min, o.Max
+	}
+	d.Min, d.Max = min(d.Min, o.Min), max(d.Max, o.Max)
+	d.Count, d.Sum = d.Count+o.Count, sum
 	if first <= last {
 		d.First, d.Buckets = uint8(first), append([]uint32(nil), all[first:last+1]...)
 	}
+	return true
 }
 
 // Mean is the mean, rounded towards zero; false: nothing is known.

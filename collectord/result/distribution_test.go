@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -22,6 +23,29 @@ func TestBuckets(t *testing.T) {
 	}
 	if Bucket(math.MaxInt64) != 247 || Bucket(math.MinInt64) != 0 {
 		t.Errorf("the largest and least latencies are in buckets %d and %d", Bucket(math.MaxInt64), Bucket(math.MinInt64))
+	}
+}
+
+// What does not fit is not added, and said: neither a sum nor a bucket begins anew.
+func TestAddTooMuch(t *testing.T) {
+	const most, day = math.MaxInt64, int64(24 * 3600 * 1e9)
+	for name, tt := range map[string]struct{ a, b Distribution }{
+		"sum":       {Distribution{Count: 1, Sum: most - day, Min: day}, Distribution{Count: 1, Sum: day + 1, Min: day}},
+		"least sum": {Distribution{Count: 1, Sum: -most, Min: -day}, Distribution{Count: 1, Sum: -2, Min: -2}},
+		"bucket": {Distribution{Count: most / 2, Sum: 9, First: 3, Buckets: []uint32{7, math.MaxUint32}},
+			Distribution{Count: 1, Sum: 4, First: 4, Buckets: []uint32{1}}},
+	} {
+		was := tt.a
+		if tt.a.Add(tt.b) || !reflect.DeepEqual(tt.a, was) {
+			t.Errorf("%s: %+v, want %+v as before", name, tt.a, was)
+		}
+	}
+	d := Distribution{Count: 1, Sum: most - day, Min: day, Max: day}
+	if !d.Add(Distribution{Count: 1, Sum: day, Min: day, Max: day}) || d.Sum != most || d.Count != 2 {
+		t.Errorf("%+v: want a sum that just fits", d)
+	}
+	if !d.Add(Distribution{Count: 1}) || d.Sum != most || d.Min != 0 {
+		t.Errorf("%+v: want a latency of 0 more", d)
 	}
 }
 

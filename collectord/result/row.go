@@ -59,7 +59,7 @@ type Drop struct {
 	Window      Window
 	Switch      string
 	Port        string // "" if the packet died before or without one
-	Queue       int    // -1: in none
+	Queue       int    // -1: in none, or it is not told
 	Reason      string // SAI's or ours, as `show drops` prints it
 	Rule        string // of an ACL; "" if none decided
 	Flow        string
@@ -72,22 +72,21 @@ type Drop struct {
 // A Loss is what alternate marking says of one period between two places. Of several of the same flow, places, start
 // and period the last one holds: the others say less.
 type Loss struct {
-	Flow      string // or the name of the path or graph
-	Cluster   string // of the graph; "" for a whole path
-	From, To  string
-	Period    uint64
-	Window    Window // of the period
-	Status    string // ok, or why it is not
-	Known     bool   // Sent, Received and Lost are known
-	Excess    bool   // Lost is not, for more packets came somewhere than were sent; Sent and Received are, as counted
-	Sent      int64
-	Received  int64
-	Lost      int64
-	Delay     Distribution // of single packets
-	Mean      MeanDelay
-	Detail    string // flags of the period in words
-	Reordered int64
-	Flags     Flags // beside what Status says
+	Flow     string // or the name of the path or graph
+	Cluster  string // of the graph; "" for a whole path
+	From, To string
+	Period   uint64
+	Window   Window // of the period
+	Status   string // ok, or why it is not
+	Known    bool   // Sent, Received and Lost are known
+	Excess   bool   // Lost is not, for more packets came somewhere than were sent; Sent and Received are, as counted
+	Sent     int64
+	Received int64
+	Lost     int64
+	Delay    Distribution // of single packets
+	Mean     MeanDelay
+	Detail   string // flags of the period in words
+	Flags    Flags  // beside what Status says
 }
 
 // A MeanDelay is the mean delay of all packets of a period (RFC 9341), where switches measure it.

@@ -1,6 +1,7 @@
 package switchpage
 
 import (
+	"cmp"
 	"fmt"
 
 	"tamtam/collectord/page"
@@ -10,23 +11,30 @@ import (
 
 // network is the switch with those who say by LLDP that they are at its ports.
 func (t *tables) network(s *page.Switch) page.Network {
+	return neighbours(s, t.dump(swss.ApplDB, schema.AppLLDPEntry))
+}
+
+// neighbours is the switch with those who are heard at its ports.
+func neighbours(s *page.Switch, heard map[string]swss.FieldValues) page.Network {
 	n := page.Network{
 		Source: "what neighbours say by LLDP; who does not speak it is not here, and what is lost on the way is not known",
 		Nodes:  []page.Node{{Name: s.Name}},
 	}
-	heard := t.dump(swss.ApplDB, schema.AppLLDPEntry)
-	seen := map[string]bool{s.Name: true}
+	chassis := map[string]string{} // of each neighbour
 	for _, port := range s.Ports {
 		row, ok := heard[port.Name]
 		if !ok {
 			continue
 		}
-		far := row["lldp_rem_sys_name"]
+		far, id := row["lldp_rem_sys_name"], row["lldp_rem_chassis_id"]
 		if far == "" || far == s.Name {
 			far = "the neighbour at " + port.Name
 		}
-		if !seen[far] {
-			seen[far] = true
+		if other, known := chassis[far]; known && other != id { // another one of that name
+			far += " (chassis " + cmp.Or(id, "not told, at "+port.Name) + ")"
+		}
+		if _, known := chassis[far]; !known {
+			chassis[far] = id
 			n.Nodes = append(n.Nodes, neighbor(far, row))
 		}
 		n.Links = append(n.Links, page.Link{

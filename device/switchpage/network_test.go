@@ -1,6 +1,8 @@
 package switchpage
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"tamtam/collectord/page"
@@ -17,5 +19,33 @@ func TestNeighbor(t *testing.T) {
 		if got := neighbor("", swss.FieldValues{"lldp_rem_sys_cap_enabled": enabled}); got != want {
 			t.Errorf("%q: %+v, want %+v", enabled, got, want)
 		}
+	}
+}
+
+// Two neighbours that have one name are two, and one at two ports is one.
+func TestNamesakes(t *testing.T) {
+	s := &page.Switch{Name: "leaf1"}
+	heard := map[string]swss.FieldValues{}
+	for i, who := range [][2]string{
+		{"localhost", "c1"}, {"localhost", "c2"}, {"localhost", "c1"}, {"localhost", "c2"}, {"localhost", ""},
+		{"leaf1", "c3"},
+	} {
+		port := fmt.Sprintf("Ethernet%d", 4*i)
+		s.Ports = append(s.Ports, page.Port{Name: port})
+		heard[port] = swss.FieldValues{"lldp_rem_sys_name": who[0], "lldp_rem_chassis_id": who[1]}
+	}
+	n := neighbours(s, heard)
+	var names, far []string
+	for _, x := range n.Nodes {
+		names = append(names, x.Name)
+	}
+	for _, l := range n.Links {
+		far = append(far, l.B.Node)
+	}
+	const two, three = "localhost (chassis c2)", "localhost (chassis not told, at Ethernet16)"
+	const four = "the neighbour at Ethernet20"
+	if !slices.Equal(names, []string{"leaf1", "localhost", two, three, four}) ||
+		!slices.Equal(far, []string{"localhost", two, "localhost", two, three, four}) {
+		t.Errorf("nodes %q, at the ports %q", names, far)
 	}
 }

@@ -87,7 +87,7 @@ type sample struct {
 	at    time.Time
 	old   time.Duration // how much older than that they may be
 	by    string        // who polled them; "": nobody vouches for that
-	ports map[string]map[string]uint64
+	ports map[string]page.Port
 }
 
 // add tells ports their load since an earlier reading, and remembers this one.
@@ -100,13 +100,16 @@ func (l *loads) add(s sample, ports []page.Port) {
 		base := &l.past[0]
 		for i := range ports {
 			p, was := &ports[i], base.ports[ports[i].Name]
+			if was.Mbps != p.Mbps { // a part of it is of another rate
+				continue
+			}
 			over := span{s.at.Sub(base.at), base.old, s.old}
-			p.In, p.Out = loadOf(p, was, "in", over), loadOf(p, was, "out", over)
+			p.In, p.Out = loadOf(p, was.Counters, "in", over), loadOf(p, was.Counters, "out", over)
 		}
 	}
-	s.ports = map[string]map[string]uint64{}
-	for i := range ports {
-		s.ports[ports[i].Name] = ports[i].Counters
+	s.ports = map[string]page.Port{}
+	for _, p := range ports {
+		s.ports[p.Name] = p
 	}
 	l.past = append(l.past, s)
 }
@@ -115,16 +118,9 @@ func (l *loads) add(s sample, ports []page.Port) {
 // then: so what is read is up to that old, and as much older as nothing was heard of syncd.
 func (t *tables) sample(now time.Time) (s sample) {
 	s.at = now
-	row, ok := t.dump(swss.ConfigDB, schema.CfgFlexCounter)["PORT"]
-	every := schema.DefaultPoll("PORT")
-	if ok {
-		f, err := schema.ParseFlexCounter("PORT", row)
-		if err != nil || f.Given && !f.Enabled {
-			return s
-		}
-		if f.Interval > 0 {
-			every = f.Interval
-		}
+	every, why := t.polled()
+	if why != "" {
+		return s
 	}
 	syncd, silent, heard := t.heard("syncd")
 	if !heard || syncd[schema.HealthState] != schema.HealthReady {
@@ -133,6 +129,28 @@ func (t *tables) sample(now time.Time) (s sample) {
 	s.old = every + every/2 + silent // it is not to the millisecond
 	s.by = syncd[schema.HealthOwner] + " " + syncd[schema.HealthSince]
 	return s
+}
+
+// polled is how often the counters of ports are; or why they are not, or that is not known.
+func (t *tables) polled() (every time.Duration, why string) {
+	return polledBy(t.dump(swss.ConfigDB, schema.CfgFlexCounter))
+}
+
+func polledBy(rows map[string]swss.FieldValues) (every time.Duration, why string) {
+	every = schema.DefaultPoll("PORT")
+	row, ok := rows["PORT"]
+	if !ok {
+		return every, ""
+	}
+	switch f, err := schema.ParseFlexCounter("PORT", row); {
+	case err != nil:
+		return 0, "how often the counters of ports are polled is not known: " + err.Error()
+	case f.Given && !f.Enabled:
+		return 0, "the counters of ports are not polled, by FLEX_COUNTER_TABLE|PORT: they are as they were read last"
+	case f.Interval > 0:
+		every = f.Interval
+	}
+	return every, ""
 }
 
 // A span is the time between two readings of counters, which were up to that old at its begin and at its end.

@@ -2,11 +2,13 @@ package switchpage
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"tamtam/collectord/page"
 	"tamtam/internal/randtest"
+	"tamtam/swss"
 )
 
 // The load of a port lies between the bounds that are told, whenever the switch had polled its counters; and nothing is told
@@ -63,6 +65,47 @@ func TestLoadsOfOneSyncd(t *testing.T) {
 		l.add(sample{at: at, old: 1500 * time.Millisecond, by: step.by}, ports)
 		if known := ports[0].In != nil; known != step.known {
 			t.Errorf("reading %d, polled by %q: the load is known: %v, want %v", i, step.by, known, step.known)
+		}
+	}
+}
+
+// What was counted at another rate is no part of this one.
+func TestLoadsOfOneRate(t *testing.T) {
+	var l loads
+	at, sent := time.Unix(0, 0), uint64(0)
+	for i, step := range []struct {
+		mbps  int64
+		known bool
+	}{{1000, false}, {1000, true}, {10, false}, {10, false}, {10, false}, {10, true}} {
+		at, sent = at.Add(5*time.Second), sent+1000
+		counted := map[string]uint64{"in": sent, "in bytes": 100 * sent}
+		ports := []page.Port{{Name: "Ethernet0", Mbps: step.mbps, Counters: counted}}
+		l.add(sample{at: at, old: 1500 * time.Millisecond, by: "a"}, ports)
+		if known := ports[0].In != nil; known != step.known {
+			t.Errorf("reading %d, at %d Mb/s: the load is known: %v, want %v", i, step.mbps, known, step.known)
+		}
+	}
+}
+
+// Counters that nobody polls are told as such.
+func TestPolled(t *testing.T) {
+	for _, tt := range []struct {
+		row   swss.FieldValues
+		every time.Duration
+		why   string
+	}{
+		{nil, time.Second, ""}, {swss.FieldValues{"FLEX_COUNTER_STATUS": "enable"}, time.Second, ""},
+		{swss.FieldValues{"POLL_INTERVAL": "5000"}, 5 * time.Second, ""},
+		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable"}, 0, "are not polled, by FLEX_COUNTER_TABLE|PORT"},
+		{swss.FieldValues{"POLL_INTERVAL": "soon"}, 0, "is not known: "},
+	} {
+		rows := map[string]swss.FieldValues{"ACL": {"FLEX_COUNTER_STATUS": "disable"}}
+		if tt.row != nil {
+			rows["PORT"] = tt.row
+		}
+		every, why := polledBy(rows)
+		if every != tt.every || !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {
+			t.Errorf("%v: each %v, %q; want %v, %q", tt.row, every, why, tt.every, tt.why)
 		}
 	}
 }

@@ -139,7 +139,8 @@ func (t *tables) one(now time.Time) page.Switch {
 	return s
 }
 
-// troubles are the alarms of the switch, and daemons that are silent, for as long as that is no alarm yet.
+// troubles are the alarms of the switch, daemons that are silent, for as long as that is no alarm yet, and counters
+// that stand still.
 func (t *tables) troubles() (list []string) {
 	alarms := t.dump(swss.StateDB, schema.StateAlarm)
 	for _, id := range sortedKeys(alarms) {
@@ -151,6 +152,9 @@ func (t *tables) troubles() (list []string) {
 		}
 		list = append(list, fmt.Sprintf("%s has not been heard of for %v: what it tells may be older", daemon,
 			schema.HealthLife))
+	}
+	if _, why := t.polled(); why != "" {
+		list = append(list, why)
 	}
 	return list
 }

@@ -52,6 +52,7 @@ func TestTopologyIsChecked(t *testing.T) {
 		{"an interface twice", two + "  links:\n    - endpoints: [\"a:eth1\", \"b:eth1\"]\n    - endpoints: [\"a:eth1\", \"b:eth2\"]\n",
 			`link end "a:eth1" is there twice`},
 		{"the management interface", two + "  links:\n    - endpoints: [\"a:eth0\", \"b:eth1\"]\n", `link end "a:eth0"`},
+		{"a command that is none", "name: x\ntopology:\n  nodes:\n    a: {kind: linux, image: i, exec: [\"true\", \" \"]}\n", `node a: exec: " ": want a command`},
 		{"variables", "name: ${NOT_SET_ANYWHERE:=x}\ntopology:\n  nodes:\n    a: {kind: linux, image: \"${NOT_SET_ANYWHERE:=i}\"}\n", ""},
 	}
 	for _, tt := range tests {

@@ -110,6 +110,11 @@ func (f *file) check() error {
 		if n.Kind == "" || n.Image == "" {
 			bad("node %s: want a kind and an image", name)
 		}
+		for _, line := range n.Exec {
+			if strings.TrimSpace(line) == "" {
+				bad("node %s: exec: %q: want a command", name, line) // or a shell would wait for one
+			}
+		}
 		for _, b := range n.Binds {
 			from, to, ok := strings.Cut(b, ":")
 			if !ok || !strings.HasPrefix(to, "/") {

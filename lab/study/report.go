@@ -96,7 +96,7 @@ func Predicted(values []float64, p Prediction) *Metric {
 	}
 	m.Outside = new(int)
 	for _, v := range values {
-		if m.Lower != nil && v < *m.Lower || m.Upper != nil && v > *m.Upper {
+		if m.Lower != nil && !(v >= *m.Lower) || m.Upper != nil && !(v <= *m.Upper) { // what is no number is outside
 			*m.Outside++
 		}
 	}
@@ -154,9 +154,17 @@ func (r *Curves) Metric(name string) (lab.Metric, bool) {
 		if v == nil {
 			return lab.Metric{}, false
 		}
-		return lab.Metric{Value: int64(math.Round(*v * 1e6)), Unit: lab.Millionths}, true
+		return lab.Metric{Value: millionths(*v), Unit: lab.Millionths}, true
 	}
 	return lab.Metric{}, false
+}
+
+// millionths are those of a value; of one that is no number, or beyond what can be told, nothing is known.
+func millionths(v float64) int64 {
+	if v = math.Round(v * 1e6); math.Abs(v) < 1<<63 {
+		return int64(v)
+	}
+	return lab.Unmeasured
 }
 
 // total counts values of all points that have bounds.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -45,6 +46,24 @@ func TestMetric(t *testing.T) {
 		if m, ok := r.Metric(name); ok {
 			t.Errorf("%s: %v", name, m)
 		}
+	}
+}
+
+// What is no number, or none that can be told, is outside of all bounds, and no check of it passes.
+func TestNoNumber(t *testing.T) {
+	var r Curves
+	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e13, -1e13} {
+		at := fmt.Sprint(i)
+		r.Add("a", "", at, 1, "x", Predicted([]float64{v}, Prediction{1, 0, 2}))
+		if m, ok := r.Metric("a." + at + ".x.median"); !ok || m.Known() {
+			t.Errorf("%v: %v %v, want that nothing is known", v, m, ok)
+		}
+	}
+	if m, ok := r.Metric("a.x.outside"); !ok || m.Value != 5 {
+		t.Errorf("%v %v outside, want 5", m, ok)
+	}
+	if m, ok := r.Metric("a.0.x.upper"); !ok || m.Value != 2_000_000 {
+		t.Errorf("%v %v, want 2", m, ok)
 	}
 }
 

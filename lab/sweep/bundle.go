@@ -36,11 +36,10 @@ func (f *File) pack() ([]byte, error) {
 	b := bundle{Sweep: f}
 	if f.isFile() {
 		b.Path = f.topology()
-		text, err := os.ReadFile(b.Path)
-		if err != nil {
+		var err error
+		if b.Experiment, err = f.text(); err != nil {
 			return nil, err
 		}
-		b.Experiment = text
 	}
 	set := slices.Clone(f.Set)
 	for _, v := range f.Vary {

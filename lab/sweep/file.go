@@ -138,6 +138,28 @@ func (f *File) topology() string {
 // isFile reports whether the experiment is a file, and not one that comes with tamtam.
 func (f *File) isFile() bool { return strings.ContainsAny(f.Experiment, "/.") }
 
+// maxExperiment is more than a file of the lab may have, in bytes.
+const maxExperiment = 4<<20 + 1
+
+// text is what the experiment's file has. What is no file has no end, or is another thing each time.
+func (f *File) text() ([]byte, error) {
+	path := f.topology()
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxExperiment {
+		return nil, fmt.Errorf("experiment: %q: %s of %d bytes: want a file of at most %d", path, info.Mode().Type(),
+			info.Size(), maxExperiment)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, maxExperiment))
+}
+
 // A checker gathers what is wrong.
 type checker struct{ errs []error }
 

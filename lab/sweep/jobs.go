@@ -256,7 +256,7 @@ func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
 	var text []byte // an experiment that comes with tamtam is of the program
 	if f.isFile() {
 		var err error
-		if text, err = os.ReadFile(f.topology()); err != nil {
+		if text, err = f.text(); err != nil {
 			return "", err
 		}
 		if _, err := f.named.sum(f.topology()); err != nil {

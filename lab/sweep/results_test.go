@@ -110,6 +110,30 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
+// One run has no deviation: that is not known, and not 0.
+func TestDeviationOfOne(t *testing.T) {
+	f := &File{Results: []Result{{Name: "lost"}}}
+	of := func(value int64) Outcome {
+		return Outcome{Results: []Number{{Name: "lost", Value: value, Unit: "packets"}}}
+	}
+	for _, c := range []struct {
+		runs        []Outcome
+		table, file string
+	}{
+		{[]Outcome{of(7)}, "lost    1     7     -          7      7       7     packets  passed\n", "\nlost,packets,1,7,,7,7,7,7,7,0,0\n"},
+		{[]Outcome{of(7), of(7)}, "lost    2     7     0          7      7       7     packets  passed\n", "\nlost,packets,2,7,0,7,7,7,7,7,0,0\n"},
+	} {
+		dir, rows := t.TempDir(), f.Rows(c.runs)
+		var table strings.Builder
+		if err := errors.Join(f.WriteText(&table, rows), f.Write(dir, rows)); err != nil || !strings.HasSuffix(table.String(), c.table) {
+			t.Errorf("%v\n%s\nwant %s", err, table.String(), c.table)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, "sweep.csv")); err != nil || !strings.HasSuffix(string(text), c.file) {
+			t.Errorf("%s, %v: want %s", text, err, c.file)
+		}
+	}
+}
+
 // A table takes the place of the last one when it is whole, and not before: what cannot be written leaves that.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()

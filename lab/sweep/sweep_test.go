@@ -325,3 +325,24 @@ func ExampleFile_Rows() {
 	fmt.Println(r.Runs, r.Mean, r.Least, r.Quarter, r.Median, r.Three, r.Most)
 	// Output: 5 4 1 2 3 4 10
 }
+
+// An experiment that is no file, as a device without an end, is refused before it is read.
+func TestExperimentIsAFile(t *testing.T) {
+	f, o, runs := files(t)
+	long := filepath.Join(t.TempDir(), "long.yaml")
+	if err := os.WriteFile(long, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(long, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/dev/zero", t.TempDir(), long} {
+		f.Experiment = path
+		if _, err := f.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "want a file of at most 4194305") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if runs.Load() != 0 {
+		t.Errorf("%d runs", runs.Load())
+	}
+}

@@ -21,7 +21,7 @@ type Row struct {
 	Result, Unit                        string
 	Runs                                int     // that have a value
 	Unmeasured                          int     // others, in which nothing was measured
-	Mean, Deviation                     float64 // of the sample; 0 of one run
+	Mean, Deviation                     float64 // of the sample; one run has no deviation
 	Least, Quarter, Median, Three, Most float64 // quartiles between
 	FailedRuns                          int     // with a check that failed
 }
@@ -87,13 +87,16 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// numbers are the row's, with so many digits at most; -1: with all. In a row without runs each is none.
-func (r *Row) numbers(digits int, none string, list ...float64) (text []string) {
-	for _, x := range list {
-		if r.Runs == 0 {
+// numbers are the row's, as the heads of a table name them, with so many digits at most; -1: with all. What is not
+// known is none: in a row without runs all of them, of one run the deviation.
+func (r *Row) numbers(digits int, none string, heads ...string) (text []string) {
+	of := map[string]float64{"mean": r.Mean, "deviation": r.Deviation, "least": r.Least, "quarter": r.Quarter,
+		"median": r.Median, "three_quarters": r.Three, "most": r.Most}
+	for _, head := range heads {
+		if r.Runs == 0 || r.Runs == 1 && head == "deviation" {
 			text = append(text, none)
 		} else {
-			text = append(text, strconv.FormatFloat(x, 'g', digits, 64))
+			text = append(text, strconv.FormatFloat(of[head], 'g', digits, 64))
 		}
 	}
 	return text
@@ -118,7 +121,7 @@ func (f *File) WriteText(w io.Writer, rows []Row) error {
 			checks += fmt.Sprintf(", not measured in %d runs", r.Unmeasured)
 		}
 		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", r.Result, r.Runs,
-			strings.Join(r.numbers(6, "-", r.Mean, r.Deviation, r.Least, r.Median, r.Most), "\t"), r.Unit, checks)
+			strings.Join(r.numbers(6, "-", "mean", "deviation", "least", "median", "most"), "\t"), r.Unit, checks)
 	}
 	return t.Flush()
 }
@@ -131,11 +134,12 @@ func (f *File) Write(dir string, rows []Row) error {
 	for _, v := range f.Vary {
 		head = append(head, v.Path)
 	}
-	_ = c.Write(append(head, "result", "unit", "runs", "mean", "deviation", "least", "quarter", "median",
-		"three_quarters", "most", "failed_runs", "unmeasured_runs"))
+	numbers := []string{"mean", "deviation", "least", "quarter", "median", "three_quarters", "most"}
+	head = append(head, "result", "unit", "runs")
+	_ = c.Write(append(append(head, numbers...), "failed_runs", "unmeasured_runs"))
 	for _, r := range rows {
 		line := append(slices.Clone(r.Values), r.Result, r.Unit, strconv.Itoa(r.Runs))
-		line = append(line, r.numbers(-1, "", r.Mean, r.Deviation, r.Least, r.Quarter, r.Median, r.Three, r.Most)...)
+		line = append(line, r.numbers(-1, "", numbers...)...)
 		_ = c.Write(append(line, strconv.Itoa(r.FailedRuns), strconv.Itoa(r.Unmeasured)))
 	}
 	c.Flush()

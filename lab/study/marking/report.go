@@ -3,6 +3,7 @@ package marking
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ type PathReport struct {
 type Segment struct {
 	From    string           `json:"from"` // switches
 	To      string           `json:"to"`
-	Numbers map[string]int64 `json:"numbers"` // the metrics: times in ps
+	Numbers map[string]int64 `json:"numbers"` // the metrics: times in ps, means of packets in millionths
 	Periods []Period         `json:"periods"`
 
 	path   string
@@ -275,7 +276,7 @@ func (s *Segment) count() {
 			jitter.add(abs(int64(*p.Jitter) * int64(lab.Nanosecond)))
 		}
 		if p.Lost != nil {
-			both.add(float64(*p.Lost), float64(d))
+			both.add(*p.Lost, d)
 		}
 	}
 	n["delay.untrue"] += 0
@@ -285,12 +286,12 @@ func (s *Segment) count() {
 	if c, ok := both.perMille(); ok {
 		n["correlation"] = c
 	}
-	loss.into(n, "loss")
-	lossError.into(n, "loss_error")
-	delay.into(n, "delay")
-	trueDelay.into(n, "true_delay")
-	delayError.into(n, "delay_error")
-	jitter.into(n, "jitter")
+	loss.into(n, "loss", 1_000_000)
+	lossError.into(n, "loss_error", 1_000_000)
+	delay.into(n, "delay", 1)
+	trueDelay.into(n, "true_delay", 1)
+	delayError.into(n, "delay_error", 1)
+	jitter.into(n, "jitter", 1)
 }
 
 func abs(v int64) int64 { return max(v, -v) }
@@ -305,29 +306,44 @@ func (s *spread) add(v int64) {
 	s.least, s.most = min(s.least, v), max(s.most, v)
 }
 
-func (s *spread) into(n map[string]int64, name string) {
+// into has the mean in parts, of which one has so many: that of packets need not be whole.
+func (s *spread) into(n map[string]int64, name string, parts int64) {
 	if n[name+".samples"] = s.samples; s.samples > 0 {
-		n[name+".min"], n[name+".mean"], n[name+".max"] = s.least, s.sum/s.samples, s.most
+		sum := new(big.Int).Mul(big.NewInt(s.sum), big.NewInt(parts))
+		n[name+".min"], n[name+".mean"], n[name+".max"] = s.least, sum.Quo(sum, big.NewInt(s.samples)).Int64(), s.most
 	}
 }
 
-// A correlation is Pearson's, of pairs of numbers.
-type correlation struct{ n, x, y, xx, yy, xy float64 }
+// A correlation is Pearson's, of pairs of numbers. Its sums are exact: of numbers that are alike the difference of two
+// large ones is 0, and not what rounding leaves.
+type correlation struct {
+	n                int64
+	x, y, xx, yy, xy big.Int
+}
 
-func (c *correlation) add(x, y float64) {
-	y /= 1000 // ns: squares of ps are too large to be exact
+func (c *correlation) add(x, y int64) {
+	a, b := big.NewInt(x), big.NewInt(y)
 	c.n++
-	c.x, c.y = c.x+x, c.y+y
-	c.xx, c.yy, c.xy = c.xx+x*x, c.yy+y*y, c.xy+x*y
+	c.x.Add(&c.x, a)
+	c.y.Add(&c.y, b)
+	for sum, of := range map[*big.Int][2]*big.Int{&c.xx: {a, a}, &c.yy: {b, b}, &c.xy: {a, b}} {
+		sum.Add(sum, new(big.Int).Mul(of[0], of[1]))
+	}
 }
 
 // perMille returns the coefficient times 1000; false where there is none.
 func (c *correlation) perMille() (int64, bool) {
-	v := (c.n*c.xx - c.x*c.x) * (c.n*c.yy - c.y*c.y)
-	if c.n < 3 || v <= 0 {
+	// together is n times the sum of products, less the product of the sums.
+	together := func(sum, a, b *big.Int) float64 {
+		n := new(big.Int).Mul(big.NewInt(c.n), sum)
+		f, _ := new(big.Float).SetInt(n.Sub(n, new(big.Int).Mul(a, b))).Float64()
+		return f
+	}
+	xx, yy := together(&c.xx, &c.x, &c.x), together(&c.yy, &c.y, &c.y)
+	if c.n < 3 || xx == 0 || yy == 0 {
 		return 0, false
 	}
-	return int64(math.Round(1000 * (c.n*c.xy - c.x*c.y) / math.Sqrt(v))), true
+	return int64(math.Round(1000 * together(&c.xy, &c.x, &c.y) / math.Sqrt(xx) / math.Sqrt(yy))), true
 }
 
 // sometimes are the numbers that a segment has only where something was measured.
@@ -351,6 +367,8 @@ func altMarkUnit(name string) string {
 		return "periods"
 	case head == "correlation":
 		return "per mille"
+	case tail == "mean":
+		return lab.Millionths
 	}
 	return "packets"
 }

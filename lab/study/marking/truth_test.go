@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/lab"
 )
@@ -173,5 +174,28 @@ func TestMetricsOfNothing(t *testing.T) {
 	}
 	if m, ok := r.Metric("p.a.b.loss_error.median"); ok {
 		t.Errorf("loss_error.median: %+v", m)
+	}
+}
+
+// A mean of packets need not be whole, and what is alike in all periods correlates with nothing, whatever rounding makes
+// of it.
+func TestMetricsOfPackets(t *testing.T) {
+	s := &Segment{From: "a", To: "b"}
+	for i := range 1000 {
+		sent, received, lost, delay := uint64(10), uint64(10-i%2), int64(i%2), time.Duration(99999999)
+		s.Periods = append(s.Periods, Period{Status: "ok", Sent: &sent, Received: &received, Lost: &lost, Delay: &delay})
+	}
+	s.count()
+	r := Report{"p": {Segments: []*Segment{s}}}
+	for name, want := range map[string]lab.Metric{
+		"loss.mean": {Value: 500_000, Unit: lab.Millionths}, "loss_error.mean": {Value: 500_000, Unit: lab.Millionths},
+		"loss.max": {Value: 1, Unit: "packets"}, "delay.mean": {Value: 99999999000, Unit: "ps"},
+	} {
+		if m, ok := r.Metric("p.a.b." + name); !ok || m != want {
+			t.Errorf("%s: %+v, %v: want %+v", name, m, ok, want)
+		}
+	}
+	if m, ok := r.Metric("p.a.b.correlation"); !ok || m.Known() {
+		t.Errorf("correlation: %+v, %v: want that there is none", m, ok)
 	}
 }

@@ -132,7 +132,7 @@ func (s *run) entropies(ctx context.Context) error {
 }
 
 // common lists the indices of the bits that both curves of a pair have.
-func (s *run) common(pair []string) (list [][2]int) {
+func (s *Settings) common(pair []string) (list [][2]int) {
 	var bits [2][]int
 	for i := range s.Curves {
 		for k := range bits {

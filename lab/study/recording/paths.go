@@ -215,7 +215,9 @@ func (s *run) figure8(name string, curves []recoveryCurve, c coding) {
 		complete++
 		full, more = append(full, float64(n)), append(more, float64(n-walks))
 		least = append(least, float64(n-floor))
-		fewer = append(fewer, 100*(1-float64(n)/float64(walks)))
+		if walks > 0 { // one path needs no bits, by any method
+			fewer = append(fewer, 100*(1-float64(n)/float64(walks)))
+		}
 	}
 	sum := name + "-full"
 	put := func(metric string, values ...float64) {

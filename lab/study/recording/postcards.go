@@ -29,7 +29,7 @@ type PostcardSettings struct {
 	Fields  int             `yaml:"fields"` // bytes of a class in a postcard
 }
 
-const maxPackets, maxFlows, maxKiB = 1 << 30, 1 << 20, 1 << 16
+const maxPackets, maxFlows, maxKiB, maxRoomKiB = 1 << 30, 1 << 20, 1 << 16, 1 << 20
 
 func (p *PostcardSettings) validate(v *lab.Validator) {
 	between := func(name string, n, least, most int) {
@@ -43,9 +43,13 @@ func (p *PostcardSettings) validate(v *lab.Validator) {
 	between("arrays", p.Arrays, 1, maxArrays)
 	v.Want(len(p.Memory) >= 1 && len(p.Memory) <= maxCurves, "tablerecord.postcards.memory", len(p.Memory),
 		"1 to %d sizes", maxCurves)
+	room := 0
 	for _, n := range p.Memory {
 		between("memory", n, 1, maxKiB)
+		room += 2 * 64 * n / max(1, p.Windows) // two filters, in which a bit of each window has a word
 	}
+	v.Want(room <= maxRoomKiB, "tablerecord.postcards.memory", p.Memory,
+		"sizes that take at most %d KiB here, or more windows: these take %d", maxRoomKiB, room)
 	between("frame", p.Frame, 64, 65535)
 	between("keep", p.Keep, 1, max(1, p.Frame))
 	between("tunnel", p.Tunnel, 0, 255)

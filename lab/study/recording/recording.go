@@ -117,8 +117,9 @@ func (s *Study) Validate(v *lab.Validator) {
 		s.validateCurve(v, lab.Item("tablerecord.curves", r.Curves[i].Name, i), &r.Curves[i], seen)
 	}
 	for i, pair := range r.Compare {
-		v.Want(len(pair) == 2 && seen[pair[0]] && seen[pair[1]], lab.Item("tablerecord.compare", "", i), pair,
-			"the names of two curves")
+		known, at := len(pair) == 2 && seen[pair[0]] && seen[pair[1]], lab.Item("tablerecord.compare", "", i)
+		v.Want(known, at, pair, "the names of two curves")
+		v.Want(!known || len(r.common(pair)) > 0, at, pair, "curves that have plans of equally many bits")
 	}
 }
 

@@ -1,11 +1,14 @@
 package recording
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
 	"testing"
 
+	"tamtam/lab"
 	"tamtam/lab/study"
 )
 
@@ -58,5 +61,52 @@ func TestTableRecordMetrics(t *testing.T) {
 	}
 	if want := "p,p,3,3,recovery,2,0.25,0.3125,0.375,0.4375,0.5\n"; !strings.HasSuffix(string(r.CSV()["tablerecord.csv"]), want) {
 		t.Errorf("%s, want %s", r.CSV()["tablerecord.csv"], want)
+	}
+}
+
+// A program with one path needs no bits by any method: none are fewer than none, and the report has numbers only.
+func TestProgramOfOnePath(t *testing.T) {
+	s := &run{results: &Report{}}
+	s.figure8("p", []recoveryCurve{{{rate: 1}}}, coding{sequences: big.NewInt(1), walks: big.NewInt(1), proven: true})
+	if text, err := json.Marshal(s.results); err != nil {
+		t.Errorf("%s, %v", text, err)
+	}
+	if m, ok := s.results.Metric("p-full.bits.fewer-percent.median"); ok {
+		t.Errorf("%v percent fewer than none", m)
+	}
+	if m, ok := s.results.Metric("p-full.bits.ours.max"); !ok || m.Value != 0 {
+		t.Errorf("%v %v bits, want 0", m, ok)
+	}
+}
+
+// Curves that have no plans of equally many bits cannot be compared: of no points none is below. And filters have a bound
+// in what they take here, which depends on their windows too.
+func TestSettingsRefused(t *testing.T) {
+	const text = `experiment: x
+duration: 1s
+tablerecord:
+  study: %s
+  stages: 12
+  programs: [ontas]
+  curves:
+  - {name: a, program: ontas, pipeline: ingress, phv: "8", algorithm: greedy, bits: [%s]}
+  - {name: b, program: ontas, pipeline: ingress, phv: "8", algorithm: greedy, bits: [3, 4]}
+  compare: [[a, b]]
+  postcards: {packets: 1, flows: 1, window: 1, windows: %d, arrays: 1, memory: [65536, 65536], frame: 64, keep: 1}
+`
+	for _, c := range []struct {
+		study, bits string
+		windows     int
+		want        string
+	}{
+		{"entropy", "1, 2", 2, `compare[0]: "[a b]": want curves that have plans of equally many bits`},
+		{"entropy", "1, 3", 2, ""},
+		{"postcards", "3", 2, `"[65536 65536]": want sizes that take at most 1048576 KiB here, or more windows: these take 8388608`},
+		{"postcards", "3", 64, ""},
+	} {
+		_, err := lab.Parse("x.yaml", fmt.Appendf(nil, text, c.study, c.bits, c.windows), nil, new(Study))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

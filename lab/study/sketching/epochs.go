@@ -3,6 +3,7 @@ package sketching
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"tamtam/flymonorch/answer"
@@ -283,22 +284,34 @@ func (s *run) composeEpochs(runs []*epochRun) *Report {
 			add("are", study.Predicted(are, runs[0].predicted[i][e]))
 			if i == 0 {
 				add("same", study.Predicted(same, study.Unpredicted()))
-			} else {
-				add("ratio", ratio(runs, e))
+			} else if m := ratio(runs, e); m != nil {
+				add("ratio", m)
 			}
 		}
 	}
 	return report
 }
 
-// ratio returns the error of the static task divided by that of the other, in an epoch.
+// ratio returns the error of the static task divided by that of the other, in an epoch, of the seeds in which that has
+// one; nil: it has none.
 func ratio(runs []*epochRun, e int) *study.Metric {
 	var list []float64
 	for _, r := range runs {
-		list = append(list, r.are[1][e]/r.are[0][e])
+		if r.are[0][e] > 0 {
+			list = append(list, r.are[1][e]/r.are[0][e])
+		}
+	}
+	if len(list) == 0 {
+		return nil
 	}
 	a, b := runs[0].predicted[0][e], runs[0].predicted[1][e]
+	over := func(x, y float64) float64 {
+		if y > 0 {
+			return x / y
+		}
+		return math.NaN() // theory says nothing
+	}
 	return study.Predicted(list, study.Prediction{
-		Expected: b.Expected / a.Expected, Lower: b.Lower / a.Upper, Upper: b.Upper / a.Lower,
+		Expected: over(b.Expected, a.Expected), Lower: over(b.Lower, a.Upper), Upper: over(b.Upper, a.Lower),
 	})
 }

@@ -139,7 +139,14 @@ func membership(f *Settings, truth *flyTruth, has func(flymon.Vector) bool) map[
 			wrong++
 		}
 	}
-	return map[string]float64{"fp": wrong / float64(max(1, len(truth.vectors)-f.Members)), "missed": missed}
+	m := map[string]float64{}
+	if others := len(truth.vectors) - f.Members; others > 0 { // else there was nothing to be wrong about
+		m["fp"] = wrong / float64(others)
+	}
+	if f.Members > 0 {
+		m["missed"] = missed
+	}
+	return m
 }
 
 // readOneBit reads a Bloom filter that has one bit in each bucket.

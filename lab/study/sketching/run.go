@@ -109,6 +109,9 @@ func (s *run) measure(ctx context.Context, seed uint64) ([]map[string]float64, *
 			}
 		}
 	}
+	if number == 0 { // an estimate of nothing that is 0 would be exact
+		return nil, nil, fmt.Errorf("flymon.traffic: %v has no packets of IP: want some, to measure them", &s.Traffic)
+	}
 	values := make([]map[string]float64, len(meters))
 	for i, m := range meters {
 		if values[i], err = m.read(s.Settings, truth); err != nil {
@@ -153,13 +156,13 @@ func (s *run) compose(values [][]map[string]float64, predicted []map[string]stud
 	r := &Report{Head: s.head("memory, bytes"), Assumptions: s.assumptions()}
 	r.Traffic = s.Traffic.String()
 	for k, p := range s.plans {
-		for name := range values[0][k] {
-			var list []float64
-			for seed := range values {
-				if v, ok := values[seed][k][name]; ok {
-					list = append(list, v)
-				}
+		measured := map[string][]float64{} // not every seed has something to measure
+		for seed := range values {
+			for name, v := range values[seed][k] {
+				measured[name] = append(measured[name], v)
 			}
+		}
+		for name, list := range measured {
 			say, ok := predicted[k][name]
 			if !ok {
 				say = study.Unpredicted()
