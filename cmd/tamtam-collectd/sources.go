@@ -252,6 +252,7 @@ func (o *opener) captures(paths []string) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Ahead = event.MaxAhead
 	f.read = func(ctx context.Context) error {
 		left, err := o.unread(ctx, paths)
 		if err == nil {

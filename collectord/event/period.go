@@ -72,6 +72,10 @@ func ReadPeriod(b Blob) (Period, error) {
 // settings.
 const maxReadAfter = time.Hour
 
+// maxPackets is how many packets a period has at most: more than all links of a switch carry in the longest one, and so
+// few that those of all switches can be added up.
+const maxPackets = 1 << 48
+
 func (p *Period) check() error {
 	if p.Group == "" || p.Target == "" || p.Session == "" {
 		return fmt.Errorf("a report of group %.40q, target %.40q, session %.40q: want names", p.Group, p.Target, p.Session)
@@ -86,6 +90,10 @@ func (p *Period) check() error {
 	if read := p.Period.ReadAt; read.Std().Sub(time.Unix(0, at)).Abs() > maxReadAfter {
 		return fmt.Errorf("period %d of %s begins at %s, and was read at %s: want less than %v between them",
 			p.Period.Number, p.By.Interval, p.By.Interval.Start(p.Period.Number), read, maxReadAfter)
+	}
+	if p.Period.Packets > maxPackets {
+		return fmt.Errorf("period %d of session %.40q has %d packets: want %d at most", p.Period.Number, p.Session,
+			p.Period.Packets, uint64(maxPackets))
 	}
 	_, role := altmark.ParseRole(p.By.Role.String())
 	_, method := altmark.ParseMethod(p.By.Method.String())

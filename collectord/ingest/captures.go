@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"tamtam/collector/capture"
@@ -10,6 +11,7 @@ import (
 
 // reading is a capture that is being read.
 type reading struct {
+	path string
 	in   *capture.Reader
 	next capture.Packet
 }
@@ -34,7 +36,7 @@ func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 		if failed != nil {
 			return failed
 		}
-		open = append(open, &reading{in: in})
+		open = append(open, &reading{path: path, in: in})
 	}
 	left := make([]*reading, 0, len(open))
 	for _, r := range open {
@@ -72,7 +74,10 @@ func (r *reading) step(t *Tap) (more bool, err error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil
-	case err != nil:
+	case err == nil && t.Ahead > 0 && r.next.Time.After(t.now().Add(t.Ahead)):
+		err = fmt.Errorf("%s: a frame of %s: want none from more than %v after now", r.path, r.next.Time.UTC(), t.Ahead)
+	}
+	if err != nil {
 		t.lose(1, last)
 		return false, err
 	}

@@ -309,7 +309,12 @@ func (x *clocksTest) doubt(c *clocked, at time.Time) {
 }
 
 // believed is what the clock says, as far as that may be.
-func (c *clocked) believed(t time.Time) time.Time { return earlier(c.clock(t), t.Add(DefaultDisorder)) }
+func (c *clocked) believed(t time.Time) time.Time {
+	if c.clock(t).Before(t.Add(-wrongClock)) {
+		return t.Add(DefaultDisorder)
+	}
+	return earlier(c.clock(t), t.Add(DefaultDisorder))
+}
 
 // setBack reports whether the clock was set back by more than disorder before the message of a time began, which is up
 // to a second before, and is not yet where it was: an export is told to the second, and messages are up to a second

@@ -17,21 +17,31 @@ type doubt struct {
 	latest time.Time // the latest heard.until of all
 }
 
-// heard is when a message came, up to when it has what was observed, and whether some before it are missing.
+// heard is when a message came, up to when it has what was observed, its number, whether that was due before, and
+// whether some before it are missing.
 type heard struct {
 	at, until time.Time
+	number    uint32
+	late      bool
 	broken    bool
+}
+
+// goesBack reports whether a message has a lower number than the one before, or comes behind one that was late: its
+// exporter may have begun anew, so that the decoder does not know what is missing.
+func (d *doubt) goesBack(h heard) bool {
+	return d != nil && (h.late || d.heard.late || int32(h.number-d.heard.number) < 0)
 }
 
 // doubt tells which times of a domain's reports are in doubt: of its first message, and of one before which some are
 // missing, and if later ones report of earlier times than the partitions know of. It marks the reports of one whose
-// clock was set back.
-func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard, told []report) error {
+// clock was set back. It returns from when on what is missing before the message may have been observed.
+func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard, told []report,
+) (since time.Time, err error) {
 	d := e.doubts[domain]
 	begins := d == nil
 	if begins {
 		if len(e.doubts) == ipfix.MaxDomains {
-			return nil // the decoder has none of it either
+			return h.until, nil // the decoder has none of it either
 		}
 		d = &doubt{}
 		e.doubts[domain] = d
@@ -50,22 +60,23 @@ func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard
 		d.until, d.from = end, end
 	}
 	from := d.from
+	since = h.until
 	if h.broken && !begins {
-		if before := d.lost(h, disorder); before.Before(from) {
-			from = before
+		if since = d.lost(h, disorder); since.Before(from) {
+			from = since
 		}
 	}
 	d.heard = h
 	from = d.first(from, told)
 	if from.Equal(d.from) && !from.Equal(d.until) {
-		return nil
+		return since, nil
 	}
 	last := d.until.Add(-1)
 	if from.After(last) {
 		from = last
 	}
 	d.from = from
-	return r.drops.Unheard(ctx, from.UnixNano(), last.UnixNano())
+	return since, r.drops.Unheard(ctx, from.UnixNano(), last.UnixNano())
 }
 
 // lost is from when on what is missing between the last message and this one may have been observed, by the switch's

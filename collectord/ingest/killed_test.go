@@ -147,12 +147,15 @@ type life struct {
 	lost     []time.Time
 }
 
-// sure reports whether all of a window was heard, and its end was told so much later than it was promised at best.
+// sure reports whether all of a window was heard, and its end was told so much later than it was promised at best. What
+// was lost is told when it has waited for others, and then it may be of all that was heard until that.
 func sure(lives []life, start int64, later time.Duration) bool {
 	told := DefaultDisorder + beat + 3*DefaultEvery + later
 	from, to := time.Unix(0, start), time.Unix(0, start).Add(join.DefaultWindow)
 	return slices.ContainsFunc(lives, func(l life) bool {
-		lossless := !slices.ContainsFunc(l.lost, func(at time.Time) bool { return !at.Before(from) && at.Before(to.Add(told)) })
+		lossless := !slices.ContainsFunc(l.lost, func(at time.Time) bool {
+			return !at.Add(DefaultEvery+tick).Before(from) && at.Before(to.Add(told))
+		})
 		return !l.from.After(from) && !l.to.Before(to.Add(told)) && lossless
 	})
 }

@@ -18,8 +18,11 @@ import (
 // no room for is lost to the tap.
 func Watch(ctx context.Context, in collector.Source, t *Tap) error {
 	lost := func() error {
+		asked := t.now()
 		n, err := in.Lost()
-		t.lose(int64(n), t.now())
+		for _, s := range t.senders() {
+			s.LostBy(int64(n), asked)
+		}
 		return err
 	}
 	return stepping(ctx, lost, t.senders(), func(ctx context.Context) error {
@@ -48,9 +51,10 @@ func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) 
 	if socket, ok := conn.(syscall.Conn); ok {
 		known := uint64(0)
 		lost = func() error {
+			asked := to.options.Now()
 			all, err := capture.DatagramsLost(socket)
 			if err == nil {
-				to.Lose(int64(all-known), to.options.Now())
+				to.LostBy(int64(all-known), asked)
 				known = all
 			}
 			return err
@@ -87,8 +91,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// stepping reads while senders are stepped. Before each step it is asked what was lost: a sender promises no more than
-// Options.Disorder before now, so what was lost since the step before is still to be promised.
+// stepping reads while senders are stepped. Before each step it is asked what was lost: see LostBy.
 func stepping(ctx context.Context, lost func() error, senders []*Sender, read func(context.Context) error) error {
 	if err := lost(); err != nil {
 		return err

@@ -55,12 +55,9 @@ func (r *Records) Copy(ctx context.Context, p *collector.RecordedPacket, at time
 }
 
 // numbers are those of copies that mirror sessions send as ERSPAN.
-type numbers struct{ of map[mirror]*numbered }
-
-// A numbered is the session's next number, and how many in a row came later than the one before it.
-type numbered struct {
-	next uint32
-	late int
+type numbers struct {
+	of     map[mirror]*numbering
+	beyond unnumbered
 }
 
 // A mirror is a session of a switch.
@@ -69,36 +66,23 @@ type mirror struct {
 	session uint16
 }
 
-// missing is how many copies of the session are missing before this one, as its number tells, if it has one. One that
-// comes late was counted as missing, and stays so. A session that seems late many times in a row began anew, and what
-// was missing since then is not known: one at least is said to be. Of sessions beyond the first MaxExporters nothing
-// can be said, so that each copy of theirs counts as one that is missing.
-func (s *numbers) missing(c *collector.MirrorCopy) int64 {
+// missing is what is missing of the session before a copy that came at a time, as its number tells, if it has one.
+// Of sessions beyond the first MaxExporters nothing can be said: each copy of theirs counts as one that is missing.
+func (s *numbers) missing(c *collector.MirrorCopy, at time.Time) hole {
 	if !c.Numbered {
-		return 0
+		return hole{}
 	}
 	key := mirror{c.From, c.Session}
 	n := s.of[key]
 	if n == nil {
 		if len(s.of) == MaxExporters {
-			return 1
+			return s.beyond.came(at)
 		}
 		if s.of == nil {
-			s.of = map[mirror]*numbered{}
+			s.of = map[mirror]*numbering{}
 		}
-		s.of[key] = &numbered{next: c.Sequence + 1}
-		return 0
+		n = &numbering{}
+		s.of[key] = n
 	}
-	gap := int32(c.Sequence - n.next)
-	switch {
-	case gap < -anew:
-		gap = 0
-	case gap < 0 && n.late+1 < anewInRow:
-		n.late++
-		return 0
-	case gap < 0:
-		gap = 1
-	}
-	n.next, n.late = c.Sequence+1, 0
-	return int64(gap)
+	return n.came(c.Sequence, at, false)
 }

@@ -2,7 +2,9 @@ package ingest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 	"strconv"
 	"sync/atomic"
@@ -26,6 +28,7 @@ type Reports struct {
 
 	exporters map[netip.AddrPort]*exporter
 	agents    map[agent]*agentState
+	beyond    unnumbered
 	twice     twice
 
 	counts struct{ datagrams, twice, bad, beyond, others, undecoded atomic.Int64 }
@@ -47,15 +50,23 @@ type exporter struct {
 	doubts  map[uint32]*doubt // of observation domains
 }
 
+// An agent is known by where its datagrams come from, too: several may say that they have the same address, or none.
 type agent struct {
-	address netip.Addr
-	sub     uint32
+	from, address netip.Addr
+	sub           uint32
 }
 
 type agentState struct {
-	next   uint32 // number that is due
-	uptime uint32
-	drops  map[sflow.Source]uint32 // the Drops of its last notification
+	numbering
+	uptime   uint32
+	since    time.Time // when it was first heard, or began anew
+	notified map[sflow.Source]notified
+}
+
+// A notified is what the last notification of a source said.
+type notified struct {
+	drops uint32    // notifications that the agent had left out
+	at    time.Time // when it came
 }
 
 // NewReports returns a reader of reports, by the names that switches have by their addresses.
@@ -78,8 +89,9 @@ func (r *Reports) name(a netip.Addr) string {
 }
 
 // IPFIX takes a message that came at a time. Each report has the time of its switch, and no switch's clock closes
-// windows before their time: what a clock says that is further ahead than reports may be in disorder was when it came,
-// and that is told as [event.Drop.Unsynchronised], as are reports by a clock that was set back.
+// windows before their time, or holds them: what a clock says that is further ahead than reports may be in disorder,
+// or further behind than wrongClock, was when it came, and that is told as [event.Drop.Unsynchronised], as are reports
+// by a clock that was set back.
 // Errors are those of the sender; what is wrong with the message is counted.
 func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
@@ -91,53 +103,63 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 	e := r.exporters[from]
 	if e == nil {
 		if len(r.exporters) == MaxExporters {
-			r.counts.beyond.Add(1)
-			r.drops.Lose(1, at)
+			r.leaveOut(at)
 			return nil
 		}
 		e = &exporter{decoder: ipfix.NewDecoder(0), doubts: map[uint32]*doubt{}}
 		r.exporters[from] = e
 	}
+	earliest, latest := at.Add(-wrongClock), at.Add(r.drops.disorder())
 	var reports []report
-	latest := at.Add(r.drops.disorder())
-	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {
-		if x, ok := dropOf(d); ok {
-			x.Switch = r.name(from.Addr())
-			if x.at.After(latest) {
-				x.at, x.Unsynchronised = at, true
-			}
-			reports = append(reports, x)
-		} else {
-			r.counts.others.Add(1)
+	lost, late := r.decode(e, message, func(x report) {
+		x.Switch = r.name(from.Addr())
+		if x.at.After(latest) || x.at.Before(earliest) {
+			x.at, x.Unsynchronised = at, true
 		}
+		reports = append(reports, x)
 	})
-	if err != nil {
-		r.counts.bad.Add(1)
-	}
-	now := e.decoder.Counts()
-	missing := now.Lost - e.before.Lost
-	unread := now.Undecoded - e.before.Undecoded + now.WithoutTemplate - e.before.WithoutTemplate
-	r.counts.undecoded.Add(int64(unread))
-	broken := missing+unread > 0 || err != nil
-	until := at
+	h, missing := heard{at: at, until: at, late: late, broken: lost > 0}, hole{lost: lost, since: at}
 	if domain, exported, ok := ipfix.Domain(message); ok {
-		if until = exported.Add(time.Second); until.After(latest) {
-			until = latest.Add(1) // no report is later
+		h.number = binary.BigEndian.Uint32(message[8:])
+		if h.until = exported.Add(time.Second); h.until.After(latest) || h.until.Before(earliest) {
+			h.until = latest.Add(1) // no report is later
 		}
-		if failed := r.doubt(ctx, e, domain, heard{at, until, broken}, reports); failed != nil {
-			return failed
+		missing.doubt = e.doubts[domain].goesBack(h)
+		h.broken = h.broken || missing.doubt
+		var err error
+		if missing.since, err = r.doubt(ctx, e, domain, h, reports); err != nil {
+			return err
 		}
 	}
-	if broken {
-		r.drops.Lose(int64(max(missing+unread, 1)), until)
-	}
-	e.before = now
+	r.drops.tell(missing, h.until)
 	for i := range reports {
 		if err := r.drops.Heard(ctx, reports[i].at.UnixNano(), at.UnixNano(), &reports[i].Drop); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// decode gives each what a message has of drops, and returns how many records are missing before it or in it, and
+// whether it came later than the next one. What is wrong with the message is counted.
+func (r *Reports) decode(e *exporter, message []byte, each func(report)) (lost int64, late bool) {
+	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {
+		if x, ok := dropOf(d); ok {
+			each(x)
+		} else {
+			r.counts.others.Add(1)
+		}
+	})
+	now := e.decoder.Counts()
+	unread := now.Undecoded - e.before.Undecoded + now.WithoutTemplate - e.before.WithoutTemplate
+	lost, late = int64(now.Lost-e.before.Lost+unread), now.Late > e.before.Late
+	r.counts.undecoded.Add(int64(unread))
+	if err != nil {
+		r.counts.bad.Add(1)
+		lost = max(lost, 1)
+	}
+	e.before = now
+	return lost, late
 }
 
 // A report is what a record of IPFIX says of drops.
@@ -183,7 +205,7 @@ func (r *report) field(name string, value []byte) bool {
 	case "observationTimeNanoseconds":
 		r.at, _ = ipfix.FromNTP(n)
 	case "droppedPacketDeltaCount":
-		r.Packets = int64(min(n, 1<<62))
+		r.Packets = int64(min(n, math.MaxInt64)) // which the join takes for too many
 	case "tamtamDropReason":
 		r.Reason, r.reasons = reasonOf(n), true
 	case "tamtamDropFlags":
@@ -245,29 +267,31 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 		r.drops.Lose(1, at)
 		return nil
 	}
-	key := agent{d.Agent, d.SubAgent}
+	if !d.Agent.IsValid() { // it does not say
+		d.Agent = from.Addr()
+	}
+	key := agent{from.Addr().Unmap(), d.Agent, d.SubAgent}
 	a := r.agents[key]
 	if a == nil {
 		if len(r.agents) == MaxExporters {
-			r.counts.beyond.Add(1)
-			r.drops.Lose(1, at)
+			r.leaveOut(at)
 			return nil
 		}
-		a = &agentState{next: d.Sequence, drops: map[sflow.Source]uint32{}}
+		a = &agentState{since: at, notified: map[sflow.Source]notified{}}
 		r.agents[key] = a
 		before := at.UnixNano() - 1 // its datagrams before this one may have been lost on the way
 		if err := r.drops.Unheard(ctx, before, before); err != nil {
 			return err
 		}
 	}
-	r.drops.Lose(a.number(d), at)
+	r.drops.tell(a.number(d, at), at)
 	for _, x := range d.Samples {
 		n, ok := x.(*sflow.Discarded)
 		if !ok {
 			r.counts.others.Add(1)
 			continue
 		}
-		r.drops.Lose(a.unsent(n), at)
+		r.drops.tell(a.unsent(n, at), at)
 		drop := discarded(n)
 		drop.Switch = r.name(d.Agent)
 		if err := r.drops.Drop(ctx, at.UnixNano(), &drop); err != nil {
@@ -277,42 +301,40 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 	return nil
 }
 
-// What begins anew is so many numbers behind at least, so many milliseconds of an agent's uptime, or behind in so many
-// numbers in a row.
-const (
-	anew      = 1 << 10
-	anewAfter = 10_000
-	anewInRow = 8
-)
-
-// number is how many datagrams are missing before this one. One that comes late was counted as missing, and stays so.
-// Of an agent that began anew and whose first is not there, one is missing at least.
-func (a *agentState) number(d *sflow.Datagram) int64 {
-	gap := int32(d.Sequence - a.next)
-	switch {
-	case d.Uptime < a.uptime && d.Sequence <= 1:
-		gap = 0
-		clear(a.drops)
-	case gap < -anew, gap < 0 && d.Uptime < a.uptime && a.uptime-d.Uptime > anewAfter:
-		gap = 1
-		clear(a.drops)
-	case gap < 0:
-		return 0
-	}
-	a.next, a.uptime = d.Sequence+1, d.Uptime
-	return int64(gap)
+// leaveOut counts what came from beyond the first MaxExporters.
+func (r *Reports) leaveOut(at time.Time) {
+	r.counts.beyond.Add(1)
+	r.drops.tell(r.beyond.came(at), at)
 }
 
-// unsent is how many notifications the agent itself has left out since the last one of the same source.
-func (a *agentState) unsent(n *sflow.Discarded) int64 {
-	before, ok := a.drops[n.Source]
-	if ok || len(a.drops) < MaxExporters {
-		a.drops[n.Source] = n.Drops
+// anewAfter is by how many milliseconds of its uptime an agent that began anew is behind at least.
+const anewAfter = 10_000
+
+// number is what is missing before a datagram that came at a time.
+func (a *agentState) number(d *sflow.Datagram, at time.Time) hole {
+	back := d.Uptime < a.uptime && (d.Sequence <= 1 || a.uptime-d.Uptime > anewAfter)
+	h := a.came(d.Sequence, at, back)
+	if h.anew {
+		clear(a.notified)
+		a.since = at
 	}
-	if more := int32(n.Drops - before); ok && more > 0 {
-		return int64(more)
+	if a.late == 0 {
+		a.uptime = d.Uptime
 	}
-	return 0
+	return h
+}
+
+// unsent is which notifications the agent itself has left out since the last one of the same source. Of a source that
+// was not heard before, what it left out may be of any time.
+func (a *agentState) unsent(n *sflow.Discarded, at time.Time) hole {
+	before, ok := a.notified[n.Source]
+	if ok || len(a.notified) < MaxExporters {
+		a.notified[n.Source] = notified{n.Drops, at}
+	}
+	if !ok {
+		return hole{doubt: n.Drops > 0, since: a.since}
+	}
+	return hole{lost: int64(int32(n.Drops - before.drops)), since: before.at}
 }
 
 func discarded(n *sflow.Discarded) event.Drop {

@@ -72,6 +72,7 @@ type Sender struct {
 	high  int64     // the latest time of any event
 	heard time.Time // when it came; zero: none has
 	held  bool      // it promises nothing: see Hold
+	asked time.Time // up to when it is known what was lost; zero: nobody is asked
 	told  span      // what Unheard told last
 
 	events, batches, bytes, refused, lost, retried, waited atomic.Int64
@@ -248,8 +249,8 @@ func (s *Sender) Kind() event.Kind { return s.kind }
 func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.Time < 0 || f.Time > event.MaxTime || len(f.Hops) == 0 {
-		s.refused.Add(1)
+	if f.Time < 0 || f.Time > event.MaxTime || len(f.Hops) == 0 || len(f.Hops) > event.MaxHops {
+		s.refuse(f.Time)
 		return nil
 	}
 	p := &s.parts[ofFrame(f)%uint64(len(s.parts))]
@@ -258,7 +259,7 @@ func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 			return err
 		}
 		if !p.writer.Stamped(f) {
-			s.refused.Add(1)
+			s.refuse(f.Time)
 			return nil
 		}
 	}
@@ -324,11 +325,18 @@ func (s *Sender) blob(ctx context.Context, at, by int64, place uint64, add func(
 		ok, err = add(p.writer)
 	}
 	if err != nil || !ok {
-		s.refused.Add(1)
+		s.refuse(at)
 		return nil
 	}
 	s.added(p, min(at, by))
 	return nil
+}
+
+// refuse counts an event that is not fit to be told, and says that it is missing, if it has a time.
+func (s *Sender) refuse(at int64) {
+	if s.refused.Add(1); at >= 0 && at <= event.MaxTime {
+		s.lose(at, at, 0)
+	}
 }
 
 // added notes an event that a partition's batch has.
@@ -349,27 +357,41 @@ func (s *Sender) added(p *part, at int64) {
 
 // Lose says that so many of what was sent to the source never came to it, and up to which time they may be of. It is
 // not known which partitions they would have gone to, so all hear of it.
-func (s *Sender) Lose(n int64, upTo time.Time) {
+func (s *Sender) Lose(n int64, upTo time.Time) { s.LoseSince(n, upTo, upTo) }
+
+// LoseSince is Lose of what may be from an earlier time on, though more was promised since then: so it is of what was
+// sent since the last that came.
+func (s *Sender) LoseSince(n int64, since, upTo time.Time) {
 	if n <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost.Add(n)
-	s.lose(upTo.UnixNano(), 1)
+	s.lose(since.UnixNano(), upTo.UnixNano(), 1)
 }
 
-// doubt is Lose of what was counted already.
-func (s *Sender) doubt(upTo time.Time) {
+// LostBy is Lose of what was lost by now, which may be nothing, by who was asked for that at a time: what is lost from
+// then on is still to be promised.
+func (s *Sender) LostBy(n int64, asked time.Time) {
+	s.Lose(n, s.options.Now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lose(upTo.UnixNano(), 0)
+	s.asked = asked
 }
 
-// lose says that events from what was promised up to a time may be missing, and leaves so many numbers out. The batch
-// that says so waits for others.
-func (s *Sender) lose(upTo int64, numbers int) {
+// doubt is LoseSince of what was counted already, or may be missing or not.
+func (s *Sender) doubt(since, upTo time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lose(since.UnixNano(), upTo.UnixNano(), 0)
+}
+
+// lose says that events from a time on, or from what was promised if that is earlier, up to another may be missing, and
+// leaves so many numbers out. The batch that says so waits for others.
+func (s *Sender) lose(since, upTo int64, numbers int) {
 	upTo = min(max(upTo, 1), event.MaxTime)
+	since = min(max(since, 0), upTo)
 	now := s.options.Now()
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -377,9 +399,9 @@ func (s *Sender) lose(upTo int64, numbers int) {
 			continue
 		}
 		p.losses += numbers
-		from := upTo // nothing was promised
+		from := since
 		if p.promised > 0 {
-			from = min(p.promised, upTo)
+			from = min(p.promised, since)
 		}
 		p.miss(span{from, upTo})
 		if p.begun.IsZero() {
@@ -417,7 +439,7 @@ func (s *Sender) Leave(ctx context.Context) error {
 		if s.options.Live {
 			upTo = max(upTo, s.options.Now().UnixNano())
 		}
-		s.lose(upTo, 1)
+		s.lose(upTo, upTo, 1)
 	}
 	s.mu.Unlock()
 	return s.Close(ctx)
@@ -446,6 +468,9 @@ func (s *Sender) promise() int64 {
 	at := s.high - int64(s.options.Disorder)
 	if s.options.Live {
 		at += int64(s.options.Now().Sub(s.heard))
+	}
+	if s.options.Live && !s.asked.IsZero() {
+		at = min(at, s.asked.Add(-s.options.Disorder).UnixNano())
 	}
 	return min(max(at, 0), event.MaxTime)
 }

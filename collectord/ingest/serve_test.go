@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	"tamtam/collector/stream"
 	"tamtam/collectord/event"
@@ -36,7 +37,10 @@ func TestServe(t *testing.T) {
 	defer conn.Close()
 	messages, log := drops(t, 6), stream.NewMemory(0)
 	in := &asked{conn, len(messages), make(chan struct{})}
-	s, err := NewSender(log, event.Drops, Options{Source: "ipfix", Live: true})
+	now := start.Add(time.Minute)
+	o := options("ipfix", 1, &now)
+	o.Live = true
+	s, err := NewSender(log, event.Drops, o)
 	if err != nil {
 		t.Fatal(err)
 	}

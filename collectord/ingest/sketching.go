@@ -58,18 +58,32 @@ func (r *sketchingReader) take(ctx context.Context, e dial.SketchEvent) error {
 	return nil
 }
 
+// longestEpoch is how long an epoch is at most. An answer of a longer one would hold the windows of all others.
+const longestEpoch = time.Hour
+
+// checkEpoch returns an error if the epoch of an answer cannot be, or is by a clock that is far from this host's.
+func checkEpoch(a *dial.Answer, now time.Time) error {
+	length, apart := time.Duration(a.End-a.Start), time.Unix(0, a.End).Sub(now)
+	if length < 0 || length > longestEpoch {
+		return fmt.Errorf("task %s: its epoch %d is from %d to %d, by the switch's clock: want 0 to %v", a.Task, a.Epoch,
+			a.Start, a.End, longestEpoch)
+	}
+	if apart.Abs() > wrongClock+2*length {
+		return fmt.Errorf("task %s: its epoch %d ended %v from this host's time, by the switch's clock: want less than %v",
+			a.Task, a.Epoch, apart.Round(time.Second), wrongClock)
+	}
+	return nil
+}
+
 func (r *sketchingReader) answer(ctx context.Context, a dial.Answer) error {
 	key := answerKey{a.Task, a.Key}
 	if r.told[key] == a.End { // by another query, or before the connection was lost
 		return nil
 	}
-	apart := time.Unix(0, a.End).Sub(r.To.options.Now())
-	if length := time.Duration(a.End - a.Start); apart.Abs() > wrongClock+2*max(length, 0) {
+	if err := checkEpoch(&a, r.To.options.Now()); err != nil {
 		r.To.Lose(1, r.To.options.Now())
 		if r.Tell != nil {
-			r.Tell(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: fmt.Errorf(
-				"task %s: its epoch %d ended %v from this host's time, by the switch's clock: want less than %v", a.Task, a.Epoch,
-				apart.Round(time.Second), wrongClock)})
+			r.Tell(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: err})
 		}
 		return nil
 	}

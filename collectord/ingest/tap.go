@@ -25,6 +25,9 @@ type Tap struct {
 	// Sockets are where others read what comes to this host: of what is sent there nothing is looked for. One without an
 	// address has all of its port.
 	Sockets []netip.AddrPort
+	// Ahead is how far the times of captures may be ahead of this host's clock, so that their windows do not hold the log
+	// (0: as far as they like). A capture is read up to a frame that is farther.
+	Ahead time.Duration
 
 	hops                  []event.Hop
 	numbers               numbers
@@ -52,7 +55,7 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	t.frames.Add(1)
 	if len(frame) < length {
 		t.cut.Add(1)
-		t.loseCopies(1, at)
+		t.tellCopies(hole{lost: 1, since: at}, at)
 		return nil
 	}
 	if c, ok := collector.ReadMirrorCopy(frame); ok {
@@ -62,7 +65,7 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 			t.doubled.Add(1)
 			return nil
 		}
-		t.loseCopies(t.numbers.missing(&c), at)
+		t.tellCopies(t.numbers.missing(&c, at), at)
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
 		}
@@ -139,13 +142,13 @@ func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took 
 	return true, t.Records.Copy(ctx, &p, at)
 }
 
-// loseCopies says that so many frames of up to a time, or copies of them, did not come.
-func (t *Tap) loseCopies(n int64, upTo time.Time) {
+// tellCopies says which frames of up to a time, or copies of them, did not come.
+func (t *Tap) tellCopies(h hole, upTo time.Time) {
 	if t.Stamps != nil {
-		t.Stamps.Lose(n, upTo)
+		t.Stamps.tell(h, upTo)
 	}
 	if t.Records != nil {
-		t.Records.to.Lose(n, upTo)
+		t.Records.to.tell(h, upTo)
 	}
 }
 
@@ -165,7 +168,7 @@ func (t *Tap) senders() (list []*Sender) {
 
 // lose says that so many frames of up to a time did not come.
 func (t *Tap) lose(n int64, upTo time.Time) {
-	t.loseCopies(n, upTo)
+	t.tellCopies(hole{lost: n, since: upTo}, upTo)
 	if t.Reports != nil {
 		t.Reports.drops.Lose(n, upTo)
 	}
@@ -174,7 +177,7 @@ func (t *Tap) lose(n int64, upTo time.Time) {
 // doubt says that frames of up to a time may be missing, which are counted already.
 func (t *Tap) doubt(upTo time.Time) {
 	for _, s := range t.senders() {
-		s.doubt(upTo)
+		s.doubt(upTo, upTo)
 	}
 }
 

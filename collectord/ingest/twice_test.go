@@ -88,19 +88,20 @@ func TestClockAhead(t *testing.T) {
 // An agent that began anew, and whose first datagrams are lost, is not taken for one whose datagrams are late: what is
 // missing afterwards is lost. So are copies of a mirror session that began anew.
 func TestBeganAnew(t *testing.T) {
-	a := agentState{next: 500, uptime: 1_000_000, drops: map[sflow.Source]uint32{}}
+	a := agentState{numbering: numbering{begun: true, next: 500}, uptime: 1_000_000}
 	for _, x := range []struct {
 		number, uptime uint32
 		want           int64
 	}{{499, 999_900, 0}, {3, 100, 1}, {4, 200, 0}, {7, 300, 2}, {6, 250, 0}, {8, 400, 0}, {1, 50, 0}, {2, 60, 0}, {4, 70, 1}} {
-		if got := a.number(&sflow.Datagram{Sequence: x.number, Uptime: x.uptime}); got != x.want {
+		if got := a.number(&sflow.Datagram{Sequence: x.number, Uptime: x.uptime}, start).lost; got != x.want {
 			t.Errorf("datagram %d at %d: %d missing, want %d", x.number, x.uptime, got, x.want)
 		}
 	}
 	var n numbers
 	missing := int64(0)
 	give := func(sequence uint32) {
-		missing += n.missing(&collector.MirrorCopy{From: exporterAt.Addr(), Session: 1, Sequence: sequence, Numbered: true})
+		missing += n.missing(&collector.MirrorCopy{From: exporterAt.Addr(), Session: 1, Sequence: sequence, Numbered: true},
+			start).lost
 	}
 	for i := range uint32(500) {
 		give(i)

@@ -68,7 +68,7 @@ func (d *drops) add(time int64, drop event.Drop, w *windows) {
 		}
 	}
 	row := &dw.list[at]
-	if packets > math.MaxInt64-row.Packets {
+	if packets >= math.MaxInt64-row.Packets {
 		o.flags |= result.Overflow
 		packets = math.MaxInt64 - row.Packets
 	}

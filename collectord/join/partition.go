@@ -196,6 +196,7 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	p.follows(h)
 	s, err := p.source(h)
 	if err != nil {
+		p.beyond(h, again)
 		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
 	}
 	s.heard = now
@@ -266,6 +267,9 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1
 	if (lost > 0 || bad != nil) && !again { // else it is known from the position
 		from := s.promise
+		if from == event.Ended { // and it says more
+			from = s.row.Told
+		}
 		if from == 0 && h.Missing() { // it promised nothing yet, and knows better
 			from = h.From
 		}
@@ -316,6 +320,18 @@ func (p *Partition) source(h *event.Header) (*source, error) {
 	s := p.add(key, &source{row: result.Source{Name: key.name, Kind: h.Kind.String()}})
 	p.follow(s, h)
 	return s, nil
+}
+
+// beyond notes what is in doubt by a batch of a source that there is no room for: its events are left out, and it is
+// not known what was lost before it.
+func (p *Partition) beyond(h *event.Header, again bool) {
+	from := p.closed
+	if h.To > 0 {
+		from = min(from, h.From)
+	}
+	if !again {
+		p.windows.gap(from, max(p.closed, h.High), result.Overflow)
+	}
 }
 
 // evict forgets a source that says no more, and of which no message is needed; false: there is none.

@@ -16,6 +16,7 @@ type stamps struct {
 	windows *windows
 	paths   map[string]uint32
 	ways    []way
+	places  int // of all ways
 	open    map[window]*stampWindow
 	key     []byte
 }
@@ -65,8 +66,11 @@ type chunk struct {
 	bucket [4]uint8
 }
 
-// maxWays bounds the ways that are told apart.
-const maxWays = 1 << 18
+// What bounds the ways that are told apart, and the places on all of them.
+const (
+	maxWays   = 1 << 18
+	maxPlaces = 8 * maxWays
+)
 
 func newStamps(w *windows) *stamps {
 	return &stamps{windows: w, paths: map[string]uint32{}, open: map[window]*stampWindow{}}
@@ -234,13 +238,19 @@ func (s *stamps) way(hops []event.Hop) (uint32, bool) {
 	if id, ok := s.paths[string(s.key)]; ok {
 		return id, true
 	}
-	if len(s.ways) == maxWays {
+	if len(s.ways) == maxWays || s.places+len(hops) > maxPlaces {
 		return 0, false
 	}
+	return s.keep(newWay(hops)), true
+}
+
+// keep takes a way, whose key is at hand, among those that are told apart.
+func (s *stamps) keep(w way) uint32 {
 	id := uint32(len(s.ways))
 	s.paths[string(s.key)] = id
-	s.ways = append(s.ways, newWay(hops))
-	return id, true
+	s.ways = append(s.ways, w)
+	s.places += len(w.hops)
+	return id
 }
 
 func newWay(hops []event.Hop) way {
@@ -316,12 +326,36 @@ func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
 	s.forget()
 }
 
-// forget lets go of the ways when none is in use and many are known.
+// forget lets go of the ways that no window has, when many are known.
 func (s *stamps) forget() {
-	if len(s.open) == 0 && len(s.ways) > maxWays/2 {
-		clear(s.paths)
-		s.ways = nil
+	if len(s.ways) <= maxWays/2 && s.places <= maxPlaces/2 {
+		return
 	}
+	all, now := s.ways, map[uint32]uint32{}
+	clear(s.paths)
+	s.ways, s.places = nil, 0
+	for _, sw := range s.open {
+		clear(sw.rows)
+		for i := range sw.keys {
+			key := &sw.keys[i]
+			id, ok := now[key.way]
+			if !ok {
+				id = s.again(all[key.way])
+				now[key.way] = id
+			}
+			key.way = id
+			sw.rows[*key] = sw.first[i]
+		}
+	}
+}
+
+// again keeps a way that was known before.
+func (s *stamps) again(w way) uint32 {
+	s.key = s.key[:0]
+	for _, at := range w.hops {
+		s.key = appendPlace(s.key, at)
+	}
+	return s.keep(w)
 }
 
 func (sw *stampWindow) distribution(d *spread) result.Distribution {

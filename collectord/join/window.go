@@ -133,12 +133,15 @@ func (w *windows) hold(t, until int64) (late bool) {
 }
 
 // due returns the windows that end by a time, and those whose rows come late, the first one first, with what is to be
-// said of all their rows.
+// said of all their rows. It is to be called once for them.
 func (w *windows) due(closed int64) []*openWindow {
 	var due []*openWindow
 	for _, o := range w.open {
 		if end := o.start + w.length; end > closed && !o.late {
 			continue
+		}
+		if o.flags&result.Overflow != 0 { // there may be no row of what was left out
+			w.amends = append(w.amends, result.Amend{From: o.start, To: o.start + w.length - 1, Flags: result.Overflow})
 		}
 		o.flags |= w.doubted(o.start, o.start+w.length-1)
 		due = append(due, o)
