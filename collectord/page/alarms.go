@@ -15,8 +15,8 @@ import (
 	"tamtam/collectord/result"
 )
 
-// Alarms reads which alarms the rows of some time are, as the page shows them. Where not all rows could be read, unread
-// says why.
+// Alarms reads which alarms the rows of some time are, as the page shows them. Where rows are missing that are in the
+// store, unread says why.
 func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, now time.Time,
 ) (graphs []alarm.Graph, unread string, err error) {
 	s, err := read(ctx, store, from, math.MaxInt64, now)
@@ -25,6 +25,9 @@ func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, no
 	}
 	if unread = s.unread; s.stopped {
 		unread = orText(unread, "there are too many rows")
+	}
+	if s.ahead > s.now+int64(mostAhead) {
+		unread = orText(unread, "rows of times later than now are left out: a clock is ahead")
 	}
 	return s.judge(rules, now), unread, nil
 }
@@ -35,12 +38,15 @@ func (s *snapshot) judge(rules *alarm.Rules, now time.Time) []alarm.Graph {
 	return s.alarms
 }
 
-// losses are all rows of alternate marking.
+// mostAhead is how much later than now a period may begin that counts for alarms: TAI is 37 s ahead of UTC.
+const mostAhead = time.Minute
+
+// losses are all rows of alternate marking but those of later than now: as the newest they would say how a graph is.
 func (s *snapshot) losses() iter.Seq[*result.Loss] {
 	return func(yield func(*result.Loss) bool) {
 		for _, x := range s.series {
 			for i := range x.periods {
-				if !yield(&x.periods[i]) {
+				if l := &x.periods[i]; l.Window.Start <= s.now+int64(mostAhead) && !yield(l) {
 					return
 				}
 			}

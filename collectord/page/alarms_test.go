@@ -94,6 +94,10 @@ func TestAlarms(t *testing.T) {
 		"nothing": {nil, []string{"No alarm is raised; graphs of which it is not known: 3."}, []string{"accepted"}},
 		"old": {[][]result.Loss{{voice(300, 0)}}, []string{"though some must have come", "not known: 3."},
 			[]string{"accepted</td>"}},
+		"ahead": {[][]result.Loss{alarmRows(8, 0, 0, 9, 9), alarmRows(-3600, 0, 0, 0, 0)},
+			[]string{`data-of="Alarm">raised</td>`, "rows are of times up to 1 h later than now"}, []string{"Cleared"}},
+		"ahead alone": {[][]result.Loss{{voice(-3600, 0)}}, []string{"not known: 3."}, []string{"accepted</td>"}},
+		"of TAI":      {[][]result.Loss{{voice(-37, 0)}}, []string{"accepted</td>", "up to 37.0 s later than now"}, nil},
 	} {
 		b := &result.Batch{}
 		for _, rows := range tt.rows {
@@ -114,6 +118,18 @@ func TestAlarms(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Fatal(name, text)
+		}
+	}
+}
+
+// Who reads alarms hears that rows of a clock that is ahead are left out.
+func TestAlarmsAhead(t *testing.T) {
+	rules := rulesOf(t, 0.01, alarmGraphs)
+	for ago, want := range map[int]string{8: "", -37: "", -3600: "rows of times later than now are left out"} {
+		p := put(t, &result.Batch{Losses: alarmRows(ago, 0, 0, 0, 0)}, nil)
+		_, unread, err := Alarms(t.Context(), p.cfg.Store, rules, 0, testNow)
+		if err != nil || !strings.HasPrefix(unread, want) || (unread == "") != (want == "") {
+			t.Errorf("rows of %d s ago: %q, %v; want %q", ago, unread, err, want)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 	}
 	if s.ahead > 0 {
 		f.Ahead = s.latest == 0
-		f.Troubles = append(f.Troubles, fmt.Sprintf("rows are of times up to %s later than now: a clock is wrong, and how "+
+		f.Troubles = append(f.Troubles, fmt.Sprintf("rows are of times up to %s later than now: a clock is ahead, and how "+
 			"old they are is not known", ageText(time.Unix(0, s.ahead).Sub(now))))
 	}
 	if s.unread != "" {

@@ -404,20 +404,26 @@ func (x *series) trim() {
 	slices.SortStableFunc(x.periods, func(a, b result.Loss) int {
 		return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period))
 	})
-	last := x.periods[:0]
-	for _, l := range x.periods {
-		n := len(last)
-		if n > 0 && last[n-1].Window.Start == l.Window.Start && last[n-1].Period == l.Period {
-			last[n-1] = l
-		} else {
-			last = append(last, l)
-		}
-	}
-	x.periods = last
+	x.periods = lastOf(x.periods, func(a, b *result.Loss) bool {
+		return a.Window.Start == b.Window.Start && a.Period == b.Period
+	})
 	if n := len(x.periods) - mostPeriods; n > 0 {
 		x.left += int64(n)
 		x.periods = slices.Delete(x.periods, 0, n)
 	}
+}
+
+// lastOf leaves the last of rows beside each other that are of the same.
+func lastOf[T any](rows []T, same func(a, b *T) bool) []T {
+	last := rows[:0]
+	for i := range rows {
+		if n := len(last); n > 0 && same(&last[n-1], &rows[i]) {
+			last[n-1] = rows[i]
+		} else {
+			last = append(last, rows[i])
+		}
+	}
+	return last
 }
 
 func (s *snapshot) addSketch(k result.Sketch) {
@@ -431,28 +437,35 @@ func (s *snapshot) addSketch(k result.Sketch) {
 	s.sketches[key] = k
 }
 
-// trim leaves the latest journeys once there are more than so many.
+// trim brings journeys in order once there are more than so many, and leaves the latest. Of one that was told again,
+// since more of it came late, the last is left.
 func (s *snapshot) trim(most int) {
 	for _, list := range []*[]result.Journey{&s.journeys, &s.died} {
 		if len(*list) <= most {
 			continue
 		}
-		slices.SortStableFunc(*list, func(a, b result.Journey) int { return cmp.Compare(a.Time, b.Time) })
-		n := len(*list) - mostJourneys
-		if list == &s.journeys {
+		slices.SortStableFunc(*list, func(a, b result.Journey) int { return compareJourneys(&a, &b) })
+		*list = lastOf(*list, func(a, b *result.Journey) bool { return compareJourneys(a, b) == 0 })
+		n := max(0, len(*list)-mostJourneys)
+		if list == &s.journeys && n > 0 {
 			s.left["packets"] += int64(n)
 		}
 		*list = append((*list)[:0:0], (*list)[n:]...)
 	}
 }
 
+// compareJourneys has the earlier one first; 0: they are of the same packet.
+func compareJourneys(a, b *result.Journey) int {
+	if c := cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.Key, b.Key)); c != 0 {
+		return c
+	}
+	return strings.Compare(placeOf(a), placeOf(b))
+}
+
 // finish brings everything in order.
 func (s *snapshot) finish() {
 	s.applyAmends()
-	s.trim(mostJourneys)
-	for _, list := range [][]result.Journey{s.journeys, s.died} {
-		slices.SortStableFunc(list, func(a, b result.Journey) int { return cmp.Compare(a.Time, b.Time) })
-	}
+	s.trim(0)
 	for _, x := range s.series {
 		if x.trim(); x.left > 0 {
 			s.left["periods of alternate marking"] += x.left

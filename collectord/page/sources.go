@@ -57,7 +57,7 @@ func (p *Page) sourceRow(s result.Source) sourceRow {
 	}{
 		{s.Lost > 0, "bad", "batches were lost"},
 		{s.Bad > 0, "bad", "batches could not be read"},
-		{ahead, "inexact", "a clock is wrong: how old the newest is is not known"},
+		{ahead, "inexact", "a clock is ahead: how old the newest is is not known"},
 		{s.Silent, "inexact", "silent: windows were closed without it"},
 		{s.Late > 0, "inexact", "events came late"},
 		{s.LeftOut > 0, "inexact", "events could not be joined"},

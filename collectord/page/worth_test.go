@@ -119,12 +119,12 @@ func TestAhead(t *testing.T) {
 	tells(t, p, "/packets", "Newest data: 2026-03-01 11:59:00", "<strong>old: 1 min ago",
 		"rows are of times up to 1 h later than now")
 	p = put(t, &result.Batch{Journeys: []result.Journey{j(ahead)}}, nil)
-	tells(t, p, "/packets", "All rows are of times later than now", "later than now: a clock is wrong",
+	tells(t, p, "/packets", "All rows are of times later than now", "later than now: a clock is ahead",
 		"!No rows in this time", "!ago")
 	p = put(t, &result.Batch{Journeys: []result.Journey{j(testNow.Add(time.Second).UnixNano())}}, nil)
 	tells(t, p, "/packets", "0 s ago", "!later than now") // as clocks of hosts differ
 	p = put(t, &result.Batch{Position: result.Position{Sources: []result.Source{{Name: "leaf1", Latest: ahead}}}}, nil)
-	tells(t, p, "/sources", "1 h later than now", "a clock is wrong: how old the newest is is not known",
+	tells(t, p, "/sources", "1 h later than now", "a clock is ahead: how old the newest is is not known",
 		"!nothing missing")
 }
 
@@ -184,4 +184,17 @@ func TestAmendedDrops(t *testing.T) {
 			t.Errorf("doubt from %d to %d: flagged %v, want %v", tt.from, tt.to, is, tt.flagged)
 		}
 	}
+}
+
+// A packet of which more came late is told again, and is one; packets that are alike, elsewhere at that time, are others.
+func TestToldAgain(t *testing.T) {
+	at := recent().Start
+	way := func(port, end string, flags result.Flags) result.Journey {
+		return result.Journey{Time: at, Key: "k", End: end, Flags: flags,
+			Hops: []result.JourneyHop{{Parent: -1, Switch: "a", In: port}}}
+	}
+	p := put(t, &result.Batch{Journeys: []result.Journey{way("p", "lost", result.Missing), way("q", "lost", 0),
+		way("p", "to server", result.Late)}}, nil)
+	tells(t, p, "/packets", "to server <small>1<", "lost <small>1<")
+	tells(t, p, "/packets?end=lost", "at=a%3Aq", "!at=a%3Ap")
 }
