@@ -399,9 +399,13 @@ func (f *Flow) metric(field string, r *Result) (Metric, bool) {
 	case "stamps":
 		stamps := cmp.Or(f.Stamps, &Stamps{})
 		if strings.HasPrefix(rest, "rest_") {
-			return delayMetric(stamps, rest, stamps.Frames > 0)
+			return delayMetric(stamps, rest, stamps.Frames > 0 && !f.unread)
 		}
-		return numbered(stamps, rest, true)
+		m, ok := numbered(stamps, rest, true)
+		if f.unread { // nobody looked
+			m.Value = Unmeasured
+		}
+		return m, ok
 	case "received_bytes":
 		return Metric{int64(f.Bytes), "bytes"}, true
 	}

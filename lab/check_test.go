@@ -182,3 +182,22 @@ func TestUnitsOfBytes(t *testing.T) {
 		}
 	}
 }
+
+// Where no host reads stamps, or not every one that frames came to, it is not known that there are none.
+func TestStampsNobodyReads(t *testing.T) {
+	r := &Result{Flows: map[string]Flow{"read": {Received: 3, Stamps: &Stamps{Frames: 3, Records: 6}}, "none": {Received: 1}}}
+	for name, want := range map[string]int64{"flow.read.stamps.records": 6, "flow.none.stamps.records": 0, "flows.stamps.records": 6} {
+		if m, ok := r.Metric(name); !ok || m.Value != want {
+			t.Errorf("%s: %+v, %v: want %d", name, m, ok, want)
+		}
+	}
+	r.Flows["none"] = Flow{Received: 1, Stamps: &Stamps{Frames: 1, Records: 1}, unread: true}
+	for _, name := range []string{"flow.none.stamps.records", "flow.none.stamps.frames", "flow.none.stamps.rest_min", "flows.stamps.records"} {
+		if m, ok := r.Metric(name); !ok || m.Known() {
+			t.Errorf("%s: %+v, %v: want that it is not known", name, m, ok)
+		}
+	}
+	if m, ok := r.Metric("flow.none.stamps.packets"); ok {
+		t.Errorf("%+v", m)
+	}
+}

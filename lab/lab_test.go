@@ -61,6 +61,7 @@ func TestChecksCanFail(t *testing.T) {
 			[]string{"delivered", "dropped for want of buffer", "queue after 99.5 us", "full queue", "longest wait"}},
 		{"two-switches", []string{"links.middle.delay=600ns"}, []string{"delay not in the stamps, least", "delay not in the stamps, most"}},
 		{"two-switches", []string{"links.right.loss=10%"}, []string{"stamped frames received", "plain frames received", "session at s2 stamped"}},
+		{"two-switches", []string{"hosts.h2.stamps=false"}, []string{"two records in each stamped frame", "no record in other frames"}},
 		{"link-failure", []string{"links.upper.detect=300us"}, []string{"lost on the failed link"}},
 		{"clock-drift", []string{"switches.s3.clock.drift_ppb=0"}, []string{"5 ppm slow for 2 s"}},
 	}

@@ -52,6 +52,8 @@ type Flow struct {
 	Paths map[string]uint64 `json:"paths"`
 	// Stamps is present if a host that reads them received any.
 	Stamps *Stamps `json:"stamps,omitempty"`
+
+	unread bool // no host reads stamps, or one received frames and does not
 }
 
 // Stamps are what the tail-stamp records of a flow group say. Rest is the
@@ -206,13 +208,15 @@ func (l *Lab) flow(i int, s *source) Flow {
 			f.Copies += int64(fates[doubled])
 		}
 	}
-	a := new(arrivals)
+	a, read, blind := new(arrivals), false, false
 	for _, h := range l.stations {
 		if h.flows[i] != nil {
 			a.merge(h.flows[i])
+			read, blind = read || h.host.Stamps, blind || !h.host.Stamps && h.flows[i].frames > 0
 		}
 		f.Stray += h.strays[i]
 	}
+	f.unread = !read || blind
 	f.Received, f.Bytes, f.Reordered = a.frames, a.bytes, a.reordered
 	if s := a.stamps; s.frames > 0 {
 		f.Stamps = &Stamps{s.frames, s.records, s.restMin, s.restMax}

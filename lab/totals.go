@@ -10,7 +10,10 @@ func (r *Result) flowTotal(field string) (Metric, bool) {
 		case !ok:
 			return Metric{}, false
 		case m.Unit != "ps":
-			total = Metric{total.Value + m.Value, m.Unit}
+			var err error
+			if total, err = (Metric{total.Value, m.Unit}).plus(m); err != nil {
+				return Metric{}, false
+			}
 		case f.Received == 0: // it has no delay
 		case field == "delay.max":
 			total = Metric{max(total.Value, m.Value), m.Unit}

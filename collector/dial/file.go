@@ -131,11 +131,7 @@ func (f File) check() error {
 			errs = append(errs, fmt.Errorf("%s: there is another path or graph of that name", what))
 		}
 		names[p.Name] = p
-		for j, point := range p.Points {
-			if err := point.check(); err != nil {
-				errs = append(errs, fmt.Errorf("%s: point %d: %w", what, j+1, err))
-			}
-		}
+		errs = append(errs, checkPoints(what, p.Points)...)
 		if _, err := collector.NewAltMark(p.join()); err != nil && ValidName(p.Name) {
 			errs = append(errs, err)
 		}
@@ -175,11 +171,7 @@ func (f File) checkGraphs(names map[string]Path) (errs []error, kept int) {
 			errs = append(errs, fmt.Errorf("%s: there is another graph of that name", what))
 		}
 		names[g.Name] = Path{}
-		for j, point := range g.all() {
-			if err := point.check(); err != nil {
-				errs = append(errs, fmt.Errorf("%s: point %d: %w", what, j+1, err))
-			}
-		}
+		errs = append(errs, checkPoints(what, g.all())...)
 		if (len(g.From) == 0) != (len(g.To) == 0) {
 			errs = append(errs, fmt.Errorf("%s: from %q and to %q: want switches in both, or neither", what, g.From, g.To))
 		} else if mesh, err := collector.NewAltMarkMesh(g.join()); err != nil {
@@ -247,6 +239,25 @@ func (g Graph) join() collector.AltMarkGraph {
 		out.Watched = append(out.Watched, collector.AltMarkPoint{Switch: p.Switch, Session: p.Session})
 	}
 	return out
+}
+
+// checkPoints checks those of a path or graph. Two that are one session of one switch would always agree: nothing would
+// be lost between them.
+func checkPoints(what string, points []Point) (errs []error) {
+	of := map[[2]string]string{}
+	for j, p := range points {
+		at := fmt.Sprintf("%s: point %d", what, j+1)
+		if err := p.check(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", at, err))
+		}
+		session := [2]string{p.Target, p.Session}
+		if other, twice := of[session]; twice && other != p.Switch {
+			errs = append(errs, fmt.Errorf("%s: switch %s has target %s and session %s, and so has switch %s: want the session "+
+				"of another switch", at, p.Switch, p.Target, p.Session, other))
+		}
+		of[session] = p.Switch
+	}
+	return errs
 }
 
 func (p Point) check() error {

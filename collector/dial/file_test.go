@@ -40,6 +40,7 @@ func TestReadFile(t *testing.T) {
 		{"name: back", "name: a+b", `path 2: name is "a+b", want 1 to 100 visible ASCII characters`},
 		{"switch: a,", "switch: b,", "path there: switch b is twice on it"},
 		{"10.0.0.1:8080", "10.0.0.1", `path 1 (there): point 1: target is "10.0.0.1", want HOST:PORT or unix:/PATH`},
+		{"10.0.0.1:8080", "10.0.0.2:8080", "path 1 (there): point 2: switch b has target 10.0.0.2:8080 and session s1, and so has switch a"},
 		{"session: s1", `session: ""`, `path 1 (there): point 1: session is ""`},
 		{"switch: a,", "switch: 'a|b',", `path 1 (there): point 1: switch is "a|b"`},
 		{twoPaths, twoPaths + "\n---\n" + twoPaths, "more than one document"},
@@ -81,6 +82,7 @@ func TestReadGraph(t *testing.T) {
 		{"[l1, s1]", "[l1, s7], [s7, l2]", "graph web: link l1>s7: want switches that are points of it"},
 		{"[l1, s1]", "[l1]", "yaml"},
 		{"switch: s1", "switch: s2", "graph web: switch s2 is there twice"},
+		{"10.0.0.2:8080", "10.0.0.3:8080", "graph 1 (web): point 3: switch s2 has target 10.0.0.3:8080 and session s, and so has switch s1"},
 		{"10.0.0.2:8080", "10", `graph 1 (web): point 2: target is "10"`},
 		{"  from: [l1]\n  to: [l2]\n", "  wait: 9\n", "graph web: wait is 9"},
 		{"graphs:", twoPaths + "\ngraphs:\n- {name: there}", "path 1 (there): there is another path or graph of that name"},
@@ -96,7 +98,7 @@ func TestReadGraph(t *testing.T) {
 func TestFileIsBounded(t *testing.T) {
 	var points, links []string
 	for i := range 256 {
-		points = append(points, fmt.Sprintf(`{switch: s%d, target: "h:1", session: s}`, i))
+		points = append(points, fmt.Sprintf(`{switch: s%d, target: "h%[1]d:1", session: s}`, i))
 		if i > 0 {
 			links = append(links, fmt.Sprintf("[s%d, s%d]", i-1, i))
 		}

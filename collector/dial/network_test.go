@@ -111,7 +111,7 @@ func networkOf(links ...string) *topology.Topology {
 func sessionsAt(flow string, at ...string) (all []Session) {
 	for _, text := range at {
 		name, role, _ := strings.Cut(text, " ")
-		all = append(all, Session{Point: Point{name, "h:1", "s"}, FlowGroup: flow, Role: role})
+		all = append(all, Session{Point: Point{name, name + ":1", "s"}, FlowGroup: flow, Role: role})
 	}
 	return all
 }
