@@ -6,7 +6,8 @@ import (
 	"tamtam/collectord/event"
 )
 
-// Events of one flow on one way go to one partition, whichever source they are of: the same in all processes.
+// Events of one flow that came in at one place go to one partition, whichever source they are of: the same in all
+// processes. So whoever joins them sees frames that were captured on their way and farther on it.
 
 func ofFrame(f *event.Frame) uint64 {
 	h := mix(binary.BigEndian.Uint64(f.Flow.Source[8:]), binary.BigEndian.Uint64(f.Flow.Destination[8:]))
@@ -15,11 +16,8 @@ func ofFrame(f *event.Frame) uint64 {
 		h = mix(h, binary.BigEndian.Uint64(f.Flow.Destination[:]))
 	}
 	h = mix(h, uint64(f.Flow.SourcePort)<<24|uint64(f.Flow.DestPort)<<8|uint64(f.Flow.Protocol))
-	for i := range f.Hops {
-		x := &f.Hops[i]
-		h = mix(h, uint64(x.Switch)<<32|uint64(x.In)<<16|uint64(x.Out))
-	}
-	return h >> 32
+	x := &f.Hops[0]
+	return mix(h, uint64(x.Switch)<<32|uint64(x.In)<<16|uint64(x.Out)) >> 32
 }
 
 func ofDrop(d *event.Drop) uint64 { return ofTexts(d.Switch, d.Port, d.Reason, d.Rule, d.Flow) }

@@ -307,6 +307,9 @@ func (r *Reports) leaveOut(at time.Time) {
 	r.drops.tell(r.beyond.came(at), at)
 }
 
+// maxSources is of how many sources of an agent it is known what they left out. Of others all is in doubt.
+const maxSources = 1 << 10
+
 // anewAfter is by how many milliseconds of its uptime an agent that began anew is behind at least.
 const anewAfter = 10_000
 
@@ -328,7 +331,7 @@ func (a *agentState) number(d *sflow.Datagram, at time.Time) hole {
 // was not heard before, what it left out may be of any time.
 func (a *agentState) unsent(n *sflow.Discarded, at time.Time) hole {
 	before, ok := a.notified[n.Source]
-	if ok || len(a.notified) < MaxExporters {
+	if ok || len(a.notified) < maxSources {
 		a.notified[n.Source] = notified{n.Drops, at}
 	}
 	if !ok {

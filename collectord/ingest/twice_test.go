@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/collector/stream"
+	"tamtam/collectord/event"
+	"tamtam/collectord/result"
 	"tamtam/tam/sflow"
 )
 
@@ -39,6 +42,40 @@ func TestTwice(t *testing.T) {
 	}
 	if packets["ipfix"] != 12 || packets["sflow"] != 6 || stats.Lost != 0 || counts.Twice != 24 {
 		t.Errorf("%v packets, %+v, %+v: want 12 and 6, none lost, 24 datagrams that came twice", packets, stats, counts)
+	}
+}
+
+// Frames that are captured on their way and farther on it are known as such, however many partitions there are.
+func TestTwiceOnTheWay(t *testing.T) {
+	const partitions, flows = 7, 40
+	log, now := stream.NewMemory(0), start
+	s, err := NewSender(log, event.Stamps, options("eth0", partitions, &now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flow := range uint16(flows) {
+		hops := []event.Hop{{Switch: 1, In: 1, Out: 2}, {Switch: 2, In: 1, Out: 2}}
+		for n := range hops {
+			f := event.Frame{Time: start.UnixNano(), Flow: event.Flow{Form: event.IPv4, SourcePort: flow}, Hops: hops[:n+1]}
+			if err := s.Frame(t.Context(), &f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rows, used := 0, 0
+	for _, b := range joined(t, log, event.Stamps, partitions) {
+		rows, used = rows+len(b.Hops), used+min(1, len(b.Hops))
+		for _, h := range b.Hops {
+			if h.Flags != result.Twice {
+				t.Errorf("%+v: want the flag that its frames may be counted twice", h)
+			}
+		}
+	}
+	if rows != 3*flows || used != partitions {
+		t.Errorf("%d rows in %d partitions, want %d in %d", rows, used, 3*flows, partitions)
 	}
 }
 

@@ -132,3 +132,20 @@ func TestLostBehindTheEnd(t *testing.T) {
 		t.Errorf("flags %v: want a gap in window 11", got)
 	}
 }
+
+// The link from a switch whose clock nobody vouches for to another is by both clocks: its row says so.
+func TestLinkUnsynchronised(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	w := x.writer("leaf1")
+	var hops []event.Hop
+	for n, flags := range []event.HopFlags{0, event.Unsynchronised, 0, 0} {
+		hops = append(hops, event.Hop{Switch: uint32(n), Flags: flags, Arrival: 100 * second, Departure: 100 * second})
+	}
+	w.Stamped(&event.Frame{Time: 105 * second, Hops: hops})
+	x.message(w, event.Ended)
+	for i, h := range x.p.Cut(x.now, true).Hops {
+		if got, want := h.Flags, result.Unsynchronised; (got == want) != (i == 1 || i == 2) {
+			t.Errorf("hop %d has the flags %d: want %d of the second and third", i, got, want)
+		}
+	}
+}

@@ -308,6 +308,9 @@ func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]capt
 			if d, ok := dropOf(v, e, way.Flow); ok {
 				d.Window = result.Window{Start: at, Length: t.length}
 				d.Flags = row.Flags &^ (result.Missing | result.Unsynchronised | result.Edge)
+				if v.Doubt { // its times are by the clock of this switch alone
+					d.Flags |= result.Unsynchronised
+				}
 				t.drop(d, int64(e.Left))
 			}
 		}

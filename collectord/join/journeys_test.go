@@ -300,3 +300,26 @@ func TestJourneyEdge(t *testing.T) {
 		t.Fatalf("%+v: want a packet to the host, of a time of which a batch was lost", b)
 	}
 }
+
+// When a packet was dropped by a clock that is not synchronised the row says so.
+func TestDropUnsynchronised(t *testing.T) {
+	for _, doubt := range []bool{true, false} {
+		var x recording
+		x.wire(1)
+		c := collector.RecordCopy{Key: "packet", TTL: 64, Record: record.Record{Bits: []byte{1}, Switch: 1, Plan: 7,
+			In: timeOf(1000 * second), At: timeOf(1000*second + 5), InPort: 99, OutPort: record.NoPort, Why: 3,
+			Unsynchronised: doubt}}
+		p := New("record-0", Options{Topology: &x.net}, result.Position{}, time.Unix(0, 0))
+		w, _ := event.NewWriter(event.Records, "source")
+		if ok, err := w.AddRecord(1000*second, &c); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if err := p.Take(1, w.Finish(event.Ended), time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		rows := p.Cut(time.Unix(0, 0), true).Drops
+		if len(rows) != 1 || rows[0].Packets != 1 || (rows[0].Flags == result.Unsynchronised) != doubt {
+			t.Errorf("clock in doubt %v: %+v", doubt, rows)
+		}
+	}
+}

@@ -208,7 +208,8 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 			return false
 		}
 		c.packets++
-		c.unsynchronised = c.unsynchronised || h.Flags&event.Unsynchronised != 0
+		c.unsynchronised = c.unsynchronised || h.Flags&event.Unsynchronised != 0 ||
+			i > 0 && hops[i-1].Flags&event.Unsynchronised != 0 // the link is by both clocks
 		resident := h.Departure - h.Arrival
 		if h.Flags&(event.NoArrival|event.NoDeparture) == 0 && resident >= -longest && resident <= longest {
 			ok = sw.add(&c.resident, resident) && ok
