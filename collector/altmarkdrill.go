@@ -30,6 +30,8 @@ type AltMarkDrill struct {
 type AltMarkAlarm struct {
 	Whole    AltMarkResult
 	Clusters []AltMarkLoss // those that lost packets, or of which it is not known; the most first
+	// Withdrawn: by earlier results of the period there was an alarm, and by the last ones there is none.
+	Withdrawn bool
 }
 
 // AltMarkLoss is what a cluster lost.
@@ -51,8 +53,29 @@ func NewAltMarkDrill(m *AltMarkMesh, threshold float64) (*AltMarkDrill, error) {
 }
 
 // Add takes a result of the mesh, and returns the alarm of its period when the results of all clusters are there; once
-// more when one of them is revised and it says something else then.
+// more when one of them is revised and it says something else then, or is none any more.
 func (d *AltMarkDrill) Add(r AltMarkResult) (AltMarkAlarm, bool) {
+	d.note(r)
+	return d.say(r.Period)
+}
+
+// Take is Add for the results that follow from one report: what is said is of all of them.
+func (d *AltMarkDrill) Take(results ...AltMarkResult) (alarms []AltMarkAlarm) {
+	var periods []uint64
+	for _, r := range results {
+		if d.note(r); !slices.Contains(periods, r.Period) {
+			periods = append(periods, r.Period)
+		}
+	}
+	for _, k := range periods {
+		if a, ok := d.say(k); ok {
+			alarms = append(alarms, a)
+		}
+	}
+	return alarms
+}
+
+func (d *AltMarkDrill) note(r AltMarkResult) {
 	of := d.results[r.Period]
 	if of == nil {
 		if len(d.order) == drillPeriods {
@@ -64,14 +87,21 @@ func (d *AltMarkDrill) Add(r AltMarkResult) (AltMarkAlarm, bool) {
 		d.results[r.Period], d.order = of, append(d.order, r.Period)
 	}
 	of[[2]string{r.From, r.To}] = r
-	a, v := d.Judge(of)
-	if v != AltMarkAbove {
+}
+
+// say judges a period by its last results; false if that has been said.
+func (d *AltMarkDrill) say(period uint64) (AltMarkAlarm, bool) {
+	a, v := d.Judge(d.results[period])
+	before, text := d.said[period], ""
+	if v == AltMarkAbove {
+		text = a.String()
+	}
+	a.Withdrawn = text == ""
+	if text == before {
 		return AltMarkAlarm{}, false
 	}
-	text := a.String()
-	again := d.said[r.Period] == text
-	d.said[r.Period] = text
-	return a, !again
+	d.said[period] = text
+	return a, true
 }
 
 // AltMarkVerdict is what the results of a period say of an alarm.
@@ -192,6 +222,9 @@ func (l AltMarkLoss) LinkBounds(a AltMarkAlarm) AltMarkBounds {
 func (a AltMarkAlarm) String() string {
 	var b strings.Builder
 	w := a.Whole
+	if a.Withdrawn {
+		b.WriteString("no ")
+	}
 	if fmt.Fprintf(&b, "alarm: %s period %d lost ", w.Path, w.Period); w.LossValid {
 		fmt.Fprintf(&b, "%d of %d", w.Lost, w.Sent)
 	} else {

@@ -39,7 +39,9 @@ func TestAltMarkDrillRandom(t *testing.T) {
 				} else {
 					parts[r.Period][[2]string{r.From, r.To}] = r
 				}
-				if a, ok := d.Add(r); ok {
+				if a, ok := d.Add(r); ok && a.Withdrawn {
+					delete(alarms, r.Period)
+				} else if ok {
 					alarms[r.Period] = a
 				}
 			}
@@ -177,5 +179,38 @@ func TestAltMarkAlarmOfClusters(t *testing.T) {
 		"s1+s2>l2 lost 20, 0 to 20 at each of s1>l2 s2>l2"
 	if got[10] != want {
 		t.Errorf("%s\nwant %s", got[10], want)
+	}
+}
+
+// An alarm that a later report takes the ground from is withdrawn, once.
+func TestAltMarkAlarmWithdrawn(t *testing.T) {
+	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
+	d, err := NewAltMarkDrill(m, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	take := func(i int, p altmark.Period) {
+		for _, a := range d.Take(m.Add(i, p, p.ReadAt.Std())...) {
+			got = append(got, a.String())
+		}
+	}
+	for k := uint64(10); k < 13; k++ {
+		for i, n := range []uint64{1000, 1000, 900} {
+			p := report(k, n, 0)
+			if p.Captures, p.Timestamp = 0, (altmark.Time{}); k > 10 {
+				p.Packets = 1000
+			}
+			take(i, p)
+		}
+	}
+	late := report(10, 900, 0)
+	late.Captures, late.Timestamp, late.Flags = 0, altmark.Time{}, altmark.LateFrames
+	take(2, late)
+	take(2, late)
+	want := []string{"alarm: g period 10 lost 100 of 1000: s1>l2 lost 100, link s1>l2",
+		"no alarm: g period 10 lost 0 or more (l2: late-frames): s1>l2 lost 0 or more (l2: late-frames), link s1>l2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
 	}
 }

@@ -27,10 +27,14 @@ type countedStore struct {
 	rows       map[string]float64
 	flagged    map[string]float64
 	packets    float64 // at hops
+	timed      float64 // of these, those whose time in the switch is known
 	resident   float64 // seconds
-	drops      map[string]float64
+	drops      map[dropsOf]float64
 	partitions map[string]standing
 }
+
+// dropsOf are drops for a reason, as one kind of source tells of them: others may tell of the same packets.
+type dropsOf struct{ reason, source string }
 
 // standing is what a partition's last batch says of it.
 type standing struct {
@@ -42,7 +46,7 @@ type standing struct {
 
 func newCountedStore(s *parquet.Store, dir string, logger *slog.Logger) *countedStore {
 	return &countedStore{Store: s, dir: dir, logger: logger, waiting: map[string]bool{}, rows: map[string]float64{},
-		flagged: map[string]float64{}, drops: map[string]float64{}, partitions: map[string]standing{}}
+		flagged: map[string]float64{}, drops: map[dropsOf]float64{}, partitions: map[string]standing{}}
 }
 
 // Put implements result.Store.
@@ -111,23 +115,24 @@ func (s *countedStore) troubles() []string {
 	return []string{fmt.Sprintf("rows of %d partitions are not in the store yet: %s", len(s.waiting), s.reason)}
 }
 
-// mostReasons bounds the reasons of drops that are told apart.
+// mostReasons bounds the reasons of drops that are told apart, by source.
 const mostReasons = 128
 
 func (s *countedStore) count(b *result.Batch) {
 	for i := range b.Hops {
 		h := &b.Hops[i]
 		s.packets += float64(h.Packets)
+		s.timed += float64(h.Resident.Count)
 		s.resident += float64(h.Resident.Sum) / 1e9
 		s.flags(h.Flags)
 	}
 	for i := range b.Drops {
 		d := &b.Drops[i]
-		reason := strings.ToValidUTF8(d.Reason, "?")
-		if _, known := s.drops[reason]; !known && len(s.drops) >= mostReasons {
-			reason = "other"
+		of := dropsOf{strings.ToValidUTF8(d.Reason, "?"), d.Source}
+		if _, known := s.drops[of]; !known && len(s.drops) >= mostReasons {
+			of.reason = "other"
 		}
-		s.drops[reason] += float64(d.Packets)
+		s.drops[of] += float64(d.Packets)
 		s.flags(d.Flags)
 	}
 	for i := range b.Journeys {

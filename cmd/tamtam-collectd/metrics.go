@@ -49,9 +49,10 @@ type partitionFamilies struct {
 }
 
 type resultFamilies struct {
-	batches, rows, flagged, packets, resident, drops family
-	forgotFiles, forgotBytes, waiting, failures      family
-	unread                                           family
+	batches, rows, flagged, drops               family
+	packets, timed, resident                    family
+	forgotFiles, forgotBytes, waiting, failures family
+	unread                                      family
 }
 
 type sourceFamilies struct {
@@ -81,8 +82,10 @@ func newFamilies() *families {
 		rows:     metric(counter, "rows_total", "Rows put into the store.", "kind"),
 		flagged:  metric(counter, "rows_flagged_total", "Rows that may not be the whole truth for what went in.", "flag"),
 		packets:  metric(counter, "hop_packets_total", "Packets at hops: once at each switch."),
-		resident: metric(counter, "hop_residence_seconds_total", "Time that packets were in switches."),
-		drops:    metric(counter, "dropped_packets_total", "Packets that switches say they dropped.", "reason"),
+		timed:    metric(counter, "hop_residence_packets_total", "Packets at hops whose time in the switch is known."),
+		resident: metric(counter, "hop_residence_seconds_total", "Time that these packets were in switches."),
+		drops: metric(counter, "dropped_packets_total",
+			"Packets that switches say they dropped. Sources may tell of the same packets.", "reason", "source"),
 		forgotFiles: metric(counter, "store_files_removed_total",
 			"Files that this process removed from the store for their age or its size."),
 		forgotBytes: metric(counter, "store_removed_bytes_total", "Bytes of files removed from the store."),
@@ -111,8 +114,8 @@ func newFamilies() *families {
 
 func (f *families) list() []family {
 	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.gone, f.batches,
-		f.rows, f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.unread,
-		f.events, f.sent, f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
+		f.rows, f.flagged, f.packets, f.timed, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures,
+		f.unread, f.events, f.sent, f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
 }
 
 // Describe implements prometheus.Collector.
@@ -185,14 +188,18 @@ func (d *daemon) collectPool(f *families, say func(family, float64, ...string)) 
 	say(f.batches, s.batches[0], "yes")
 	say(f.batches, s.batches[1], "no")
 	say(f.packets, s.packets)
+	say(f.timed, s.timed)
 	say(f.resident, s.resident)
 	for _, m := range []struct {
 		family family
 		values map[string]float64
-	}{{f.rows, s.rows}, {f.flagged, s.flagged}, {f.drops, s.drops}} {
+	}{{f.rows, s.rows}, {f.flagged, s.flagged}} {
 		for _, name := range slices.Sorted(maps.Keys(m.values)) {
 			say(m.family, m.values[name], name)
 		}
+	}
+	for of, packets := range s.drops {
+		say(f.drops, packets, of.reason, of.source)
 	}
 	for _, name := range d.pool.Partitions {
 		say(f.gone, d.losses.count(name), name)

@@ -83,7 +83,8 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
 	f.Float64Var(&c.alarm, "alarm", -1,
 		"of graphs: say where packets were lost, cluster and link, in periods that lost more than this part, as 0.01; "+
-			"where the loss of the whole is not known, in those in which a cluster did")
+			"where the loss of the whole is not known, in those in which a cluster did; when a report came late, that there is "+
+			"no alarm, too")
 	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
 	c.network.flags(cmd, "the points of all flow groups that its switches mark make the graphs, instead of --paths: ")
 	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, as :8081")
@@ -290,13 +291,17 @@ func (c *collect) drill(f dial.File, w io.Writer) (func([]collector.AltMarkResul
 	}
 	blame, err := f.Blame()
 	return func(results []collector.AltMarkResult) {
+		of := map[string][]collector.AltMarkResult{}
 		for _, r := range results {
 			blame.Add(r)
-			if d := drills[r.Path]; d != nil {
-				if a, ok := d.Add(r); ok {
+			of[r.Path] = append(of[r.Path], r)
+		}
+		for _, name := range device.SortedKeys(drills) {
+			for _, a := range drills[name].Take(of[name]...) {
+				if !a.Withdrawn {
 					blame.Alarm(a)
-					fmt.Fprintf(w, "tamtam: %s\n", a)
 				}
+				fmt.Fprintf(w, "tamtam: %s\n", a)
 			}
 		}
 		for _, s := range blame.Suspects() {
