@@ -24,12 +24,13 @@ const lastDrops = 20
 // freshBook is how long the book of drops is shown to others who ask: it takes syncd's time.
 const freshBook = 2 * time.Second
 
-// bookWait bounds the time until syncd answers: where it hangs, the page has all else yet.
+// bookWait is the default of Config.BookWait.
 const bookWait = 2 * time.Second
 
 // A bookDesk reads the book of drops.
 type bookDesk struct {
 	turn chan struct{} // who holds it reads
+	wait time.Duration
 	at   time.Time
 	last *page.Book // nil: nothing was read
 }
@@ -47,7 +48,7 @@ func (d *bookDesk) read(ctx context.Context, r *reader) *page.Book {
 	}
 	if now := r.now(); d.last == nil || now.Sub(d.at) >= freshBook {
 		book := &page.Book{}
-		wait, cancel := context.WithTimeout(ctx, bookWait)
+		wait, cancel := context.WithTimeout(ctx, d.wait)
 		defer cancel()
 		for _, by := range []string{"reason", "port", "rule"} {
 			if err := take(wait, r, by, book); err != nil {

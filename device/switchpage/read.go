@@ -39,7 +39,7 @@ type reading struct {
 
 func newReader(cfg Config) *reader {
 	return &reader{engine: cfg.Engine, redis: cfg.Redis, now: cfg.Now, turn: make(chan struct{}, 1),
-		book: bookDesk{turn: make(chan struct{}, 1)}}
+		book: bookDesk{turn: make(chan struct{}, 1), wait: cfg.BookWait}}
 }
 
 // read returns what the databases have, or had less than a second ago.

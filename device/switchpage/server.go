@@ -20,7 +20,9 @@ type Config struct {
 	Addr   string // TCP, "host:port"
 	// Now tells the time. Default: time.Now.
 	Now func() time.Time
-	Log *slog.Logger
+	// BookWait bounds the time until syncd says what was dropped: where it hangs, the page has all else yet. Default: 2 s.
+	BookWait time.Duration
+	Log      *slog.Logger
 }
 
 // A Server is the page of a switch.
@@ -36,6 +38,9 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.BookWait == 0 {
+		cfg.BookWait = bookWait
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
