@@ -18,40 +18,45 @@ import (
 	"tamtam/tam/record"
 )
 
-// The ways of packets that the collector makes of a lab's records are those that `tamtam path` makes of them: hop by hop,
-// with ports, times, tables, and how they ended.
-func TestJourneys(t *testing.T) {
+// ran runs an experiment, and returns it, the folder that it wrote to, its result, and what of it is shown.
+func ran(t *testing.T, experiment string) (top *lab.Topology, dir string, r *lab.Result, shown *Run) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	top, err := experiments.Open("record-ecmp", nil)
+	top, err := experiments.Open(experiment, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	l, err := lab.New(t.Context(), top, lab.Options{Out: dir, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	if err := l.Run(t.Context(), top.RunTime()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := l.Result(t.Context())
-	if err != nil {
+	if r, err = l.Result(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	shown, err := Read(t.Context(), l, r, dir)
-	if err != nil {
+	if shown, err = Read(t.Context(), l, r, dir); err != nil {
 		t.Fatal(err)
 	}
+	return top, dir, r, shown
+}
+
+// The ways of packets that the collector makes of a lab's records are those that `tamtam path` makes of them: hop by hop,
+// with ports, times, tables, and how they ended.
+func TestJourneys(t *testing.T) {
+	top, dir, r, shown := ran(t, "record-ecmp")
 	var got []string
 	dropped, rows := 0, int64(0)
-	err = shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
+	err := shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
 		for _, j := range b.Journeys {
 			if got = append(got, textOf(&j)); j.Flags&^result.Missing != 0 {
 				t.Errorf("%+v: want no flag but that a record is missing", j)
@@ -122,34 +127,7 @@ func textOf(j *result.Journey) string {
 
 // Of a switch whose chip began anew in the run nobody knows what its ports sent before: there is no load, and it is told.
 func TestChipAnew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
-	top, err := experiments.Open("link-failure", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	l, err := lab.New(t.Context(), top, lab.Options{Out: dir, Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := l.Run(t.Context(), top.RunTime()); err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.Result(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := Read(t.Context(), l, r, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _, _, shown := ran(t, "link-failure")
 	for _, k := range shown.network.Links {
 		for from, traffic := range map[string]page.Traffic{k.A.Node: k.AB, k.B.Node: k.BA} {
 			if want := from == "s1"; traffic.Counted != want {

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -202,19 +201,8 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 	}
 	r := NewReports(s, nil)
 	p := join.New(event.Drops.Partition(0), join.Options{Window: x.window}, result.Position{}, now)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // what is there is read, and nothing waited for
 	step := func() {
-		for {
-			entries, err := log.Read(ctx, event.Drops.Partition(0), p.Next(), 100)
-			if err != nil {
-				break
-			}
-			for _, e := range entries {
-				if err := p.Take(e.Seq, e.Data, now); err != nil {
-					t.Fatal(err)
-				}
-			}
+		for take(t, log, event.Drops.Partition(0), p, 100, now) {
 		}
 		if b := p.Cut(now, true); b != nil {
 			batches = append(batches, b)

@@ -53,23 +53,29 @@ func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) 
 	return 0, ctx.Err()
 }
 
+// take gives a partition up to so many messages of what a log has for it, at a time, and says whether there were some.
+func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // what is there is read, and nothing waited for
+	entries, err := log.Read(ctx, topic, p.Next(), most)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if err := p.Take(e.Seq, e.Data, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return true
+}
+
 // joined joins all that a log has of a kind, and returns the batches.
 func joined(t *testing.T, log *stream.Memory, kind event.Kind, partitions int) (all []*result.Batch) {
 	t.Helper()
 	for i := range partitions {
 		p := join.New(kind.Partition(i), join.Options{}, result.Position{}, start)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // what is there is read, and nothing waited for
-		for {
-			entries, err := log.Read(ctx, kind.Partition(i), p.Next(), 10)
-			if err != nil {
-				break
-			}
-			for _, e := range entries {
-				if err := p.Take(e.Seq, e.Data, start); err != nil {
-					t.Fatal(err)
-				}
-			}
+		for take(t, log, kind.Partition(i), p, 10, start) {
 		}
 		if b := p.Cut(start, true); b != nil {
 			all = append(all, b)

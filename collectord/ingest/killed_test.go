@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -38,8 +37,6 @@ func newJoining(t *testing.T, r *rand.Rand, kind event.Kind, partitions int) *jo
 
 // step joins what there is at a time.
 func (c *joining) step(now time.Time, all bool) {
-	ctx, cancel := context.WithCancel(c.t.Context())
-	cancel() // what is there is read, and nothing waited for
 	for i := range c.parts {
 		name := c.kind.Partition(i)
 		if c.parts[i] == nil {
@@ -50,16 +47,7 @@ func (c *joining) step(now time.Time, all bool) {
 			c.parts[i] = join.New(name, join.Options{}, at, now)
 		}
 		p := c.parts[i]
-		for all || c.r.IntN(4) > 0 {
-			entries, err := c.log.Read(ctx, name, p.Next(), 1+c.r.IntN(20))
-			if err != nil {
-				break
-			}
-			for _, e := range entries {
-				if err := p.Take(e.Seq, e.Data, now); err != nil {
-					c.t.Fatal(err)
-				}
-			}
+		for (all || c.r.IntN(4) > 0) && take(c.t, c.log, name, p, 1+c.r.IntN(20), now) {
 		}
 		b := p.Cut(now, all || c.r.IntN(4) == 0)
 		if dies := c.r.IntN(100) == 0 && !all; dies {
