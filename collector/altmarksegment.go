@@ -118,6 +118,9 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
 	splits := m.split(r.Period)
 	others := append(m.elsewhere(r.Period), splits...)
+	if len(splits) == 0 { // else the counts of this period are void anyway
+		others = append(others, m.recoloured(r.Period, i, j)...)
+	}
 	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
 	concerned := segment(i, j)
@@ -162,46 +165,6 @@ func (m *AltMark) flagged(k uint64, stage int, other altMarkReport) (reasons []s
 }
 
 func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }
-
-// split says where packets of a period came to a later point of the path without having met an earlier
-// one, or more than once: more came than were sent. Then no difference between points is a loss:
-// packets missing at one of them may be those in excess at another, and a duplicate hides a lost
-// packet. Nor need the pulse have taken the path of the packets.
-//
-// Counts that are not those of the period alone prove nothing. Of a graph that is so wherever a cluster shows it.
-func (m *AltMark) split(k uint64) (reasons []string) {
-	if m.beside == nil {
-		return m.excess(k)
-	}
-	for _, b := range m.beside {
-		reasons = append(reasons, b.excess(k)...)
-	}
-	return reasons
-}
-
-// excess is what the segments of this join show of it.
-func (m *AltMark) excess(k uint64) (reasons []string) {
-	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
-	say := func(i, j int) {
-		a, b := m.report(k, i), m.report(k, j)
-		if !a.has || !b.has || a.conflict || b.conflict || (a.Flags|b.Flags)&void != 0 {
-			return
-		}
-		from, to := m.path.Points[i].Switch, m.path.Points[j].Switch
-		if m.method().Loss() && b.Packets > a.Packets {
-			reasons = append(reasons,
-				fmt.Sprintf("%s: %s counted %d packets, and %s %d", AltMarkSplit, to, b.Packets, from, a.Packets))
-		}
-		if m.method() == altmark.Double && b.Captures > a.Captures {
-			reasons = append(reasons,
-				fmt.Sprintf("%s: %s had %d pulses, and %s %d", AltMarkSplit, to, b.Captures, from, a.Captures))
-		}
-	}
-	for _, s := range m.segments() {
-		say(s[0], s[1])
-	}
-	return reasons
-}
 
 // neighbours says how other periods cast doubt on this one's counts.
 //
