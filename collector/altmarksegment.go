@@ -117,7 +117,7 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
 	splits := m.split(r.Period)
-	others := append(m.elsewhere(r.Period), splits...)
+	others := slices.Concat(m.elsewhere(r.Period), m.unlike(r.Period, i, j), splits)
 	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
 	concerned := segment(i, j)
