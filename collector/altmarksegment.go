@@ -117,7 +117,7 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
 	splits := m.split(r.Period)
-	others := append(m.elsewhere(r.Period), splits...)
+	others := slices.Concat(m.elsewhere(r.Period), m.unlike(r.Period, i, j), splits)
 	if len(splits) == 0 { // else the counts of this period are void anyway
 		others = append(others, m.recoloured(r.Period, i, j)...)
 	}
