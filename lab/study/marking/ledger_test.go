@@ -151,10 +151,6 @@ func sinceEpoch(seconds uint64, nanoseconds uint32) *big.Int {
 	return ns.Add(ns, big.NewInt(int64(nanoseconds)))
 }
 
-// A period has a number, by the clock of the first point. Where that clock is set back a number is used
-// again, for another time: era is how often the clock was set.
-type period struct{ number, era uint64 }
-
 // An account is what the books say of one period between two points.
 type account struct {
 	sent, lost int64

@@ -95,6 +95,7 @@ type markPoint struct {
 	node    *markSwitch
 	session schema.AltMarkSession
 	watch   *markWatch
+	sets    []lab.Time // when the switch's clock is set or lost, in order
 
 	fields  swss.FieldValues // as last read
 	periods []published
@@ -104,6 +105,20 @@ type markPoint struct {
 type published struct {
 	altmark.Period
 	at time.Time // by a true clock
+}
+
+// era returns how often the clock was set until some time of the run.
+func (p *markPoint) era(at lab.Time) uint64 {
+	n, _ := slices.BinarySearch(p.sets, at+1)
+	return uint64(n)
+}
+
+// eras returns a number above that of any era of a first point.
+func (path *markPath) eras() (n int) {
+	for _, i := range path.begins {
+		n = max(n, len(path.points[i].sets)+1)
+	}
+	return n
 }
 
 func (p *markPoint) String() string { return p.node.Name() + ":" + p.session.Name }
@@ -217,6 +232,12 @@ func (m *marking) point(l *lab.Lab, text string) (*markPoint, error) {
 	}
 	p.watch = &markWatch{flow: &markFlow{filter: filter}, interval: p.session.Interval, node: n}
 	n.Watch(p.watch)
+	for _, e := range l.Topology().Events {
+		if e.Switch == name && (e.Do == "step-clock" || e.What == "syncd") {
+			p.sets = append(p.sets, e.At)
+		}
+	}
+	slices.Sort(p.sets)
 	n.points = append(n.points, p)
 	n.Sim().Settled = n.listen
 	return p, nil

@@ -227,7 +227,7 @@ func (path *markPath) segment(of segment) *Segment {
 		s.Numbers[name] = 0
 	}
 	for _, p := range path.truth.periods {
-		sent, lost, received := p.account(of, func(int) bool { return true })
+		sent, lost, received := p.account(of, anySource)
 		s.Numbers["truth.sent"] += int64(sent)
 		s.Numbers["truth.received"] += int64(received)
 		s.Numbers["truth.lost"] += lost
@@ -256,12 +256,12 @@ func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, of s
 	if p.MeanUnknown = r.Mean.Unknown; r.Mean.Valid {
 		p.MeanDelay, p.DelaySum = &r.Mean.Delay, &r.Mean.Sum
 	}
-	p.TrueSent, p.TrueLost = path.truth.lost(r.Period, of)
-	if t := path.truth.periods[r.Period]; t != nil {
+	if t := path.truth.numbered(r.Period, of, p.Sent); t != nil {
+		p.TrueSent, p.TrueLost, _ = t.account(of, anySource)
 		p.TrueDoubled = [2]uint64{t.again(of.from), t.again(of.to)}
-	}
-	if d, ok := path.truth.delay(r.Period, of); ok {
-		p.TrueDelay = &d
+		if d, ok := t.delay(of); ok {
+			p.TrueDelay = &d
+		}
 	}
 	return p
 }

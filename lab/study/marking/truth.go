@@ -120,9 +120,13 @@ type markTruth struct {
 	seen, older map[uint64]*markedPacket
 	turn, turns lab.Time
 	double      bool // links may duplicate packets: one may come again after the last point
-	periods     map[uint64]*truePeriod
+	periods     map[period]*truePeriod
 	current     *truePeriod
 }
+
+// A period has a number, by the clock of the first point. Where that clock is set back a number is used
+// again, for another time: era is how often the clock was set.
+type period struct{ number, era uint64 }
 
 // A markedPacket is a packet on the path.
 type markedPacket struct {
@@ -160,7 +164,7 @@ func (s *pointsSet) meets(o *pointsSet) bool {
 
 // A truePeriod is one period of the initiator's clock.
 type truePeriod struct {
-	number  uint64
+	period
 	packets map[marked]uint64 // that the initiator saw in this period
 	doubled []uint64          // how often one of them came again, by point
 	pulse   uint64            // the packet whose delay is measured, 0: there was none
@@ -169,7 +173,7 @@ type truePeriod struct {
 
 func newMarkTruth(path *markPath, links []*lab.Impairment) *markTruth {
 	t := &markTruth{path: path, seen: map[uint64]*markedPacket{}, older: map[uint64]*markedPacket{},
-		periods: map[uint64]*truePeriod{}}
+		periods: map[period]*truePeriod{}}
 	t.turns = max(4*length(path.points[0].session.Interval), lab.Second)
 	for _, m := range links {
 		t.turns = max(t.turns, 16*(m.Delay+m.Jitter.Max+m.Reorder.Delay))
@@ -210,7 +214,7 @@ func (t *markTruth) begin(i int, x passage) {
 		return
 	}
 	s := &t.path.points[i].session
-	p := t.period(x.quarter >> 2)
+	p := t.period(period{x.quarter >> 2, t.path.points[i].era(x.at)})
 	if s.Method.Delay() && p.pulse == 0 && (s.Method != altmark.Muxed || x.quarter&3 == 2) {
 		p.pulse, p.at[i] = x.id, x.at
 	}
@@ -257,30 +261,41 @@ func (t *markTruth) pass(one *markedPacket, i int) {
 	p.packets[one.marked]++
 }
 
-func (t *markTruth) period(k uint64) *truePeriod {
-	if t.current != nil && t.current.number == k {
+func (t *markTruth) period(k period) *truePeriod {
+	if t.current != nil && t.current.period == k {
 		return t.current
 	}
 	p := t.periods[k]
 	if p == nil {
 		n := len(t.path.points)
-		p = &truePeriod{number: k, packets: map[marked]uint64{}, doubled: make([]uint64, n), at: slices.Repeat([]lab.Time{-1}, n)}
+		p = &truePeriod{period: k, packets: map[marked]uint64{}, doubled: make([]uint64, n), at: slices.Repeat([]lab.Time{-1}, n)}
 		t.periods[k] = p
 	}
 	t.current = p
 	return p
 }
 
-// lost returns how many packets of a period were lost between two points, and sent how many came to the first of them.
-// A packet that is seen at a point behind the second is not lost.
-func (t *markTruth) lost(k uint64, of segment) (sent uint64, lost int64) {
-	if p := t.periods[k]; p != nil {
-		sent, lost, _ = p.account(of, func(int) bool { return true })
+// numbered returns a period by its number. Where a clock was set back so that there are several, it is the one in which the
+// first points saw as many packets as was measured; nil if there is none.
+func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *truePeriod) {
+	for era := range uint64(t.path.eras()) {
+		p := t.periods[period{k, era}]
+		if p == nil {
+			continue
+		}
+		sent, _, _ := p.account(of, anySource)
+		if found == nil || measured != nil && sent == *measured {
+			found = p
+		}
 	}
-	return sent, lost
+	return found
 }
 
-// account returns what became, between two points, of the packets of some traffic sources.
+// anySource selects all traffic sources.
+func anySource(int) bool { return true }
+
+// account returns what became, between two points, of the packets of some traffic sources: how many came to the first of
+// them, were lost, and came to the second. A packet that is seen at a point behind the second is not lost.
 func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint64, lost int64, received uint64) {
 	from, to, reached := pointsOf(of.from), pointsOf(of.to), pointsOf(slices.Concat(of.to, of.behind))
 	for m, n := range p.packets {
@@ -308,11 +323,9 @@ func (p *truePeriod) again(points []int) (n uint64) {
 	return n
 }
 
-// delay returns how long the measured packet of a period took from one point to
-// another; false: there is none, or it did not come.
-func (t *markTruth) delay(k uint64, of segment) (lab.Time, bool) {
-	p := t.periods[k]
-	if p == nil || p.pulse == 0 {
+// delay returns how long the measured packet took from one point to another; false: there is none, or it did not come.
+func (p *truePeriod) delay(of segment) (lab.Time, bool) {
+	if p.pulse == 0 {
 		return 0, false
 	}
 	from, to := p.came(of.from), p.came(of.to)

@@ -55,8 +55,6 @@ altmark:
 	return top
 }
 
-func anySource(int) bool { return true }
-
 // runTruth runs a topology and returns what the oracle says of its first path.
 func runTruth(t *testing.T, top *lab.Topology, d lab.Time) (*markTruth, *lab.Result) {
 	t.Helper()
@@ -89,7 +87,8 @@ traffic:
 	truth, r := runTruth(t, top, 120*lab.Millisecond)
 	var sent, received uint64
 	first := uint64(lab.Epoch().Unix()) << 10
-	for k, p := range truth.periods {
+	for key, p := range truth.periods {
+		k := key.number
 		// Frame n leaves at n/20480 s and arrives a little more than 50 ns later: 20 in each period.
 		n, _, came := p.account(truth.path.segments[0], anySource)
 		if k >= first && k < first+100 && n != 20 {
@@ -100,10 +99,11 @@ traffic:
 	if f := r.Flows["marked"]; sent != f.Sent || received != f.Received || f.Lost == 0 {
 		t.Errorf("oracle: %d sent, %d received, want %d and %d", sent, received, f.Sent, f.Received)
 	}
-	if sent, lost := truth.lost(first+7, truth.path.segments[0]); sent != 20 || lost < 0 || lost > 20 {
+	seventh := truth.numbered(first+7, truth.path.segments[0], nil)
+	if sent, lost, _ := seventh.account(truth.path.segments[0], anySource); sent != 20 || lost < 0 || lost > 20 {
 		t.Errorf("period 7: %d sent, %d lost", sent, lost)
 	}
-	if _, ok := truth.delay(first+7, truth.path.segments[0]); ok {
+	if _, ok := seventh.delay(truth.path.segments[0]); ok {
 		t.Error("step marking has a measured packet")
 	}
 }
@@ -217,12 +217,13 @@ traffic:
 		first := uint64(lab.Epoch().Unix()) << 10
 		const timeBits = 48 // of a frame's name: when it was sent
 		for k := first; k < first+10; k++ {
-			id := truth.periods[k].pulse
+			p := truth.periods[period{k, 0}]
+			id := p.pulse
 			n := int((id&(1<<timeBits-1))*20480/uint64(lab.Second)) - 20*int(k-first)
 			if id == 0 || n != want {
 				t.Errorf("%s: the measured packet of period %d is number %d of it, want %d", method, k-first, n, want)
 			}
-			d, ok := truth.delay(k, truth.path.segments[0])
+			d, ok := p.delay(truth.path.segments[0])
 			// All frames are alike, and alone: host to host is the same as point to point,
 			// two switches later.
 			if least := r.Flows["marked"].Delay.Min; !ok || d <= 500*lab.Nanosecond || d >= least {
