@@ -34,7 +34,6 @@ package engine
 
 import (
 	"tamtam/saisim/config"
-	"tamtam/saisim/tailstamp"
 	"tamtam/tam/ifa"
 )
 
@@ -290,14 +289,16 @@ func (c *core) putIFA(b []byte, l3 int, cp *copyOf) []byte {
 // hopIFA is what the chip says of a copy whose IP packet, as it leaves, is ip.
 func (c *core) hopIFA(cp *copyOf, ip []byte) ifa.Hop {
 	w, pk := cp.ifa, cp.pk
-	in, a := c.timeOfDay(pk.rx)
-	out, b := c.timeOfDay(w.leaves)
+	t := c.stayFrom(pk.rx, w.leaves)
 	hop := ifa.Hop{
-		Device: w.values.device, Speed: w.speed, Queue: w.queue, Seconds: uint32(in.Seconds), Nanoseconds: in.Nanoseconds,
-		OutPort: w.out, InPort: pk.inN, QueueBytes: w.depth, Residence: residence(in, out),
+		Device: w.values.device, Speed: w.speed, Queue: w.queue, Seconds: uint32(t.in.Seconds), Nanoseconds: t.in.Nanoseconds,
+		OutPort: w.out, InPort: pk.inN, QueueBytes: w.depth, Residence: t.residence(),
 	}
-	if a || b {
+	if t.unsync {
 		hop.Trust = ifa.Unsynchronised
+	}
+	if t.set {
+		hop.Trust |= ifa.ClockSet
 	}
 	if ip[0]>>4 == 4 {
 		hop.TTL, hop.Congestion = ip[8], ip[1]&3
@@ -307,9 +308,9 @@ func (c *core) hopIFA(cp *copyOf, ip []byte) ifa.Hop {
 	return hop
 }
 
-// residence is the time between two of the chip's times, as a hop says it.
-func residence(in, out tailstamp.Timestamp) uint32 {
-	if d := out.Sub(in); d >= 0 && d < ifa.Longest {
+// residence returns how long the packet was in the chip, as a hop says it.
+func (s *stay) residence() uint32 {
+	if d := s.out.Sub(s.in); !s.set && d >= 0 && d < ifa.Longest {
 		return uint32(d)
 	}
 	return ifa.Longest

@@ -393,7 +393,9 @@ func (c *Chip) hop(o *outgoing, header []byte) []byte {
 		trust = 2
 	}
 	residence := uint64(0xffffffff)
-	if d := left.Sub(in).Nanoseconds(); d >= 0 && uint64(d) < residence {
+	if c.setBetween(o.rx, j.leaves) {
+		trust |= 4
+	} else if d := left.Sub(in).Nanoseconds(); d >= 0 && uint64(d) < residence {
 		residence = uint64(d)
 	}
 	bits := new(big.Int)
