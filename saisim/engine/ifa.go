@@ -1,13 +1,13 @@
 // # Inband Flow Analyzer
 //
-// While the chip has a TAM INT object of IFA, its parser looks through the IFA header of packets in which
-// [ifa.Locate] finds the parts, in what was captured of the datagram: protocol, ports and flags of TCP are those of the
-// transport header behind it.
+// The parser looks through the IFA header of packets in which [ifa.Locate] finds the parts, in what was captured of the
+// datagram: protocol, ports and flags of TCP are those of the transport header behind it. It does so on a chip without
+// any object of IFA too, so that a flow is the same flow at each switch, with IFA in its packets and without.
 //
 // The hit that decides among those of the ingress tables whose entries initiate or terminate IFA counts the packet as
 // matched. An initiator then leaves alone packets that the parser has looked through (already), and of all that it
 // has matched takes the first and each n-th behind it (else, and before that: unsampled); a terminator leaves alone
-// those // that the parser has not looked through (absent). A packet that is left alone is as if it had hit nothing.
+// those that the parser has not looked through (absent). A packet that is left alone is as if it had hit nothing.
 // The values of the object are those of that instant; a terminator takes the mirror sessions of its entry for itself.
 //
 // In the egress pipe, in front of the MTU, each copy that is neither one for the CPU nor for a mirror session is
@@ -49,7 +49,6 @@ func (c *core) applyIFA(r config.TAMInt) {
 	if x == nil {
 		x = &ifaInt{}
 		c.ids[r.ID] = x
-		c.ifas++
 	}
 	x.values = &ifaValues{r.IFA, r.SwitchID}
 }
@@ -92,14 +91,6 @@ func (e *aclEntry) bindIFA() {
 func (a *ifaAction) count(what ifa.Count) {
 	if a.counts != nil {
 		a.counts[what]++
-	}
-}
-
-// parse fills in what the parser finds in a packet.
-func (c *core) parse(pk *packet) {
-	pk.h.parse(pk.data, pk.length)
-	if pk.h.proto == ifa.Protocol && c.ifas > 0 && pk.h.flags&flagIP != 0 {
-		pk.h.throughIFA(pk.data)
 	}
 }
 

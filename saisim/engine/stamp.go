@@ -10,7 +10,6 @@ import (
 func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
 	if gone {
 		if x := at[*ifaInt](c, r.ID); x != nil {
-			c.ifas--
 			x.reports = nil
 		}
 		delete(c.ids, r.ID)
