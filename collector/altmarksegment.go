@@ -300,7 +300,11 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 		return d
 	}
 	a, b, ok := m.onePulse(k, i, j)
-	if !ok || m.doubt(k, segment(i, j)...).reason != "" {
+	if !ok {
+		d.reason = m.otherPulse(k, i, j)
+		return d
+	}
+	if m.doubt(k, segment(i, j)...).reason != "" {
 		return d
 	}
 	d.raw, d.rawValid = b.Timestamp.Sub(a.Timestamp), true
@@ -334,6 +338,24 @@ func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, ok bool) {
 		a, b = m.pulseOf(k, i), m.pulseOf(k, j)
 	}
 	return a, b, a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest
+}
+
+// otherPulse says that a point captured a packet for the pulse of period k that is not the one that the first point sent,
+// by digest or time: something between them changes packets, or doubles them, or the clocks are not what the settings say.
+// Only of double marking: muxed pulses are judged with the counts, and one of pulse marking may be that of the period beside.
+func (m *AltMark) otherPulse(k uint64, i, j int) string {
+	sent := m.report(k, 0)
+	if m.method() != altmark.Double || !sent.timed() {
+		return ""
+	}
+	for _, p := range []int{i, j} {
+		came := m.report(k, p)
+		if p > 0 && came.timed() && (came.Digest != sent.Digest || i > 0 && m.pulseOf(k, p).Captures != 1) {
+			return fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses,
+				m.path.Points[p].Switch, k, m.path.Points[0].Switch)
+		}
+	}
+	return ""
 }
 
 // timed reports whether a report holds the time of a single pulse.

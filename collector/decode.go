@@ -98,6 +98,7 @@ type recordJSON struct {
 	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
 	Egress         string `json:"egress,omitempty"` // absent: not taken
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
+	ClockSet       bool   `json:"clock_set,omitempty"` // between the two times
 	// Of hops of IFA; nil: not known.
 	Queue      *uint8  `json:"queue,omitempty"`
 	QueueBytes *uint32 `json:"queue_bytes,omitempty"`
@@ -133,7 +134,7 @@ func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) 
 	line := packetJSON{Packet: f.Number, Time: f.Time, Flow: f.Flow.String()}
 	for i, r := range f.Records {
 		j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
-			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0}
+			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0, ClockSet: clockSet(r)}
 		if e := egress(r); !e.IsZero() {
 			j.Egress = seconds(e)
 		}
@@ -165,6 +166,9 @@ func hopsText(records []recordJSON) string {
 		}
 		if r.Unsynchronised {
 			b.WriteString(" (clock not synchronised)")
+		}
+		if r.ClockSet {
+			b.WriteString(" (clock set in between)")
 		}
 	}
 	return b.String()
@@ -277,6 +281,7 @@ func (p PathReport) writeText(out io.Writer) error {
 			what string
 		}{
 			{h.NoEgress, "without an egress time"}, {h.Unsynchronised, "with a clock that was not synchronised"},
+			{h.ClockSet, "in the switch when its clock was set, whose times are left out"},
 			{h.Unusable, "with times that cannot be compared"},
 		} {
 			if note.n > 0 {

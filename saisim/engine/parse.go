@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
 )
 
 // What the parser has seen, one bit each. They are matched like any other
@@ -127,6 +128,9 @@ func (h *headers) walk(data []byte, length int) {
 				h.flags |= flagARPReply
 			}
 		}
+	}
+	if h.proto == ifa.Protocol {
+		h.throughIFA(data)
 	}
 }
 

@@ -16,7 +16,8 @@
 //	28-29  reserved, zero
 //	30     0x5A
 //	31     version 1 in the high nibble, flags in the low:
-//	       bit 0 no egress time, bit 1 clock not synchronised
+//	       bit 0 no egress time, bit 1 clock not synchronised, bit 2 the clock
+//	       was set between the two times, so that they cannot be compared
 //
 // What belongs here: record formats and what it takes to find records in a frame.
 // What does not: when and why a frame is stamped (that is the chip's matter).
