@@ -114,8 +114,11 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	a, b := m.report(r.Period, i), m.report(r.Period, j)
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
-	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, b)...)
-	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
+	if a.Packets == 0 && b.Packets == 0 && a.Flags&altmark.Interfaces == 0 {
+		b.Flags &^= altmark.Interfaces // nothing was sent that could have come by others
+	}
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
 	splits := m.split(r.Period)
 	others := slices.Concat(m.elsewhere(r.Period), m.unlike(r.Period, i, j), splits)
 	others = append(others, m.neighbours(r.Period, i, j)...)
@@ -147,10 +150,12 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
-// flagged is what the points of a stage say against their own reports, but for what the other side makes up for.
-func (m *AltMark) flagged(k uint64, stage int, other altMarkReport) (reasons []string) {
+// flagged is what the points of a stage say against their own reports, of which this is the sum, but for what the other
+// side makes up for.
+func (m *AltMark) flagged(k uint64, stage int, sum, other altMarkReport) (reasons []string) {
 	for n, report := range m.find(k).parts[stage] {
 		name := m.stages[stage][n].Switch
+		report.Flags &= sum.Flags
 		if flags := m.flags(report, other); flags != "" {
 			reasons = append(reasons, name+": "+flags)
 		}
