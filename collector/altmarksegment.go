@@ -216,8 +216,8 @@ func (m *AltMark) excess(k uint64) (reasons []string) {
 // previous period or a step into the next one. And a muxed pulse that left too late may be counted
 // as a packet of the following period.
 //
-// The first point defines the periods: where its clock was set, packets of one mark belong to
-// several, for all points.
+// The first point defines the periods: where its clock was set, or it began to mark other packets, packets of one mark
+// belong to several, for all points.
 func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
 		return nil
@@ -226,7 +226,12 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if m.method() == altmark.Muxed && !m.path.Points[0].Settings.SlotSync {
 		near = []uint64{k - 2, k - 1, k + 1, k + 2}
 	}
-	if set := m.report(k, 0).Flags & (altmark.ClockStep | altmark.CounterReset); i != 0 && set != 0 {
+	first := m.report(k, 0)
+	switch set := first.Flags & (altmark.First | altmark.ClockStep | altmark.CounterReset); {
+	case i == 0:
+	case !first.has:
+		reasons = append(reasons, m.path.Points[0].Switch+": no report, which tells whether packets were marked")
+	case set != 0:
 		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
 	}
 	reasons = append(reasons, m.lateBefore(k, i, j)...)
