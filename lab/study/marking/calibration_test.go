@@ -150,6 +150,9 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 		for _, name := range f.has(n) {
 			s.insideAs(name).networks++
 		}
+		if n.remarks() {
+			s.outsideAs(remarkHidden).networks++
+		}
 		for _, path := range seen.paths {
 			if !strings.HasPrefix(path.name, n.name+"-") {
 				continue
@@ -161,7 +164,7 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 			}
 			for i, segment := range reportOf(r)[path.name].Segments {
 				before := s.ok
-				s.segment(t, &judged{f, n, segment, path.truth, path.segments[i], n.views(segment)}, outside)
+				s.segment(t, &judged{f, n, segment, reportOf(r)[path.name], path.truth, path.segments[i], n.views(segment)}, outside)
 				if graph {
 					s.graphs, s.sure = s.graphs+len(segment.Periods), s.sure+s.ok-before
 				}
@@ -197,6 +200,7 @@ type judged struct {
 	f     *fabric
 	n     *network
 	g     *Segment
+	path  *PathReport
 	truth *markTruth
 	of    segment
 	views []view
@@ -218,10 +222,37 @@ func (n *network) views(g *Segment) (list []view) {
 	return list
 }
 
+// remarkHidden is outside of the domain: marks are written in transit, and no count of the period and those beside it
+// shows it. The same reports come from a network that lost the packets.
+const remarkHidden = "marks written in transit, all within the guards, and as many packets lost"
+
+func (n *network) remarks() bool { return n.change == changeRemark || n.change == changeRemarkPart }
+
+// hidden reports whether marks may be written in transit, and no point of the path has, in period k or beside it, more
+// packets than one before it, or packets out of window.
+func (j *judged) hidden(k uint64) bool {
+	own := func(reason string) bool {
+		return strings.Contains(reason, "out-of-window") && !strings.Contains(reason, " in period ")
+	}
+	for _, g := range j.path.Segments {
+		for _, p := range g.Periods {
+			near := k-1 <= p.Period && p.Period <= k+1
+			if near && (p.Sent != nil && *p.Received > *p.Sent || slices.ContainsFunc(p.Reasons, own)) {
+				return false
+			}
+		}
+	}
+	return j.n.remarks()
+}
+
 // segment judges the periods between two points.
-func (s *tally) segment(t *testing.T, j *judged, outside string) {
+func (s *tally) segment(t *testing.T, j *judged, why string) {
 	f, n := j.f, j.n
 	for i, p := range j.g.Periods {
+		outside := why
+		if outside == "" && j.hidden(p.Period) {
+			outside = remarkHidden
+		}
 		s.periods++
 		if p.MeanDelay != nil {
 			s.means++
