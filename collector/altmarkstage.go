@@ -135,9 +135,9 @@ func (m *AltMark) elsewhere(k uint64) (reasons []string) {
 	return reasons
 }
 
-// otherMatches reports which points of two stages got packets by another match than the others in a period. What one of them
-// counted and another did not would look lost. Initiators that put headers around packets match those inside, and all
-// others the headers: these are compared with each other only.
+// otherMatches reports which points of some stages got packets by another match than the others in a period. What one
+// of them counted and another did not would look lost. Initiators that put headers around packets match those inside,
+// and all others the headers: these are compared with each other only.
 func otherMatches(stages []altMarkStage, parts [][]altMarkReport) (reasons []string) {
 	type counted struct{ name, match string }
 	first := map[bool]counted{}
