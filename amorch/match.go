@@ -14,9 +14,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A matched is which packets a session gets: those that its flow group matches, without those that the entries of other
-// sessions take before. Points of a path can be compared only if they get the same packets, so it is part of each period
-// that is reported. When it changes, the account of the session begins again.
+// A matched is a session in the ASIC, with the packets that its flow group matches. It gets those without the ones that
+// entries of other sessions take. Points of a path are compared only if they get the same packets, so that is part of
+// each period. When it changes, the account of the session begins again.
 type matched struct {
 	session *session
 	region
@@ -281,8 +281,8 @@ func (b *binding) noteMatch(p *altmark.Period, s altmark.Session) {
 	if b.effect.shadowed {
 		p.Flags |= altmark.Shadowed
 	}
-	nothing := s.Role != altmark.Initiator && b.effect.interfaces != "" && p.Packets == 0 && p.Captures == 0
-	if nothing || b.interfaces != b.effect.interfaces {
+	nothing := s.Role != altmark.Initiator && p.Packets == 0 && p.Captures == 0
+	if b.effect.interfaces != "" && (nothing || b.interfaces != b.effect.interfaces) {
 		p.Flags |= altmark.Interfaces
 	}
 }

@@ -89,8 +89,10 @@ func TestMatchChanges(t *testing.T) {
 			change: func(b *bench) { b.Del(schema.AppTAMAltMark, "s2") }, match: all + ", " + udp, first: true},
 		"a session above has another rule": {before: func(b *bench) { above(b, "200", voice...) },
 			change: func(b *bench) { above(b, "200", "DST_IP", "10.0.0.2", "IP_PROTOCOL", "17", "L4_SRC_PORT", "5002") }, match: all + ", " + udp + "; without L4_SRC_PORT 5002", first: true},
-		"interfaces":                 {change: func(b *bench) { web(b, "IN_PORTS", "Ethernet0") }, match: all + ", " + udp, first: true, flags: "interfaces"},
-		"interfaces of the table":    {change: func(b *bench) { b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "Ethernet0", "POLICY_DESC", "flow groups") }, match: all + ", " + udp, first: true, flags: "interfaces"},
+		"interfaces": {change: func(b *bench) { web(b, "IN_PORTS", "Ethernet0") }, match: all + ", " + udp, first: true, flags: "interfaces"},
+		"interfaces of the table": {change: func(b *bench) {
+			b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "Ethernet0", "POLICY_DESC", "flow groups")
+		}, match: all + ", " + udp, first: true, flags: "interfaces"},
 		"interfaces from the start":  {before: func(b *bench) { web(b, "IN_PORTS", "Ethernet0") }, change: func(*bench) {}, match: all + ", " + udp},
 		"narrower, and back at once": {change: func(b *bench) { web(b, "L4_SRC_PORT", "5001"); b.Step(); b.Del(schema.AppACLRule, "TAM:web"); web(b) }, match: all + ", " + udp, first: true},
 	} {

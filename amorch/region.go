@@ -105,62 +105,73 @@ func regionOf(matches []schema.ACLMatch, ports []sai.OID, s altmark.Session) reg
 
 // want adds a match of a rule, without some bits of the DSCP.
 func (r *region) want(m schema.ACLMatch, marks uint8) {
-	f := field{name: m.Field, ternary: number(m.Value, m.Mask)}
 	switch m.Field {
-	case schema.MatchInPorts:
-		return
+	case schema.MatchInPorts: // they are given otherwise
 	case schema.MatchL4SrcPort:
-		r.src = r.src.and(span{uint16(m.Value), uint16(m.Value)})
-		r.kinds &= portKinds
-		return
+		r.wantPorts(&r.src, span{uint16(m.Value), uint16(m.Value)})
 	case schema.MatchL4DstPort:
-		r.dst = r.dst.and(span{uint16(m.Value), uint16(m.Value)})
-		r.kinds &= portKinds
-		return
+		r.wantPorts(&r.dst, span{uint16(m.Value), uint16(m.Value)})
 	case schema.MatchL4SrcPortRange:
-		r.src, r.kinds = r.src.and(span{m.Min, m.Max}), r.kinds&portKinds
-		return
+		r.wantPorts(&r.src, span{m.Min, m.Max})
 	case schema.MatchL4DstPortRange:
-		r.dst, r.kinds = r.dst.and(span{m.Min, m.Max}), r.kinds&portKinds
-		return
+		r.wantPorts(&r.dst, span{m.Min, m.Max})
 	case schema.MatchIPType:
 		r.kinds &= ipTypeKinds(schema.IPType(m.Value))
-		return
-	case schema.MatchEtherType:
-		if k := impliedBy(f); k != kindNonIP {
-			r.kinds &= k
-			return
-		}
 	case schema.MatchNextHeader:
-		f.name = schema.MatchIPProtocol
 		r.kinds &= kindsIPv6
-	case schema.MatchDSCP:
-		f.ternary = number(m.Value&^uint64(marks), m.Mask&^uint64(marks))
-		r.kinds &= kindsIP
-	case schema.MatchSrcMAC, schema.MatchDstMAC:
-		f.ternary = number(macNumber(m.MAC), macNumber(m.MACMask))
+		r.wantField(field{schema.MatchIPProtocol, number(m.Value, m.Mask)})
+	default:
+		r.wantField(fieldOf(m, marks))
 	}
-	if m.Addr.IsValid() {
-		a, k := m.Addr.As16(), m.AddrMask.As16()
-		if m.Addr.Is4() {
-			clear(a[:12])
-			clear(k[:12])
-		}
-		f.ternary = ternary{words(a), words(k)}
-	}
-	if f.mask == [2]uint64{} {
-		r.kinds &= impliedBy(f) // the field has any value, but is there
+}
+
+func (r *region) wantPorts(of *span, s span) {
+	*of = of.and(s)
+	r.kinds &= portKinds
+}
+
+// wantField adds a field. If its values only say of which kind packets are, that is all that is kept of it.
+func (r *region) wantField(f field) {
+	k := impliedBy(f)
+	r.kinds &= k
+	if f.mask == [2]uint64{} || f.name == schema.MatchEtherType && k != kindNonIP {
 		return
 	}
-	i, found := slices.BinarySearchFunc(r.fields, f, func(a, b field) int { return cmp.Compare(a.name, b.name) })
-	switch {
-	case !found:
-		r.fields = slices.Insert(r.fields, i, f)
-	case r.fields[i].meets(f.ternary):
-		r.fields[i].ternary = r.fields[i].and(f.ternary)
-	default:
+	fields, some := fieldsOf(r.fields, []field{f})
+	if r.fields = fields; !some {
 		r.kinds = 0
 	}
+}
+
+// fieldOf is a match as a field, without some bits of the DSCP.
+func fieldOf(m schema.ACLMatch, marks uint8) field {
+	switch {
+	case m.Field == schema.MatchDSCP:
+		return field{m.Field, number(m.Value&^uint64(marks), m.Mask&^uint64(marks))}
+	case m.Field == schema.MatchSrcMAC || m.Field == schema.MatchDstMAC:
+		return field{m.Field, number(macNumber(m.MAC), macNumber(m.MACMask))}
+	case m.Addr.Is4():
+		a, k := m.Addr.As4(), m.AddrMask.As4()
+		return field{m.Field, number(uint64(binary.BigEndian.Uint32(a[:])), uint64(binary.BigEndian.Uint32(k[:])))}
+	case m.Addr.IsValid():
+		return field{m.Field, ternary{words(m.Addr.As16()), words(m.AddrMask.As16())}}
+	}
+	return field{m.Field, number(m.Value, m.Mask)}
+}
+
+// fieldsOf are the fields of two lists together, false if no packet has both.
+func fieldsOf(a, b []field) (both []field, some bool) {
+	both, some = slices.Clone(a), true
+	for _, f := range b {
+		i, found := slices.BinarySearchFunc(both, f, func(x, y field) int { return cmp.Compare(x.name, y.name) })
+		if !found {
+			both = slices.Insert(both, i, f)
+			continue
+		}
+		some = some && both[i].meets(f.ternary)
+		both[i].ternary = both[i].and(f.ternary)
+	}
+	return both, some
 }
 
 const portKinds = kindTCP4 | kindUDP4 | kindOther4 | kindTCP6 | kindUDP6 | kindOther6
@@ -231,29 +242,37 @@ func impliedBy(f field) kinds {
 	case schema.MatchDSCP, schema.MatchTTL:
 		return kindsIP
 	case schema.MatchEtherType:
-		switch f.value[1] {
-		case 0x0800:
-			return kindsIPv4
-		case 0x86dd:
-			return kindsIPv6
-		case 0x0806:
-			return kindARP
-		}
-		return kindNonIP
+		return etherKinds(f.value[1])
 	case schema.MatchIPProtocol:
-		switch f.value[1] {
-		case 1:
-			return kindICMP4 | kindOther6
-		case 6:
-			return kindTCP4 | kindTCP6
-		case 17:
-			return kindUDP4 | kindUDP6
-		case 58:
-			return kindICMP6 | kindOther4
-		}
-		return kindOther4 | kindOther6
+		return protocolKinds(f.value[1])
 	}
 	return allKinds
+}
+
+func etherKinds(etherType uint64) kinds {
+	switch etherType {
+	case 0x0800:
+		return kindsIPv4
+	case 0x86dd:
+		return kindsIPv6
+	case 0x0806:
+		return kindARP
+	}
+	return kindNonIP
+}
+
+func protocolKinds(protocol uint64) kinds {
+	switch protocol {
+	case 1:
+		return kindICMP4 | kindOther6
+	case 6:
+		return kindTCP4 | kindTCP6
+	case 17:
+		return kindUDP4 | kindUDP6
+	case 58:
+		return kindICMP6 | kindOther4
+	}
+	return kindOther4 | kindOther6
 }
 
 // and is the set of packets in both regions, false if it is empty.
@@ -276,23 +295,8 @@ func (r region) and(o region) (both region, some bool) {
 	if both.kinds == 0 {
 		return both, false
 	}
-	i, j := 0, 0
-	for i < len(r.fields) || j < len(o.fields) {
-		switch {
-		case j == len(o.fields) || i < len(r.fields) && r.fields[i].name < o.fields[j].name:
-			both.fields = append(both.fields, r.fields[i])
-			i++
-		case i == len(r.fields) || o.fields[j].name < r.fields[i].name:
-			both.fields = append(both.fields, o.fields[j])
-			j++
-		case !r.fields[i].meets(o.fields[j].ternary):
-			return both, false
-		default:
-			both.fields = append(both.fields, field{r.fields[i].name, r.fields[i].and(o.fields[j].ternary)})
-			i, j = i+1, j+1
-		}
-	}
-	return both, true
+	both.fields, some = fieldsOf(r.fields, o.fields)
+	return both, some
 }
 
 // holds reports whether all packets of o are in r.

@@ -120,7 +120,9 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
 	splits := m.split(r.Period)
-	others := slices.Concat(m.elsewhere(r.Period), m.unlike(r.Period, i, j), splits)
+	parts := m.find(r.Period).parts
+	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
+	others = slices.Concat(m.elsewhere(r.Period), others, splits)
 	if len(splits) == 0 { // else the counts of this period are void anyway
 		others = append(others, m.recoloured(r.Period, i, j)...)
 	}

@@ -135,15 +135,15 @@ func (m *AltMark) elsewhere(k uint64) (reasons []string) {
 	return reasons
 }
 
-// unlike reports which points of two stages got packets by another match than the others in a period. What one of them
-// counted and another did not would look lost. Initiators that put headers around packets match those inside, and all
-// others the headers: these are compared with each other only.
-func (m *AltMark) unlike(k uint64, i, j int) (reasons []string) {
+// otherMatches reports which points of some stages got packets by another match than the others in a period. What one
+// of them counted and another did not would look lost. Initiators that put headers around packets match those inside,
+// and all others the headers: these are compared with each other only.
+func otherMatches(stages []altMarkStage, parts [][]altMarkReport) (reasons []string) {
 	type counted struct{ name, match string }
 	first := map[bool]counted{}
-	for _, s := range []int{i, j} {
-		for n, r := range m.find(k).parts[s] {
-			p := m.stages[s][n]
+	for i, stage := range stages {
+		for n, r := range parts[i] {
+			p := stage[n]
 			inside := p.Settings.Role == altmark.Initiator && p.Settings.Encap.Given()
 			this := counted{p.Switch, cmp.Or(r.Match, "packets that it does not report")}
 			if _, ok := first[inside]; !ok {

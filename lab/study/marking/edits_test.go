@@ -193,7 +193,7 @@ func roleAt(i, of int) string {
 }
 
 // judge runs the case. It returns how many periods are ok, of how many.
-func (c edits) judge(t *testing.T, seed uint64) (ok, all int) {
+func (c edits) judge(t *testing.T, chance uint64) (ok, all int) {
 	t.Helper()
 	var b, links, points strings.Builder
 	b.WriteString(`
@@ -232,7 +232,7 @@ switches:
 		t.Fatalf("%v\n%s", err, b.String())
 	}
 	top.Events = c.events
-	l, seen := newLab(t, withTime(top, editedPeriods*length(-7)), lab.Options{Seed: seed | 1, Workers: 1})
+	l, seen := newLab(t, withTime(top, editedPeriods*length(-7)), lab.Options{Seed: chance | 1, Workers: 1})
 	defer l.Close()
 	if err := l.Run(t.Context(), top.Duration); err != nil {
 		t.Fatal(err)

@@ -268,7 +268,8 @@ func (t *markTruth) period(k period) *truePeriod {
 	p := t.periods[k]
 	if p == nil {
 		n := len(t.path.points)
-		p = &truePeriod{period: k, packets: map[marked]uint64{}, doubled: make([]uint64, n), at: slices.Repeat([]lab.Time{-1}, n)}
+		p = &truePeriod{period: k, packets: map[marked]uint64{}, doubled: make([]uint64, n),
+			at: slices.Repeat([]lab.Time{-1}, n)}
 		t.periods[k] = p
 	}
 	t.current = p
