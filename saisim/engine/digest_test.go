@@ -14,8 +14,9 @@ import (
 
 // digested is the digest of a frame.
 func digested(frame []byte) uint32 {
-	pk := &packet{data: frame}
+	pk := &packet{data: frame, passing: &passing{}}
 	pk.length = len(frame)
+	pk.h.parse(frame, len(frame))
 	return pk.digest()
 }
 

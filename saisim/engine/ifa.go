@@ -94,16 +94,6 @@ func (a *ifaAction) count(what ifa.Count) {
 	}
 }
 
-// throughIFA looks through an IFA header, if there is one.
-func (h *headers) throughIFA(data []byte) {
-	ip := h.datagram(data)
-	p, err := ifa.Locate(ip)
-	if err == nil {
-		h.ifa, h.proto = uint16(p.Header), ip[p.Header+1]
-		h.parseL4(ip[p.Transport:])
-	}
-}
-
 // meetsIFA reports whether a packet may have something of IFA done to its copies.
 func (pk *packet) meetsIFA() bool {
 	return pk.ifa.action != nil || pk.h.ifa != 0 || pk.h.proto == ifa.Protocol

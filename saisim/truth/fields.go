@@ -122,8 +122,8 @@ func (f *fields) ipv6(b []byte, length int) {
 	}
 }
 
-// throughIFA returns what is behind an IFA header, where TCP or UDP stands, if b begins with one: a frame is in the same
-// group with IFA and without. Headers and stack must be there whole, as switches want them.
+// throughIFA returns what is behind an IFA header, where TCP or UDP stands, if b begins with one: a frame is
+// in the same group with IFA and without. Headers and stack must be there whole, as switches want them.
 func (f *fields) throughIFA(b []byte, whole bool) []byte {
 	if f.proto != 253 || !whole || len(b) < 4+8 || b[0]>>4 != 2 || b[2]&0b11001 != 0 {
 		return b

@@ -425,7 +425,7 @@ func (c *combined) judge(t *testing.T, r *lab.Result) (complete int) {
 		if ok < least && !c.has("clock") {
 			t.Errorf("%s to %s: %d of %d periods are complete, want %d", s.From, s.To, ok, len(s.Periods), least)
 			for _, p := range s.Periods {
-				t.Logf("%+v", p)
+				t.Logf("period %d: %s %q", p.Period, p.Status, p.Reasons)
 			}
 		}
 		complete += ok
