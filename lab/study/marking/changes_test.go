@@ -97,7 +97,7 @@ func (f *fabric) points(n *network) (list []int) {
 	return list
 }
 
-// set writes a row at the start, or at some time of the run.
+// set writes a row at the start, or at some time of the run in the place of what is there.
 func (f *fabric) set(sw int, at lab.Time, table, key string, row swss.FieldValues) {
 	if at == 0 {
 		t := f.top.Switches[sw].Config.Tables
@@ -108,7 +108,7 @@ func (f *fabric) set(sw int, at lab.Time, table, key string, row swss.FieldValue
 		return
 	}
 	f.top.Events = append(f.top.Events, lab.Event{At: at, Do: "config", Switch: f.top.Switches[sw].Name,
-		Set: map[string]map[string]string{table + "|" + key: row}})
+		Delete: []string{table + "|" + key}, Set: map[string]map[string]string{table + "|" + key: row}})
 }
 
 func (f *fabric) delete(sw int, at lab.Time, rows ...string) {
