@@ -22,9 +22,13 @@ type TailStamp struct {
 	most, paths, hops             int    // paths of flows kept apart at most, those that are, and their hops
 	beyond                        int64  // frames with records of others
 	passed                        []byte // the path of the frame at hand
-	// read returns the records of a frame, oldest first, the hops of IFA that they were read from, if they were, and the
-	// frame without what they were found in.
-	read func(frame []byte, captured time.Time) ([]tailstamp.Record, []ifa.Hop, []byte)
+	skipped                       int64  // bytes behind datagrams that belong to no record
+	skippedIn                     int64  // frames that have such bytes
+	searched                      int64  // records that were found by search
+	noLength                      int64  // frames of IP whose end is not known
+	// read returns the records of a frame, the hops of IFA that they were read from, if they were, and the frame without
+	// what they were found in.
+	read func(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte)
 	// reports says that frames may come in reports of a terminator.
 	reports bool
 }
@@ -48,6 +52,7 @@ type hopStamps struct {
 	record                             tailstamp.Record // for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
+	searched                           int64     // records that were found by search
 	queue                              queueSeen // of IFA
 }
 
@@ -85,17 +90,30 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	}
 	if inner, ok := c.unwrap(frame); ok {
 		frame = inner
-		if shortened(frame) {
+		if Shortened(frame) {
 			c.cut++
 			return nil
 		}
 	}
-	records, hops, frame := c.read(frame, captured)
+	tail, hops, frame := c.read(frame, captured)
+	records := tail.Records
 	if len(records) == 0 {
+		if EndUnknown(frame) {
+			c.noLength++
+		}
 		return nil
+	}
+	if tail.Skipped > 0 {
+		c.skippedIn++
+		c.skipped += int64(tail.Skipped)
 	}
 	c.stamped++
 	c.records += int64(len(records))
+	for _, r := range records {
+		if r.Flags&tailstamp.Searched != 0 {
+			c.searched++
+		}
+	}
 	key, _ := ParseFlow(frame) // records are found behind IP only
 	flow, path := c.find(key, records, captured)
 	if flow != nil {
@@ -112,8 +130,15 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	return records
 }
 
-// shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
-func shortened(frame []byte) bool {
+// Shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
+func Shortened(frame []byte) bool {
+	end, _ := tailstamp.DatagramEnd(frame)
+	return end > len(frame) && EndUnknown(frame)
+}
+
+// EndUnknown reports whether a frame of IP has a length that cannot be right, so that its datagram's end is not known, nor
+// where records would be.
+func EndUnknown(frame []byte) bool {
 	_, ip := ParseFlow(frame)
 	_, whole := tailstamp.DatagramEnd(frame)
 	return ip && !whole
@@ -125,6 +150,7 @@ type StampedFrame struct {
 	Time    time.Time
 	Flow    Flow
 	Records []tailstamp.Record // oldest first
+	Skipped int                // bytes behind the datagram that belong to no record
 	hops    []ifa.Hop          // that these were read from, or nil
 }
 
@@ -210,6 +236,9 @@ func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 		if r.Flags&tailstamp.Unsynchronised != 0 {
 			hop.unsynchronised++
 		}
+		if r.Flags&tailstamp.Searched != 0 {
+			hop.searched++
+		}
 		switch latency, ok := Residence(r); {
 		case ok:
 			hop.latency.add(latency)
@@ -267,6 +296,13 @@ type Report struct {
 	Mirrored int64 `json:"mirrored,omitempty"`
 	// Reported are frames that came in reports of a terminator of IFA.
 	Reported int64 `json:"reported,omitempty"`
+	// NoLength are frames of IP whose length field is 0 or cannot be right: records are not looked for in them.
+	NoLength int64 `json:"ip_length_unknown,omitempty"`
+	// Skipped are bytes behind datagrams, in SkippedIn frames, that are neither padding nor belong to a record, such as an
+	// undeclared FCS. Searched are records that were found by search because of such bytes.
+	Skipped   int64 `json:"skipped_bytes,omitempty"`
+	SkippedIn int64 `json:"frames_with_skipped_bytes,omitempty"`
+	Searched  int64 `json:"records_found_by_search,omitempty"`
 	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
 	Beyond int64 `json:"beyond,omitempty"`
 	// Unranked is how many hops, links and wholes below do not know their percentiles, since Memory was spent.
@@ -310,6 +346,7 @@ type HopReport struct {
 	NoEgress       int64    `json:"no_egress_time"`         // frames without a latency, since they went to the CPU
 	Unsynchronised int64    `json:"clock_not_synchronised"` // frames whose times this switch does not vouch for
 	Unusable       int64    `json:"unusable_times,omitempty"`
+	Searched       int64    `json:"found_by_search,omitempty"` // frames whose record was not at its place
 	// Queues are those that hops of IFA name, QueueBytes what was in them as frames came to them; nil: not known.
 	Queues     []int        `json:"queues,omitempty"`
 	QueueBytes *QueueReport `json:"queue_bytes,omitempty"`
@@ -332,6 +369,7 @@ func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 func (c *TailStamp) Report() Report {
 	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
 		kept: c.paths, Mirrored: c.mirrored, Reported: c.reported,
+		NoLength: c.noLength, Skipped: c.skipped, SkippedIn: c.skippedIn, Searched: c.searched,
 		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		f := flow.report(key)
@@ -377,6 +415,7 @@ func (p *pathStamps) report() PathReport {
 			SwitchID: hop.record.SwitchID,
 			InPort:   portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
 			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable,
+			Searched: hop.searched,
 		}
 		h.Queues, h.QueueBytes = hop.queue.report()
 		if i > 0 {
