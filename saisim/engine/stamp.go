@@ -30,7 +30,7 @@ const minFrame = minWire - fcsLen
 // CPU.
 func stampable(pk *packet, length int, mtu uint32) stampResult {
 	switch {
-	case pk.cut():
+	case pk.endUnknown():
 		return stampCut
 	case pk.h.flags&flagEthernet2 == 0:
 		return stampNotEthernet2
@@ -41,6 +41,10 @@ func stampable(pk *packet, length int, mtu uint32) stampResult {
 	}
 	return stampDone
 }
+
+// endUnknown reports whether it is not known where a packet ends, so that nothing is put into it or behind it: it is cut, or
+// the length in its IP header cannot be right.
+func (pk *packet) endUnknown() bool { return pk.cut() || pk.h.flags&flagNoLength != 0 }
 
 // stampedLen is the length, without FCS, of a frame with one more record.
 func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size }
