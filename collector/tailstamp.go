@@ -90,7 +90,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	}
 	if inner, ok := c.unwrap(frame); ok {
 		frame = inner
-		if Shortened(frame) {
+		if tailstamp.Shortened(frame) {
 			c.cut++
 			return nil
 		}
@@ -98,7 +98,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	tail, hops, frame := c.read(frame, captured)
 	records := tail.Records
 	if len(records) == 0 {
-		if EndUnknown(frame) {
+		if tailstamp.EndUnknown(frame) {
 			c.noLength++
 		}
 		return nil
@@ -128,20 +128,6 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 		flow.beyond++
 	}
 	return records
-}
-
-// Shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
-func Shortened(frame []byte) bool {
-	end, _ := tailstamp.DatagramEnd(frame)
-	return end > len(frame) && EndUnknown(frame)
-}
-
-// EndUnknown reports whether a frame of IP has a length that cannot be right, so that its datagram's end is not known, nor
-// where records would be.
-func EndUnknown(frame []byte) bool {
-	_, ip := ParseFlow(frame)
-	_, whole := tailstamp.DatagramEnd(frame)
-	return ip && !whole
 }
 
 // A StampedFrame is a frame with records.

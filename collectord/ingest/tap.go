@@ -74,7 +74,7 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
 		}
-		if frame = c.Frame; collector.Shortened(frame) { // by its session: at the end were stamps
+		if frame = c.Frame; tailstamp.Shortened(frame) { // by its session: at the end were stamps
 			t.cut.Add(1)
 			if t.Stamps != nil {
 				t.Stamps.Lose(1, at)
@@ -197,7 +197,7 @@ func (t *Tap) now() time.Time {
 func (t *Tap) stamps(ctx context.Context, frame []byte, at time.Time) error {
 	tail := tailstamp.ReadTail(frame)
 	if len(tail.Records) == 0 {
-		if collector.EndUnknown(frame) {
+		if tailstamp.EndUnknown(frame) {
 			t.noLength.Add(1)
 		}
 		return nil

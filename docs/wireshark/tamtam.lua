@@ -179,7 +179,8 @@ local function ip_packet(tvb, base, limit)
   return nil
 end
 
--- stamps shows the records between the end of the IP packet and that of its frame, oldest first.
+-- stamps shows the records between the end of the IP packet and that of its frame, oldest first. It does not search for records
+-- behind which other bytes stand, as tamtam decode does.
 local function stamps(tvb, root, stop, limit)
   local first = limit
   while first - 32 >= stop and tvb(first - 2, 1):uint() == 0x5a and bit.band(tvb(first - 1, 1):uint(), 0xf0) == 0x10 do

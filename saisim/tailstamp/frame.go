@@ -183,36 +183,66 @@ func tagged(typ []byte) bool {
 // A length field of 0 says nothing: offloading network cards capture frames with it. IPv6 alone may have it, in a packet
 // with no next header, and in a jumbogram (RFC 2675), whose length is in its first option header.
 func DatagramEnd(frame []byte) (end int, ok bool) {
+	switch ip, v6 := network(frame); {
+	case ip == 0:
+		return 0, false
+	case v6:
+		return ip6End(frame, ip)
+	default:
+		h := frame[ip:]
+		head, total := int(h[0]&15)*4, int(binary.BigEndian.Uint16(h[2:]))
+		return ip + total, total >= head && total <= len(h)
+	}
+}
+
+// EndUnknown reports whether a frame has an IP header whose length cannot be right, so that it is not known where the
+// datagram ends and where records would be.
+func EndUnknown(frame []byte) bool {
+	ip, _ := network(frame)
+	_, whole := DatagramEnd(frame)
+	return ip > 0 && !whole
+}
+
+// Shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
+func Shortened(frame []byte) bool {
+	end, _ := DatagramEnd(frame)
+	return end > len(frame) && EndUnknown(frame)
+}
+
+// network returns where the whole IP header of a frame begins, behind VLAN tags, and whether it is IPv6; 0 if there is none.
+func network(frame []byte) (at int, v6 bool) {
 	off := 12
-	for range MaxTags + 1 {
-		if len(frame) < off+2 {
-			return 0, false
-		}
-		if !tagged(frame[off:]) {
-			return ipEnd(frame, off+2, binary.BigEndian.Uint16(frame[off:]))
-		}
+	for n := 0; n < MaxTags && len(frame) >= off+2 && tagged(frame[off:]); n++ {
 		off += 4
+	}
+	if len(frame) < off+2+20 {
+		return 0, false
+	}
+	h := frame[off+2:]
+	switch binary.BigEndian.Uint16(frame[off:]) {
+	case 0x0800:
+		if head := int(h[0]&15) * 4; h[0]>>4 == 4 && head >= 20 && head <= len(h) {
+			return off + 2, false
+		}
+	case 0x86dd:
+		if len(h) >= 40 && h[0]>>4 == 6 {
+			return off + 2, true
+		}
 	}
 	return 0, false
 }
 
-func ipEnd(frame []byte, off int, typ uint16) (int, bool) {
-	h := frame[off:]
-	switch {
-	case typ == 0x0800 && len(h) >= 20 && h[0]>>4 == 4:
-		head, total := int(h[0]&15)*4, int(binary.BigEndian.Uint16(h[2:]))
-		return off + total, head >= 20 && total >= head && total <= len(h)
-	case typ == 0x86dd && len(h) >= 40 && h[0]>>4 == 6:
-		const noNextHeader = 59
-		payload := int(binary.BigEndian.Uint16(h[4:]))
-		if payload == 0 && h[6] != noNextHeader {
-			if payload = jumbo(h); payload == 0 {
-				return 0, false
-			}
+// ip6End is DatagramEnd for a frame with a whole IPv6 header at an offset.
+func ip6End(frame []byte, ip int) (int, bool) {
+	const noNextHeader = 59
+	h := frame[ip:]
+	payload := int(binary.BigEndian.Uint16(h[4:]))
+	if payload == 0 && h[6] != noNextHeader {
+		if payload = jumbo(h); payload == 0 {
+			return 0, false
 		}
-		return off + 40 + payload, payload <= len(h)-40
 	}
-	return 0, false
+	return ip + 40 + payload, payload <= len(h)-40
 }
 
 // jumbo returns the payload length in the Jumbo Payload option of an IPv6 packet; 0 if it has none that is valid.

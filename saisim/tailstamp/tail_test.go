@@ -176,4 +176,8 @@ func TestChance(t *testing.T) {
 	if math.Abs(chance/tailstamp.Chance-1) > 1e-12 || tailstamp.Chance > 2.1e-10 {
 		t.Errorf("%g, but the constant is %g", chance, tailstamp.Chance)
 	}
+	// What docs/tailstamping.md says of 10,000 frames with 64 random bytes.
+	if p := 10_000 * (64 - tailstamp.Size + 1) * chance; p >= 1e-4 {
+		t.Errorf("a false record in 10,000 frames with probability %g, want less than 1e-4", p)
+	}
 }
