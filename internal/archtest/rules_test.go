@@ -146,9 +146,9 @@ var rules = []room{
 		below: []string{"saisim", "saisim/config", "saisim/describe", "saisim/drop", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
 	{name: "saisim", below: []string{"saisim/objects", "saisim/engine", "saisim/drop", "saisim/config", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/record"}}, // knows SAI and packets, nothing of Redis
 	{name: "saisim/objects", // SAI objects to rows; of the packet path it asks only
-		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/record"}},
+		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/erspan", "tam/flymon", "tam/ifa", "tam/record"}},
 	{name: "saisim/engine", // the packet path: it never sees SAI
-		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
+		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/erspan", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
 	{name: "saisim/describe", below: []string{"saisim/config", "saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
