@@ -87,8 +87,8 @@ func (d *datagram) udp() (UDP, bool) {
 	}, true
 }
 
-// A MirrorCopy is a frame that a mirror session sent in GRE: as ERSPAN of type I, II or III, or with any other protocol type
-// of which it is not known that no frame follows, as SONiC's sessions may have. The rest is what is told of the copy.
+// A MirrorCopy is a frame that a mirror session sent in GRE: as ERSPAN of type I, II or III, or with any other protocol
+// type of which it is not known that no frame follows, as SONiC's sessions may have. The rest is what is told of the copy.
 type MirrorCopy struct {
 	Frame []byte // without FCS; the memory of the frame that it was in
 	From  netip.Addr
@@ -99,8 +99,8 @@ type MirrorCopy struct {
 	Numbered bool
 }
 
-// Mirrored returns the frame that a mirror session sent in GRE, as [ReadMirrorCopy] has it, without its FCS; false: frame
-// is no such copy. It is frame's memory.
+// Mirrored returns the frame that a mirror session sent in GRE, as [ReadMirrorCopy] has it, without its FCS; false:
+// frame is no such copy. It is frame's memory.
 func Mirrored(frame []byte) ([]byte, bool) {
 	c, ok := ReadMirrorCopy(frame)
 	return c.Frame, ok

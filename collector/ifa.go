@@ -35,8 +35,8 @@ func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
 	return inner, ok
 }
 
-// describe adds the flow of a frame with records, the hops of IFA that they were read from, oldest first, and how many bytes
-// were skipped.
+// describe adds the flow of a frame with records, the hops of IFA that they were read from, oldest first, and how many
+// bytes were skipped.
 func (o *DecodeOptions) describe(f *StampedFrame, frame []byte) {
 	if o.IFA {
 		_, f.hops, frame = analysed(frame, time.Time{})

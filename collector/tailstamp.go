@@ -22,15 +22,33 @@ type TailStamp struct {
 	most, paths, hops             int    // paths of flows kept apart at most, those that are, and their hops
 	beyond                        int64  // frames with records of others
 	passed                        []byte // the path of the frame at hand
-	skipped                       int64  // bytes behind datagrams that belong to no record
-	skippedIn                     int64  // frames that have such bytes
-	searched                      int64  // records that were found by search
-	noLength                      int64  // frames of IP whose end is not known
+	odd                           oddities
 	// read returns the records of a frame, the hops of IFA that they were read from, if they were, and the frame without
 	// what they were found in.
 	read func(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte)
 	// reports says that frames may come in reports of a terminator.
 	reports bool
+}
+
+// oddities count what is behind datagrams besides padding and records at their place.
+type oddities struct {
+	skipped   int64 // bytes that belong to no record
+	skippedIn int64 // frames that have such bytes
+	searched  int64 // records that were found by search
+	noLength  int64 // frames of IP whose end is not known
+}
+
+// add counts what was found in a frame.
+func (o *oddities) add(t *tailstamp.Tail) {
+	if t.Skipped > 0 {
+		o.skippedIn++
+		o.skipped += int64(t.Skipped)
+	}
+	for _, r := range t.Records {
+		if r.Flags&tailstamp.Searched != 0 {
+			o.searched++
+		}
+	}
 }
 
 // flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
@@ -99,21 +117,13 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	records := tail.Records
 	if len(records) == 0 {
 		if tailstamp.EndUnknown(frame) {
-			c.noLength++
+			c.odd.noLength++
 		}
 		return nil
 	}
-	if tail.Skipped > 0 {
-		c.skippedIn++
-		c.skipped += int64(tail.Skipped)
-	}
+	c.odd.add(&tail)
 	c.stamped++
 	c.records += int64(len(records))
-	for _, r := range records {
-		if r.Flags&tailstamp.Searched != 0 {
-			c.searched++
-		}
-	}
 	key, _ := ParseFlow(frame) // records are found behind IP only
 	flow, path := c.find(key, records, captured)
 	if flow != nil {
@@ -355,7 +365,7 @@ func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 func (c *TailStamp) Report() Report {
 	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
 		kept: c.paths, Mirrored: c.mirrored, Reported: c.reported,
-		NoLength: c.noLength, Skipped: c.skipped, SkippedIn: c.skippedIn, Searched: c.searched,
+		NoLength: c.odd.noLength, Skipped: c.odd.skipped, SkippedIn: c.odd.skippedIn, Searched: c.odd.searched,
 		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		f := flow.report(key)

@@ -65,7 +65,8 @@ func (m *MirrorSession) layout() layout {
 			own("src_ip", "an address", "The tunnel's end at the switch."+erspanOnly, nil, nil),
 			own("dst_ip", "an address", "The tunnel's other end."+erspanOnly, nil, nil),
 			within("gre_type", 0, 1<<16-1,
-				"The GRE protocol type: 0x88be is ERSPAN type II, 0x22eb type III; with others the frame follows."+erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
+				"The GRE protocol type: 0x88be is ERSPAN type II, 0x22eb type III; with others the frame follows."+
+					erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
 			within("dscp", 0, maxDSCP, "Of the tunnel's packets."+erspanOnly, nil, nil).or("8"),
 			within("ttl", 1, 255, "Of the tunnel's packets."+erspanOnly, nil, nil).or("255"),
 		},

@@ -105,7 +105,8 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 }
 
 // noLength is the note about a frame of IP whose end is not known.
-const noLength = "the length in the IP header is not valid: the frame is matched by its headers, but neither stamped nor routed"
+const noLength = "the length in the IP header is not valid: the frame is matched by its headers, " +
+	"but neither stamped nor routed"
 
 // Fates of copies.
 const (

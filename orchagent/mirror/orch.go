@@ -210,8 +210,8 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 	return nil
 }
 
-// encapsulation returns how copies with a GRE type are tunnelled. SONiC knows GRE alone; where the ASIC has ERSPAN type II by
-// name, that is what GRE type 0x88be asks for. Type III is never sent without its header.
+// encapsulation returns how copies with a GRE type are tunnelled. SONiC knows GRE alone; where the ASIC has ERSPAN type
+// II by name, that is what GRE type 0x88be asks for. Type III is never sent without its header.
 func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
 	switch {
 	case greType == schema.DefaultGREType && slices.Contains(o.encaps, sai.ErspanEncapsulationTypeIi):
@@ -221,8 +221,8 @@ func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
 	case slices.Contains(o.encaps, sai.ErspanEncapsulationTypeIii):
 		return sai.ErspanEncapsulationTypeIii, nil
 	}
-	return 0, fmt.Errorf("gre_type %#04x is ERSPAN type III, whose header the switch cannot make: want 0x88be or another type",
-		greType)
+	return 0, fmt.Errorf("gre_type %#04x is ERSPAN type III, whose header the switch cannot make: "+
+		"want 0x88be or another type", greType)
 }
 
 // planSources adds the ports whose traffic the session copies: a PortChannel is its members. The

@@ -42,10 +42,6 @@ func stampable(pk *packet, length int, mtu uint32) stampResult {
 	return stampDone
 }
 
-// endUnknown reports whether it is not known where a packet ends, so that nothing is put into it or behind it: it is cut, or
-// the length in its IP header cannot be right.
-func (pk *packet) endUnknown() bool { return pk.cut() || pk.h.flags&flagNoLength != 0 }
-
 // stampedLen is the length, without FCS, of a frame with one more record.
 func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size }
 

@@ -129,11 +129,12 @@ func checkTunnel(o *object, t *config.MirrorTunnel) error {
 		}
 	}
 	if want := [...]uint16{2: erspan.GREType, 3: erspan.GREType3}; t.ERSPAN != 0 && t.GREType != want[t.ERSPAN] {
-		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, want %#04x with ERSPAN of type %d", t.GREType, want[t.ERSPAN],
-			t.ERSPAN)
+		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, want %#04x with ERSPAN of type %d", t.GREType,
+			want[t.ERSPAN], t.ERSPAN)
 	}
 	if t.ERSPAN == 0 && t.GREType == erspan.GREType3 {
-		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, which requires the encapsulation of ERSPAN type III", t.GREType)
+		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, which requires the encapsulation of ERSPAN type III",
+			t.GREType)
 	}
 	if t.ERSPAN != 0 && o.number(sai.MirrorSessionAttrErspanSessionID) > erspan.MaxSession {
 		return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", t.Session)

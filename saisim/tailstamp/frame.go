@@ -26,9 +26,9 @@ func Decode(frame []byte) (records []Record, payloadEnd int) {
 // ReadTail finds the records behind the IP datagram of a whole frame. Nothing inside the datagram is a record.
 //
 // Records are at their place if they alone reach from the padded datagram to the frame's end. Otherwise all bytes behind
-// the datagram are searched. Of candidates that overlap, those are taken that leave the most records, then the most with
-// a time between 1970 and 2106, then the most that adjoin. Each record that does not adjoin the frame's end by records
-// alone, or that another candidate overlaps, has the flag [Searched].
+// the datagram are searched. Of candidates that overlap, those are taken that leave the most records, then the most
+// with a time between 1970 and 2106, then the most that adjoin. Each record that does not adjoin the frame's end by
+// records alone, or that another candidate overlaps, has the flag [Searched].
 func ReadTail(frame []byte) Tail {
 	none := Tail{Begin: len(frame)}
 	end, ok := DatagramEnd(frame)
@@ -178,9 +178,9 @@ func tagged(typ []byte) bool {
 
 // DatagramEnd returns the offset of the first byte after the IP datagram in an
 // Ethernet II frame (VLAN tags are skipped); false if the frame is no whole,
-// well-formed IP datagram in Ethernet II. If its length field says that the datagram ends behind the frame, end is where.
+// well-formed IP datagram in Ethernet II. If its length field has the datagram end behind the frame, end is that place.
 //
-// A length field of 0 says nothing: offloading network cards capture frames with it. IPv6 alone may have it, in a packet
+// A length field of 0 is no length: captures of offloading network cards have it. IPv6 alone may have it, in a packet
 // with no next header, and in a jumbogram (RFC 2675), whose length is in its first option header.
 func DatagramEnd(frame []byte) (end int, ok bool) {
 	switch ip, v6 := network(frame); {
@@ -209,7 +209,8 @@ func Shortened(frame []byte) bool {
 	return end > len(frame) && EndUnknown(frame)
 }
 
-// network returns where the whole IP header of a frame begins, behind VLAN tags, and whether it is IPv6; 0 if there is none.
+// network returns where the whole IP header of a frame begins, behind VLAN tags, and whether it is IPv6; 0 if there is
+// none.
 func network(frame []byte) (at int, v6 bool) {
 	off := 12
 	for n := 0; n < MaxTags && len(frame) >= off+2 && tagged(frame[off:]); n++ {

@@ -27,12 +27,12 @@ const MaxSession = 1<<10 - 1
 // other are the protocol types of GRE that say that something other than an Ethernet frame follows.
 var other = map[uint16]string{
 	0x0800: "an IPv4 packet", 0x0806: "a packet of ARP", 0x86dd: "an IPv6 packet", 0x8847: "a packet of MPLS",
-	0x8848: "a packet of MPLS", 0x880b: "a frame of PPP", 0x883e: "a packet of WCCP", 0x894f: "a packet with a network service header",
-	0x2001: "a packet of NHRP",
+	0x8848: "a packet of MPLS", 0x880b: "a frame of PPP", 0x883e: "a packet of WCCP",
+	0x894f: "a packet with a network service header", 0x2001: "a packet of NHRP",
 }
 
-// Other returns what a GRE header of this protocol type carries if that is no Ethernet frame, else "". SONiC's mirror sessions
-// have any type; with one of these a receiver would take the copy for something else.
+// Other returns what a GRE header of this protocol type carries if that is no Ethernet frame, else "". SONiC's mirror
+// sessions have any type; with one of these a receiver would take the copy for something else.
 func Other(greType uint16) string { return other[greType] }
 
 // A Copy is what the header of ERSPAN says of a mirrored frame.
