@@ -87,8 +87,8 @@ func (d *datagram) udp() (UDP, bool) {
 	}, true
 }
 
-// A MirrorCopy is a frame that a mirror session sent in GRE: as ERSPAN of type I, II or III, or with any other protocol
-// type of which it is not known that no frame follows, as SONiC's sessions may have. The rest is what is told of the copy.
+// A MirrorCopy is a frame that a mirror session sent in GRE: as ERSPAN of type I, II or III, or with another protocol
+// type that does not stand for another protocol, as SONiC's sessions may have. The rest is what is told of the copy.
 type MirrorCopy struct {
 	Frame []byte // without FCS; the memory of the frame that it was in
 	From  netip.Addr
