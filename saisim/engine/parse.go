@@ -189,8 +189,9 @@ func (h *headers) parseIPv4(b []byte, left int) {
 }
 
 // knowLength notes how long the IP packet is. If its header has a length below least or beyond what is left of the
-// frame, the length is not known, and the parser looks for headers up to the frame's end. Captures of offloading network cards
-// have packets with length 0, and so have jumbograms (RFC 2675), which are longer than any frame of this chip.
+// frame, the length is not known, and the parser looks for headers up to the frame's end. Captures of offloading
+// network cards have packets with length 0, and so have jumbograms (RFC 2675), which are longer than any frame of this
+// chip.
 func (h *headers) knowLength(says, least, left int) int {
 	if says < least || says > left {
 		h.flags |= flagNoLength

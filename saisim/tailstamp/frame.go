@@ -26,9 +26,9 @@ func Decode(frame []byte) (records []Record, payloadEnd int) {
 // ReadTail finds the records behind the IP datagram of a whole frame. Nothing inside the datagram is a record.
 //
 // Records are at their place if they alone reach from the padded datagram to the frame's end. Otherwise all bytes
-// behind the datagram are searched. Of candidates that overlap, those are taken that leave the most records, then the most
-// with a time between 1970 and 2106, then the most that adjoin. Each record that does not adjoin the frame's end by
-// records alone, or that another candidate overlaps, has the flag [Searched].
+// behind the datagram are searched. Of candidates that overlap, those are taken that leave the most records, then the
+// most with a time between 1970 and 2106, then the most that adjoin. Each record that does not adjoin the frame's end
+// by records alone, or that another candidate overlaps, has the flag [Searched].
 func ReadTail(frame []byte) Tail {
 	none := Tail{Begin: len(frame)}
 	end, ok := DatagramEnd(frame)
