@@ -364,7 +364,7 @@ const (
 // that was found, and of which protocol it is; 0: there is none whose header is whole, or it is not as long as it says.
 func (h *headers) inner(data []byte) (off int, next byte) {
 	ip := h.datagram(data)
-	if ip[6] != hopByHop && ip[6] != destOptions || len(ip) < outerSize || h.flags&flagNoLength != 0 {
+	if ip[6] != hopByHop && ip[6] != destOptions || len(ip) < outerSize {
 		return 0, 0
 	}
 	next, off = ip[outerIPv6], outerIPv6+(int(ip[outerIPv6+1])+1)*8
