@@ -3,7 +3,6 @@ package flymonorch
 import (
 	"context"
 	"maps"
-	"math/bits"
 	"slices"
 	"strconv"
 
@@ -161,7 +160,7 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(got.withExact(f.Flow, f.Estimate))
 	}
 	rd.rows.flows.Put(t.Name, flows)
-	rd.rows.sizes.Put(t.Name, sizes(got.reading.Distribution()))
+	rd.rows.sizes.Put(t.Name, sizes(got.reading.Sizes()))
 	rd.queries.answer(t, d, e, got)
 	rd.rows.results.Put(t.Name, row.Fields())
 }
@@ -238,18 +237,11 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	put(flymon.MetricHeavy, float64(tr.Reaching))
 }
 
-// sizes are the rows of TAM_FLYMON_DISTRIBUTION: classes of flow sizes, each from a
-// power of two to less than the next.
-func sizes(bins []answer.Bin) swss.FieldValues {
-	classes := map[uint64]float64{}
-	for _, b := range bins {
-		if b.Size > 0 {
-			classes[1<<(bits.Len64(b.Size)-1)] += b.Flows
-		}
-	}
+// sizes are the rows of TAM_FLYMON_DISTRIBUTION.
+func sizes(classes map[uint64]flymon.Estimate) swss.FieldValues {
 	row := make(swss.FieldValues, len(classes))
-	for least, n := range classes {
-		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(flymon.Estimate{Value: n})
+	for least, e := range classes {
+		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(e)
 	}
 	return row
 }
