@@ -152,7 +152,10 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	}
 	d.compare(e, got, row.Metrics)
 	if _, known := row.Metrics[flymon.MetricHeavy]; !known && d.row.Threshold > 0 && !d.row.Key.IsZero() {
-		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(got.heavy)}
+		row.Metrics[flymon.MetricHeavy] = got.reading.Listed(got.heavy)
+	}
+	if falsely, ok := got.reading.Falsely(got.heavy); ok {
+		row.Metrics[flymon.MetricFalse] = falsely
 	}
 	got.addExact(d.row, row.Metrics)
 	flows := make(swss.FieldValues, len(got.flows))
@@ -235,6 +238,15 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 		put(flymon.MetricCardinality, float64(tr.Flows))
 	}
 	put(flymon.MetricHeavy, float64(tr.Reaching))
+	if len(g.flows) == g.heavy {
+		falsely := 0.0
+		for _, f := range g.flows {
+			if g.exact[f.Flow] < row.Threshold {
+				falsely++
+			}
+		}
+		put(flymon.MetricFalse, falsely)
+	}
 }
 
 // sizes are the rows of TAM_FLYMON_DISTRIBUTION.

@@ -96,6 +96,7 @@ const (
 	MetricEntropy     = "entropy"     // of flow sizes, in bits
 	MetricMaximum     = "maximum"     // of all packets
 	MetricHeavy       = "heavy-flows" // flows at or above the threshold
+	MetricFalse       = "false-flows" // expected number of listed flows below the threshold, of coupons
 	MetricMembers     = "members"     // elements of a set, from its load
 	MetricJaccard     = "similarity"  // of the last two epochs' sets, Jaccard
 	MetricDifference  = "difference"  // elements in one of the two sets
