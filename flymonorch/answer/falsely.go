@@ -8,11 +8,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Falsely returns how many of a number of listed flows of BeauCoup are expected to have fewer distinct elements than the
-// threshold; false: the task lists none. Some of those have all coupons by chance, some by the coupons of others.
+// Falsely returns how many of a number of listed flows of BeauCoup are expected to have fewer distinct elements than
+// the threshold; false: the task lists none. Some of those have all coupons by chance, some by the coupons of
+// others.
 //
-// How many flows there are of which number of elements is estimated from how many coupons the buckets of a row have, by
-// expectation maximisation. What begins with few elements in most flows stays so where the coupons do not contradict.
+// How many flows there are of which number of elements is estimated from how many coupons the buckets of a row have,
+// by expectation maximisation. What begins with few elements in most flows stays so where the coupons do not
+// contradict.
 func (r *Reading) Falsely(listed int) (flymon.Estimate, bool) {
 	if r.Sketch.Algorithm != flymon.BeauCoup || r.Task.Key.IsZero() {
 		return flymon.Estimate{}, false
@@ -28,8 +30,8 @@ func (r *Reading) Falsely(listed int) (flymon.Estimate, bool) {
 		shared *= f.load
 	}
 	e := flymon.Estimate{Value: min(float64(listed), byChance+few*others)}
-	e.Bound = fmt.Sprintf("expected of the listed flows, by the coupons of all: those with fewer than %d; no bound is known",
-		r.Task.Threshold)
+	e.Bound = fmt.Sprintf(
+		"expected of the listed flows, by the coupons of all: those with fewer than %d; no bound is known", r.Task.Threshold)
 	if r.Task.Share > 0 {
 		e.Bound += "; " + r.seen()
 	}
@@ -57,8 +59,8 @@ type collectors struct {
 	load    float64 // part of the buckets that have any
 }
 
-// mostShared is the part of flows with others in all of their buckets from which on the coupons of a bucket say little of
-// any one flow.
+// mostShared is the part of flows with others in all of their buckets from which on the coupons of a bucket say
+// little of any one flow.
 const mostShared = 0.05
 
 // fewCoupons are so few that they do not tell how many elements a flow has.

@@ -382,8 +382,8 @@ func (l alarm) countError(sizes []uint32, least []float64) study.Prediction {
 	}
 }
 
-// ranges returns a distribution, given as the chances of each value or more, by ranges of at most an eighth: once with the
-// least value of each range and once with the greatest.
+// ranges returns a distribution, given as the chances of each value or more, by ranges of at most an eighth: once
+// with the least value of each range and once with the greatest.
 func ranges(least []float64) (low, high []weighted) {
 	for from := 0; from < len(least); {
 		to := from + 1 + from/8
@@ -398,8 +398,8 @@ func ranges(least []float64) (low, high []weighted) {
 	return low, high
 }
 
-// relativeError is the relative error of an estimate of n: its median, by the standard error, and its bound, by those of
-// the estimate.
+// relativeError is the relative error of an estimate of n: its median, by the standard error, and its bound, by
+// those of the estimate.
 func relativeError(n, deviation, lower, upper float64) study.Prediction {
 	return study.Prediction{Expected: 0.6745 * deviation, Lower: math.NaN(), Upper: max(upper/n-1, 1-lower/n)}
 }
