@@ -240,10 +240,13 @@ func (l alarm) f1(sizes []uint32, threshold uint64, rows int, load float64, repo
 		return 2 * hit / (hit + miss + actual)
 	}
 	half := l + math.Ln2 // either may be too few or too many
+	// Flows are whole; what is certain may come out a little less or more.
+	least := func(moments func(float64) float64) float64 { return math.Ceil(half.below(moments) - 1e-6) }
+	most := func(moments func(float64) float64) float64 { return math.Floor(half.above(moments) + 1e-6) }
 	return study.Prediction{
 		Expected: score(meanOf(hit[1]), meanOf(miss[1])),
-		Lower:    score(half.below(independently(hit[0])), half.above(inGroups(miss[2]))),
-		Upper:    score(half.above(independently(hit[2])), half.below(inGroups(miss[0]))),
+		Lower:    score(least(independently(hit[0])), most(inGroups(miss[2]))),
+		Upper:    score(most(independently(hit[2])), least(inGroups(miss[0]))),
 	}
 }
 
