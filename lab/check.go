@@ -272,8 +272,8 @@ func (r *Result) metricHelp() string {
 	list := []string{
 		"flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes " +
 			"delay.min " +
-			"delay.mean delay.p50 delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records stamps.unknown " +
-			"stamps.rest_min stamps.rest_max)",
+			"delay.mean delay.p50 delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records " +
+			"stamps.unknown stamps.rest_min stamps.rest_max)",
 		"flows.(as of flow.NAME, over all of them)",
 		"switches.(count balanced problems to_cpu received sent)",
 		"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max)",

@@ -20,6 +20,7 @@ const (
 	badIngress                 // the time of arrival is none that IPFIX can say
 	badEgress                  // nor that of departure
 	clockSet                   // the clock was set while the frame was in the switch
+	searched       = 1 << 7    // the record was found by search
 )
 
 // Places of the kinds in an encoder.
@@ -79,6 +80,9 @@ func fillHop(r *ipfix.Record, f *collector.StampedFrame, i int) {
 	}
 	if hop.Flags&tailstamp.ClockSet != 0 {
 		flags |= clockSet
+	}
+	if hop.Flags&tailstamp.Searched != 0 {
+		flags |= searched
 	}
 	fillFlow(r, f.Flow)
 	fillPort(r, 14, hopIn, hop.InPort)

@@ -77,7 +77,8 @@ const (
 	NoArrival                           // Arrival is not known
 	NoDeparture                         // Departure is not known
 	ClockSet                            // the clock was set between Arrival and Departure
-	hopFlags       = Unsynchronised | NoArrival | NoDeparture | ClockSet
+	Searched       HopFlags = 1 << 4    // the record was found by search: other bytes stood where it should be
+	hopFlags                = Unsynchronised | NoArrival | NoDeparture | ClockSet | Searched
 )
 
 // A Hop is one tail-stamp.
@@ -96,6 +97,9 @@ func HopOf(r tailstamp.Record) Hop {
 	}
 	if r.Flags&tailstamp.ClockSet != 0 {
 		h.Flags |= ClockSet
+	}
+	if r.Flags&tailstamp.Searched != 0 {
+		h.Flags |= Searched
 	}
 	var ok bool
 	if h.Arrival, ok = nanoseconds(r.Ingress); !ok {

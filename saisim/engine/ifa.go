@@ -164,7 +164,7 @@ func (pk *packet) datagrams() uint32 {
 
 // begin has IFA begin, if it can.
 func (w *ifaWork) begin(pk *packet) ifa.Count {
-	if pk.cut() {
+	if pk.endUnknown() {
 		return ifa.Cut
 	}
 	h := &pk.h
@@ -189,7 +189,7 @@ func (w *ifaWork) begin(pk *packet) ifa.Count {
 // add has a hop added, if it can.
 func (w *ifaWork) add(pk *packet) ifa.Count {
 	switch {
-	case pk.cut():
+	case pk.endUnknown():
 		return ifa.Cut
 	case pk.h.ifa == 0:
 		return ifa.Unsupported

@@ -66,7 +66,8 @@ type analysis struct{ base, transport, metadata, payload int }
 
 // parseIFA looks through an IFA header right behind that of IP.
 func (h *headers) parseIFA(data []byte) {
-	if h.ip == nil || h.ip.protocol != 253 || h.ip.fragment || h.ip.version == 6 && data[h.ip.at+6] != 253 {
+	if h.ip == nil || h.ip.protocol != 253 || h.ip.fragment || h.ip.endless ||
+		h.ip.version == 6 && data[h.ip.at+6] != 253 {
 		return
 	}
 	end := min(len(data), h.ip.at+h.ip.size)
@@ -191,7 +192,7 @@ func (c *Chip) decideIFA(p *port, o *outgoing) *job {
 		j.telling = telling{object: transit, counts: c.transitCounts(transit.ID)}
 	}
 	switch {
-	case len(o.data) < o.length:
+	case o.endUnknown():
 		j.became = ifa.Cut
 		return j
 	case j.ends:

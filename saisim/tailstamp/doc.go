@@ -19,6 +19,9 @@
 //	       bit 0 no egress time, bit 1 clock not synchronised, bit 2 the clock
 //	       was set between the two times, so that they cannot be compared
 //
+// Captures may have undeclared bytes behind a frame (an FCS, the trailer of a tap), and a switch that receives such a
+// frame stamps it behind these. [ReadTail] therefore searches for records that are not at their place, and flags them.
+//
 // What belongs here: record formats and what it takes to find records in a frame.
 // What does not: when and why a frame is stamped (that is the chip's matter).
 package tailstamp
