@@ -70,7 +70,7 @@ func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 // step reads the next frame; false: there is none.
 func (r *reading) step(t *Tap) (more bool, err error) {
 	last := r.next.Time
-	r.next, err = r.in.Next()
+	r.next, err = r.in.NextTimed()
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil
