@@ -64,6 +64,9 @@ func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 			left = append(left[:first], left[first+1:]...)
 		}
 	}
+	if ctx.Err() == nil {
+		err = errors.Join(err, t.End(ctx))
+	}
 	return errors.Join(err, ctx.Err())
 }
 
