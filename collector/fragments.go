@@ -27,8 +27,8 @@ const (
 )
 
 // A Joiner joins the fragments of IP packets. It gives the frames of one sender and receiver in the order in which the
-// first fragment of each came, so that what carries numbers stays in order: a frame waits while fragments of one in front
-// of it are missing. What the joiner holds is bounded in time, packets and bytes. It is for one goroutine.
+// first fragment of each came, so that what carries numbers stays in order: a frame waits while fragments of one in
+// front of it are missing. What the joiner holds is bounded in time, packets and bytes. It is for one goroutine.
 type Joiner struct {
 	wait    time.Duration
 	packets map[fragmentKey]*assembly
@@ -92,8 +92,8 @@ type held struct {
 	packet *assembly // nil: frame
 }
 
-// NewJoiner returns a joiner that gives a packet up when its first fragment is older than this. Frames without a time do
-// not age.
+// NewJoiner returns a joiner that gives a packet up when its first fragment is older than this. Frames without a time
+// do not age.
 func NewJoiner(wait time.Duration) *Joiner {
 	return &Joiner{wait: wait, packets: map[fragmentKey]*assembly{}, queues: map[ends][]held{}}
 }
@@ -101,8 +101,8 @@ func NewJoiner(wait time.Duration) *Joiner {
 // Counts returns the counts so far. Packets of which fragments are missing still are not among the incomplete ones.
 func (j *Joiner) Counts() JoinCounts { return j.counts }
 
-// Add takes a whole frame that was captured at a time, and returns what is complete with it: mostly the frame itself. The
-// result and the frames in it are valid until the next call.
+// Add takes a whole frame that was captured at a time, and returns what is complete with it: mostly the frame itself.
+// The result and the frames in it are valid until the next call.
 func (j *Joiner) Add(frame []byte, at time.Time) []Joined {
 	j.out = j.out[:0]
 	if j.age(at); parseFragment(frame, &j.fragment) {
@@ -136,8 +136,8 @@ func (j *Joiner) age(now time.Time) {
 	}
 }
 
-// hold puts a frame or a packet behind what waits of its sender and receiver, and gives up the oldest packets if that is
-// too much.
+// hold puts a frame or a packet behind what waits of its sender and receiver, and gives up the oldest packets if that
+// is too much.
 func (j *Joiner) hold(pair ends, h held) {
 	j.queues[pair] = append(j.queues[pair], h)
 	j.held += len(h.frame) + heldOverhead
@@ -394,6 +394,6 @@ func (c JoinCounts) Text() string {
 	if c.Unjoined == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s could not be joined, since others are missing or contradict them: what was in the rest is not known",
-		plural(c.Unjoined, "fragment"), plural(c.Incomplete, "packet"))
+	return fmt.Sprintf("%s of %s could not be joined, since others are missing or contradict them: "+
+		"what the rest had is not known", plural(c.Unjoined, "fragment"), plural(c.Incomplete, "packet"))
 }

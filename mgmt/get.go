@@ -123,10 +123,11 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 
 // pathsAsked are the paths of a GetRequest, behind its prefix. A prefix without paths is what is asked for.
 func pathsAsked(req *gpb.GetRequest) []*gpb.Path {
-	if p := req.GetPrefix(); len(req.GetPath()) == 0 && (len(p.GetElem()) > 0 || p.GetOrigin() != "" || p.GetTarget() != "") {
-		return []*gpb.Path{{}}
+	p := req.GetPrefix()
+	if len(req.GetPath()) > 0 || len(p.GetElem()) == 0 && p.GetOrigin() == "" && p.GetTarget() == "" {
+		return req.GetPath()
 	}
-	return req.GetPath()
+	return []*gpb.Path{{}}
 }
 
 // once lets a document of configuration say everything in one place alone.

@@ -53,8 +53,8 @@ func origin(prefix, path *gpb.Path) error {
 	return sonicTarget(prefix, path)
 }
 
-// sonicTarget refuses a target that is a database, by which SONiC's server chooses what paths are of. To answer from the
-// tree of the modules would be to answer something else.
+// sonicTarget refuses a target that is a database, by which SONiC's server chooses what paths are of. To answer from
+// the tree of the modules would be to answer something else.
 func sonicTarget(prefix, path *gpb.Path) error {
 	name := cmp.Or(prefix.GetTarget(), path.GetTarget())
 	db, _, _ := strings.Cut(name, "/") // with a namespace

@@ -218,10 +218,11 @@ func (c *datagramsIn) pass(cmd *cobra.Command, p datagramPrinter) error {
 		}
 	}
 	err = c.end(&n, c.iface, cmd, p)
+	out := cmd.ErrOrStderr()
 	if lost, unknown := in.Lost(); unknown != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: it is not known how many frames were lost before they were read: %v\n", unknown)
+		fmt.Fprintf(out, "tamtam: it is not known how many frames were lost before they were read: %v\n", unknown)
 	} else if lost > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %d frames were lost before they could be read\n", lost)
+		fmt.Fprintf(out, "tamtam: %d frames were lost before they could be read\n", lost)
 	}
 	return err
 }

@@ -62,8 +62,8 @@ func Open(path string) (*Reader, error) {
 }
 
 // NewReader reads a capture from in, and its file header at once; name stands for it in errors. It
-// is an [*Error] if that is not one of pcap or pcapng, packed by gzip or not. Offsets in errors are those of the unpacked
-// file. Closing in stays the caller's task.
+// is an [*Error] if that is not one of pcap or pcapng, packed by gzip or not. Offsets in errors are those of
+// the unpacked file. Closing in stays the caller's task.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	const buffer = 64 << 10
 	r := &Reader{src: source{br: bufio.NewReaderSize(in, buffer), name: name}}
@@ -91,7 +91,8 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	case blockSection:
 		r.format, err = newPcapng(&r.src)
 	default:
-		err = r.src.fail(0, "magic number % x is that of %s; supported are pcap (microseconds or nanoseconds) and pcapng, packed by gzip or not",
+		err = r.src.fail(0, "magic number % x is that of %s; supported are pcap (microseconds or nanoseconds) and pcapng, "+
+			"packed by gzip or not",
 			magic, otherFormat(magic))
 	}
 	if err != nil {

@@ -213,7 +213,7 @@ func countsText(c ipfix.Counts) string {
 		what string
 	}{
 		{c.Bad, "messages that are wrong"}, {c.Reserved, "sets with a reserved id"},
-		{c.Raw, "values that are no values of their elements, shown as raw bytes"}, {c.WithoutTemplate, "sets without a template"},
+		{c.Raw, "values that their elements cannot have, shown raw"}, {c.WithoutTemplate, "sets without a template"},
 		{c.Undecoded, "records that could not be read, or were lost beside them"}, {c.Late, "messages that came late"},
 	} {
 		if more.n > 0 {

@@ -74,8 +74,8 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	return t.joined(ctx, list)
 }
 
-// joined takes frames whose fragments were joined. Of a packet of which fragments are missing a report that begins in it
-// is read up to there, and told to be damaged.
+// joined takes frames whose fragments were joined. Of a packet of which fragments are missing a report that begins in
+// it is read up to there, and counted as damaged.
 func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
 	t.unjoined.Store(t.join.Counts().Unjoined)
 	for _, x := range list {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Raw reports whether the element is known and cannot have this value: its type does not fit the length in the template,
-// or does not have these bytes. The value is then bytes of unknown meaning, neither a number nor a text.
+// Raw reports whether the element is known and cannot have this value: its type does not fit the length in the
+// template, or does not have these bytes. The value is then bytes of unknown meaning, neither a number nor a text.
 func (f *FieldSpec) Raw(b []byte) bool {
 	if f.Element == nil {
 		return false

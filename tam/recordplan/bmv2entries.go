@@ -29,9 +29,9 @@ type (
 	}
 )
 
-// runs finds the actions that a table may run. A table without key never hits. A hit runs the action of an entry, which
-// may be any unless the entries are constant. A miss runs the default action if that is fixed, otherwise any, or none; a
-// table misses unless a constant entry matches everything.
+// runs finds the actions that a table may run. A table without key never hits. A hit runs the action of an entry,
+// which may be any unless the entries are constant. A miss runs the default action if that is fixed, otherwise any, or
+// none; a table misses unless a constant entry matches everything.
 func (r *bmReader) runs(t *bmTable, actions []*bmAction) (run bmRuns, err error) {
 	run = bmRuns{hits: actions, misses: actions, hit: len(t.Key) > 0}
 	if t.Entries != nil {
@@ -74,7 +74,8 @@ func (r *bmReader) constant(t *bmTable, actions []*bmAction) (hits []*bmAction, 
 		e := &t.Entries[i]
 		switch {
 		case len(e.Match) != len(t.Key):
-			return nil, false, fmt.Errorf("entry %d: match_key has %d fields, want %d as the key has", i, len(e.Match), len(t.Key))
+			return nil, false, fmt.Errorf("entry %d: match_key has %d fields, want %d as the key has",
+				i, len(e.Match), len(t.Key))
 		case e.Action == nil:
 			return nil, false, fmt.Errorf("entry %d: it has no action_entry", i)
 		case !has[r.byID[e.Action.ID]]:

@@ -112,9 +112,9 @@ func (r *reader) rest(number uint32) Other {
 	return Other{Enterprise: number >> 12, Format: number & 0xfff, Bytes: r.take("structure", r.end-r.at)}
 }
 
-// Decode reads a datagram. What it returns has parts of b. Of a damaged datagram it returns the intact samples in front
-// of the damage together with the error, or nil if the damage is in front of the samples. A sample that is damaged inside
-// costs only itself if the datagram is intact from its end on.
+// Decode reads a datagram. What it returns has parts of b. Of a damaged datagram it returns the intact samples in
+// front of the damage together with the error, or nil if the damage is in front of the samples. A sample that is
+// damaged inside costs only itself if the datagram is intact from its end on.
 func Decode(b []byte) (*Datagram, error) {
 	if len(b) > MaxDatagram {
 		return nil, fmt.Errorf("sflow: a datagram of %d bytes, want at most %d", len(b), MaxDatagram)
