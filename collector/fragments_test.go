@@ -262,7 +262,7 @@ func fragmentsRefused(t *testing.T, seed uint64) {
 		return all
 	}
 	middle := bytes.Clone(p.pieces[1])
-	middle[len(middle)-1] ^= 1
+	middle[14+4*int(middle[14]&15)] ^= 1 // the first byte behind the IP header
 	for name, frames := range map[string][][]byte{
 		"other bytes in one place":       append([][]byte{p.pieces[0], middle}, p.pieces[1:]...),
 		"two ends":                       append(change(1, func(ip []byte) { ip[6] &^= 0x20 })[1:], p.pieces[0]),
@@ -311,7 +311,7 @@ func fragmentsBounds(t *testing.T, seed uint64) {
 	if list := j.Add(p.whole, at(1011)); len(list) != 2 || list[0].At != at(10) || list[1].At != at(1011) {
 		t.Errorf("%+v after its time", list)
 	}
-	for i := range 30_000 {
+	for i := range 3000 {
 		f := bytes.Clone(p.pieces[1][:14+20+8])
 		f[12], f[13] = 8, 0
 		ip := f[14:]
