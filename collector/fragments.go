@@ -268,12 +268,7 @@ func (j *Joiner) piece(f *fragment, frame []byte, at time.Time) {
 // add puts a fragment in its place. Fragments that overlap are refused unless they are equal there (RFC 5722).
 func (a *assembly) add(f *fragment, frame []byte) {
 	end := f.offset + len(f.data)
-	switch {
-	case end > maxIPv4, !f.last && len(f.data)%fragmentUnit != 0, len(f.data) == 0 && !(f.last && f.offset == 0),
-		f.last && a.end >= 0 && a.end != end, a.end >= 0 && end > a.end, f.last && len(a.body) > end:
-		a.bad = true
-	}
-	if a.bad {
+	if a.bad = a.bad || end > maxIPv4 || !f.sound() || a.beyond(f, end); a.bad {
 		return
 	}
 	if f.last {
@@ -304,6 +299,22 @@ func (a *assembly) add(f *fragment, frame []byte) {
 			a.head[f.next] = f.kind
 		}
 	}
+}
+
+// sound reports whether the length of a fragment is one that it may have.
+func (f *fragment) sound() bool {
+	if f.last {
+		return len(f.data) > 0 || f.offset == 0
+	}
+	return len(f.data) > 0 && len(f.data)%fragmentUnit == 0
+}
+
+// beyond reports whether a fragment and what came before it do not agree on where the packet ends.
+func (a *assembly) beyond(f *fragment, end int) bool {
+	if f.last && (len(a.body) > end || a.end >= 0 && a.end != end) {
+		return true
+	}
+	return a.end >= 0 && end > a.end
 }
 
 // join makes a frame of the first n bytes of the packet's body; nil: they are more than a packet can have.

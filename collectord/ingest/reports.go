@@ -182,15 +182,7 @@ type report struct {
 // dropOf reads a record of a drop; false: it is of something else, or of nothing that was dropped, or it is unread.
 func dropOf(d *ipfix.DataRecord) (report, bool) {
 	r := report{Drop: event.Drop{Queue: -1, Source: "ipfix"}}
-	for i := range d.Fields {
-		switch e := d.Fields[i].Element; {
-		case e == nil:
-		case d.Fields[i].Raw(d.Values[i]):
-			r.raw(e.Name)
-		case !r.field(e.Name, d.Values[i]):
-			r.flowField(e.Name, d.Values[i])
-		}
-	}
+	r.fields(d)
 	r.unread = r.unread && r.reasons && r.flags&dropreport.FlagPunted == 0
 	switch {
 	case !r.reasons, r.unread, r.Packets == 0, r.flags&dropreport.FlagPunted != 0:
@@ -208,6 +200,19 @@ func dropOf(d *ipfix.DataRecord) (report, bool) {
 		r.at = d.Exported
 	}
 	return r, true
+}
+
+// fields takes the fields of a record that are known.
+func (r *report) fields(d *ipfix.DataRecord) {
+	for i := range d.Fields {
+		switch e := d.Fields[i].Element; {
+		case e == nil:
+		case d.Fields[i].Raw(d.Values[i]):
+			r.raw(e.Name)
+		case !r.field(e.Name, d.Values[i]):
+			r.flowField(e.Name, d.Values[i])
+		}
+	}
 }
 
 // raw notes a field whose value cannot be read: it is unknown, not zero.
