@@ -24,6 +24,7 @@ type matched struct {
 	marks uint8  // the bits of the DSCP that the session changes
 	hash  uint64 // of all that other sessions need to know of it
 	shape string
+	bits  []field // see indexed
 }
 
 // matches are the sessions in the ASIC by what they match.
@@ -84,7 +85,8 @@ func key(fields, masks []field) string {
 }
 
 func (x *matches) add(m *matched) {
-	masks := masksOf(m.fields)
+	m.bits = m.indexed()
+	masks := masksOf(m.bits)
 	m.shape = key(masks, masks)
 	s := x.shapes[m.shape]
 	if s == nil {
@@ -106,21 +108,22 @@ func (x *matches) remove(m *matched) {
 
 // overlapping calls each for the sessions whose packets may be those of a region.
 func (x *matches) overlapping(r region, each func(*matched, region)) {
-	masks := masksOf(r.fields)
+	bits := r.indexed()
+	masks := masksOf(bits)
 	for _, s := range x.shapes {
 		common := commonOf(masks, s.masks)
 		at := key(common, common)
 		if s.by[at] == nil {
 			s.by[at] = map[string]map[*matched]bool{}
 			for m := range s.members {
-				values := key(m.fields, common)
+				values := key(m.bits, common)
 				if s.by[at][values] == nil {
 					s.by[at][values] = map[*matched]bool{}
 				}
 				s.by[at][values][m] = true
 			}
 		}
-		for m := range s.by[at][key(r.fields, common)] {
+		for m := range s.by[at][key(bits, common)] {
 			if both, some := r.and(m.region); some {
 				each(m, both)
 			}
