@@ -43,7 +43,28 @@ func newMatches() matches {
 type shape struct {
 	masks   []field
 	members map[*matched]bool
-	by      map[string]map[string]map[*matched]bool // by the masks of common bits, and by their values
+	by      map[string]*cut // by the masks of common bits
+}
+
+// A cut is the sessions of a shape by the values of some of their bits.
+type cut struct {
+	common []field
+	of     map[string]map[*matched]bool
+}
+
+func (c *cut) add(m *matched) {
+	values := key(m.bits, c.common)
+	if c.of[values] == nil {
+		c.of[values] = map[*matched]bool{}
+	}
+	c.of[values][m] = true
+}
+
+func (c *cut) remove(m *matched) {
+	values := key(m.bits, c.common)
+	if delete(c.of[values], m); len(c.of[values]) == 0 {
+		delete(c.of, values)
+	}
 }
 
 // masksOf are the fields of a region without values.
@@ -90,17 +111,21 @@ func (x *matches) add(m *matched) {
 	m.shape = key(masks, masks)
 	s := x.shapes[m.shape]
 	if s == nil {
-		s = &shape{masks: masks, members: map[*matched]bool{}, by: map[string]map[string]map[*matched]bool{}}
+		s = &shape{masks: masks, members: map[*matched]bool{}, by: map[string]*cut{}}
 		x.shapes[m.shape] = s
 	}
 	x.of[m.session.Name], s.members[m] = m, true
-	clear(s.by)
+	for _, c := range s.by {
+		c.add(m)
+	}
 }
 
 func (x *matches) remove(m *matched) {
 	s := x.shapes[m.shape]
 	delete(x.of, m.session.Name)
-	clear(s.by)
+	for _, c := range s.by {
+		c.remove(m)
+	}
 	if delete(s.members, m); len(s.members) == 0 {
 		delete(x.shapes, m.shape)
 	}
@@ -114,16 +139,12 @@ func (x *matches) overlapping(r region, each func(*matched, region)) {
 		common := commonOf(masks, s.masks)
 		at := key(common, common)
 		if s.by[at] == nil {
-			s.by[at] = map[string]map[*matched]bool{}
+			s.by[at] = &cut{common, map[string]map[*matched]bool{}}
 			for m := range s.members {
-				values := key(m.bits, common)
-				if s.by[at][values] == nil {
-					s.by[at][values] = map[*matched]bool{}
-				}
-				s.by[at][values][m] = true
+				s.by[at].add(m)
 			}
 		}
-		for m := range s.by[at][key(bits, common)] {
+		for m := range s.by[at].of[key(bits, common)] {
 			if both, some := r.and(m.region); some {
 				each(m, both)
 			}
