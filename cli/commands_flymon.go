@@ -114,6 +114,7 @@ var flyMonTask = object{
 			word: "share", help: "Part of the packets that is looked at, for tasks of the same packets; default 1",
 			kind: flyMonShare, def: "1", label: "Share",
 		},
+		{word: "pinned", help: "Never move it to make room for another task", def: "false", label: "Pinned"},
 		{word: "plan", help: "Only say where it would go and what it would take", def: "false"},
 	},
 }

@@ -137,8 +137,8 @@ func TestFlyMonCommands(t *testing.T) {
 	}{
 		{modeFlyMon, "task m1 key src-ip/24 attribute frequency", "replace " + task +
 			` {"tamtam-flymon:config":{"attribute":"frequency","key":"src-ip/24","name":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
-		{modeFlyMon, "task m1 key none attribute distinct(src-ip) plan epoch 0 share 1/4 rows 1 algo h memory 4096 readout l alloc e threshold 5 filter src-ip=10.0.0.0/8,dst-port=1-9", "replace " + task +
-			` {"tamtam-flymon:config":{"algorithm":"hll","allocation":"efficient","attribute":"distinct(src-ip)","epoch":0,"filter":"src-ip=10.0.0.0/8,dst-port=1-9","key":"none","memory":4096,"name":"m1","plan":true,"readout":"live","rows":1,"share":"1/4","threshold":5},"tamtam-flymon:name":"m1"}` + "\n"},
+		{modeFlyMon, "task m1 key none attribute distinct(src-ip) plan pinned epoch 0 share 1/4 rows 1 algo h memory 4096 readout l alloc e threshold 5 filter src-ip=10.0.0.0/8,dst-port=1-9", "replace " + task +
+			` {"tamtam-flymon:config":{"algorithm":"hll","allocation":"efficient","attribute":"distinct(src-ip)","epoch":0,"filter":"src-ip=10.0.0.0/8,dst-port=1-9","key":"none","memory":4096,"name":"m1","pinned":true,"plan":true,"readout":"live","rows":1,"share":"1/4","threshold":5},"tamtam-flymon:name":"m1"}` + "\n"},
 		{modeConfig, "tam flymon task m1 key 5-t attribute max(queue-d flowgroup f1", "replace " + task +
 			` {"tamtam-flymon:config":{"attribute":"max(queue-delay)","flowgroup":"f1","key":"5-tuple","name":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
 		{modeFlyMon, "query m1 task m1 flow 10.0.0.1,80", "replace " + query +
@@ -244,6 +244,7 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
   filter       Only packets with src-ip=PREFIX, dst-ip=PREFIX, src-port=N-M, dst-port=N-M, protocol=N, ip=4
   flowgroup    Only packets of this flow group
   memory       Buckets of all rows; default 49152
+  pinned       Never move it to make room for another task
   readout      What is read
   rows         Rows of the sketch; default those that the algorithm has
   threshold    From where on a flow is heavy, or has too many values

@@ -187,6 +187,7 @@ func flyMonLists() []tamList {
 				"config/readout":     {value: `"live"`},
 				"config/translation": {value: `"shift"`},
 				"config/share":       {value: `"1/4"`},
+				"config/pinned":      {value: `true`},
 				"config/plan":        {value: `true`},
 			},
 		},

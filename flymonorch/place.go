@@ -148,6 +148,17 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 	if err := o.thaw(ctx, t); err != nil || t.InASIC.row == t.Row {
 		return err
 	}
+	if pin := t.InASIC.row; pin.Pinned != t.Row.Pinned { // which is the planner's alone: the chip counts on as it was
+		pin.Pinned = t.Row.Pinned
+		o.pool.Pin(t.Name, pin.Pinned)
+		t.InASIC.row, t.InASIC.placed.Task = pin, pin
+		if !pin.Pinned {
+			o.MarkRefused() // it may be moved for them
+		}
+		if pin == t.Row {
+			return nil
+		}
+	}
 	placed, err := o.room(ctx, t)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func flyMonitored() map[string]string {
 	maps.Copy(rows, map[string]string{
 		"CONFIG_DB TAM_FLYMON_TASK_TABLE|hh": "flowgroup=f1 key=src-ip,dst-port attribute=frequency threshold=1000",
 		"APPL_DB TAM_FLYMON_TASK_TABLE:hh": "flowgroup=f1 filter=src-ip=13.92.96.32/32,dst-port=236 key=src-ip,dst-port attribute=frequency algorithm=auto memory=49152 " +
-			"allocation=accurate epoch=1000 threshold=1000 readout=banked translation=tcam share=1 plan=false",
+			"allocation=accurate epoch=1000 threshold=1000 readout=banked translation=tcam share=1 pinned=false plan=false",
 		"STATE_DB TAM_STATE_FLYMON_TASK_TABLE|hh":  "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
 		"CONFIG_DB TAM_FLYMON_QUERY_TABLE|q1":      "task=hh flow=13.92.96.32,236",
 		"APPL_DB TAM_FLYMON_QUERY_TABLE:q1":        "task=hh flow=13.92.96.32,236",
@@ -76,7 +76,7 @@ func TestFlyMonGet(t *testing.T) {
 	b.set(schema.CountersFlyMonGroup, "4", schema.FlyMonGroup{
 		Tasks: 1, Keys: []string{"", "", "src-ip,dst-port"}, Free: []uint32{32768, 65536, 65536}, Most: []uint32{32768, 65536, 65536},
 	}.Fields())
-	measurement := `"key":"src-ip,dst-port","attribute":"frequency","algorithm":"auto","memory":49152,"allocation":"accurate","epoch":1000,"threshold":1000,"readout":"banked","translation":"tcam","share":"1","plan":false`
+	measurement := `"key":"src-ip,dst-port","attribute":"frequency","algorithm":"auto","memory":49152,"allocation":"accurate","epoch":1000,"threshold":1000,"readout":"banked","translation":"tcam","share":"1","pinned":false,"plan":false`
 	flow := `"estimate":"9.5","lower":"-11.0","upper":"9.5","confidence":"0.95","bound":"Markov","saturated":false,"exact":"9.0"`
 	for _, c := range []struct{ path, want string }{
 		{flyMonHH + "/config", `{"name":"hh","flowgroup":"f1",` + measurement + `}`},

@@ -141,6 +141,8 @@ func flyMonTaskFields(t *flymon.Task) []field {
 			}
 			return "1/" + utoa(uint32(1)<<t.Share)
 		}).or("1"),
+		boolean("pinned", false, &t.Pinned,
+			"Whether the task stays where it is: the planner never moves it, for another task or with a new filter."),
 		boolean("plan", false, &t.Plan, "Whether it is only said what it would cost."),
 	}
 }

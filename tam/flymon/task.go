@@ -28,6 +28,8 @@ type Task struct {
 	Share uint8
 	// Shifted translates addresses by shift instead of by TCAM (section 3.3).
 	Shifted bool
+	// Pinned keeps the planner from moving the task: only a change of what it measures gives it another place.
+	Pinned bool
 	// Plan: only report what the task would cost and where it would be placed.
 	Plan bool
 }
