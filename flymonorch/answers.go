@@ -166,9 +166,14 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	rd.rows.results.Put(t.Name, row.Fields())
 }
 
-// compare tells how alike the sets of this epoch and the one before are.
+// compare adds how alike the sets of this epoch and the one before are. There is no such answer unless both epochs are
+// whole: a part of a set differs from the whole set whatever the packets were.
 func (d *deployment) compare(e epoch, got *taken, metrics map[string]flymon.Estimate) {
 	if d.row.Attribute.Kind != flymon.Similarity {
+		return
+	}
+	if !e.flags.Whole() {
+		d.last = nil
 		return
 	}
 	if d.last != nil && d.lastEpoch+1 == e.number {
