@@ -141,7 +141,7 @@ func (p *Pool) stay(old *Placed, t flymon.Task) (stay *Placed, others []string) 
 	a.Filter, b.Filter = flymon.Filter{}, flymon.Filter{}
 	a.Plan, b.Plan, a.Pinned, b.Pinned = false, false, false, false
 	if a.Attribute.Kind != flymon.Distinct { // whose coupons depend on it
-		a.Threshold, b.Threshold = 0, 0
+		a.Threshold, b.Threshold, a.ChangeThreshold, b.ChangeThreshold = 0, 0, 0, 0
 	}
 	if a != b {
 		return nil, nil
