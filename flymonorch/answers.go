@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
 	"strconv"
 
@@ -161,7 +160,10 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	}
 	d.compare(e, got, &row)
 	if _, known := row.Metrics[flymon.MetricHeavy]; !known && d.row.Threshold > 0 && !d.row.Key.IsZero() {
-		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(got.heavy)}
+		row.Metrics[flymon.MetricHeavy] = got.reading.Listed(got.heavy)
+	}
+	if falsely, ok := got.reading.Falsely(got.heavy); ok {
+		row.Metrics[flymon.MetricFalse] = falsely
 	}
 	got.addExact(d.row, row.Metrics)
 	for name, m := range row.Metrics {
@@ -179,7 +181,7 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 		changes[d.row.Key.Format(c.Flow)] = schema.FormatFlyMonChange(c.Change)
 	}
 	rd.rows.changes.Put(t.Name, changes)
-	rd.rows.sizes.Put(t.Name, sizes(got.reading.Distribution(), e.flags))
+	rd.rows.sizes.Put(t.Name, sizes(got.reading.Sizes(), e.flags))
 	rd.queries.answer(t, d, e, got)
 	rd.rows.results.Put(t.Name, row.Fields())
 }
@@ -235,7 +237,7 @@ func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	got.changes = all.List[:min(len(all.List), maxFlows)]
 	row.ChangesCut = uint64(len(all.List) - len(got.changes))
 	row.Metrics[flymon.MetricChangers] = flymon.Estimate{
-		Value: float64(len(all.List)), Flags: flags,
+		Value: float64(len(all.List)), Flags: flags, Saturated: all.Full,
 		Bound: fmt.Sprintf("no bound is known; by the bounds of each flow %d are sure, and %d are possible", all.Sure, all.Possible),
 	}
 }
@@ -286,20 +288,23 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 		put(flymon.MetricCardinality, float64(tr.Flows))
 	}
 	put(flymon.MetricHeavy, float64(tr.Reaching))
+	if len(g.flows) == g.heavy {
+		falsely := 0.0
+		for _, f := range g.flows {
+			if g.exact[f.Flow] < row.Threshold {
+				falsely++
+			}
+		}
+		put(flymon.MetricFalse, falsely)
+	}
 }
 
-// sizes are the rows of TAM_FLYMON_DISTRIBUTION: classes of flow sizes, each from a
-// power of two to less than the next. Flags are those of the epoch.
-func sizes(bins []answer.Bin, flags flymon.Flags) swss.FieldValues {
-	classes := map[uint64]float64{}
-	for _, b := range bins {
-		if b.Size > 0 {
-			classes[1<<(bits.Len64(b.Size)-1)] += b.Flows
-		}
-	}
+// sizes are the rows of TAM_FLYMON_DISTRIBUTION of an epoch with these flags.
+func sizes(classes map[uint64]flymon.Estimate, flags flymon.Flags) swss.FieldValues {
 	row := make(swss.FieldValues, len(classes))
-	for least, n := range classes {
-		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(flymon.Estimate{Value: n, Flags: flags})
+	for least, e := range classes {
+		e.Flags |= flags
+		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(e)
 	}
 	return row
 }

@@ -19,6 +19,8 @@ type FlowChange struct {
 type Changes struct {
 	List           []FlowChange
 	Sure, Possible int
+	// Full counters leave open whether a flow that is not in the list changed by so much.
+	Full bool
 }
 
 // Change lists those of the candidates, each once, whose counts in two readings of one layout, of an epoch and of the
@@ -42,6 +44,8 @@ func Change(before, after *Reading, candidates []flymon.Vector, threshold uint64
 		}
 		if change.Value >= least {
 			c.List = append(c.List, FlowChange{v, change})
+		} else if change.Saturated {
+			c.Full = true
 		}
 	}
 	slices.SortFunc(c.List, func(a, b FlowChange) int {

@@ -417,6 +417,11 @@ func (c *compiler) beauCoup() error {
 	if err != nil {
 		return err
 	}
+	if !c.task.Key.IsZero() {
+		if err := flymon.CheckCoupons(threshold, uint8(c.pool.geo.Width)); err != nil {
+			return err
+		}
+	}
 	c.recipe.sketch.Coupons, c.recipe.sketch.CouponShift = coupons, draw
 	var rules []flymon.MapRule
 	for i := range uint32(coupons) {

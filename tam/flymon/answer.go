@@ -138,6 +138,7 @@ const (
 	MetricEntropy     = "entropy"        // of flow sizes, in bits
 	MetricMaximum     = "maximum"        // of all packets
 	MetricHeavy       = "heavy-flows"    // flows at or above the threshold
+	MetricFalse       = "false-flows"    // expected number of listed flows below the threshold, of coupons
 	MetricChangers    = "heavy-changers" // flows whose counts in this epoch and the last differ by the change threshold
 	MetricMembers     = "members"        // elements of a set, from its load
 	MetricJaccard     = "similarity"     // of the last two epochs' sets, Jaccard
