@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -61,12 +62,9 @@ func changed(before, after flymon.Estimate) flymon.Change {
 	c := flymon.Change{Before: before.Value, After: after.Value}
 	c.Value, c.Saturated = math.Abs(after.Value-before.Value), before.Saturated || after.Saturated
 	c.Confidence = before.Confidence + after.Confidence - 1
-	if before.Confidence == 0 || after.Confidence == 0 || c.Confidence < leastChance {
-		why := before.Bound
-		if before.Confidence > 0 {
-			why = after.Bound
-		}
-		c.Estimate = unknown(c.Estimate, "of one of the counts: "+why)
+	if c.Confidence < leastChance { // also if either is 0
+		c.Estimate = unknown(c.Estimate, fmt.Sprintf("the bounds of the count before hold with %.3g, those of the count after with "+
+			"%.3g, which says nothing of both", before.Confidence, after.Confidence))
 		return c
 	}
 	least, most := after.Lower-before.Upper, after.Upper-before.Lower // with its sign
