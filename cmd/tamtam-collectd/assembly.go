@@ -67,7 +67,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 		}
 	}
 	if d.flags.has(roleIngest) {
-		if d.feeds, err = d.flags.sources.open(d.log, d.work, d.started, d.flags.partitions,
+		if d.feeds, err = d.flags.sources.open(ctx, d.log, d.work, d.started, d.flags.partitions,
 			d.logger); err != nil {
 			return err
 		}
