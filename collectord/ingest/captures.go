@@ -24,9 +24,9 @@ type reading struct {
 // is one source. Each is read to its end, or to where it is damaged: the error says where, and the tap is told that
 // something is missing, from there to the end of the others.
 //
-// What is sent depends on the captures and on the options of the senders alone, not on a clock: a reader that was killed
-// and is started again sends the same batches under the same numbers, of which the log's readers know those that they
-// have.
+// What is sent depends on the captures and on the options of the senders alone, not on a clock. A reader that was
+// killed and is started again sends the same batches under the same numbers, and the log's readers leave out those that
+// they have.
 func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 	var open []*reading
 	defer func() {

@@ -451,6 +451,27 @@ func TestTap(t *testing.T) {
 	}
 }
 
+// A record that is found by search, since an undeclared FCS stands behind it, is flagged in the rows that it is joined to.
+func TestTapSearches(t *testing.T) {
+	log, now := stream.NewMemory(0), start
+	s, err := NewSender(log, event.Stamps, options("eth0", 1, &now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap := Tap{Stamps: s}
+	f := append(stamped(false), 1, 2, 3, 4)
+	if err := errors.Join(tap.Frame(t.Context(), f, len(f), start), s.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	batches := joined(t, log, event.Stamps, 1)
+	if len(batches) != 1 || len(batches[0].Hops) != 1 || batches[0].Hops[0].Flags != result.Searched {
+		t.Errorf("%+v: want one row with flag %d", batches, result.Searched)
+	}
+	if c := tap.Counts(); c.Skipped != 4 || c.Searched != 1 {
+		t.Errorf("%+v: want 4 bytes skipped, 1 record found by search", c)
+	}
+}
+
 // Whatever comes as a datagram or a frame: what is told of it can be read.
 func FuzzTap(f *testing.F) {
 	f.Add(stamped(true))

@@ -34,6 +34,8 @@ type Tap struct {
 	copies                twice // that are numbered
 	frames, cut, mirrored atomic.Int64
 	doubled               atomic.Int64
+	skipped, searched     atomic.Int64
+	noLength              atomic.Int64
 }
 
 // TapCounts are of frames.
@@ -42,12 +44,15 @@ type TapCounts struct {
 	Cut      int64 // by a capture or a mirror session: what stood at their ends is lost
 	Mirrored int64 // copies in ERSPAN
 	Twice    int64 // of them, those whose number and bytes came before: they are not read again
+	Skipped  int64 // bytes behind stamped datagrams that belong to no record
+	Searched int64 // records that were found by search because of such bytes
+	NoLength int64 // frames of IP whose length cannot be right: records are not looked for in them
 }
 
 // Counts returns the counts so far.
 func (t *Tap) Counts() TapCounts {
 	return TapCounts{Frames: t.frames.Load(), Cut: t.cut.Load(), Mirrored: t.mirrored.Load(),
-		Twice: t.doubled.Load()}
+		Twice: t.doubled.Load(), Skipped: t.skipped.Load(), Searched: t.searched.Load(), NoLength: t.noLength.Load()}
 }
 
 // Frame takes a frame without FCS, captured at a time; length is its length on the wire.
@@ -69,7 +74,7 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
 		}
-		if frame = c.Frame; shortened(frame) { // by its session: at the end were stamps
+		if frame = c.Frame; tailstamp.Shortened(frame) { // by its session: at the end were stamps
 			t.cut.Add(1)
 			if t.Stamps != nil {
 				t.Stamps.Lose(1, at)
@@ -199,21 +204,21 @@ func (t *Tap) now() time.Time {
 	return time.Now()
 }
 
-// shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
-func shortened(frame []byte) bool {
-	_, ip := collector.ParseFlow(frame)
-	_, whole := tailstamp.DatagramEnd(frame)
-	return ip && !whole
-}
-
 func (t *Tap) stamps(ctx context.Context, frame []byte, at time.Time) error {
-	records, _ := tailstamp.Decode(frame)
-	if len(records) == 0 {
+	tail := tailstamp.ReadTail(frame)
+	if len(tail.Records) == 0 {
+		if tailstamp.EndUnknown(frame) {
+			t.noLength.Add(1)
+		}
 		return nil
 	}
+	t.skipped.Add(int64(tail.Skipped))
 	flow, _ := collector.ParseFlow(frame) // records are found behind IP only
 	t.hops = t.hops[:0]
-	for _, r := range records {
+	for _, r := range tail.Records {
+		if r.Flags&tailstamp.Searched != 0 {
+			t.searched.Add(1)
+		}
 		t.hops = append(t.hops, event.HopOf(r))
 	}
 	return t.Stamps.Frame(ctx, &event.Frame{Time: at.UnixNano(), Flow: event.FlowOf(flow), Hops: t.hops})
