@@ -389,8 +389,8 @@ func (rd *reader) beginUnbounded(
 	return at, s, nil
 }
 
-// timesDiffer notes that the clock was set while a task counted that has no epochs. Counts stay what they are, but times
-// before and after have no difference that means anything.
+// timesDiffer notes that the clock was set while a task counted that has no epochs. Counts stay what they are, but
+// times before and after have no difference that means anything.
 func (d *deployment) timesDiffer() {
 	if d.row.Attribute.Kind == flymon.MaxInterval {
 		d.flags |= flymon.FlagClockStep

@@ -2,38 +2,33 @@ package answer
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 
 	"tamtam/tam/flymon"
 )
 
-// Falsely returns how many of a number of listed flows of BeauCoup are expected to have fewer distinct elements than the
-// threshold; false: the task lists none. Some of those have all coupons by chance, some by the coupons of others.
+// Falsely returns how many of a number of listed flows of BeauCoup are expected to have fewer distinct elements than
+// the threshold; false: the task lists none. Some of those have all coupons by chance, some by the coupons of
+// others.
 //
-// How many flows there are of which number of elements is estimated from how many coupons the buckets of a row have, by
-// expectation maximisation. What begins with few elements in most flows stays so where the coupons do not contradict.
+// How many flows there are of which number of elements is estimated from how many coupons the buckets of a row have,
+// by expectation maximisation. What begins with few elements in most flows stays so where the coupons do not
+// contradict.
 func (r *Reading) Falsely(listed int) (flymon.Estimate, bool) {
-	if r.Sketch.Algorithm != flymon.BeauCoup || r.Task.Key.IsZero() {
+	if r.Sketch.Algorithm != flymon.BeauCoup || r.Task.Key.IsZero() || r.Task.Threshold == 0 {
 		return flymon.Estimate{}, false
 	}
 	if listed == 0 {
 		return flymon.Estimate{Confidence: 1, Bound: "no flow is listed"}, true
 	}
-	byChance, few, others, shared := math.Inf(1), 0.0, 1.0, 1.0
-	for _, row := range r.Sketch.Rows {
-		f := r.collectors(r.Registers[row[0]])
-		byChance, few = min(byChance, f.falsely), max(few, f.few)
-		others *= f.full
-		shared *= f.load
-	}
-	e := flymon.Estimate{Value: min(float64(listed), byChance+few*others)}
-	e.Bound = fmt.Sprintf("expected of the listed flows, by the coupons of all: those with fewer than %d; no bound is known",
-		r.Task.Threshold)
+	f := r.collectors()
+	e := flymon.Estimate{Value: min(float64(listed), f.falsely+f.few*f.full)}
+	e.Bound = fmt.Sprintf(
+		"expected of the listed flows, by the coupons of all: those with fewer than %d; no bound is known", r.Task.Threshold)
 	if r.Task.Share > 0 {
 		e.Bound += "; " + r.seen()
 	}
-	if few := r.Sketch.Coupons < fewCoupons && r.Task.Threshold > 1; few || shared > mostShared {
+	if few := r.Sketch.Coupons < fewCoupons && r.Task.Threshold > 1; few || f.shared > mostShared {
 		e.Saturated = true
 		e.Bound += "; coupons are too few, or of too many flows, to tell: it may be any of the list"
 	}
@@ -49,31 +44,40 @@ func (r *Reading) Listed(n int) flymon.Estimate {
 	return e
 }
 
-// collectors are the flows of a row of coupons.
+// collectors are the flows of a task that collect coupons.
 type collectors struct {
 	falsely float64 // expected number of those that have all coupons and fewer elements than the threshold
 	few     float64 // flows with fewer, that have not all
-	full    float64 // part of the buckets that have all coupons
-	load    float64 // part of the buckets that have any
+	full    float64 // part of flows all of whose buckets are complete by others
+	shared  float64 // part of flows that have others in all of their buckets
 }
 
-// mostShared is the part of flows with others in all of their buckets from which on the coupons of a bucket say little of
-// any one flow.
+// mostShared is the part of flows with others in all of their buckets from which on the coupons of a bucket say
+// little of any one flow.
 const mostShared = 0.05
 
 // fewCoupons are so few that they do not tell how many elements a flow has.
 const fewCoupons = 3
 
-// collectors estimates the flows of a row.
-func (r *Reading) collectors(words []uint32) (f collectors) {
+// collectors estimates the flows by the coupons of buckets, on the average of all rows.
+func (r *Reading) collectors() collectors {
 	m, shift := int(r.Sketch.Coupons), r.Sketch.CouponShift
 	buckets := make([]float64, m+1) // by coupons
-	for _, w := range words {
-		buckets[bits.OnesCount32(w&(1<<m-1))]++
-	}
-	f.full, f.load = buckets[m]/float64(len(words)), 1-buckets[0]/float64(len(words))
-	if buckets[0] == float64(len(words)) {
-		return f
+	f := collectors{full: 1, shared: 1}
+	for _, row := range r.Sketch.Rows {
+		full, used, words := 0.0, 0.0, r.Registers[row[0]]
+		for _, w := range words {
+			c := bits.OnesCount32(w & (1<<m - 1))
+			buckets[c] += 1 / float64(len(r.Sketch.Rows))
+			if c > 0 {
+				used++
+			}
+			if c == m {
+				full++
+			}
+		}
+		f.full *= full / float64(len(words))
+		f.shared *= used / float64(len(words))
 	}
 	sizes := couponSizes(r.Task.Threshold)
 	chances := make([][]float64, len(sizes))
@@ -84,7 +88,7 @@ func (r *Reading) collectors(words []uint32) (f collectors) {
 		some[i] = 1 - chances[i][0]
 		count[i] = some[i] / float64(n) // by size, as many flows from n to 2n as from 2n to 4n
 	}
-	const rounds = 100
+	const rounds = 30 // more change nothing
 	for range rounds {
 		next := make([]float64, len(sizes))
 		for c := 1; c <= m; c++ {
@@ -94,6 +98,9 @@ func (r *Reading) collectors(words []uint32) (f collectors) {
 			all := 0.0
 			for i := range sizes {
 				all += count[i] * chances[i][c] / some[i]
+			}
+			if all == 0 { // none of the sizes has so many coupons
+				continue
 			}
 			for i := range sizes {
 				next[i] += buckets[c] * count[i] * chances[i][c] / some[i] / all

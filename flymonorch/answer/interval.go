@@ -54,8 +54,8 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 		Value: math.Min(least, most), Lower: math.Max(0, least-2*unit+1), Upper: math.Min(least+2*unit-1, most),
 		Confidence: exact,
 	}
-	e.Bound = fmt.Sprintf("exact to %.0f ns if no other flow has the bucket of its last arrival in any of %.0f instances, "+
-		"nor that of its longest interval in one", 2*unit, instances)
+	e.Bound = fmt.Sprintf("exact to %.0f ns if no other flow has the bucket of its last arrival in any of %.0f "+
+		"instances, nor that of its longest interval in one", 2*unit, instances)
 	if turn := unit * (float64(r.Geometry.Mask()) - 1); float64(r.Ran) >= turn {
 		// What is left of a longer one is shorter: it is a lower bound still.
 		e.Upper, e.Saturated = math.Inf(1), true

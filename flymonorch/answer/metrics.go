@@ -73,8 +73,8 @@ func (r *Reading) metricsOfSizes(put func(string, flymon.Estimate)) {
 	}
 }
 
-// ofSizes returns a value computed from MRAC's distribution. The value is saturated if flows cannot be told apart, or if
-// some flow is greater than its counter.
+// ofSizes returns a value computed from MRAC's distribution. The value is saturated if flows cannot be told apart,
+// or if some flow is greater than its counter.
 func (r *Reading) ofSizes(value float64) flymon.Estimate {
 	e := flymon.Estimate{Value: value, Saturated: r.crowded() || r.full0}
 	e.Bound = "of the distribution by expectation maximisation; no bound is known"
@@ -182,8 +182,8 @@ func (r *Reading) sizes() sketch.Distribution {
 // apart: more than two for each.
 func (r *Reading) crowded() bool { return r.used() > 1-math.Exp(-2) }
 
-// Sizes returns how many flows there are of each class of sizes, by MRAC: from a power of two, the key, to less than its
-// double. It is nil for other algorithms.
+// Sizes returns how many flows there are of each class of sizes, by MRAC: from a power of two, the key, to less than
+// its double. It is nil for other algorithms.
 func (r *Reading) Sizes() map[uint64]flymon.Estimate {
 	bins := r.Distribution()
 	if bins == nil {

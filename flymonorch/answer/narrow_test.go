@@ -178,7 +178,10 @@ func (r *run) sizesLike(wide *run) bool {
 
 // One flow of 1000 packets and one of 10 have an entropy of 0.08 bits; counters of 8 bits cannot say so.
 func TestEntropyOfFullCounters(t *testing.T) {
-	task := (&doubt{flymon.MRAC, "src-ip", "frequency", "", 100}).task(t, rand.New(rand.NewPCG(1, 1)))
+	task := flymon.Task{
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.MRAC,
+		Memory: 96, Threshold: 100,
+	}
 	for width, full := range map[int]bool{8: true, 9: true, 10: false, 16: false} {
 		r := newRunOn(t, small(width), task)
 		for n := range uint64(1010) {

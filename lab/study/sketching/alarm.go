@@ -17,13 +17,13 @@ func alarmOf(values int) alarm { return alarm(math.Log(2 * float64(max(1, values
 
 // words say how often a run crosses a bound by chance.
 func (l alarm) words() string {
-	return fmt.Sprintf("bounds are crossed by chance in at most one of %.0f runs: each by a value with a probability of %.1g",
+	return fmt.Sprintf("bounds are crossed by chance in at most one of %.0f runs: each with a probability of %.1g",
 		1/falseAlarm, math.Exp(-float64(l)))
 }
 
-// deviation bounds how far a sum is from its mean by Bernstein's inequality, given its variance and how far each of the
-// independent summands is from its mean at most. Unlike a number of standard deviations this holds for sums of few and
-// rare events too.
+// deviation bounds how far a sum is from its mean by Bernstein's inequality, given its variance and how far each of
+// the independent summands is from its mean at most. Unlike a number of standard deviations this holds for sums of
+// few and rare events too.
 func (l alarm) deviation(variance, most float64) float64 {
 	if variance <= 1e-6 {
 		return 0
@@ -32,9 +32,9 @@ func (l alarm) deviation(variance, most float64) float64 {
 	return a + math.Sqrt(a*a+2*float64(l)*variance)
 }
 
-// above returns a number that a variable exceeds with a probability of at most e^-l: Chernoff's bound, by the logarithm of
-// the variable's moment generating function. The bound holds for each rate; the least of all is searched for, which has
-// no other minimum.
+// above returns a number that a variable exceeds with a probability of at most e^-l: Chernoff's bound, by the
+// logarithm of the variable's moment generating function. The bound holds for each rate; the least of all is
+// searched for, which has no other minimum.
 func (l alarm) above(logMoment func(rate float64) float64) float64 {
 	at := func(exponent float64) float64 {
 		rate := math.Exp2(exponent)
@@ -80,8 +80,8 @@ func logMoments(n float64, values []weighted) func(rate float64) float64 {
 	}
 }
 
-// hyperLogLog bounds the estimate of n elements by HyperLogLog with m buckets that keep strings of width bits, by Ertl's
-// estimator m^2 / (2 ln 2 Z). Z is a sum over the buckets: 2^-rank, besides what empty and full ones add.
+// hyperLogLog bounds the estimate of n elements by HyperLogLog with m buckets that keep strings of width bits, by
+// Ertl's estimator m^2 / (2 ln 2 Z). Z is a sum over the buckets: 2^-rank, besides what empty and full ones add.
 //
 // How many elements buckets have is negatively associated, and what a bucket adds falls with its elements. So the
 // moments of Z are at most those of independent buckets, each with a binomial number of elements.

@@ -63,8 +63,8 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 			bits = append(bits, p.rowSize(i)*perBucket)
 		}
 		return map[string]study.Prediction{
-			"fp": s.alarm().falsePositives(s.Members, bits, float64(max(1, len(sizes)-s.Members))), "missed": {Expected: 0, Lower: 0,
-				Upper: 0},
+			"fp":     s.alarm().falsePositives(s.Members, bits, float64(max(1, len(sizes)-s.Members))),
+			"missed": {Expected: 0, Lower: 0, Upper: 0},
 		}
 	}
 	return nil

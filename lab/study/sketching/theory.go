@@ -210,44 +210,75 @@ type detector func(size uint32) (low, mid, high float64)
 // of others in their buckets, in a number of rows with load flows per bucket each, and so not
 // independently of each other. Load 0: independently.
 //
-// With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows. Two flows
-// share a bucket in a row of w with chance 1/w, and are then both reported with t^(2d-1), so the
-// variance of n flows is nq(1-q) + n^2 d/w (t^(2d-1) - t^2d). It is less because the number of flows is
-// fixed and because sizes differ (Cauchy-Schwarz).
-//
-// A flow has about load others in a bucket, with which it is reported: so many summands go together.
+// With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows, and each of the load others
+// in one of its buckets with t^(d-1) then: these come with it, d load t^(d-1) (1-t) on average. Such groups come as
+// Poisson has it, and so does what comes with the first of a group.
 func (l alarm) f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) study.Prediction {
-	var actual float64
-	var hit, miss, hits, misses [3]float64 // sums of chances; variances
+	var actual, others float64
+	var hit, miss [3][]reported
 	for _, h := range histogram(sizes) {
-		size, n := h.size, float64(h.count)
-		low, mid, high := report(size)
-		to, spread := &miss, &misses
-		if uint64(size) >= threshold {
-			to, spread = &hit, &hits
+		n := float64(h.count)
+		to := &miss
+		if uint64(h.size) >= threshold {
+			to = &hit
 			actual += n
+		} else {
+			others += n
 		}
+		low, mid, high := report(h.size)
 		for i, p := range [3]float64{low, mid, high} {
-			to[i] += n * p
-			spread[i] += n * p * (1 - p)
-			if load > 0 && p > 0 && to == &miss {
-				t := math.Pow(p, 1/float64(rows))
-				spread[i] += n * load * float64(rows) * p * p * (1 - t) / t
-			}
+			t := math.Pow(p, 1/float64(rows))
+			with := load * float64(rows) * math.Pow(t, float64(rows-1)) * (1 - t)
+			to[i] = append(to[i], reported{n, p, with})
 		}
 	}
 	score := func(hit, miss float64) float64 {
-		hit = min(max(0, hit), actual)
+		hit, miss = min(max(0, hit), actual), min(max(0, miss), others)
 		if hit+miss+actual == 0 {
 			return 1
 		}
-		return 2 * hit / (hit + max(0, miss) + actual)
+		return 2 * hit / (hit + miss + actual)
 	}
-	off := func(variance float64) float64 { return l.deviation(variance, 1+load) }
+	half := l + math.Ln2 // either may be too few or too many
+	// Flows are whole; what is certain may come out a little less or more.
+	least := func(moments func(float64) float64) float64 { return math.Ceil(half.below(moments) - 1e-6) }
+	most := func(moments func(float64) float64) float64 { return math.Floor(half.above(moments) + 1e-6) }
 	return study.Prediction{
-		Expected: score(hit[1], miss[1]),
-		Lower:    score(hit[0]-off(hits[0]), miss[2]+off(misses[2])),
-		Upper:    score(hit[2]+off(hits[2]), miss[0]-off(misses[0])),
+		Expected: score(meanOf(hit[1]), meanOf(miss[1])),
+		Lower:    score(least(independently(hit[0])), most(inGroups(miss[2]))),
+		Upper:    score(most(independently(hit[2])), least(inGroups(miss[0]))),
+	}
+}
+
+// reported are n flows of which each is reported with a chance, and others with it.
+type reported struct{ n, chance, with float64 }
+
+func meanOf(flows []reported) (mean float64) {
+	for _, f := range flows {
+		mean += f.n * f.chance
+	}
+	return mean
+}
+
+// independently returns ln E e^(rate X) of the number of flows that are reported independently of each other.
+func independently(flows []reported) func(rate float64) float64 {
+	return func(rate float64) (sum float64) {
+		for _, f := range flows {
+			sum += logMoments(f.n, []weighted{{0, 1 - f.chance}, {1, f.chance}})(rate)
+		}
+		return sum
+	}
+}
+
+// inGroups returns ln E e^(rate X) of the number of flows that are reported in groups.
+func inGroups(flows []reported) func(rate float64) float64 {
+	return func(rate float64) (sum float64) {
+		for _, f := range flows {
+			if f.chance > 0 {
+				sum += f.n * f.chance / (1 + f.with) * math.Expm1(rate+f.with*math.Expm1(rate))
+			}
+		}
+		return sum
 	}
 }
 
@@ -382,8 +413,8 @@ func (l alarm) countError(sizes []uint32, least []float64) study.Prediction {
 	}
 }
 
-// ranges returns a distribution, given as the chances of each value or more, by ranges of at most an eighth: once with the
-// least value of each range and once with the greatest.
+// ranges returns a distribution, given as the chances of each value or more, by ranges of at most an eighth: once
+// with the least value of each range and once with the greatest.
 func ranges(least []float64) (low, high []weighted) {
 	for from := 0; from < len(least); {
 		to := from + 1 + from/8
@@ -398,8 +429,8 @@ func ranges(least []float64) (low, high []weighted) {
 	return low, high
 }
 
-// relativeError is the relative error of an estimate of n: its median, by the standard error, and its bound, by those of
-// the estimate.
+// relativeError is the relative error of an estimate of n: its median, by the standard error, and its bound, by
+// those of the estimate.
 func relativeError(n, deviation, lower, upper float64) study.Prediction {
 	return study.Prediction{Expected: 0.6745 * deviation, Lower: math.NaN(), Upper: max(upper/n-1, 1-lower/n)}
 }
