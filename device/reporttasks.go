@@ -80,7 +80,8 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 			if err != nil {
 				return err
 			}
-			t.Epoch = &EpochReport{e.Epoch, e.Start, e.End, e.Flags.String(), e.Load, e.Full, e.Metrics, e.FlowsCut, e.ChangesCut}
+			t.Epoch = &EpochReport{e.Epoch, e.Start, e.End, e.Flags.String(), e.Load, e.Full, e.Metrics, e.FlowsCut,
+				e.ChangesCut}
 		}
 		var err error
 		if t.Flows, err = estimates(schema.ParseFlyMonEstimate, rows[schema.CountersFlyMonFlows][name]); err != nil {

@@ -238,7 +238,8 @@ func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	row.ChangesCut = uint64(len(all.List) - len(got.changes))
 	row.Metrics[flymon.MetricChangers] = flymon.Estimate{
 		Value: float64(len(all.List)), Flags: flags, Saturated: all.Full,
-		Bound: fmt.Sprintf("no bound is known; by the bounds of each flow %d are sure, and %d are possible", all.Sure, all.Possible),
+		Bound: fmt.Sprintf("no bound is known; by the bounds of each flow %d are sure, and %d are possible",
+			all.Sure, all.Possible),
 	}
 }
 

@@ -268,7 +268,8 @@ func (w *sketchWatch) answer(task, key string, epoch, estimate leafValues, flags
 	r := &reader{leaves: epoch, what: fmt.Sprintf("task %s, %s", task, key)}
 	a := Answer{Task: task, Key: key, Epoch: r.counter("epoch"), Start: int64(r.nanos("start", 0, 0)),
 		End: int64(r.nanos("end", 0, 0))}
-	for _, f := range slices.Concat(epoch["flags"], estimate["flags"], flags) { // of its epoch, and of another that it is from
+	// The estimate has the flags of all epochs that it is computed from.
+	for _, f := range slices.Concat(epoch["flags"], estimate["flags"], flags) {
 		if !slices.Contains(a.Flags, f) {
 			a.Flags = append(a.Flags, f)
 		}

@@ -230,7 +230,8 @@ func (s *Study) Validate(v *lab.Validator) {
 		v.Want(f.Threshold > 1 && f.Threshold < 1<<24, "flymon.threshold", f.Threshold, "2 to %d", 1<<24-1)
 	}
 	if f.Study == Changers {
-		v.Want(f.Traffic.Pcap == "", "flymon.traffic.pcap", f.Traffic.Pcap, "generated traffic, of which each half is an epoch")
+		v.Want(f.Traffic.Pcap == "", "flymon.traffic.pcap", f.Traffic.Pcap,
+			"generated traffic, of which each half is an epoch")
 	}
 	if f.Study == Epochs {
 		f.validateSpike(v)
