@@ -46,7 +46,8 @@ func (p *printout) flyMonTasks(entries []tree) {
 		last := e.at("state", "last-epoch")
 		rows = append(rows, []string{
 			e.name(), packets, config(e, "key"), config(e, "attribute"), flyMonAlgorithm(e), orDash(place.text("buckets")),
-			flyMonEpoch(config(e, "epoch")), groups, orDash(last.text("epoch")), orDash(percent(last, "load")), orDash(last.text("flags")),
+			flyMonEpoch(config(e, "epoch")), groups, orDash(last.text("epoch")),
+			orDash(percent(last, "load")), orDash(last.text("flags")),
 		})
 	}
 	p.table([]column{

@@ -25,8 +25,8 @@ type Changes struct {
 }
 
 // Change lists those of the candidates, each once, whose counts in two readings of one layout, of an epoch and of
-// the next, differ by a threshold or more. Of all flows these are the heavy changers if each flow that reaches the threshold
-// in either epoch is a candidate: a count that changes by so much reaches it in one of both.
+// the next, differ by a threshold or more. Of all flows these are the heavy changers if each flow that reaches the
+// threshold in either epoch is a candidate: a count that changes by so much reaches it in one of both.
 func Change(before, after *Reading, candidates []flymon.Vector, threshold uint64) (c Changes) {
 	seen := make(map[flymon.Vector]bool, len(candidates))
 	least := float64(threshold)
@@ -65,7 +65,7 @@ func changed(before, after flymon.Estimate) flymon.Change {
 	if c.Confidence < leastChance { // also if either is 0
 		c.Estimate = unknown(c.Estimate, fmt.Sprintf(
 			"the bounds of the count before hold with %.3g, those of the count after with %.3g, which says nothing of both",
-			 before.Confidence, after.Confidence))
+			before.Confidence, after.Confidence))
 		return c
 	}
 	least, most := after.Lower-before.Upper, after.Upper-before.Lower // with its sign

@@ -30,7 +30,8 @@ func (p *Placed) Place() Place {
 	at := Place{Masks: p.Layout.Masks}
 	for i := range p.Layout.Units {
 		u := &p.Layout.Units[i]
-		seat := Seat{Group: u.Group, CMU: u.CMU, Base: u.Base, Buckets: u.Size * p.Layout.Banks(), Key: flymon.Ref{A: u.Key.A, B: u.Key.B}}
+		seat := Seat{Group: u.Group, CMU: u.CMU, Base: u.Base, Buckets: u.Size * p.Layout.Banks(),
+			Key: flymon.Ref{A: u.Key.A, B: u.Key.B}}
 		if u.P1.From == flymon.Compressed {
 			seat.Element = flymon.Ref{A: u.P1.Key.A, B: u.P1.Key.B}
 		}
