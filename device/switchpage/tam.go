@@ -141,14 +141,7 @@ func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
 			}
 			list = append(list, Sketch(s.Name, task, flow, epoch.End, e))
 		}
-		for _, flow := range sortedKeys(changes[task]) {
-			c, err := schema.ParseFlyMonChange(changes[task][flow])
-			if err != nil {
-				trouble(task, "change of flow "+flow+": "+err.Error())
-				continue
-			}
-			list = append(list, Sketch(s.Name, task, "change of "+flow, epoch.End, c.Estimate))
-		}
+		list = append(list, changesOf(s, task, changes[task], epoch.End)...)
 		if n := epoch.ChangesCut; n > 0 {
 			trouble(task, strconv.FormatUint(n, 10)+" changes, the smallest, are missing for room")
 		}
@@ -160,6 +153,19 @@ func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
 		}
 	}
 	return append(list, t.answers(s)...)
+}
+
+// changesOf are the heavy changers of a task's epoch.
+func changesOf(s *page.Switch, task string, rows map[string]string, end int64) (list []result.Sketch) {
+	for _, flow := range sortedKeys(rows) {
+		c, err := schema.ParseFlyMonChange(rows[flow])
+		if err != nil {
+			s.Troubles = append(s.Troubles, "sketch task "+task+": change of flow "+flow+": "+err.Error())
+			continue
+		}
+		list = append(list, Sketch(s.Name, task, "change of "+flow, end, c.Estimate))
+	}
+	return list
 }
 
 // answers are those to queries.

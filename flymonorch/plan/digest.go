@@ -15,10 +15,7 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		d.Threshold = 1 << (width - int(s.Bits[0]))
 		return d, nil
 	}
-	threshold, field := t.Threshold, "threshold"
-	if c := t.ChangeThreshold; c > 0 && (threshold == 0 || c < threshold || s.Algorithm == flymon.MRAC) {
-		threshold, field = c, "change-threshold" // who changes by so much reaches it before or after
-	}
+	threshold, field := reported(t, s)
 	if threshold == 0 {
 		return nil, nil
 	}
@@ -61,4 +58,13 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 	}
 	d.Threshold = uint32(reach * unit)
 	return d, nil
+}
+
+// reported returns from which count on flows are reported, and the field that says so: a flow that changes by the
+// change threshold reaches it before or after.
+func reported(t *flymon.Task, s *flymon.Sketch) (threshold uint64, field string) {
+	if c := t.ChangeThreshold; c > 0 && (t.Threshold == 0 || c < t.Threshold || s.Algorithm == flymon.MRAC) {
+		return c, "change-threshold"
+	}
+	return t.Threshold, "threshold"
 }

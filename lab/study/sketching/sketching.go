@@ -225,6 +225,14 @@ func (s *Study) Validate(v *lab.Validator) {
 		f.Traffic.validate(v, "flymon.traffic")
 		v.Want(len(f.Curves) >= 1 && len(f.Curves) <= maxCurves, "flymon.curves", len(f.Curves), "1 to %d curves", maxCurves)
 	}
+	f.validateThreshold(v)
+	if f.Study == Epochs {
+		f.validateSpike(v)
+	}
+	f.validateCurves(v, accuracy)
+}
+
+func (f *Settings) validateThreshold(v *lab.Validator) {
 	original := slices.ContainsFunc(f.Curves, func(c Curve) bool { return c.Algorithm == OriginalBeauCoup })
 	if f.Study == Heavy || f.Study == Changers || f.Study == Victims || original {
 		v.Want(f.Threshold > 1 && f.Threshold < 1<<24, "flymon.threshold", f.Threshold, "2 to %d", 1<<24-1)
@@ -233,10 +241,6 @@ func (s *Study) Validate(v *lab.Validator) {
 		v.Want(f.Traffic.Pcap == "", "flymon.traffic.pcap", f.Traffic.Pcap,
 			"generated traffic, of which each half is an epoch")
 	}
-	if f.Study == Epochs {
-		f.validateSpike(v)
-	}
-	f.validateCurves(v, accuracy)
 }
 
 func (f *Settings) validateGeometry(v *lab.Validator) {
