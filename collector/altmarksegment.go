@@ -348,7 +348,11 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	if !m.method().Delay() || len(m.faults) > 0 {
 		return d
 	}
-	a, b, ok := m.onePulse(k, i, j)
+	a, b, other, ok := m.onePulse(k, i, j)
+	if other > 0 {
+		d.reason = fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses,
+			m.path.Points[other].Switch, k, m.path.Points[0].Switch)
+	}
 	if !ok || m.doubt(k, segment(i, j)...).reason != "" {
 		return d
 	}
@@ -372,17 +376,32 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 }
 
 // onePulse returns the reports of points i and j that hold the time of the first point's pulse of
-// period k; false unless both do.
-func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, ok bool) {
+// period k; false unless both do. If that is because a point captured another packet, by its digest or
+// its time, other is the point: something between them changes packets or doubles them, or a clock is
+// not what the settings say. That is known of double marking: muxed pulses are judged with the counts,
+// and one of pulse marking may be that of the period beside.
+func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, other int, ok bool) {
 	pulse := m.report(k, 0)
 	if !pulse.timed() {
-		return a, b, false
+		return a, b, 0, false
 	}
 	a, b = m.captured(k, i), m.captured(k, j)
 	if i != 0 {
 		a, b = m.pulseOf(k, i), m.pulseOf(k, j)
 	}
-	return a, b, a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest
+	if a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest {
+		return a, b, 0, true
+	}
+	differs := func(p int, found altMarkReport) bool {
+		return m.method() == altmark.Double && m.report(k, p).timed() && (!found.timed() || found.Digest != pulse.Digest)
+	}
+	switch {
+	case i > 0 && differs(i, a):
+		other = i
+	case differs(j, b):
+		other = j
+	}
+	return a, b, other, false
 }
 
 // timed reports whether a report holds the time of a single pulse.

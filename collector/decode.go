@@ -103,6 +103,7 @@ type recordJSON struct {
 	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
 	Egress         string `json:"egress,omitempty"` // absent: not taken
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
+	ClockSet       bool   `json:"clock_set,omitempty"`       // between the two times
 	Searched       bool   `json:"found_by_search,omitempty"` // it was not at its place
 	// Of hops of IFA; nil: not known.
 	Queue      *uint8  `json:"queue,omitempty"`
@@ -139,7 +140,7 @@ func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) 
 	line := packetJSON{Packet: f.Number, Time: f.Time, Flow: f.Flow.String(), Skipped: f.Skipped}
 	for i, r := range f.Records {
 		j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
-			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0,
+			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0, ClockSet: clockSet(r),
 			Searched: r.Flags&tailstamp.Searched != 0}
 		if e := egress(r); !e.IsZero() {
 			j.Egress = seconds(e)
@@ -176,6 +177,9 @@ func hopsText(records []recordJSON) string {
 		}
 		if r.Unsynchronised {
 			b.WriteString(" (clock not synchronised)")
+		}
+		if r.ClockSet {
+			b.WriteString(" (clock set in between)")
 		}
 		if r.Searched {
 			b.WriteString(" (found by search)")
@@ -299,6 +303,7 @@ func (p PathReport) writeText(out io.Writer) error {
 			what string
 		}{
 			{h.NoEgress, "without an egress time"}, {h.Unsynchronised, "with a clock that was not synchronised"},
+			{h.ClockSet, "in the switch when its clock was set, whose times are left out"},
 			{h.Unusable, "with times that cannot be compared"}, {h.Searched, "whose record was found by search"},
 		} {
 			if note.n > 0 {
