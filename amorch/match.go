@@ -24,6 +24,7 @@ type matched struct {
 	marks uint8  // the bits of the DSCP that the session changes
 	hash  uint64 // of all that other sessions need to know of it
 	shape string
+	bits  []field // see indexed
 }
 
 // matches are the sessions in the ASIC by what they match.
@@ -42,7 +43,28 @@ func newMatches() matches {
 type shape struct {
 	masks   []field
 	members map[*matched]bool
-	by      map[string]map[string]map[*matched]bool // by the masks of common bits, and by their values
+	by      map[string]*cut // by the masks of common bits
+}
+
+// A cut is the sessions of a shape by the values of some of their bits.
+type cut struct {
+	common []field
+	of     map[string]map[*matched]bool
+}
+
+func (c *cut) add(m *matched) {
+	values := key(m.bits, c.common)
+	if c.of[values] == nil {
+		c.of[values] = map[*matched]bool{}
+	}
+	c.of[values][m] = true
+}
+
+func (c *cut) remove(m *matched) {
+	values := key(m.bits, c.common)
+	if delete(c.of[values], m); len(c.of[values]) == 0 {
+		delete(c.of, values)
+	}
 }
 
 // masksOf are the fields of a region without values.
@@ -84,21 +106,26 @@ func key(fields, masks []field) string {
 }
 
 func (x *matches) add(m *matched) {
-	masks := masksOf(m.fields)
+	m.bits = m.indexed()
+	masks := masksOf(m.bits)
 	m.shape = key(masks, masks)
 	s := x.shapes[m.shape]
 	if s == nil {
-		s = &shape{masks: masks, members: map[*matched]bool{}, by: map[string]map[string]map[*matched]bool{}}
+		s = &shape{masks: masks, members: map[*matched]bool{}, by: map[string]*cut{}}
 		x.shapes[m.shape] = s
 	}
 	x.of[m.session.Name], s.members[m] = m, true
-	clear(s.by)
+	for _, c := range s.by {
+		c.add(m)
+	}
 }
 
 func (x *matches) remove(m *matched) {
 	s := x.shapes[m.shape]
 	delete(x.of, m.session.Name)
-	clear(s.by)
+	for _, c := range s.by {
+		c.remove(m)
+	}
 	if delete(s.members, m); len(s.members) == 0 {
 		delete(x.shapes, m.shape)
 	}
@@ -106,21 +133,18 @@ func (x *matches) remove(m *matched) {
 
 // overlapping calls each for the sessions whose packets may be those of a region.
 func (x *matches) overlapping(r region, each func(*matched, region)) {
-	masks := masksOf(r.fields)
+	bits := r.indexed()
+	masks := masksOf(bits)
 	for _, s := range x.shapes {
 		common := commonOf(masks, s.masks)
 		at := key(common, common)
 		if s.by[at] == nil {
-			s.by[at] = map[string]map[*matched]bool{}
+			s.by[at] = &cut{common, map[string]map[*matched]bool{}}
 			for m := range s.members {
-				values := key(m.fields, common)
-				if s.by[at][values] == nil {
-					s.by[at][values] = map[*matched]bool{}
-				}
-				s.by[at][values][m] = true
+				s.by[at].add(m)
 			}
 		}
-		for m := range s.by[at][key(r.fields, common)] {
+		for m := range s.by[at].of[key(bits, common)] {
 			if both, some := r.and(m.region); some {
 				each(m, both)
 			}

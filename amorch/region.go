@@ -383,6 +383,18 @@ func (r region) text(but *region) string {
 	return strings.Join(parts, ", ")
 }
 
+// indexed are the fields of a region, with L4 ports of which it wants a single one.
+func (r region) indexed() []field {
+	all := slices.Clip(r.fields)
+	if r.src.min == r.src.max {
+		all = append(all, field{schema.MatchL4SrcPort, number(uint64(r.src.min), 0xffff)})
+	}
+	if r.dst.min == r.dst.max {
+		all = append(all, field{schema.MatchL4DstPort, number(uint64(r.dst.min), 0xffff)})
+	}
+	return all
+}
+
 // spans are the L4 ports that a region wants; nil: any.
 func (r *region) spans() [2]span {
 	if r == nil {

@@ -17,14 +17,14 @@ type altMarkExcess struct {
 // packets missing at one of them may be those in excess at another, and a duplicate hides a lost
 // packet. Nor need the pulse have taken the path of the packets.
 func (m *AltMark) split(k uint64) (reasons []string) {
-	for _, x := range m.anyExcess(k) {
+	for _, x := range anyExcess(m, k) {
 		reasons = append(reasons, fmt.Sprintf("%s: %s", AltMarkSplit, x.text))
 	}
 	return reasons
 }
 
 // anyExcess returns the excesses of a period along the path, or in all clusters of the graph.
-func (m *AltMark) anyExcess(k uint64) (all []altMarkExcess) {
+func anyExcess(m *AltMark, k uint64) (all []altMarkExcess) {
 	if m.beside == nil {
 		return m.excess(k)
 	}
@@ -56,20 +56,20 @@ func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
 	return all
 }
 
-// recoloured returns why packets of period k may have been counted in a period beside it. That happens if something
-// between the points writes the mark: a packet of k then has the colour of k-1 and k+1. In those periods it is in excess,
-// or it comes at a time that the guard condition does not allow. Nothing can be missing in k where all points counted as
-// many packets as the first one.
+// changedColour returns why packets of period k may have been counted in a period beside it. That happens if something
+// between the points writes the mark: a packet of k then has the colour of k-1 and k+1. In those periods it is in
+// excess, or it comes at a time that the guard condition does not allow. Nothing can be missing in k where all points
+// counted as many packets as the first one.
 //
-// A late packet is out of window as well, and is taken for a re-marked one where packets of k are missing. The counts of
-// one bit do not distinguish a late packet of k-1, in the report of k+1, from a packet of k that was re-marked.
-func (m *AltMark) recoloured(k uint64, i, j int) (reasons []string) {
+// A late packet is out of window as well, and is taken for a re-marked one where packets of k are missing. The counts
+// of one bit do not distinguish a late packet of k-1, in the report of k+1, from a packet of k that was re-marked.
+func changedColour(m *AltMark, k uint64, i, j int) (reasons []string) {
 	first, a, b := m.report(k, 0), m.report(k, i), m.report(k, j)
 	if !m.method().Loss() || first.has && first.Packets == a.Packets && a.Packets == b.Packets {
 		return nil
 	}
 	for _, q := range []uint64{k - 1, k + 1} {
-		for _, x := range m.anyExcess(q) {
+		for _, x := range anyExcess(m, q) {
 			if x.packets {
 				reasons = append(reasons, fmt.Sprintf("%s: in period %d %s", AltMarkRecoloured, q, x.text))
 			}

@@ -124,7 +124,7 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
 	others = slices.Concat(m.elsewhere(r.Period), others, splits)
 	if len(splits) == 0 { // else the counts of this period are void anyway
-		others = append(others, m.recoloured(r.Period, i, j)...)
+		others = append(others, changedColour(m, r.Period, i, j)...)
 	}
 	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)

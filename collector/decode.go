@@ -43,10 +43,14 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	bw := bufio.NewWriter(out)
 	c := opts.new()
 	packets := packetPrinter(bw, opts)
+	next := in.Next
+	if opts.IFA { // of whose times the capture's are a part
+		next = in.NextTimed
+	}
 	var number int64
 	var readErr error
 	for ctx.Err() == nil {
-		p, err := in.Next()
+		p, err := next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -85,8 +89,8 @@ func (o *DecodeOptions) reported() error {
 
 // packetJSON is one stamped packet; with Packets, one such line precedes the report.
 type packetJSON struct {
-	Packet  int64        `json:"packet"` // its number in the file, from 1
-	Time    time.Time    `json:"time"`   // when captured
+	Packet  int64        `json:"packet"`        // its number in the file, from 1
+	Time    time.Time    `json:"time,omitzero"` // when captured
 	Flow    string       `json:"flow"`
 	Skipped int          `json:"skipped_bytes,omitempty"` // behind the datagram, which belong to no record
 	Records []recordJSON `json:"records"`
@@ -152,7 +156,10 @@ func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) 
 	if asJSON {
 		return encoder.Encode(line)
 	}
-	at := f.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
+	at := "-"
+	if !f.Time.IsZero() {
+		at = f.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
+	}
 	_, err := fmt.Fprintf(out, "%d %s %s%s%s\n", f.Number, at, line.Flow, hopsText(line.Records),
 		cond(f.Skipped > 0, " | skipped "+plural(int64(f.Skipped), "byte")))
 	return err

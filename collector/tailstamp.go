@@ -214,7 +214,10 @@ func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Tim
 
 func (f *flowStamps) add(captured time.Time) {
 	f.frames++
-	if captured.Before(f.first) {
+	if captured.IsZero() {
+		return
+	}
+	if f.first.IsZero() || captured.Before(f.first) {
 		f.first = captured
 	}
 	if captured.After(f.last) {
@@ -335,18 +338,19 @@ type Report struct {
 
 // FlowReport is one flow of a Report.
 type FlowReport struct {
-	Flow        Flow         `json:"-"`
-	Protocol    string       `json:"protocol"`
-	Source      string       `json:"source"`
-	Destination string       `json:"destination"`
-	SourcePort  uint16       `json:"source_port"`
-	DestPort    uint16       `json:"destination_port"`
-	Later       bool         `json:"later_fragments,omitempty"` // ports unknown
-	Frames      int64        `json:"frames"`
-	Beyond      int64        `json:"beyond,omitempty"` // frames of paths that there was no room for
-	First       time.Time    `json:"first"`            // when captured
-	Last        time.Time    `json:"last"`
-	Paths       []PathReport `json:"paths"`
+	Flow        Flow   `json:"-"`
+	Protocol    string `json:"protocol"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	SourcePort  uint16 `json:"source_port"`
+	DestPort    uint16 `json:"destination_port"`
+	Later       bool   `json:"later_fragments,omitempty"` // ports unknown
+	Frames      int64  `json:"frames"`
+	Beyond      int64  `json:"beyond,omitempty"` // frames of paths that there was no room for
+	// First and Last are when frames were captured; zero: the capture does not have the times.
+	First time.Time    `json:"first,omitzero"`
+	Last  time.Time    `json:"last,omitzero"`
+	Paths []PathReport `json:"paths"`
 }
 
 // PathReport is one path that frames of a flow took: hop 1 first.

@@ -72,13 +72,16 @@ func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 			left = append(left[:first], left[first+1:]...)
 		}
 	}
+	if ctx.Err() == nil {
+		err = errors.Join(err, t.End(ctx))
+	}
 	return errors.Join(err, ctx.Err())
 }
 
 // step reads the next frame; false: there is none.
 func (r *reading) step(t *Tap) (more bool, err error) {
 	last := r.next.Time
-	r.next, err = r.in.Next()
+	r.next, err = r.in.NextTimed()
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil

@@ -10,9 +10,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A markWatch sees packets come to a measurement point. It looks at no mark and, except where packets enter the path, at
-// no rule: it identifies a packet by the name that its sender gave it, which no packet carries and no header hides, and
-// periods by the clock of the switch.
+// A markWatch sees packets come to a measurement point. It looks at no mark and, except where packets enter the path,
+// at no rule: it identifies a packet by the name that its sender gave it, which no packet carries and no header hides,
+// and periods by the clock of the switch.
 type markWatch struct {
 	node     *markSwitch
 	flow     *markFlow // of the path, where its packets enter; nil at later points
@@ -276,8 +276,8 @@ func (t *markTruth) period(k period) *truePeriod {
 	return p
 }
 
-// numbered returns a period by its number. Where a clock was set back so that there are several, it is the one in which the
-// first points saw as many packets as was measured; nil if there is none.
+// numbered returns a period by its number. Where a clock was set back so that there are several, it is the one in which
+// the first points saw as many packets as was measured; nil if there is none.
 func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *truePeriod) {
 	for era := range uint64(t.path.eras()) {
 		p := t.periods[period{k, era}]
@@ -295,8 +295,8 @@ func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *tru
 // anySource selects all traffic sources.
 func anySource(int) bool { return true }
 
-// account returns what became, between two points, of the packets of some traffic sources: how many came to the first of
-// them, were lost, and came to the second. A packet that is seen at a point behind the second is not lost.
+// account returns what became, between two points, of the packets of some traffic sources: how many came to the first
+// of them, were lost, and came to the second. A packet that is seen at a point behind the second is not lost.
 func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint64, lost int64, received uint64) {
 	from, to, reached := pointsOf(of.from), pointsOf(of.to), pointsOf(slices.Concat(of.to, of.behind))
 	for m, n := range p.packets {
