@@ -120,22 +120,7 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
 	splits := m.split(r.Period)
-	parts := m.find(r.Period).parts
-	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
-	others = slices.Concat(m.elsewhere(r.Period), others, splits)
-	if len(splits) == 0 { // else the counts of this period are void anyway
-		others = append(others, changedColour(m, r.Period, i, j)...)
-	}
-	others = append(others, m.neighbours(r.Period, i, j)...)
-	others = append(others, m.pulses(r.Period, i, j)...)
-	concerned := segment(i, j)
-	if m.watched > 0 && m.report(r.Period, m.watched-1).has { // else that is said
-		concerned = append(concerned, m.watched-1)
-	}
-	if doubt := m.doubt(r.Period, concerned...); doubt.reason != "" {
-		others = append([]string{doubt.reason}, others...)
-		m.notice(doubt)
-	}
+	others := lossReasons(m, r.Period, i, j, splits)
 	r.Reasons = append(r.Reasons, others...)
 	delay := m.delay(r.Period, i, j)
 	r.RawDelay, r.RawDelayValid = delay.raw, delay.rawValid
@@ -153,6 +138,28 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 		r.Lost, r.LossValid = int64(a.Packets-b.Packets), true
 	}
 	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
+}
+
+// lossReasons returns why a loss of period k between points i and j is not certain, beside their own flags. Splits are
+// those of the period.
+func lossReasons(m *AltMark, k uint64, i, j int, splits []string) []string {
+	parts := m.find(k).parts
+	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
+	others = slices.Concat(m.elsewhere(k), others, splits)
+	if len(splits) == 0 { // else the counts of this period are void anyway
+		others = append(others, changedColour(m, k, i, j)...)
+	}
+	others = append(others, m.neighbours(k, i, j)...)
+	others = append(others, m.pulses(k, i, j)...)
+	concerned := segment(i, j)
+	if m.watched > 0 && m.report(k, m.watched-1).has { // else that is said
+		concerned = append(concerned, m.watched-1)
+	}
+	if doubt := m.doubt(k, concerned...); doubt.reason != "" {
+		others = append([]string{doubt.reason}, others...)
+		m.notice(doubt)
+	}
+	return others
 }
 
 // flagged is what the points of a stage say against their own reports, of which this is the sum, but for what the other
