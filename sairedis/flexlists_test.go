@@ -118,3 +118,16 @@ func TestRandomCounterLists(t *testing.T) {
 		}
 	})
 }
+
+// The entry of the host interface table is an object with an id, whatever its name: without it SONiC's orchagent ends.
+func TestHostifTableEntryIsAnObject(t *testing.T) {
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+	g.createSwitch()
+	vid := g.create(sai.ObjectTypeHostifTableEntry, attrs(sai.HostifTableEntryAttrType, sai.HostifTableEntryTypeWildcard,
+		sai.HostifTableEntryAttrChannelType, sai.HostifTableEntryChannelTypeNetdevPhysicalPort))
+	want := "SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE=SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_NETDEV_PHYSICAL_PORT " +
+		"SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE=SAI_HOSTIF_TABLE_ENTRY_TYPE_WILDCARD"
+	if got := g.row(swss.ASICDB, "ASIC_STATE:SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY:"+vid.String()); got != want {
+		t.Errorf("its row is %q, want %q", got, want)
+	}
+}
