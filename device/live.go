@@ -98,6 +98,9 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	if err := cfg.Startup.Rows.Load(ctx, r); err != nil {
 		return err
 	}
+	if err := r.DB(swss.ConfigDB).SetInitialized(ctx, false); err != nil { // more may follow, see configure
+		return err
+	}
 	if cfg.Ports != 0 || cfg.Startup.OpenConfig != nil || cfg.Startup.Script != nil {
 		if err := factory(ctx, r, cfg.Profile, cfg.Ports); err != nil {
 			return fmt.Errorf("what the configuration leaves out: %w", err)
@@ -119,6 +122,9 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error {
 		if err := cfg.configure(running, r, northbound); err != nil {
 			return fmt.Errorf("startup configuration: %w", err)
+		}
+		if err := r.DB(swss.ConfigDB).SetInitialized(running, true); err != nil {
+			return err
 		}
 		if err := northbound.Begin(running, cmp.Or(cfg.Source, "nowhere"), len(found) == 0, found); err != nil {
 			return err
