@@ -123,6 +123,7 @@ const (
 	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
 	StateACLRule      = "ACL_RULE_TABLE"
 	StateACLStageCap  = "ACL_STAGE_CAPABILITY_TABLE"
+	StateSwitchCap    = "SWITCH_CAPABILITY"
 	StateFlexCounter  = "FLEX_COUNTER_TABLE"
 	StateCRM          = "CRM"
 	StateTAMSwitch    = "TAM_STATE_SWITCH_TABLE"
