@@ -98,7 +98,7 @@ func portsModule() Module {
 			},
 		},
 		lagGroup(), lagMemberGroup(),
-		{Path: "/vlans/vlan", Finish: finishVLAN, Rows: []Row{
+		{Path: "/vlans/vlan", Finish: finishVLAN, Owns: append(ownedByInterface("Vlan"), Owned{Path: staticFDBPath}), Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true,
 			},
