@@ -47,8 +47,10 @@ func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
 		host: cfg.Host, log: d.Logger(), mac: cfg.Fallback, rows: rows{}, due: true,
-		neighborhood: *newNeighborhood(db, cfg.Host.kernel), nextHops: newNextHops(),
+		neighborhood: *newNeighborhood(db, cfg.Host.kernel),
 	}
+	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
+	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
 	forward.Consume(d, cfg.Redis.DB(swss.ConfigDB), schema.CfgDeviceMetadata, func(key string, fields swss.FieldValues) {
 		if row, err := schema.ParseDeviceMetadata(key, fields); key == schema.MetadataKey {
 			if s.due, s.mac = true, cfg.Fallback; err == nil && !row.MAC.IsZero() {

@@ -416,6 +416,28 @@ func TestNeighbors(t *testing.T) {
 	b.wantNeighbors("somebody else writes the row", v4)
 }
 
+// A neighbour's address of the link at a numbered interface is no row, by neighsyncd's rules, but while a route leads
+// there: without the row the route is not in the chip.
+func TestLinkLocalNextHop(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	const mac = "02:00:00:00:00:11"
+	const row = "Ethernet0:fe80::2 family=IPv6 neigh=" + mac
+	b.learned(neighbor("Ethernet0", "fe80::2", mac), neighbor("Ethernet0", "fe80::3", mac))
+	b.wantNeighbors("no route leads there")
+	b.set("ROUTE_TABLE:2001:db8:60::/48 nexthop=fe80::2 ifname=Ethernet0 protocol=bgp")
+	b.wantNeighbors("a route does", row)
+	b.set("ROUTE_TABLE:2001:db8:61::/48 nexthop=2001:db8::9,fe80::2 ifname=Ethernet0,Ethernet0 protocol=bgp")
+	b.set("ROUTE_TABLE:2001:db8:60::/48")
+	b.wantNeighbors("another does", row)
+	b.learned(neighbor("Ethernet0", "fe80::2", ""))
+	b.wantNeighbors("it no longer answers")
+	b.learned(neighbor("Ethernet0", "fe80::2", mac))
+	b.wantNeighbors("it answers again", row)
+	b.set("ROUTE_TABLE:2001:db8:61::/48 nexthop=fe80::2 ifname=Ethernet4 protocol=bgp")
+	b.wantNeighbors("the route leads elsewhere")
+}
+
 // A row that Linux does not know when hostifd begins stays while it is asked; without an answer it goes.
 func TestNeighborsOfBefore(t *testing.T) {
 	b := newBench(t)
