@@ -58,6 +58,9 @@ type UpConfig struct {
 type ChipConfig struct {
 	Profile profile.Profile
 	Wires   map[string]string // port -> live interface
+	// KeepLinks leaves interfaces up when the process ends that it has set up, for a restart that no peer is to notice.
+	KeepLinks bool
+	links     *wire.Links
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int
 	// CPU is the chip's CPU port, for a client in this process; CPUPort is the path of a socket at which it is served
@@ -331,8 +334,10 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 		hub := *at.hub
 		g.Go(func() error { return serveCPU(ctx, hub, l, logOf(c)) })
 	}
+	cfg.links = wire.NewLinks()
 	g.Go(func() error { return lives(ctx) })
-	return g.Wait()
+	err := g.Wait()
+	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
 }
 
 // syncdLife is that of one chip.
@@ -377,7 +382,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 		if cfg.drive != nil {
 			return cfg.drive(ctx, chip, start)
 		}
-		return runWires(ctx, r, chip, start, cfg.Wires, newCPUSide(chip, cfg.CPU, cfg.Samples), c)
+		return runWires(ctx, r, chip, start, cfg, newCPUSide(chip, cfg.CPU, cfg.Samples), c)
 	})
 	return g.Wait()
 }
