@@ -295,6 +295,43 @@ func TestDevices(t *testing.T) {
 	}
 }
 
+// Devices have at most the MTU of the wires behind them: of members the smallest.
+func TestMTUOfTheWire(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	wire := func(port, mtu string) {
+		t.Helper()
+		fields := swss.FieldValues{"mtu": mtu, "received": fmt.Sprint(len(mtu))}
+		if err := swss.NewTable(b.r.DB(swss.StateDB), schema.StateWire).Set(t.Context(), port, fields); err != nil {
+			t.Fatal(err)
+		}
+		b.step()
+	}
+	mtus := func(name string, want int) {
+		t.Helper()
+		if got := b.k.devices[name].MTU; got != want {
+			t.Errorf("%s has %d, want %d", name, got, want)
+		}
+	}
+	wire("Ethernet0", "1500")
+	mtus("Ethernet0", 1500)
+	wire("Ethernet8", "1450")
+	mtus("Ethernet8", 1450)
+	mtus("Ethernet4", 1500)
+	mtus("PortChannel1", 1450)
+	mtus("Vlan10", 1400)
+	b.set("VLAN_MEMBER_TABLE:Vlan10:PortChannel1 tagging_mode=tagged")
+	mtus("Vlan10", 1400)
+	wire("Ethernet4", "1300")
+	mtus("PortChannel1", 1300)
+	mtus("Vlan10", 1300)
+	wire("Ethernet4", "9000")
+	mtus("Ethernet4", 1500)
+	mtus("Vlan10", 1400)
+	wire("Ethernet0", "nonsense")
+	mtus("Ethernet0", 9100)
+}
+
 // A punted frame comes from the chip.
 type punted struct {
 	port  string
