@@ -140,10 +140,11 @@ cluster-test:
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./collectord/jetstream
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 
-### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random: make collectd-chaos MINUTES=n
+### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random, and a collector that reads a
+###                 capture: make collectd-chaos MINUTES=n
 collectd-chaos: MINUTES = 10
 collectd-chaos:
-	TAMTAM_COLLECTD_CHAOS=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos$$' ./cmd/tamtam-collectd
+	TAMTAM_COLLECTD_CHAOS=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos(OfCapture)?$$' ./cmd/tamtam-collectd
 
 ### collectd-disks  a fleet and a collector whose disks have no room at random times (root mounts them): make collectd-disks MINUTES=n
 collectd-disks: MINUTES = 3

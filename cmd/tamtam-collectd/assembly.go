@@ -67,7 +67,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 		}
 	}
 	if d.flags.has(roleIngest) {
-		if d.feeds, err = d.flags.sources.open(d.log, d.work, d.started, d.flags.partitions,
+		if d.feeds, err = d.flags.sources.open(ctx, d.log, d.work, d.started, d.flags.partitions,
 			d.logger); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 	var name string // of the log
 	if f.serves() {
 		d.server, err = jetstream.StartServer(jetstream.ServerOptions{Dir: f.logDir, Name: f.node, Listen: f.listen,
-			Cluster: f.cluster, Routes: f.routes, Sync: f.sync, Logger: d.logger})
+			Cluster: f.cluster, Routes: f.routes, Sync: f.sync, Access: f.access, Logger: d.logger})
 		if err != nil {
 			return stop, err
 		}
@@ -120,7 +120,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 	}
 	if f.has(roleIngest) || f.has(roleJoin) {
 		o := jetstream.Options{Replicas: f.replicas, MaxBytes: f.logBytes, MaxAge: f.logAge, HoldTime: f.hold,
-			Logger: d.logger}
+			Access: f.access, Logger: d.logger}
 		if f.embedded() {
 			o.Server = d.server
 		} else {

@@ -36,6 +36,7 @@ const embedded = "embedded"
 type daemonFlags struct {
 	roles []string
 	nats  []string
+	accessFlags
 	logFlags
 	storeFlags
 	joinFlags
@@ -94,6 +95,7 @@ func newDaemon() *cobra.Command {
 	s := c.Flags()
 	s.StringSliceVar(&f.roles, "role", []string{roleIngest, roleJoin, roleServe}, "roles: "+strings.Join(roles, ", "))
 	s.StringSliceVar(&f.nats, "nats", []string{embedded}, "embedded: the log is in this process; or its URLs")
+	f.accessFlags.flags(s)
 	s.StringVar(&f.logDir, "log", "", "folder for the messages of a server in this process")
 	s.StringVar(&f.node, "node", "tamtam", "name of the server in its cluster")
 	s.StringVar(&f.listen, "listen", "", "HOST:PORT at which the server in this process listens for others")
@@ -173,7 +175,11 @@ func (f *daemonFlags) checkLog() error {
 	case f.replicas != 1 && f.replicas != 3 && f.replicas != 5:
 		return usagef("--replicas %d: want 1, 3 or 5", f.replicas)
 	}
-	return f.checkLimits()
+	var connects []string
+	if !f.embedded() {
+		connects = f.nats
+	}
+	return errors.Join(f.checkLimits(), f.checkAccess([]string{f.listen, f.cluster}, connects))
 }
 
 func (f *daemonFlags) checkNATS() error {

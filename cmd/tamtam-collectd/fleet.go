@@ -19,11 +19,12 @@ import (
 
 // fleetFlags say which fleet is made up, and what it is measured with.
 type fleetFlags struct {
-	shape     fleet.Shape
-	window    time.Duration
-	rows      int
-	dir       string
-	nats      []string
+	shape  fleet.Shape
+	window time.Duration
+	rows   int
+	dir    string
+	nats   []string
+	accessFlags
 	replicas  int
 	sync      time.Duration
 	memory    int64
@@ -54,6 +55,7 @@ func newFleet() *cobra.Command {
 	s.IntVar(&f.rows, "rows", join.DefaultRows, "rows of open windows of a partition, at most")
 	s.StringVar(&f.dir, "dir", "", "folder for the log and the store (required; it should be empty)")
 	s.StringSliceVar(&f.nats, "nats", nil, "URLs of NATS servers elsewhere, instead of servers in this process")
+	f.accessFlags.flags(s)
 	s.IntVar(&f.replicas, "replicas", 1, "replicas of the log: 1, or 3")
 	s.DurationVar(&f.sync, "sync", time.Minute, "how long the log may wait to sync a message to the disk; 0: not at all")
 	s.Int64Var(&f.memory, "memory", 800, "MiB of memory that the Go runtime tries to stay below")
@@ -81,7 +83,7 @@ func (f *fleetFlags) check() error {
 	if err := f.shape.Check(); err != nil {
 		return usageError{err}
 	}
-	return nil
+	return f.checkAccess(nil, f.nats)
 }
 
 func (f *fleetFlags) run(ctx context.Context, out io.Writer) error {
@@ -125,7 +127,7 @@ func (f *fleetFlags) run(ctx context.Context, out io.Writer) error {
 
 // log opens the log: one server in this process that listens nowhere, three that are a cluster, or those elsewhere.
 func (f *fleetFlags) log(ctx context.Context) (*jetstream.Log, func(), error) {
-	o := jetstream.Options{URLs: f.nats, Replicas: f.replicas}
+	o := jetstream.Options{URLs: f.nats, Replicas: f.replicas, Access: f.access}
 	var servers []*jetstream.Server
 	var err error
 	dir := filepath.Join(f.dir, "log")

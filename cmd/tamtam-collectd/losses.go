@@ -22,6 +22,7 @@ type loss struct {
 	since       time.Time
 	from        time.Time
 	damaged     bool
+	deleted     bool // by somebody else: there may be more messages
 }
 
 // add notes what a worker could not join.
@@ -37,7 +38,7 @@ func (l *losses) add(x join.Lost) {
 		l.of[x.Partition] = at
 	}
 	at.messages += float64(x.Last - x.First + 1)
-	at.last, at.damaged = x.Last, at.damaged || x.Damaged
+	at.last, at.damaged, at.deleted = x.Last, at.damaged || x.Damaged, at.deleted || x.Deleted
 }
 
 // count is how many messages of a partition were lost.
@@ -56,7 +57,10 @@ func (l *losses) troubles() (list []string) {
 	defer l.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(l.of)) {
 		at, why := l.of[name], "they were dropped before they were joined"
-		if at.damaged {
+		switch {
+		case at.deleted:
+			why = "somebody deleted them on the server of the log, and maybe more"
+		case at.damaged:
 			why = "the log is damaged"
 		}
 		text := fmt.Sprintf("%.0f messages of partition %s, between %d and %d, are lost since %s: %s", at.messages, name,

@@ -122,6 +122,9 @@ type feed struct {
 	senders []*ingest.Sender
 	before  func(context.Context) error // nil, or what is done before any feed is read
 	read    func(context.Context) error
+	done    func(context.Context) error // notes that it is read to its end; nil if a feed goes on at each start
+	after   *feed                       // read to its end before this one; nil if there is none
+	ended   chan struct{}               // closed at the end of run; nil if no feed waits for it
 }
 
 // opener makes feeds into a log.
@@ -135,7 +138,8 @@ type opener struct {
 }
 
 // open opens all that is to be read, so that what cannot be is known at once.
-func (f *sourceFlags) open(log, books stream.Log, started time.Time, partitions int, logger *slog.Logger,
+func (f *sourceFlags) open(ctx context.Context, log, books stream.Log, started time.Time, partitions int,
+	logger *slog.Logger,
 ) ([]*feed, error) {
 	if f.host == "" {
 		host, err := os.Hostname()
@@ -155,7 +159,9 @@ func (f *sourceFlags) open(log, books stream.Log, started time.Time, partitions 
 		add(o.watch(name))
 	}
 	if len(f.captures) > 0 {
-		add(o.captures(f.captures))
+		list, err := o.captures(ctx, f.captures)
+		failed = errors.Join(failed, err)
+		feeds = append(feeds, list...)
 	}
 	if f.ipfix != "" {
 		add(o.listen("ipfix", f.ipfix, (*ingest.Reports).IPFIX, false))
@@ -175,8 +181,8 @@ func (f *sourceFlags) open(log, books stream.Log, started time.Time, partitions 
 	return feeds, failed
 }
 
-func (o *opener) sender(name string, kind event.Kind, live, stamped bool) (*ingest.Sender, error) {
-	return ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(o.flags.sourceName(name), o.started),
+func (o *opener) sender(name string, kind event.Kind, live, stamped bool, started time.Time) (*ingest.Sender, error) {
+	return ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(o.flags.sourceName(name), started),
 		Live: live, Stamped: stamped, Partitions: o.partitions})
 }
 
@@ -201,12 +207,12 @@ func begin(senders []*ingest.Sender) func(context.Context) error {
 }
 
 // tap makes a feed that looks through frames.
-func (o *opener) tap(name string, live bool) (*feed, *ingest.Tap, error) {
-	stamps, err := o.sender(name, event.Stamps, live, live)
+func (o *opener) tap(name string, live bool, started time.Time) (*feed, *ingest.Tap, error) {
+	stamps, err := o.sender(name, event.Stamps, live, live, started)
 	if err != nil {
 		return nil, nil, err
 	}
-	drops, err := o.sender(name, event.Drops, live, false)
+	drops, err := o.sender(name, event.Drops, live, false, started)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,7 +220,7 @@ func (o *opener) tap(name string, live bool) (*feed, *ingest.Tap, error) {
 	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, o.flags.byAddress), IPFIX: ipfix, SFlow: sflow}
 	senders := []*ingest.Sender{stamps, drops}
 	if o.flags.records {
-		copies, err := o.sender(name, event.Records, live, live)
+		copies, err := o.sender(name, event.Records, live, live, started)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -229,40 +235,13 @@ func (o *opener) watch(name string) (*feed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--interface %s: %w", name, err)
 	}
-	f, t, err := o.tap(name, true)
+	f, t, err := o.tap(name, true, o.started)
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	f.before = begin(f.senders)
 	t.Sockets = o.flags.sockets
 	f.read = func(ctx context.Context) error { return errors.Join(ingest.Watch(ctx, in, t), in.Close()) }
-	return f, nil
-}
-
-// captures makes one feed of all captures, so that they are read in order of time.
-func (o *opener) captures(paths []string) (*feed, error) {
-	for _, path := range paths { // what cannot be read is known at once
-		in, err := capture.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("--pcap: %w", err)
-		}
-		in.Close()
-	}
-	f, t, err := o.tap("captures", false)
-	if err != nil {
-		return nil, err
-	}
-	t.Ahead = event.MaxAhead
-	f.read = func(ctx context.Context) error {
-		left, err := o.unread(ctx, paths)
-		if err == nil {
-			err = ingest.ReadCaptures(ctx, t, left...)
-		}
-		if ctx.Err() == nil {
-			return err
-		}
-		return nil
-	}
 	return f, nil
 }
 
@@ -274,7 +253,7 @@ func (o *opener) listen(name, address string, take reader, stamped bool) (*feed,
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", name, err)
 	}
-	s, err := o.sender(name, event.Drops, true, stamped)
+	s, err := o.sender(name, event.Drops, true, stamped, o.started)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -295,7 +274,7 @@ func (o *opener) listenRecords(address string) (*feed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--record-udp: %w", err)
 	}
-	s, err := o.sender("record-udp", event.Records, true, true)
+	s, err := o.sender("record-udp", event.Records, true, true, o.started)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -307,9 +286,23 @@ func (o *opener) listenRecords(address string) (*feed, error) {
 	return &feed{name: "record-udp", senders: senders, before: begin(senders), read: read}, nil
 }
 
-// run reads to the end or until ctx ends, and then says that no more comes, and whether that was all.
+// run reads to the end or until ctx ends, and then says that no more comes, and whether that was all. What goes on at the
+// next start where it was, as captures do, says nothing when ctx ends.
 func (f *feed) run(ctx context.Context) error {
+	if f.ended != nil {
+		defer close(f.ended)
+	}
+	if f.after != nil {
+		select {
+		case <-f.after.ended:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 	err := f.read(ctx)
+	if f.done != nil && ctx.Err() != nil {
+		return nil
+	}
 	end := (*ingest.Sender).Close
 	if err != nil || ctx.Err() != nil {
 		end = (*ingest.Sender).Leave
@@ -318,6 +311,9 @@ func (f *feed) run(ctx context.Context) error {
 	defer cancel()
 	for _, s := range f.senders {
 		err = errors.Join(err, end(s, last))
+	}
+	if f.done != nil && last.Err() == nil {
+		err = errors.Join(err, f.done(last))
 	}
 	if err != nil {
 		return fmt.Errorf("source %s: %w", f.name, err)

@@ -23,8 +23,9 @@ import (
 
 // sweepFlags are those of `tamtam-collectd sweep`.
 type sweepFlags struct {
-	work     bool
-	nats     []string
+	work bool
+	nats []string
+	accessFlags
 	replicas int
 	hold     time.Duration
 	board    string
@@ -47,6 +48,7 @@ func newSweep() *cobra.Command {
 	s := c.Flags()
 	s.BoolVar(&f.work, "work", false, "run jobs of any sweep that is posted")
 	s.StringSliceVar(&f.nats, "nats", nil, "URLs of the log, such as nats://HOST:PORT (required)")
+	f.accessFlags.flags(s)
 	s.IntVar(&f.replicas, "replicas", 1, "replicas of the log: 1, or 3 or 5 in a cluster")
 	s.DurationVar(&f.hold, "hold", jetstream.DefaultHold, "after which a dead worker's job is taken again")
 	s.StringVar(&f.board, "board", "sweep", "name of the board, on which one sweep at a time has its turn")
@@ -87,7 +89,7 @@ func (f *sweepFlags) checkLog() error {
 			return usagef("--nats %q: want URLs like nats://HOST:PORT", url)
 		}
 	}
-	return nil
+	return f.checkAccess(nil, f.nats)
 }
 
 func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
@@ -103,7 +105,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	errOut := cmd.ErrOrStderr()
 	log, err := jetstream.Open(cmd.Context(), jetstream.Options{URLs: f.nats, Replicas: f.replicas, HoldTime: f.hold,
-		Logger: slog.New(slog.NewTextHandler(errOut, nil))})
+		Access: f.access, Logger: slog.New(slog.NewTextHandler(errOut, nil))})
 	if err != nil {
 		return err
 	}

@@ -56,12 +56,16 @@ type Gone struct {
 	Seq     uint64 // what was asked for
 	First   uint64 // the first that is there or will be
 	Damaged bool   // it should be there, and cannot be read
+	Deleted bool   // the topic was deleted and made again: how many messages it had is not known
 }
 
 func (e *Gone) Error() string {
 	if e.Damaged {
 		return fmt.Sprintf("topic %s: message %d cannot be read, the log is damaged: the first behind it that can be is %d",
 			e.Topic, e.Seq, e.First)
+	}
+	if e.Deleted {
+		return fmt.Sprintf("topic %s: message %d and those behind it were deleted, the next is %d", e.Topic, e.Seq, e.First)
 	}
 	return fmt.Sprintf("topic %s: message %d is no longer kept, the first is %d", e.Topic, e.Seq, e.First)
 }

@@ -9,6 +9,10 @@ import (
 	"tamtam/collector/capture"
 )
 
+// flushEvery is the number of frames after which the partitions get what waits for them, so that windows close while a
+// capture is read.
+const flushEvery = 1 << 13
+
 // reading is a capture that is being read.
 type reading struct {
 	path string
@@ -19,12 +23,11 @@ type reading struct {
 // ReadCaptures gives a tap the frames of captures in order of time, so that what was captured at several places at once
 // is one source. Each is read to its end, or to where it is damaged: the error says where, and the tap is told that
 // something is missing, from there to the end of the others.
-func ReadCaptures(ctx context.Context, t *Tap, paths ...string) error {
-	none := func() error { return nil }
-	return stepping(ctx, none, t.senders(), func(ctx context.Context) error { return readCaptures(ctx, t, paths) })
-}
-
-func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
+//
+// What is sent depends on the captures and on the options of the senders alone, not on a clock: a reader that was killed
+// and is started again sends the same batches under the same numbers, of which the log's readers know those that they
+// have.
+func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 	var open []*reading
 	defer func() {
 		for _, r := range open {
@@ -45,7 +48,7 @@ func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 			left = append(left, r)
 		}
 	}
-	for len(left) > 0 && ctx.Err() == nil {
+	for n := 1; len(left) > 0 && ctx.Err() == nil; n++ {
 		first := 0
 		for i, r := range left {
 			if r.next.Time.Before(left[first].next.Time) {
@@ -58,6 +61,11 @@ func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 		}
 		if failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time); failed != nil {
 			return errors.Join(err, failed)
+		}
+		if n%flushEvery == 0 {
+			if failed := t.flush(ctx); failed != nil {
+				return errors.Join(err, failed)
+			}
 		}
 		more, failed := r.step(t)
 		if err = errors.Join(err, failed); !more {

@@ -86,8 +86,15 @@ type part struct {
 	begun    time.Time     // when the first of the events that wait came
 	told     time.Time     // when a batch was sent
 	promised int64
-	missing  []span // what is to be told as missing
-	losses   int    // of them, those that are counted
+	finished []batch // batches that the log has not confirmed, in the order of their numbers
+	missing  []span  // what is to be told as missing
+	losses   int     // of them, those that are counted
+}
+
+// A batch is a finished message of the log. Its id lets the log keep it once, however often it is appended.
+type batch struct {
+	id   string
+	data []byte
 }
 
 // mostMissing is how many times that are missing a partition is told of apart.
@@ -430,6 +437,24 @@ func (s *Sender) Step(ctx context.Context) error {
 	return nil
 }
 
+// Flush sends what waits, and a promise to the partitions for which there is a later one. Unlike Step it does not depend
+// on the clock, so that a source that is read again makes the same batches.
+func (s *Sender) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	promise := s.promise()
+	for i := range s.parts {
+		p := &s.parts[i]
+		if p.writer == nil || p.begun.IsZero() && promise <= p.promised {
+			continue
+		}
+		if err := s.send(ctx, p, promise); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Leave is Close of a source that had more to say, which nobody hears: stamps, drops and records of the time that was
 // on are lost. Periods and answers of sketches are told whole, or not at all.
 func (s *Sender) Leave(ctx context.Context) error {
@@ -486,36 +511,45 @@ func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
 			return err
 		}
 	}
-	for i, x := range p.missing {
+	for len(p.missing) > 0 {
 		for range p.losses {
 			p.writer.Lose()
 		}
-		p.writer.Miss(x.from, x.to)
-		if p.losses = 0; i < len(p.missing)-1 {
+		p.writer.Miss(p.missing[0].from, p.missing[0].to)
+		p.losses = 0
+		p.missing = slices.Delete(p.missing, 0, 1)
+		if len(p.missing) > 0 {
 			if err := s.append(ctx, p, 0); err != nil {
 				return err
 			}
 		}
 	}
-	p.missing = p.missing[:0]
 	return s.append(ctx, p, promise)
 }
 
-// append appends a batch, until the log has kept it. One that the context ended is lost, which its number tells.
+// append finishes the batch of a partition and appends it to the log, behind those that an earlier call could not
+// append. It tries until the log has confirmed all of them or ctx ends. In the latter case they stay in finished, for
+// the next call: an ended context, such as that of a capture that was read to its end, loses no batch.
 func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
 	p.promised = max(p.promised, promise)
 	data := p.writer.Finish(p.promised)
-	id := p.writer.ID()
+	p.finished = append(p.finished, batch{p.writer.ID(), data})
 	p.begun = time.Time{}
 	began := s.options.Now()
 	s.waits.Store(&began)
 	defer s.waits.Store(nil)
-	for {
-		_, err := s.log.Append(ctx, p.topic, id, data)
+	for len(p.finished) > 0 {
+		b := p.finished[0]
+		_, err := s.log.Append(ctx, p.topic, b.id, b.data)
 		if err == nil {
-			break
+			s.batches.Add(1)
+			s.bytes.Add(int64(len(b.data)))
+			p.finished = slices.Delete(p.finished, 0, 1)
+			continue
 		}
 		if ctx.Err() != nil {
+			last := &p.finished[len(p.finished)-1]
+			last.data = slices.Clone(last.data) // the writer uses its memory again
 			return fmt.Errorf("source %s: %w", s.options.Source, err)
 		}
 		s.retried.Add(1)
@@ -526,8 +560,6 @@ func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
 	}
 	p.told = s.options.Now()
 	s.waited.Add(int64(p.told.Sub(began)))
-	s.batches.Add(1)
-	s.bytes.Add(int64(len(data)))
 	return nil
 }
 

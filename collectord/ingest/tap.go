@@ -181,6 +181,16 @@ func (t *Tap) doubt(upTo time.Time) {
 	}
 }
 
+// flush sends what waits: see [Sender.Flush].
+func (t *Tap) flush(ctx context.Context) error {
+	for _, s := range t.senders() {
+		if err := s.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // now is the time by the clock of those that it sends by.
 func (t *Tap) now() time.Time {
 	if all := t.senders(); len(all) > 0 {

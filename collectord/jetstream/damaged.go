@@ -26,7 +26,7 @@ func (l *Log) damaged(ctx context.Context, t *topic, from, next uint64) error {
 	first := t.first
 	t.mu.Unlock()
 	if from < first {
-		return &stream.Gone{Topic: t.name, Seq: from, First: first}
+		return gone(t.name, from, first)
 	}
 	if ok, err := l.stillReadable(ctx, t, from); ok || err != nil {
 		return err

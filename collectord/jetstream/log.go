@@ -24,6 +24,7 @@ type Options struct {
 	MaxBytes int64    // of a topic; 0: DefaultBytes
 	MaxAge   time.Duration
 	HoldTime time.Duration // 0: DefaultHold
+	Access   Access        // as the servers know it
 	Logger   *slog.Logger  // nil: none
 }
 
@@ -57,6 +58,8 @@ type topic struct {
 	mu    sync.Mutex
 	use   use
 	first uint64 // below it all is acknowledged
+	// The last message that this process appended; 0: none.
+	appended uint64
 	// The last message that could not be read, and since when.
 	unread uint64
 	since  time.Time
@@ -85,6 +88,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Replicas < 1 || o.Replicas > 5 || min(o.MaxBytes, int64(o.MaxAge), int64(o.HoldTime)) < 0 {
 		return nil, fmt.Errorf("the log: %d replicas, %d bytes, age %s, hold time %s: "+
 			"want 1 to 5 replicas, and nothing negative", o.Replicas, o.MaxBytes, o.MaxAge, o.HoldTime)
+	}
+	if err := o.Access.Check(nil, o.URLs); err != nil {
+		return nil, fmt.Errorf("the log: %w", err)
 	}
 	l := &Log{o: o, where: strings.Join(o.URLs, ","), topics: map[string]*topic{}}
 	if o.Server != nil {
@@ -117,6 +123,11 @@ func (l *Log) connect(ctx context.Context) error {
 			}
 		}),
 	}
+	access, err := l.o.Access.options(l.o.Server != nil)
+	if err != nil {
+		return err
+	}
+	options = append(options, access...)
 	if l.o.Server != nil {
 		options = append(options, nats.InProcessServer(l.o.Server))
 	}
@@ -153,17 +164,9 @@ func (l *Log) topic(ctx context.Context, name string) (*topic, error) {
 	if t != nil {
 		return t, nil
 	}
-	config := jetstream.StreamConfig{
-		Name: "tamtam-" + name, Subjects: []string{subject(name)}, Replicas: l.o.Replicas, MaxBytes: l.o.MaxBytes,
-		MaxAge: l.o.MaxAge, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage, AllowDirect: true,
-		Duplicates: duplicates,
-	}
-	if l.o.MaxAge > 0 {
-		config.Duplicates = min(duplicates, l.o.MaxAge)
-	}
 	t = &topic{name: name}
 	err := l.try(ctx, func(ctx context.Context) (err error) {
-		t.stream, err = l.js.CreateOrUpdateStream(ctx, config)
+		t.stream, err = l.js.CreateOrUpdateStream(ctx, l.config(name, 0))
 		return err
 	})
 	if err != nil {
@@ -222,11 +225,19 @@ func (l *Log) Append(ctx context.Context, name, id string, data []byte) (uint64,
 		}
 		ack, err = l.js.Publish(ctx, subject(name), data, jetstream.WithMsgID(id),
 			jetstream.WithExpectStream(t.stream.CachedInfo().Config.Name))
+		if err != nil {
+			if _, failed := l.renew(ctx, t, 0, err); failed != nil {
+				return failed
+			}
+		}
 		return err
 	})
 	if err != nil {
 		return 0, l.failed(name, "message not kept", err)
 	}
+	t.mu.Lock()
+	t.appended = max(t.appended, ack.Sequence)
+	t.mu.Unlock()
 	_ = l.conn.Publish(bell(name), nil) // who does not hear it looks by itself
 	return ack.Sequence, nil
 }

@@ -49,7 +49,10 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 	for {
 		if now := time.Now(); now.Sub(looked) > lookEvery {
 			looked = now
-			if last, err = l.look(ctx, t); err != nil {
+			if last, err = l.look(ctx, t); err == nil {
+				err = l.restarted(ctx, t, from, last)
+			}
+			if err != nil {
 				return nil, l.failed(name, fmt.Sprintf("message %d not read", from), unlessAnswered(ctx, answered, err))
 			}
 		}
@@ -82,10 +85,15 @@ func (l *Log) there(ctx context.Context, t *topic, from uint64, most int) (entri
 	first := t.first
 	t.mu.Unlock()
 	if from < first {
-		return nil, &stream.Gone{Topic: t.name, Seq: from, First: first}
+		return nil, gone(t.name, from, first)
 	}
 	err = l.try(ctx, func(ctx context.Context) (err error) {
 		entries, err = l.get(ctx, t, from, min(max(most, 1), mostMessages))
+		if renewed, failed := l.renew(ctx, t, from, err); failed != nil {
+			return failed
+		} else if renewed {
+			return gone(t.name, from, generation(from+generations))
+		}
 		return err
 	})
 	if err != nil {

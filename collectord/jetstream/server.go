@@ -32,6 +32,7 @@ type ServerOptions struct {
 	// before it is acknowledged. A process that dies loses nothing either way; a machine that loses its power loses
 	// that long.
 	Sync   time.Duration
+	Access Access // of clients, and of the other servers
 	Logger *slog.Logger
 }
 
@@ -63,8 +64,14 @@ func StartServer(o ServerOptions) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if err := o.Access.Check([]string{o.Listen, o.Cluster}, nil); err != nil {
+		return nil, fmt.Errorf("the log's server: %w", err)
+	}
 	opts, err := natsOptions(o)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.Access.admit(opts); err != nil {
 		return nil, err
 	}
 	lock, err := lockFolder(o.Dir)

@@ -35,7 +35,12 @@ func passes(err error) bool {
 		}
 		return api.Code >= 500
 	}
+	var gone *stream.Gone
+	if errors.As(err, &gone) {
+		return false
+	}
 	for _, lasting := range []error{
+		errDeleted,
 		nats.ErrConnectionClosed, nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrMaxPayload, nats.ErrBadSubject,
 		jetstream.ErrInvalidOption,
 	} {

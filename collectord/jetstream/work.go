@@ -27,7 +27,11 @@ func (l *Log) Take(ctx context.Context, name string) (stream.Work, error) {
 	for {
 		var w *work
 		err := l.try(ctx, func(ctx context.Context) (err error) {
-			w, err = l.pull(ctx, t, consumer)
+			if w, err = l.pull(ctx, t, consumer); err != nil {
+				if _, failed := l.renew(ctx, t, 0, err); failed != nil {
+					return failed
+				}
+			}
 			return err
 		})
 		if err != nil {

@@ -125,15 +125,19 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 // skip goes on behind messages that the log no longer has, and tells it.
 func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 	why := "the log no longer has messages that were not joined: what they said is lost"
-	if gone.Damaged {
+	last := gone.First - 1
+	switch {
+	case gone.Damaged:
 		why = "the log is damaged: messages that were not joined cannot be read, and what they said is lost"
+	case gone.Deleted: // one at least; how many is not known
+		why, last = "the log was deleted: messages that were not joined are lost, and it is not known how many", gone.Seq
 	}
 	in := p.Skip(gone.First)
-	w.logger().Error(why, "partition", p.name, "from", gone.Seq, "to", gone.First-1, "flagged_from",
+	w.logger().Error(why, "partition", p.name, "from", gone.Seq, "to", last, "flagged_from",
 		time.Unix(0, in.From).UTC(), "flag", "gap")
 	if w.Lost != nil {
-		w.Lost(Lost{Partition: p.name, First: gone.Seq, Last: gone.First - 1, Damaged: gone.Damaged, At: w.now(),
-			From: time.Unix(0, in.From)})
+		w.Lost(Lost{Partition: p.name, First: gone.Seq, Last: last, Damaged: gone.Damaged, Deleted: gone.Deleted,
+			At: w.now(), From: time.Unix(0, in.From)})
 	}
 }
 
@@ -141,7 +145,8 @@ func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 type Lost struct {
 	Partition   string
 	First, Last uint64
-	Damaged     bool // the log's files are; else they were too old
+	Damaged     bool // the log's files are; else they were too old, or
+	Deleted     bool // somebody deleted the topic: more than these may be lost
 	At          time.Time
 	From        time.Time // rows from then on are flagged: what the messages said may be missing
 }

@@ -36,47 +36,69 @@ type runner struct {
 	dir    string // for binaries and logs
 	corpus string // where go test keeps what fuzzing has found worth keeping
 	mu     sync.Mutex
-	built  map[string]*build
+	built  map[string]error // result of each compilation, by the file of the binary
 	logs   int
 }
 
-type build struct {
-	once sync.Once
-	err  error
-}
-
-// compile makes the test binary of a package. Fuzzing needs one of its own, which counts branches.
-func (r *runner) compile(ctx context.Context, t *target) (file string, err error) {
-	file = filepath.Join(r.dir, "bin", strings.ReplaceAll(t.path, "/", "."))
-	args := []string{"test", "-c"}
+// binary returns the file of the test binary that runs a target. Fuzzing has a binary of its own, which counts branches.
+func (r *runner) binary(t *target) string {
+	file := filepath.Join(r.dir, "bin", strings.ReplaceAll(t.path, "/", "."))
 	if t.fuzz {
 		file += ".fuzz"
+	}
+	return file
+}
+
+// compileAll compiles the test binaries of all targets, a number of them at the same time, and returns how many there
+// are. An error of a compilation is kept in built. compileAll stops when ctx is done.
+func (r *runner) compileAll(ctx context.Context, all []*target, jobs int) int {
+	r.built = map[string]error{}
+	queue := make(chan *target, len(all))
+	for _, t := range all {
+		if file := r.binary(t); r.built[file] == nil {
+			r.built[file] = errNotCompiled
+			queue <- t
+		}
+	}
+	close(queue)
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Go(func() {
+			for t := range queue {
+				if ctx.Err() != nil {
+					return
+				}
+				err := r.compile(ctx, t)
+				r.mu.Lock()
+				r.built[r.binary(t)] = err
+				r.mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return len(r.built)
+}
+
+var errNotCompiled = errors.New("go test -c: not run")
+
+// compile makes the test binary of a target's package.
+func (r *runner) compile(ctx context.Context, t *target) error {
+	args := []string{"test", "-c", "-o", r.binary(t)}
+	if t.fuzz {
 		args = append(args, "-fuzz", ".")
 	}
-	r.mu.Lock()
-	b := r.built[file]
-	if b == nil {
-		b = &build{}
-		r.built[file] = b
+	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
+	cmd.Dir = t.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go test -c: %w\n%s", err, out)
 	}
-	r.mu.Unlock()
-	b.once.Do(func() {
-		cmd := exec.CommandContext(ctx, "go", append(args, "-o", file, ".")...)
-		cmd.Dir = t.dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.err = fmt.Errorf("go test -c: %w\n%s", err, out)
-		}
-	})
-	return file, b.err
+	return nil
 }
 
 // run runs a slice. One that the end of ctx cuts off counts neither as run nor as failed.
 func (r *runner) run(ctx context.Context, s *slice) outcome {
-	file, err := r.compile(ctx, s.t)
-	if ctx.Err() != nil {
-		return outcome{cut: true}
-	}
-	if err != nil {
+	file := r.binary(s.t)
+	if err := r.built[file]; err != nil {
 		return outcome{failed: 1, problem: err.Error()}
 	}
 	start := time.Now()
@@ -92,7 +114,7 @@ func (r *runner) run(ctx context.Context, s *slice) outcome {
 	cmd.Stdout, cmd.Stderr = write, write
 	var reader sync.WaitGroup
 	reader.Go(func() { out.read(read) })
-	err = cmd.Run()
+	err := cmd.Run()
 	write.Close()
 	reader.Wait()
 	if ctx.Err() != nil && err != nil {

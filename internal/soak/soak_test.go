@@ -168,3 +168,37 @@ func TestNoTimeForWhatIsKnown(t *testing.T) {
 		t.Errorf("a soak with failures is reported as good:\n%s", &out)
 	}
 }
+
+// A soak that left out more than a tenth of its targets has tested too little to pass.
+func TestSoakWithoutTimeFails(t *testing.T) {
+	for _, tt := range []struct {
+		ran  int
+		good bool
+	}{{20, true}, {18, true}, {17, false}, {0, false}} {
+		s := &schedule{}
+		for i := range 20 {
+			x := &target{name: fmt.Sprint("Test", i)}
+			if i < tt.ran {
+				x.cases, x.seeds = 1, 1
+			}
+			s.tests = append(s.tests, x)
+		}
+		var out strings.Builder
+		if good := report(&out, s, time.Minute); good != tt.good || strings.Contains(out.String(), "FAIL") == tt.good {
+			t.Errorf("%d of 20 targets ran: passed %v, want %v:\n%s", tt.ran, good, tt.good, &out)
+		}
+	}
+}
+
+// The clock starts behind the compilation: with seconds of time and nothing compiled, targets run.
+func TestCompilationCostsNoTime(t *testing.T) {
+	r := &runner{dir: t.TempDir()}
+	good := &target{path: "tamtam/internal/randtest", dir: "../randtest", name: "TestA"}
+	bad := &target{path: "x", dir: t.TempDir(), name: "TestB"}
+	if n := r.compileAll(t.Context(), []*target{good, good, bad}, 2); n != 2 || r.built[r.binary(good)] != nil {
+		t.Errorf("%d binaries, %v, want 2", n, r.built)
+	}
+	if o := r.run(t.Context(), &slice{t: bad}); o.failed != 1 || !strings.Contains(o.problem, "go test -c") {
+		t.Errorf("a package that does not compile: %+v", o)
+	}
+}

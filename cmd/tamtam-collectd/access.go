@@ -1,0 +1,33 @@
+package main
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"tamtam/collectord/jetstream"
+)
+
+// accessFlags say how processes of the log know each other.
+type accessFlags struct{ access jetstream.Access }
+
+func (f *accessFlags) flags(s *pflag.FlagSet) {
+	s.StringVar(&f.access.User, "nats-user", "", "user of the log: required of a server that other hosts reach")
+	s.StringVar(&f.access.Password, "nats-password", "", "password of --nats-user; better TAMTAM_NATS_PASSWORD in the environment")
+	s.StringVar(&f.access.CertFile, "nats-tls-cert", "",
+		"certificate of the server in this process, PEM: required where other hosts reach it")
+	s.StringVar(&f.access.KeyFile, "nats-tls-key", "", "key of --nats-tls-cert, PEM")
+	s.StringVar(&f.access.CAFile, "nats-tls-ca", "", "CA of the servers' certificates, PEM (default: the system's)")
+}
+
+// checkAccess takes the password from the environment, and holds the flags to where the log is.
+func (f *accessFlags) checkAccess(listens, connects []string) error {
+	if f.access.User != "" {
+		f.access.Password = cmp.Or(f.access.Password, os.Getenv("TAMTAM_NATS_PASSWORD"))
+	}
+	if err := f.access.Check(listens, connects); err != nil {
+		return usagef("the log (--nats, --listen, --cluster; --nats-user, --nats-password, --nats-tls-...): %w", err)
+	}
+	return nil
+}
