@@ -297,9 +297,10 @@ func (a *alarms) wires(ctx context.Context, want map[string]swss.FieldValues) er
 			return err
 		}
 		if port, bad := schema.ParsePort(name, row); found && bad == nil && int(port.MTU) > most {
-			raise(want, name, schema.AlarmMTU, schema.SeverityWarning, fmt.Sprintf("mtu %d is above the %d of its interface %s: "+
-				"longer packets are lost; want mtu %d, or a larger one at the interface",
-				port.MTU, most, wire[schema.WireInterface], most))
+			text := "mtu %d is above the %d of its interface %s: longer packets are lost; " +
+				"want mtu %d, or a larger one at the interface"
+			raise(want, name, schema.AlarmMTU, schema.SeverityWarning,
+				fmt.Sprintf(text, port.MTU, most, wire[schema.WireInterface], most))
 		}
 	}
 	return nil

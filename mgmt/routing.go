@@ -14,8 +14,8 @@ const (
 	staticFDBPath      = "/fdb/static-entries/entry"
 )
 
-// ownedByInterface are the entries that go with an interface, whose name is the prefix and the owner's key: it no longer
-// routes, and has no neighbours.
+// ownedByInterface returns the entries that go with an interface, whose name is the prefix and the owner's key: it no
+// longer routes, and has no neighbours.
 func ownedByInterface(prefix string) []Owned {
 	return []Owned{{addressPath, prefix}, {routedPath, prefix}, {staticNeighborPath, prefix}}
 }

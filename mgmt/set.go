@@ -575,8 +575,8 @@ func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, 
 	return nil
 }
 
-// removeOwned removes what entries owned that are gone, and of which all is to go: addresses that outlive their interface
-// would be in force again for the next of that name.
+// removeOwned removes what entries owned that are gone, as far as goes accepts it: addresses that outlive their
+// interface would be in force again for the next of that name.
 func (t *tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
 	var lists []Owned
 	gone := map[Owned]map[string]*txEntry{}

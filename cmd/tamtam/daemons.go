@@ -207,7 +207,8 @@ func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (li
 const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
 	"to be seen beside the estimates"
 
-const keepLinksUsage = "leave interfaces up at the end that the switch has set up, for a restart that no peer is to notice"
+const keepLinksUsage = "leave interfaces up at the end that the switch has set up, " +
+	"for a restart that no peer is to notice"
 
 // parseChip reads the flags that say what chip there is.
 func parseChip(profile string, ports []string, oracle int) (c device.ChipConfig, err error) {

@@ -86,8 +86,8 @@ func (b *neighborhood) swept() {
 	clear(b.before)
 }
 
-// wanted reports whether a neighbour of Linux is one of the switch, by neighsyncd's rules: IPv6 addresses of the link only
-// where the interface works with those alone, no groups of receivers. Beyond these rules an address of the link is
+// wanted reports whether a neighbour of Linux is one of the switch, by neighsyncd's rules: IPv6 addresses of the link
+// only where the interface works with those alone, no groups of receivers. Beyond these rules an address of the link is
 // wanted while a route leads there, since the route is not in the chip without it.
 func (b *neighborhood) wanted(p plan, n Neighbor) bool {
 	_, ours := p.devices[n.Interface]

@@ -383,8 +383,8 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 	return swss.NewTable(state, schema.StateSwitchCap).Set(ctx, "switch", whole)
 }
 
-// packetWords returns the words of PACKET_ACTION that the switch implements, in order. Where the switch does not answer,
-// all that SONiC has are assumed, as SONiC's orchagent does.
+// packetWords returns the words of PACKET_ACTION that the switch implements, in order. Where the switch does not
+// answer, all that SONiC has are assumed, as SONiC's orchagent does.
 func (o *Orch) packetWords(ctx context.Context) (words []string) {
 	id := sai.ACLEntryAttrActionPacketAction
 	kind, _ := actionType(id)
