@@ -101,6 +101,9 @@ func (s *Shell) ask(ctx context.Context, operation string, input map[string]any)
 func (p *printout) packetTrace(t tree) {
 	p.field(5, "In", fmt.Sprintf("%s, %s bytes", t.text("in"), t.text("bytes")))
 	p.field(5, "Fate", t.text("fate"))
+	if note := t.text("note"); note != "" {
+		p.field(5, "Note", note)
+	}
 	p.line("")
 	var rows [][]string
 	for _, l := range listOf(t, "lookups") {

@@ -114,10 +114,15 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	a, b := m.report(r.Period, i), m.report(r.Period, j)
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
-	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, b)...)
-	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
+	if a.Packets == 0 && b.Packets == 0 && a.Flags&altmark.Interfaces == 0 {
+		b.Flags &^= altmark.Interfaces // nothing was sent that could have come by others
+	}
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
 	splits := m.split(r.Period)
-	others := append(m.elsewhere(r.Period), splits...)
+	parts := m.find(r.Period).parts
+	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
+	others = slices.Concat(m.elsewhere(r.Period), others, splits)
 	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
 	concerned := segment(i, j)
@@ -147,10 +152,12 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
-// flagged is what the points of a stage say against their own reports, but for what the other side makes up for.
-func (m *AltMark) flagged(k uint64, stage int, other altMarkReport) (reasons []string) {
+// flagged is what the points of a stage say against their own reports, of which this is the sum, but for what the other
+// side makes up for.
+func (m *AltMark) flagged(k uint64, stage int, sum, other altMarkReport) (reasons []string) {
 	for n, report := range m.find(k).parts[stage] {
 		name := m.stages[stage][n].Switch
+		report.Flags &= sum.Flags
 		if flags := m.flags(report, other); flags != "" {
 			reasons = append(reasons, name+": "+flags)
 		}
@@ -211,8 +218,8 @@ func (m *AltMark) excess(k uint64) (reasons []string) {
 // previous period or a step into the next one. And a muxed pulse that left too late may be counted
 // as a packet of the following period.
 //
-// The first point defines the periods: where its clock was set, packets of one mark belong to
-// several, for all points.
+// The first point defines the periods: where its clock was set, or it began to mark other packets, packets of one mark
+// belong to several, for all points.
 func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
 		return nil
@@ -221,7 +228,12 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if m.method() == altmark.Muxed && !m.path.Points[0].Settings.SlotSync {
 		near = []uint64{k - 2, k - 1, k + 1, k + 2}
 	}
-	if set := m.report(k, 0).Flags & (altmark.ClockStep | altmark.CounterReset); i != 0 && set != 0 {
+	first := m.report(k, 0)
+	switch set := first.Flags & (altmark.First | altmark.ClockStep | altmark.CounterReset); {
+	case i == 0:
+	case !first.has:
+		reasons = append(reasons, m.path.Points[0].Switch+": no report, which tells whether packets were marked")
+	case set != 0:
 		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
 	}
 	reasons = append(reasons, m.lateBefore(k, i, j)...)

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -330,5 +331,56 @@ func TestAltMarkLateFrames(t *testing.T) {
 	}
 	if want := []string{"14 mp1>mp2 flagged: mp2: late-frames", "14 mp2>mp3 flagged: mp2: late-frames", "14 mp1>mp3 flagged: mp2: late-frames"}; !slices.Equal(words, want) {
 		t.Errorf("%q, want %q", words, want)
+	}
+}
+
+// Points that got other packets are not compared, on a path and in a graph. What is said of a point holds for those of
+// its own kind only: initiators that put headers around packets match those inside.
+func TestAltMarkUnlike(t *testing.T) {
+	const web, narrow = "IP_PROTOCOL 17", "IP_PROTOCOL 17, L4_SRC_PORT 5001"
+	says := func(name, match, other, otherMatch string) string {
+		return fmt.Sprintf("flagged delay 6ms: %s: it matches %s, and %s matches %s: want the same packets", name, match, other, otherMatch)
+	}
+	for _, c := range []struct {
+		encap           bool
+		first, last     string
+		ofPath, ofGraph string
+	}{
+		{false, web, web, "ok lost 0 delay 6ms", "ok lost 0 delay 6ms"},
+		{false, web, narrow, says("mp3", narrow, "mp1", web), says("mp3", narrow, "mp1", web)},
+		{false, narrow, web, says("mp3", web, "mp1", narrow), says("mp3", web, "mp1", narrow)},
+		{false, web, "", says("mp3", "packets that it does not report", "mp1", web), says("mp3", "packets that it does not report", "mp1", web)},
+		{true, narrow, web, "ok lost 0 delay 6ms", "ok lost 0 delay 6ms"},
+	} {
+		path := twoPoints(altmark.Double)
+		if c.encap {
+			path.Points[0].Settings.Encap.Dst = netip.MustParseAddr("2001:db8::2")
+		}
+		graph := AltMarkGraph{Name: path.Name, Points: path.Points, Links: []AltMarkLink{{"mp1", "mp3"}}}
+		m, mesh := newAltMark(t, path), newMesh(t, graph)
+		var got, inGraph []AltMarkResult
+		for k := uint64(10); k < 13; k++ {
+			for i, match := range []string{c.first, c.last} {
+				p := report(k, 9, 6*ms*time.Duration(i))
+				p.Match = match
+				got, inGraph = append(got, add(m, i, p)...), append(inGraph, mesh.Add(i, p, p.ReadAt.Std())...)
+			}
+		}
+		wantLines(t, got[:1], "10 mp1>mp3 "+c.ofPath)
+		wantLines(t, inGraph[:1], "10 mp1>mp3 "+c.ofGraph)
+	}
+}
+
+// Where no packet came by the interfaces of a flow group, others may have: but not if none was sent.
+func TestAltMarkInterfaces(t *testing.T) {
+	for sent, want := range map[uint64]string{0: "ok lost 0", 9: "flagged: mp3: interfaces"} {
+		m := newAltMark(t, twoPoints(altmark.Step))
+		var got []AltMarkResult
+		for k := uint64(10); k < 13; k++ {
+			last := report(k, 0, 6*ms)
+			last.Flags = altmark.Interfaces
+			got = append(append(got, add(m, 0, report(k, sent, 0))...), add(m, 1, last)...)
+		}
+		wantLines(t, got[:1], "10 mp1>mp3 "+want)
 	}
 }

@@ -3,18 +3,14 @@ package collector
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"tamtam/tam/erspan"
 )
 
 // maxVLANTags bounds the tags before the outer IP header.
 const maxVLANTags = 4
 
-// GRE protocols of ERSPAN: types I and II, and III.
-const (
-	protocolGRE     = 47
-	greERSPAN       = 0x88be
-	greERSPAN3      = 0x22eb
-	erspanHeaderLen = 8
-)
+const protocolGRE = 47
 
 // A datagram is what an IP packet carries that is whole.
 type datagram struct {
@@ -91,19 +87,20 @@ func (d *datagram) udp() (UDP, bool) {
 	}, true
 }
 
-// A MirrorCopy is a frame that a mirror session sent as ERSPAN of type I, II or III, with what is told of the copy.
+// A MirrorCopy is a frame that a mirror session sent in GRE: as ERSPAN of type I, II or III, or with another protocol
+// type that does not stand for another protocol, as SONiC's sessions may have. The rest is what is told of the copy.
 type MirrorCopy struct {
 	Frame []byte // without FCS; the memory of the frame that it was in
 	From  netip.Addr
-	// Session is its ERSPAN id; of type I, which has none, 0.
+	// Session is its ERSPAN id; 0 if the copy has no header with one.
 	Session uint16
 	// Sequence is its number, if it is Numbered: GRE's, which counts the copies of the session.
 	Sequence uint32
 	Numbered bool
 }
 
-// Mirrored returns the frame that a mirror session sent as ERSPAN of type I, II or III, without its FCS; false: frame
-// is no such copy. It is frame's memory.
+// Mirrored returns the frame that a mirror session sent in GRE, as [ReadMirrorCopy] has it, without its FCS; false:
+// frame is no such copy. It is frame's memory.
 func Mirrored(frame []byte) ([]byte, bool) {
 	c, ok := ReadMirrorCopy(frame)
 	return c.Frame, ok
@@ -126,7 +123,7 @@ func (d *datagram) erspan() (MirrorCopy, bool) {
 	}
 	flags, protocol := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	const checksum, key, sequence, version = 0x8000, 0x2000, 0x1000, 7
-	if flags&version != 0 || protocol != greERSPAN && protocol != greERSPAN3 {
+	if flags&version != 0 {
 		return MirrorCopy{}, false
 	}
 	c := MirrorCopy{From: d.from, Numbered: flags&sequence != 0}
@@ -136,29 +133,20 @@ func (d *datagram) erspan() (MirrorCopy, bool) {
 			n += 4
 		}
 	}
-	header := n // of ERSPAN; the sequence number is in front of it
-	switch {
-	case protocol == greERSPAN3:
-		const optional = 12 // bytes; the last bit of the header says that 8 more follow
-		if len(b) < n+optional {
-			return MirrorCopy{}, false
-		}
-		if n += optional; b[n-1]&1 != 0 {
-			n += 8
-		}
-	case c.Numbered: // type II; type I has no header
-		n += erspanHeaderLen
-	}
 	if len(b) < n {
 		return MirrorCopy{}, false
 	}
 	if c.Numbered {
-		c.Sequence = binary.BigEndian.Uint32(b[header-4:])
+		c.Sequence = binary.BigEndian.Uint32(b[n-4:])
 	}
-	if n > header {
-		const session = 0x3ff
-		c.Session = binary.BigEndian.Uint16(b[header+2:]) & session
+	b = b[n:]
+	header, ok := erspan.Size(protocol, c.Numbered, b)
+	if !ok {
+		return MirrorCopy{}, false
 	}
-	c.Frame = b[n:]
+	if header > 0 {
+		c.Session = erspan.Session(b)
+	}
+	c.Frame = b[header:]
 	return c, true
 }

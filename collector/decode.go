@@ -43,10 +43,14 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	bw := bufio.NewWriter(out)
 	c := opts.new()
 	packets := packetPrinter(bw, opts)
+	next := in.Next
+	if opts.IFA { // of whose times the capture's are a part
+		next = in.NextTimed
+	}
 	var number int64
 	var readErr error
 	for ctx.Err() == nil {
-		p, err := in.Next()
+		p, err := next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -85,9 +89,10 @@ func (o *DecodeOptions) reported() error {
 
 // packetJSON is one stamped packet; with Packets, one such line precedes the report.
 type packetJSON struct {
-	Packet  int64        `json:"packet"` // its number in the file, from 1
-	Time    time.Time    `json:"time"`   // when captured
+	Packet  int64        `json:"packet"`        // its number in the file, from 1
+	Time    time.Time    `json:"time,omitzero"` // when captured
 	Flow    string       `json:"flow"`
+	Skipped int          `json:"skipped_bytes,omitempty"` // behind the datagram, which belong to no record
 	Records []recordJSON `json:"records"`
 }
 
@@ -98,6 +103,7 @@ type recordJSON struct {
 	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
 	Egress         string `json:"egress,omitempty"` // absent: not taken
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
+	Searched       bool   `json:"found_by_search,omitempty"` // it was not at its place
 	// Of hops of IFA; nil: not known.
 	Queue      *uint8  `json:"queue,omitempty"`
 	QueueBytes *uint32 `json:"queue_bytes,omitempty"`
@@ -115,7 +121,7 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 			frame = mirrored
 		}
 		f := StampedFrame{Number: number, Time: p.Time, Records: records}
-		f.Flow, f.hops = opts.flow(frame)
+		opts.describe(&f, frame)
 		if opts.Each != nil {
 			if err := opts.Each(f); err != nil {
 				return err
@@ -130,10 +136,11 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 
 // print writes the frame as a line.
 func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) error {
-	line := packetJSON{Packet: f.Number, Time: f.Time, Flow: f.Flow.String()}
+	line := packetJSON{Packet: f.Number, Time: f.Time, Flow: f.Flow.String(), Skipped: f.Skipped}
 	for i, r := range f.Records {
 		j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
-			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0}
+			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0,
+			Searched: r.Flags&tailstamp.Searched != 0}
 		if e := egress(r); !e.IsZero() {
 			j.Egress = seconds(e)
 		}
@@ -148,8 +155,12 @@ func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) 
 	if asJSON {
 		return encoder.Encode(line)
 	}
-	at := f.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
-	_, err := fmt.Fprintf(out, "%d %s %s%s\n", f.Number, at, line.Flow, hopsText(line.Records))
+	at := "-"
+	if !f.Time.IsZero() {
+		at = f.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
+	}
+	_, err := fmt.Fprintf(out, "%d %s %s%s%s\n", f.Number, at, line.Flow, hopsText(line.Records),
+		cond(f.Skipped > 0, " | skipped "+plural(int64(f.Skipped), "byte")))
 	return err
 }
 
@@ -165,6 +176,9 @@ func hopsText(records []recordJSON) string {
 		}
 		if r.Unsynchronised {
 			b.WriteString(" (clock not synchronised)")
+		}
+		if r.Searched {
+			b.WriteString(" (found by search)")
 		}
 	}
 	return b.String()
@@ -204,6 +218,14 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, ", %d in reports of IPFIX", r.Reported)
 	}
 	fmt.Fprintln(out)
+	if r.SkippedIn > 0 {
+		fmt.Fprintf(out, "%s with %s behind the datagram that belong to no record; %s found by search\n",
+			plural(r.SkippedIn, "frame"), plural(r.Skipped, "byte"), plural(r.Searched, "record"))
+	}
+	if r.NoLength > 0 {
+		fmt.Fprintf(out, "%s whose IP length is not valid: where records would be is not known\n",
+			plural(r.NoLength, "frame"))
+	}
 	writeMissed(out, r.Missed)
 	if r.Beyond > 0 {
 		fmt.Fprintf(out, "%s of flows and paths beyond the first %d that had room, which alone are below (--paths)\n",
@@ -277,7 +299,7 @@ func (p PathReport) writeText(out io.Writer) error {
 			what string
 		}{
 			{h.NoEgress, "without an egress time"}, {h.Unsynchronised, "with a clock that was not synchronised"},
-			{h.Unusable, "with times that cannot be compared"},
+			{h.Unusable, "with times that cannot be compared"}, {h.Searched, "whose record was found by search"},
 		} {
 			if note.n > 0 {
 				fmt.Fprintf(out, "  hop %d: %s %s\n", i+1, plural(note.n, "frame"), note.what)

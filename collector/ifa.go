@@ -35,19 +35,20 @@ func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
 	return inner, ok
 }
 
-// flow is that of a frame with records, with the hops of IFA that they were read from, oldest first.
-func (o *DecodeOptions) flow(frame []byte) (f Flow, hops []ifa.Hop) {
+// describe adds the flow of a frame with records, the hops of IFA that they were read from, oldest first, and how many
+// bytes were skipped.
+func (o *DecodeOptions) describe(f *StampedFrame, frame []byte) {
 	if o.IFA {
-		_, hops, frame = analysed(frame, time.Time{})
+		_, f.hops, frame = analysed(frame, time.Time{})
+	} else {
+		f.Skipped = tailstamp.ReadTail(frame).Skipped
 	}
-	f, _ = ParseFlow(frame)
-	return f, hops
+	f.Flow, _ = ParseFlow(frame)
 }
 
 // stamps reads tail-stamp records.
-func stamps(frame []byte, _ time.Time) ([]tailstamp.Record, []ifa.Hop, []byte) {
-	records, _ := tailstamp.Decode(frame)
-	return records, nil, frame
+func stamps(frame []byte, _ time.Time) (tailstamp.Tail, []ifa.Hop, []byte) {
+	return tailstamp.ReadTail(frame), nil, frame
 }
 
 // Reported returns the frame in a report of a terminator of tamtam's, which is one record of IPFIX in the layout of
@@ -78,14 +79,14 @@ func Reported(frame []byte) ([]byte, bool) {
 
 // analysed reads the hops of a frame that was captured at a time, also as records, oldest first, and returns the frame
 // without IFA; without hops it is none of IFA.
-func analysed(frame []byte, captured time.Time) ([]tailstamp.Record, []ifa.Hop, []byte) {
+func analysed(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte) {
 	l3, ok := networkOf(frame)
 	if !ok {
-		return nil, nil, frame
+		return tailstamp.Tail{}, nil, frame
 	}
 	p, err := ifa.Decode(frame[l3:])
 	if err != nil {
-		return nil, nil, frame
+		return tailstamp.Tail{}, nil, frame
 	}
 	records := make([]tailstamp.Record, 0, len(p.Hops))
 	for i := range p.Hops {
@@ -95,7 +96,7 @@ func analysed(frame []byte, captured time.Time) ([]tailstamp.Record, []ifa.Hop, 
 	hops := slices.Clone(p.Hops)
 	slices.Reverse(hops)
 	plain := slices.Clone(frame)
-	return records, hops, append(plain[:l3], p.Strip(plain[l3:])...)
+	return tailstamp.Tail{Records: records}, hops, append(plain[:l3], p.Strip(plain[l3:])...)
 }
 
 // recordOf is a hop as a record. Of a layout that is not known nobody says how far its times may be trusted.

@@ -1,10 +1,13 @@
 package collector
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"tamtam/internal/randtest"
 )
 
 // Stamps are read from the copies that a mirror session sends as ERSPAN, of each type; one that was cut on the way says so.
@@ -35,6 +38,32 @@ func TestStampsInERSPAN(t *testing.T) {
 	if !strings.HasPrefix(text.String(), want) {
 		t.Errorf("%s\nwant %s", &text, want)
 	}
+}
+
+// A copy is found behind GRE of any type that does not say that something else follows, and behind no other.
+func TestCopiesOfAnyGREType(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 2}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 31))
+		frame := stamped(web, hop(1, 0, 4, 100, 600, 0))
+		for n := range 1000 {
+			protocol := []uint16{0x88be, 0x6558, 0x8949, 0x0800, 0x86dd, 0x8847, uint16(r.Uint32())}[min(n, 6)]
+			headers := 0
+			if protocol == 0x22eb {
+				headers = 12
+			}
+			c := NewTailStamp(0, 0, false)
+			b := cat(macs, ipv4(47, 0, inGRE(0, protocol, headers, frame)))
+			records := c.Add(b, time.Unix(1000, 0), len(b))
+			want := 1
+			switch protocol {
+			case 0x0800, 0x0806, 0x86dd, 0x8847, 0x8848, 0x880b, 0x883e, 0x894f, 0x2001:
+				want = 0
+			}
+			if len(records) != want || int(c.Report().Mirrored) != want {
+				t.Errorf("GRE type %#04x: %d records, %d copies, want %d", protocol, len(records), c.Report().Mirrored, want)
+			}
+		}
+	})
 }
 
 // A datagram's addresses and payload are those of its headers.

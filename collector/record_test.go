@@ -87,6 +87,7 @@ func TestFindRecord(t *testing.T) {
 		{"ERSPAN of type II", cat(macs, ipv4(47, 0, inGRE(0x1000, 0x88be, 12, payload))), "erspan 192.0.2.1"},
 		{"ERSPAN of type II with a key", cat(macs, tag, ipv6(47, inGRE(0x3000, 0x88be, 16, payload))), "erspan 2001:db8::1"},
 		{"ERSPAN of type III", cat(macs, ipv4(47, 0, inGRE(0x1000, 0x22eb, 16, payload))), "erspan 192.0.2.1"},
+		{"GRE of another type", cat(macs, ipv4(47, 0, inGRE(0, 0x6558, 0, payload))), "erspan 192.0.2.1"},
 		{"with a platform header", cat(macs, ipv4(47, 0, platform(inGRE(0x1000, 0x22eb, 24, payload), 19))), "erspan 192.0.2.1"},
 
 		{"five tags", cat(macs, tag, tag, tag, tag, tag, ipv4(17, 0, inUDP(payload))), ""},
@@ -94,7 +95,7 @@ func TestFindRecord(t *testing.T) {
 		{"fragment", cat(macs, fragment), ""},
 		{"cut IPv4", cat(macs, long), ""},
 		{"a length of UDP that is not there", cat(macs, ipv4(17, 0, short)), ""},
-		{"other GRE", cat(macs, ipv4(47, 0, inGRE(0, 0x6558, 0, payload))), ""},
+		{"GRE with IPv4", cat(macs, ipv4(47, 0, inGRE(0, 0x0800, 0, payload))), ""},
 		{"GRE of version 1", cat(macs, ipv4(47, 0, inGRE(1, 0x88be, 0, payload))), ""},
 		{"no record", cat(macs, ipv4(17, 0, inUDP(cat(macs, ipv4(6, 0, tcp))))), ""},
 		{"ARP", cat(macs, []byte{8, 6}, payload), ""},

@@ -22,11 +22,33 @@ type TailStamp struct {
 	most, paths, hops             int    // paths of flows kept apart at most, those that are, and their hops
 	beyond                        int64  // frames with records of others
 	passed                        []byte // the path of the frame at hand
-	// read returns the records of a frame, oldest first, the hops of IFA that they were read from, if they were, and the
-	// frame without what they were found in.
-	read func(frame []byte, captured time.Time) ([]tailstamp.Record, []ifa.Hop, []byte)
+	odd                           oddities
+	// read returns the records of a frame, the hops of IFA that they were read from, if they were, and the frame without
+	// what they were found in.
+	read func(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte)
 	// reports says that frames may come in reports of a terminator.
 	reports bool
+}
+
+// oddities count what is behind datagrams besides padding and records at their place.
+type oddities struct {
+	skipped   int64 // bytes that belong to no record
+	skippedIn int64 // frames that have such bytes
+	searched  int64 // records that were found by search
+	noLength  int64 // frames of IP whose end is not known
+}
+
+// add counts what was found in a frame.
+func (o *oddities) add(t *tailstamp.Tail) {
+	if t.Skipped > 0 {
+		o.skippedIn++
+		o.skipped += int64(t.Skipped)
+	}
+	for _, r := range t.Records {
+		if r.Flags&tailstamp.Searched != 0 {
+			o.searched++
+		}
+	}
 }
 
 // flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
@@ -48,6 +70,7 @@ type hopStamps struct {
 	record                             tailstamp.Record // for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
+	searched                           int64     // records that were found by search
 	queue                              queueSeen // of IFA
 }
 
@@ -85,15 +108,20 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	}
 	if inner, ok := c.unwrap(frame); ok {
 		frame = inner
-		if shortened(frame) {
+		if tailstamp.Shortened(frame) {
 			c.cut++
 			return nil
 		}
 	}
-	records, hops, frame := c.read(frame, captured)
+	tail, hops, frame := c.read(frame, captured)
+	records := tail.Records
 	if len(records) == 0 {
+		if tailstamp.EndUnknown(frame) {
+			c.odd.noLength++
+		}
 		return nil
 	}
+	c.odd.add(&tail)
 	c.stamped++
 	c.records += int64(len(records))
 	key, _ := ParseFlow(frame) // records are found behind IP only
@@ -112,19 +140,13 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	return records
 }
 
-// shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
-func shortened(frame []byte) bool {
-	_, ip := ParseFlow(frame)
-	_, whole := tailstamp.DatagramEnd(frame)
-	return ip && !whole
-}
-
 // A StampedFrame is a frame with records.
 type StampedFrame struct {
 	Number  int64 // among those of the capture, or that were read
 	Time    time.Time
 	Flow    Flow
 	Records []tailstamp.Record // oldest first
+	Skipped int                // bytes behind the datagram that belong to no record
 	hops    []ifa.Hop          // that these were read from, or nil
 }
 
@@ -170,7 +192,10 @@ func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Tim
 
 func (f *flowStamps) add(captured time.Time) {
 	f.frames++
-	if captured.Before(f.first) {
+	if captured.IsZero() {
+		return
+	}
+	if f.first.IsZero() || captured.Before(f.first) {
 		f.first = captured
 	}
 	if captured.After(f.last) {
@@ -209,6 +234,9 @@ func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 		}
 		if r.Flags&tailstamp.Unsynchronised != 0 {
 			hop.unsynchronised++
+		}
+		if r.Flags&tailstamp.Searched != 0 {
+			hop.searched++
 		}
 		switch latency, ok := Residence(r); {
 		case ok:
@@ -267,6 +295,13 @@ type Report struct {
 	Mirrored int64 `json:"mirrored,omitempty"`
 	// Reported are frames that came in reports of a terminator of IFA.
 	Reported int64 `json:"reported,omitempty"`
+	// NoLength are frames of IP whose length field is 0 or cannot be right: records are not looked for in them.
+	NoLength int64 `json:"ip_length_unknown,omitempty"`
+	// Skipped are bytes behind datagrams, in SkippedIn frames, that are neither padding nor belong to a record, such as an
+	// undeclared FCS. Searched are records that were found by search because of such bytes.
+	Skipped   int64 `json:"skipped_bytes,omitempty"`
+	SkippedIn int64 `json:"frames_with_skipped_bytes,omitempty"`
+	Searched  int64 `json:"records_found_by_search,omitempty"`
 	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
 	Beyond int64 `json:"beyond,omitempty"`
 	// Unranked is how many hops, links and wholes below do not know their percentiles, since Memory was spent.
@@ -279,18 +314,19 @@ type Report struct {
 
 // FlowReport is one flow of a Report.
 type FlowReport struct {
-	Flow        Flow         `json:"-"`
-	Protocol    string       `json:"protocol"`
-	Source      string       `json:"source"`
-	Destination string       `json:"destination"`
-	SourcePort  uint16       `json:"source_port"`
-	DestPort    uint16       `json:"destination_port"`
-	Later       bool         `json:"later_fragments,omitempty"` // ports unknown
-	Frames      int64        `json:"frames"`
-	Beyond      int64        `json:"beyond,omitempty"` // frames of paths that there was no room for
-	First       time.Time    `json:"first"`            // when captured
-	Last        time.Time    `json:"last"`
-	Paths       []PathReport `json:"paths"`
+	Flow        Flow   `json:"-"`
+	Protocol    string `json:"protocol"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	SourcePort  uint16 `json:"source_port"`
+	DestPort    uint16 `json:"destination_port"`
+	Later       bool   `json:"later_fragments,omitempty"` // ports unknown
+	Frames      int64  `json:"frames"`
+	Beyond      int64  `json:"beyond,omitempty"` // frames of paths that there was no room for
+	// First and Last are when frames were captured; zero: the capture does not have the times.
+	First time.Time    `json:"first,omitzero"`
+	Last  time.Time    `json:"last,omitzero"`
+	Paths []PathReport `json:"paths"`
 }
 
 // PathReport is one path that frames of a flow took: hop 1 first.
@@ -310,6 +346,7 @@ type HopReport struct {
 	NoEgress       int64    `json:"no_egress_time"`         // frames without a latency, since they went to the CPU
 	Unsynchronised int64    `json:"clock_not_synchronised"` // frames whose times this switch does not vouch for
 	Unusable       int64    `json:"unusable_times,omitempty"`
+	Searched       int64    `json:"found_by_search,omitempty"` // frames whose record was not at its place
 	// Queues are those that hops of IFA name, QueueBytes what was in them as frames came to them; nil: not known.
 	Queues     []int        `json:"queues,omitempty"`
 	QueueBytes *QueueReport `json:"queue_bytes,omitempty"`
@@ -332,6 +369,7 @@ func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 func (c *TailStamp) Report() Report {
 	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
 		kept: c.paths, Mirrored: c.mirrored, Reported: c.reported,
+		NoLength: c.odd.noLength, Skipped: c.odd.skipped, SkippedIn: c.odd.skippedIn, Searched: c.odd.searched,
 		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		f := flow.report(key)
@@ -377,6 +415,7 @@ func (p *pathStamps) report() PathReport {
 			SwitchID: hop.record.SwitchID,
 			InPort:   portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
 			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable,
+			Searched: hop.searched,
 		}
 		h.Queues, h.QueueBytes = hop.queue.report()
 		if i > 0 {

@@ -95,6 +95,50 @@ UDP [2001:db8::1]:12345 > [2001:db8::2]:80: 1 frame stamped
 	}
 }
 
+// What is behind a datagram and belongs to no record is counted and shown, and so are records that were found by search,
+// and frames whose end is not known.
+func TestSkippedBytes(t *testing.T) {
+	c := NewTailStamp(0, 0, false)
+	one, two := hop(1, 0, 4, 100, 600, 0), hop(2, 8, 12, 1600, 2000, 0)
+	fcs, trailer := []byte("\xde\xad\xbe\xef"), []byte("sixteen bytes...")
+	offloaded := bytes.Clone(web)
+	offloaded[16], offloaded[17] = 0, 0
+	for _, frame := range [][]byte{
+		stamped(web, one, two),
+		cat(stamped(web, one, two), trailer),
+		stamped(cat(stamped(web, one), fcs), two),
+		stamped(offloaded, one, two),
+	} {
+		c.Add(frame, time.Unix(1000, 0), len(frame))
+	}
+	const want = `4 frames: 3 stamped with 6 records, 1 without a record
+2 frames with 20 bytes behind the datagram that belong to no record; 3 records found by search
+1 frame whose IP length is not valid: where records would be is not known
+
+TCP 192.0.2.1:12345 > 192.0.2.2:80: 3 frames stamped
+  hop  switch         in         out  count  min ns   avg   p50   p90   p99   max
+    1       1  Ethernet0   Ethernet4      3     500   500   500   500   500   500
+                                link      3    1000  1000  1000  1000  1000  1000
+    2       2  Ethernet8  Ethernet12      3     400   400   400   400   400   400
+                                 all      3    1900  1900  1900  1900  1900  1900
+  hop 1: 2 frames whose record was found by search
+  hop 2: 1 frame whose record was found by search
+`
+	var text, asJSON strings.Builder
+	if err := errors.Join(c.Report().WriteText(&text), c.Report().WriteJSON(&asJSON)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(want, text.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{`"ip_length_unknown": 1`, `"skipped_bytes": 20`, `"frames_with_skipped_bytes": 2`,
+		`"records_found_by_search": 3`, `"found_by_search": 2`} {
+		if !strings.Contains(asJSON.String(), want) {
+			t.Errorf("JSON lacks %s:\n%s", want, &asJSON)
+		}
+	}
+}
+
 func TestReportJSON(t *testing.T) {
 	var b bytes.Buffer
 	if err := twoHops().Report().WriteJSON(&b); err != nil {

@@ -143,10 +143,14 @@ func judge(t *testing.T, tallies []*tally, whole bool) {
 	for _, c := range tallies {
 		c.judge(t, whole)
 	}
+	t.Logf("a false alarm of any of %d measures has a probability of at most %.1g", len(tallies), float64(len(tallies))*falseAlarm)
 }
 
-// judge compares claims with what was found: the chance of as many misses, were each instance as
-// sure as it says, is to be at least 10^-6.
+// falseAlarm is the probability below which a measure's misses are an error, were each instance as sure as it says. The
+// number of misses has the distribution of independent events of different chances, which Tail sums up exactly.
+const falseAlarm = 1e-6
+
+// judge compares claims with what was found.
 func (c *tally) judge(t *testing.T, whole bool) {
 	sure := 0.0
 	for _, p := range c.chances {
@@ -159,7 +163,7 @@ func (c *tally) judge(t *testing.T, whole bool) {
 		width = fmt.Sprintf("%.2f", median)
 	}
 	t.Logf("%-22s %9d %7d %7d %6d %8.1f%% %8.1f%% %9s", c.name, c.n, c.unbounded, c.flagged, c.missed, 100*sure/bounded, 100*(1-float64(c.missed)/bounded), width)
-	if p := randtest.Tail(c.chances, c.missed); p < 1e-6 {
+	if p := randtest.Tail(c.chances, c.missed); p < falseAlarm {
 		t.Errorf("%s: %d of %d are outside their bounds, which has a chance of %.2g", c.name, c.missed, len(c.chances), p)
 	}
 	if c.disagree > 0 {

@@ -258,6 +258,8 @@ func (c *calibration) count(in *instance) {
 		in.exact = values[""]
 	case in.metric == "packets":
 		in.exact = in.packets
+	case in.metric == "bytes":
+		in.exact = in.total
 	case in.metric == "entropy":
 		in.exact = entropyOf(values)
 	case in.metric != "":

@@ -469,10 +469,12 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 // Addresses are where mgmtd listens besides gNMI's, HOST:PORT; "": nowhere. And where it sends to by itself.
 type Addresses struct {
 	Metrics string // for Prometheus
-	REST    string // RESTCONF
-	Page    string // the switch's page, for browsers
-	Send    sender.Flags
-	Version string // of tamtam, as outputs tell it
+	// MetricsOpen lets whoever can connect read the metrics, though there are users.
+	MetricsOpen bool
+	REST        string // RESTCONF
+	Page        string // the switch's page, for browsers
+	Send        sender.Flags
+	Version     string // of tamtam, as outputs tell it
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
@@ -537,7 +539,16 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 	g.Go(func() error { return s.Serve(ctx) })
 	g.Go(func() error { return a.run(ctx) })
 	if at.Metrics != "" {
-		g.Go(func() error { return metrics.Serve(ctx, at.Metrics, known) })
+		g.Go(func() error {
+			web, err := mgmt.LooksOf(s).Listen(at.Metrics, at.MetricsOpen, metrics.Server(known))
+			if err == nil {
+				err = web.Serve(ctx)
+			}
+			if err != nil {
+				return fmt.Errorf("metrics: %w", err)
+			}
+			return nil
+		})
 	}
 	g.Go(func() error { return out.Run(ctx) })
 	if at.REST != "" {

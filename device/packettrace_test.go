@@ -66,6 +66,8 @@ func TestPacketTraceByShell(t *testing.T) {
 			"without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"show packet-trace in Ethernet0 frame 0180c200000e02000000000188cc00000000 | json": {
 			`"fate": "to the CPU (lldp)"`, `"entry": "lldp"`, `"place": "to the CPU (lldp)"`},
+		"show packet-trace in Ethernet0 frame 0200000007e402000000000108004500000000000000401166bf0a0100050a02000804d200500008000000000000": {
+			"Fate : dropped: ip-header", "Note : the length in the IP header is not valid", "EDGE      miss"},
 		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.8 ttl 1": {"Fate : to the CPU (ttl_error)", "ttl_error"},
 	} {
 		out.Reset()

@@ -3,7 +3,6 @@ package flymonorch
 import (
 	"context"
 	"maps"
-	"math/bits"
 	"slices"
 	"strconv"
 
@@ -153,7 +152,10 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	}
 	d.compare(e, got, row.Metrics)
 	if _, known := row.Metrics[flymon.MetricHeavy]; !known && d.row.Threshold > 0 && !d.row.Key.IsZero() {
-		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(got.heavy)}
+		row.Metrics[flymon.MetricHeavy] = got.reading.Listed(got.heavy)
+	}
+	if falsely, ok := got.reading.Falsely(got.heavy); ok {
+		row.Metrics[flymon.MetricFalse] = falsely
 	}
 	got.addExact(d.row, row.Metrics)
 	flows := make(swss.FieldValues, len(got.flows))
@@ -161,14 +163,19 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(got.withExact(f.Flow, f.Estimate))
 	}
 	rd.rows.flows.Put(t.Name, flows)
-	rd.rows.sizes.Put(t.Name, sizes(got.reading.Distribution()))
+	rd.rows.sizes.Put(t.Name, sizes(got.reading.Sizes()))
 	rd.queries.answer(t, d, e, got)
 	rd.rows.results.Put(t.Name, row.Fields())
 }
 
-// compare tells how alike the sets of this epoch and the one before are.
+// compare adds how alike the sets of this epoch and the one before are. There is no such answer unless both epochs are
+// whole: a part of a set differs from the whole set whatever the packets were.
 func (d *deployment) compare(e epoch, got *taken, metrics map[string]flymon.Estimate) {
 	if d.row.Attribute.Kind != flymon.Similarity {
+		return
+	}
+	if !e.flags.Whole() {
+		d.last = nil
 		return
 	}
 	if d.last != nil && d.lastEpoch+1 == e.number {
@@ -231,20 +238,22 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 		put(flymon.MetricCardinality, float64(tr.Flows))
 	}
 	put(flymon.MetricHeavy, float64(tr.Reaching))
+	if len(g.flows) == g.heavy {
+		falsely := 0.0
+		for _, f := range g.flows {
+			if g.exact[f.Flow] < row.Threshold {
+				falsely++
+			}
+		}
+		put(flymon.MetricFalse, falsely)
+	}
 }
 
-// sizes are the rows of TAM_FLYMON_DISTRIBUTION: classes of flow sizes, each from a
-// power of two to less than the next.
-func sizes(bins []answer.Bin) swss.FieldValues {
-	classes := map[uint64]float64{}
-	for _, b := range bins {
-		if b.Size > 0 {
-			classes[1<<(bits.Len64(b.Size)-1)] += b.Flows
-		}
-	}
+// sizes are the rows of TAM_FLYMON_DISTRIBUTION.
+func sizes(classes map[uint64]flymon.Estimate) swss.FieldValues {
 	row := make(swss.FieldValues, len(classes))
-	for least, n := range classes {
-		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(flymon.Estimate{Value: n})
+	for least, e := range classes {
+		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(e)
 	}
 	return row
 }

@@ -33,7 +33,7 @@ type deployment struct {
 	flags      flymon.Flags    // of epoch next
 	began      uint64          // when its registers began to count, ns since 1970; 0: with the epoch
 	at         clock           // the last look at the chip
-	last       *answer.Reading // of an odd sketch: what the next epoch is compared with
+	last       *answer.Reading // of an odd sketch: the last whole epoch, with which the next is compared
 	lastEpoch  uint64
 	lastTruth  *truth // of that epoch; nil: not known
 	sweep      sweep  // with readout live

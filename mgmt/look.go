@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -31,6 +32,50 @@ func pageDatabases() []swss.DBName { return []swss.DBName{swss.StateDB, swss.Cou
 // caller may not go on. The error has the code Unauthenticated, PermissionDenied, or ResourceExhausted.
 func (s Looks) Enter(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
 	return s.of.guard.look(r, lasts)
+}
+
+// Listen listens at an address for a server that lets in those who may look, as Enter does, by TLS where they log in;
+// open lets in whoever can connect. Connections come in by a [Door].
+func (s Looks) Listen(addr string, open bool, server *http.Server) (*Web, error) {
+	server.ErrorLog = slog.NewLogLogger(s.of.log.Handler(), slog.LevelDebug)
+	if s.of.AsksLogin() && !open {
+		var err error
+		if server.TLSConfig, err = s.of.TLS(); err != nil {
+			return nil, err
+		}
+		server.Handler = s.behind(server.Handler)
+	}
+	return NewWeb(addr, server)
+}
+
+// behind answers those who may look, and others with what they lack.
+func (s Looks) behind(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, leave, err := s.Enter(r, false)
+		if err != nil {
+			code := LookStatus(err)
+			if code == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", `Basic realm="tamtam", charset="UTF-8"`)
+			}
+			http.Error(w, status.Convert(err).Message(), code)
+			return
+		}
+		defer leave()
+		h.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// LookStatus returns the HTTP status for an error of [Looks.Enter].
+func LookStatus(err error) int {
+	switch status.Code(err) {
+	case codes.Unauthenticated:
+		return http.StatusUnauthorized
+	case codes.PermissionDenied:
+		return http.StatusForbidden
+	case codes.ResourceExhausted:
+		return http.StatusTooManyRequests
+	}
+	return http.StatusServiceUnavailable
 }
 
 // look is [Looks.Enter].

@@ -73,7 +73,7 @@ func TestCandidateKey(t *testing.T) {
 		{name: "IPv6 with options", frame: eth(host(2), host(1), ip6(1, 1, 0, hop)), src: v6, dst: v6, sport: 7, dport: 8, protocol: 17},
 		{name: "cut in the ports", frame: udpFrame(1, 2, 60), cut: 14 + 20 + 3, src: v4(1), dst: v4(2), protocol: 17},
 		{name: "ARP", frame: pad(eth(host(2), host(1), u16(0x0806), make([]byte, 28)), 60), src: none, dst: none},
-		{name: "IPv4 that is longer than its frame", frame: udpFrame(1, 2, 60)[:50], src: none, dst: none},
+		{name: "IPv4 that is longer than its frame", frame: udpFrame(1, 2, 60)[:50], src: v4(1), dst: v4(2), sport: 1000, dport: 2000, protocol: 17},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := saisim.Frame{Data: tt.frame}

@@ -26,12 +26,16 @@ func (r *rig) erspan(to saisim.PortID, kind sai.Enum, v6 bool, pairs ...any) sai
 	if v6 {
 		src, dst, version = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), 6
 	}
+	gre := sai.Uint(0x88be)
+	if kind == sai.ErspanEncapsulationTypeIii {
+		gre = 0x22eb
+	}
 	return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeEnhancedRemote,
 		sai.MirrorSessionAttrMonitorPort, r.oid(to), sai.MirrorSessionAttrErspanEncapsulationType, kind,
 		sai.MirrorSessionAttrIphdrVersion, sai.Uint(version), sai.MirrorSessionAttrTOS, sai.Uint(0x2c), sai.MirrorSessionAttrTTL, sai.Uint(63),
 		sai.MirrorSessionAttrSrcIPAddress, sai.IP{Addr: src}, sai.MirrorSessionAttrDstIPAddress, sai.IP{Addr: dst},
 		sai.MirrorSessionAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 2, 1}, sai.MirrorSessionAttrDstMACAddress, sai.MAC{2, 0, 0, 0, 2, 2},
-		sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x88be)}, pairs...)...)
+		sai.MirrorSessionAttrGREProtocolType, gre}, pairs...)...)
 }
 
 // on returns the frames that left by a port.
@@ -59,7 +63,7 @@ func TestMirrorEncapsulation(t *testing.T) {
 		s, d := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 		return append(append(b, s.AsSlice()...), d.AsSlice()...)
 	}
-	gre := []byte{0, 0, 0x88, 0xbe}
+	gre, zero := []byte{0, 0, 0x88, 0xbe}, make([]byte, 4)
 	l3 := sai.ErspanEncapsulationTypeMirrorL3GRETunnel
 	for _, tt := range []struct {
 		name    string
@@ -88,12 +92,29 @@ func TestMirrorEncapsulation(t *testing.T) {
 		{"ERSPAN II of a tagged frame, truncated", func(r *rig) sai.OID {
 			return r.erspan(7, sai.ErspanEncapsulationTypeIi, false, sai.MirrorSessionAttrTruncateSize, sai.Uint(70))
 		}, tagged, sum(slices.Concat(macs, outer4(16+70), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0x64, 0xbc, 0, 0, 0, 0, 0}, tagged[:70]))},
+		{"ERSPAN III", func(r *rig) sai.OID {
+			return r.erspan(7, sai.ErspanEncapsulationTypeIii, false, sai.MirrorSessionAttrErspanSessionID, sai.Uint(0x155))
+		}, frame, sum(slices.Concat(macs, outer4(20+100), []byte{0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20, 0, 0x01, 0x55}, zero,
+			[]byte{0, 0, 0x80, 2}, frame))},
+		{"ERSPAN III of a tagged frame, truncated", func(r *rig) sai.OID {
+			return r.erspan(7, sai.ErspanEncapsulationTypeIii, false, sai.MirrorSessionAttrTruncateSize, sai.Uint(70))
+		}, tagged, sum(slices.Concat(macs, outer4(20+70), []byte{0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20, 0x64, 0xa4, 0}, zero,
+			[]byte{0, 0, 0x80, 2}, tagged[:70]))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, profile.Small())
 			r.leave(7)
 			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressMirrorSession, sai.OIDs{tt.session(r)})
 			got := on(r.send(0, tt.frame), 7)
+			if n := len(macs) + 34; len(got) == 1 && len(tt.want) > n && tt.want[36] == 0x22 {
+				// ERSPAN III says when the frame came, in units of 100 ns.
+				at := r.TimeOfDay(r.Now())
+				says := binary.BigEndian.Uint32(got[0][n:])
+				if ago := uint32(at.UnixNano()/100) - says; ago > 100 {
+					t.Errorf("the copy was received %d * 100 ns ago, want at most 10 us", ago)
+				}
+				clear(got[0][n:][:4])
+			}
 			if len(got) != 1 || !bytes.Equal(got[0], tt.want) {
 				t.Fatalf("got  %x\nwant %x", got, tt.want)
 			}

@@ -121,8 +121,8 @@ func TestSAIMirrorSession(t *testing.T) {
 			func(h *head) { h.dst = ip("192.0.2.9").Addr }, refusal{ip("2001:db8::1"), sai.StatusInvalidParameter}),
 		row("SRC_MAC_ADDRESS", sai.MirrorSessionAttrSrcMACAddress, dmac, smac, func(h *head) { h.smac = dmac }),
 		row("DST_MAC_ADDRESS", sai.MirrorSessionAttrDstMACAddress, smac, dmac, func(h *head) { h.dmac = smac }),
-		row("GRE_PROTOCOL_TYPE", sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x22eb), sai.Uint(0x88be),
-			func(h *head) { h.gre = []byte{0, 0, 0x22, 0xeb} }),
+		row("GRE_PROTOCOL_TYPE", sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x6558), sai.Uint(0x88be),
+			func(h *head) { h.gre = []byte{0, 0, 0x65, 0x58} }, refusal{sai.Uint(0x22eb), sai.StatusInvalidParameter}),
 		row("TRUNCATE_SIZE", sai.MirrorSessionAttrTruncateSize, sai.Uint(40), nil, func(h *head) { h.data = untagged[:40] }),
 		row("GRE_HEADER_FIRST_16BIT", sai.MirrorSessionAttrGREHeaderFirst16bit, sai.Uint(1), nil,
 			func(h *head) { h.gre = []byte{0, 1, 0x88, 0xbe} }, refusal{sai.Uint(0x1000), sai.StatusInvalidParameter}),
@@ -161,5 +161,26 @@ func TestSAIMirrorSession(t *testing.T) {
 			}
 			return left
 		}}}
-	runSpec(t, local, remote, erspan, inVLAN, typeII)
+	typeIII := session(slices.Concat(base[:2], []any{sai.MirrorSessionAttrErspanEncapsulationType,
+		sai.ErspanEncapsulationTypeIii}, base[4:len(base)-1], []any{sai.Uint(0x22eb)})...)
+	typeIII.name = "ERSPAN III"
+	gre3 := func(id byte) func(h *head) {
+		return func(h *head) {
+			h.gre = []byte{0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20, 0, 0, id, 0, 0, 0, 0, 0, 0, 0x80, 2}
+		}
+	}
+	typeIII.rows = []specRow{{name: "ERSPAN_SESSION_ID", attr: sai.MirrorSessionAttrErspanSessionID, value: sai.Uint(9),
+		in:   in(untagged),
+		with: with(gre3(9)), without: with(gre3(0)), refused: []refusal{{sai.Uint(1024), sai.StatusInvalidParameter}},
+		see: func(d *dut, in ...frameAt) frames {
+			left := d.send(in...)
+			for _, f := range left {
+				if f.port == 1 {
+					clear(f.data[38:42]) // the sequence number, which goes on
+					clear(f.data[46:50]) // when the frame came
+				}
+			}
+			return left
+		}}}
+	runSpec(t, local, remote, erspan, inVLAN, typeII, typeIII)
 }

@@ -394,7 +394,7 @@ func (a *FlyMonResult) layout() layout {
 			fraction("LOAD", &a.Load, "Part of the buckets that are not 0."),
 			fraction("FULL", &a.Full, "Part of the buckets that are as high as they can be."),
 			own("METRIC", "JSON of an estimate", "What the epoch says as a whole, a field in small letters for each: "+
-				"packets, bytes, cardinality, entropy, heavy-flows, members, similarity, difference.", nil, nil),
+				"packets, bytes, cardinality, entropy, heavy-flows, false-flows, members, similarity, difference.", nil, nil),
 		},
 		check: func(r *reader) {
 			a.Metrics = map[string]flymon.Estimate{}

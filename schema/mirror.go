@@ -1,7 +1,10 @@
 package schema
 
 import (
+	"fmt"
 	"net/netip"
+
+	"tamtam/tam/erspan"
 )
 
 // Directions of a mirror session that copies ports.
@@ -11,8 +14,11 @@ const (
 	MirrorBoth = "BOTH"
 )
 
-// DefaultGREType is the GRE protocol type of ERSPAN type II.
-const DefaultGREType = 0x88be
+// GRE protocol types of mirror sessions: that of ERSPAN type II, and of type III.
+const (
+	DefaultGREType = erspan.GREType
+	ERSPAN3GREType = erspan.GREType3
+)
 
 // MirrorSession is a row of MIRROR_SESSION and MIRROR_SESSION_TABLE. A SPAN
 // session has DstPort, an ERSPAN session the rest from SrcIP on.
@@ -59,7 +65,8 @@ func (m *MirrorSession) layout() layout {
 			own("src_ip", "an address", "The tunnel's end at the switch."+erspanOnly, nil, nil),
 			own("dst_ip", "an address", "The tunnel's other end."+erspanOnly, nil, nil),
 			within("gre_type", 0, 1<<16-1,
-				"The GRE protocol type."+erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
+				"The GRE protocol type: 0x88be is ERSPAN type II, 0x22eb type III; with others the frame follows."+
+					erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
 			within("dscp", 0, maxDSCP, "Of the tunnel's packets."+erspanOnly, nil, nil).or("8"),
 			within("ttl", 1, 255, "Of the tunnel's packets."+erspanOnly, nil, nil).or("255"),
 		},
@@ -111,6 +118,10 @@ func (r *reader) erspan(m *MirrorSession) {
 		r.bad("dst_ip", m.DstIP.String(), "an address of the family of src_ip, "+m.SrcIP.String())
 	}
 	m.GREType = uint16(r.number("gre_type", 0, 1<<16-1, DefaultGREType))
+	if other := erspan.Other(m.GREType); other != "" {
+		r.bad("gre_type", fmt.Sprintf("%#04x", m.GREType), "a type that does not stand for "+other+
+			", such as 0x88be, 0x22eb, 0x6558 or 0x8949")
+	}
 	m.DSCP = uint8(r.number("dscp", 0, maxDSCP, 8))
 	m.TTL = uint8(r.number("ttl", 1, 255, 255))
 	r.take("dst_port")

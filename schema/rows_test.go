@@ -241,6 +241,8 @@ func TestInvalidRows(t *testing.T) {
 		kind, key, in string
 		want          string // reasons, joined as in a status row
 	}{
+		{"mirror", "m", "src_ip=10.0.0.1 dst_ip=10.0.0.2 gre_type=0x800",
+			`gre_type "0x0800": want a type that does not stand for an IPv4 packet, such as 0x88be, 0x22eb, 0x6558 or 0x8949`},
 		{"metadata", "localhost", "mac=01:00:00:00:00:01", `mac "01:00:00:00:00:01": want a unicast MAC address such as 52:54:00:12:34:56`},
 		{"port", "Loopback0", "lanes=1 speed=1000", `key "Loopback0": want EthernetN`},
 		{"port", "Ethernet0", "lanes=1,1 speed=fast mtu=9217",

@@ -104,7 +104,7 @@ func (c *TailStampCounters) layout() layout {
 			known("STAMPED_PACKETS", &c.Stamped, "Packets that left with a stamp."),
 			known("NOT_STAMPED_NOT_TCP_UDP", &c.NotTCPUDP, "Not stamped: neither TCP nor UDP."),
 			known("NOT_STAMPED_NOT_ETHERNET_II", &c.NotEthernetII, "Not stamped: not Ethernet II."),
-			known("NOT_STAMPED_CUT", &c.Cut, "Not stamped: cut short."),
+			known("NOT_STAMPED_CUT", &c.Cut, "Not stamped: cut short, or of an IP length that cannot be right."),
 			known("NOT_STAMPED_MTU", &c.TooLong, "Not stamped: the frame would be larger than the MTU."),
 			known("SYNS", &c.SYNs, "With clamp-mss: segments with SYN the other way."),
 			known("SYNS_CLAMPED", &c.SYNsClamped, "Of these: the maximum segment size was lowered."),

@@ -386,7 +386,7 @@ done
 
 pod() {
 	run_alone -v "$PWD/docker/containerlab/pair-leaf2.txt:/etc/tamtam/startup:ro" "$TAMTAM_IMAGE" \
-		up --keep --metrics :9101 --log-format json --verbose
+		up --keep --metrics :9101 --metrics-open --log-format json --verbose
 	await "$1" ready_alone
 }
 pod "as a pod: it is ready"

@@ -168,7 +168,7 @@ func (s *countedStore) flags(f result.Flags) {
 	}{
 		{result.Gap, "gap"}, {result.Late, "late"}, {result.Silent, "silent"}, {result.Overflow, "overflow"},
 		{result.Cut, "cut"}, {result.Unsynchronised, "unsynchronised"}, {result.Missing, "missing"}, {result.Edge, "edge"},
-		{result.Twice, "twice"},
+		{result.Twice, "twice"}, {result.Searched, "searched"},
 	} {
 		if f&flag.bit != 0 {
 			s.flagged[flag.name]++

@@ -95,7 +95,7 @@ func newDaemon() *cobra.Command {
 	s := c.Flags()
 	s.StringSliceVar(&f.roles, "role", []string{roleIngest, roleJoin, roleServe}, "roles: "+strings.Join(roles, ", "))
 	s.StringSliceVar(&f.nats, "nats", []string{embedded}, "embedded: the log is in this process; or its URLs")
-	f.accessFlags.flags(s)
+	f.accessFlags.flags(c)
 	s.StringVar(&f.logDir, "log", "", "folder for the messages of a server in this process")
 	s.StringVar(&f.node, "node", "tamtam", "name of the server in its cluster")
 	s.StringVar(&f.listen, "listen", "", "HOST:PORT at which the server in this process listens for others")

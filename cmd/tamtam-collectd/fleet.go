@@ -55,7 +55,7 @@ func newFleet() *cobra.Command {
 	s.IntVar(&f.rows, "rows", join.DefaultRows, "rows of open windows of a partition, at most")
 	s.StringVar(&f.dir, "dir", "", "folder for the log and the store (required; it should be empty)")
 	s.StringSliceVar(&f.nats, "nats", nil, "URLs of NATS servers elsewhere, instead of servers in this process")
-	f.accessFlags.flags(s)
+	f.accessFlags.flags(c)
 	s.IntVar(&f.replicas, "replicas", 1, "replicas of the log: 1, or 3")
 	s.DurationVar(&f.sync, "sync", time.Minute, "how long the log may wait to sync a message to the disk; 0: not at all")
 	s.Int64Var(&f.memory, "memory", 800, "MiB of memory that the Go runtime tries to stay below")

@@ -39,14 +39,14 @@ func TestChaosOfCapture(t *testing.T) {
 				"--store=" + store, "--pcap=" + path, "--partitions=3"}
 			p := c.start(args...)
 			for range kills {
-				time.Sleep(time.Duration(c.r.Int64N(int64(1500 * time.Millisecond))))
+				<-time.After(time.Duration(c.r.Int64N(int64(1500 * time.Millisecond))))
 				c.again(&p, args)
 			}
 			for range 300 { // the rows of all frames are there when the source has said that it ended
 				if packetsOf(t, store) == frames {
 					break
 				}
-				time.Sleep(100 * time.Millisecond)
+				<-time.After(100 * time.Millisecond)
 			}
 			_ = p.cmd.Process.Kill()
 			<-p.ended

@@ -48,7 +48,7 @@ func newSweep() *cobra.Command {
 	s := c.Flags()
 	s.BoolVar(&f.work, "work", false, "run jobs of any sweep that is posted")
 	s.StringSliceVar(&f.nats, "nats", nil, "URLs of the log, such as nats://HOST:PORT (required)")
-	f.accessFlags.flags(s)
+	f.accessFlags.flags(c)
 	s.IntVar(&f.replicas, "replicas", 1, "replicas of the log: 1, or 3 or 5 in a cluster")
 	s.DurationVar(&f.hold, "hold", jetstream.DefaultHold, "after which a dead worker's job is taken again")
 	s.StringVar(&f.board, "board", "sweep", "name of the board, on which one sweep at a time has its turn")

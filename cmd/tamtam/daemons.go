@@ -40,7 +40,7 @@ const (
 type northbound struct {
 	gnmi, rest, metrics, http, data, cert, key, clientCA, users, roles, audit string
 
-	insecure, noLogin, firstLogin bool
+	insecure, noLogin, firstLogin, metricsOpen bool
 
 	otlp, syslog []string
 	otlpPeriod   time.Duration
@@ -52,7 +52,8 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.StringVar(&n.gnmi, "gnmi", "",
 		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
-	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, without login (default: none)")
+	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, behind the same users (default: none)")
+	f.BoolVar(&n.metricsOpen, "metrics-open", false, "let whoever reaches --metrics read them, without login and TLS")
 	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, behind the same users (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
@@ -167,7 +168,7 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 
 // addresses is where else the northbound listens, and where it sends to.
 func (n *northbound) addresses() (at device.Addresses, err error) {
-	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Page: n.http, Version: version(),
+	at = device.Addresses{Metrics: n.metrics, MetricsOpen: n.metricsOpen, REST: n.rest, Page: n.http, Version: version(),
 		Send: sender.Flags{Period: n.otlpPeriod}}
 	if n.otlpPeriod < time.Second {
 		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)

@@ -340,6 +340,9 @@ func writeTasks(w io.Writer, r *device.Report) {
 		case lower:
 			bounds = fmt.Sprintf("%.6g or more (%.0f %%)", e.Lower, 100*e.Confidence)
 		}
+		if e.Saturated {
+			bounds = "saturated, " + bounds
+		}
 		if e.Exact != nil {
 			exact = fmt.Sprintf("%.6g", *e.Exact)
 		}

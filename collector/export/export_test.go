@@ -345,7 +345,7 @@ func TestPrinterText(t *testing.T) {
 	const record = `192.0.2.9:4739 domain 3 template 256 sequence 0 interfaceName="a\x1b\"" sourceTransportPort=80 ` +
 		`sourceTransportPort#2=81 id32512=0x05` + "\n"
 	const want = record + "192.0.2.9:4739: ipfix: byte 2: length: 53, want 20 as the datagram has\n" + record +
-		"192.0.2.9:4739: 2 records in 3 messages, 0 lost, 1 messages that are wrong, 1 messages that came late\n"
+		"192.0.2.9:4739: 2 records in 3 messages, 0 lost, 1 messages that are wrong, 2 messages that came late\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}

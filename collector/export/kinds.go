@@ -19,6 +19,7 @@ const (
 	noLinkDelay                // nor those of this hop and the one before
 	badIngress                 // the time of arrival is none that IPFIX can say
 	badEgress                  // nor that of departure
+	searched       = 1 << 7    // the record was found by search
 )
 
 // Places of the kinds in an encoder.
@@ -75,6 +76,9 @@ func fillHop(r *ipfix.Record, f *collector.StampedFrame, i int) {
 	}
 	if hop.Flags&tailstamp.Unsynchronised != 0 {
 		flags |= unsynchronised
+	}
+	if hop.Flags&tailstamp.Searched != 0 {
+		flags |= searched
 	}
 	fillFlow(r, f.Flow)
 	fillPort(r, 14, hopIn, hop.InPort)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tamtam/collectord/page"
+	"tamtam/mgmt"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -17,16 +17,7 @@ func Refused(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := http.StatusServiceUnavailable
-	switch status.Code(err) {
-	case codes.Unauthenticated:
-		code = http.StatusUnauthorized
-	case codes.PermissionDenied:
-		code = http.StatusForbidden
-	case codes.ResourceExhausted:
-		code = http.StatusTooManyRequests
-	}
-	return &page.Refusal{Code: code, Why: status.Convert(err).Message()}
+	return &page.Refusal{Code: mgmt.LookStatus(err), Why: status.Convert(err).Message()}
 }
 
 // Misdirected is how somebody is told that a page which asks for no login is this machine's alone. Else a page from

@@ -76,7 +76,8 @@ const (
 	Unsynchronised HopFlags = 1 << iota // the switch does not vouch for its clock
 	NoArrival                           // Arrival is not known
 	NoDeparture                         // Departure is not known
-	hopFlags       = Unsynchronised | NoArrival | NoDeparture
+	Searched       HopFlags = 1 << 4    // the record was found by search: other bytes stood where it should be
+	hopFlags                = Unsynchronised | NoArrival | NoDeparture | Searched
 )
 
 // A Hop is one tail-stamp.
@@ -92,6 +93,9 @@ func HopOf(r tailstamp.Record) Hop {
 	h := Hop{Switch: r.SwitchID, In: r.InPort, Out: r.OutPort}
 	if r.Flags&tailstamp.Unsynchronised != 0 {
 		h.Flags |= Unsynchronised
+	}
+	if r.Flags&tailstamp.Searched != 0 {
+		h.Flags |= Searched
 	}
 	var ok bool
 	if h.Arrival, ok = nanoseconds(r.Ingress); !ok {

@@ -24,9 +24,9 @@ type reading struct {
 // is one source. Each is read to its end, or to where it is damaged: the error says where, and the tap is told that
 // something is missing, from there to the end of the others.
 //
-// What is sent depends on the captures and on the options of the senders alone, not on a clock: a reader that was killed
-// and is started again sends the same batches under the same numbers, of which the log's readers know those that they
-// have.
+// What is sent depends on the captures and on the options of the senders alone, not on a clock. A reader that was
+// killed and is started again sends the same batches under the same numbers, and the log's readers leave out those that
+// they have.
 func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 	var open []*reading
 	defer func() {
@@ -72,13 +72,16 @@ func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 			left = append(left[:first], left[first+1:]...)
 		}
 	}
+	if ctx.Err() == nil {
+		err = errors.Join(err, t.End(ctx))
+	}
 	return errors.Join(err, ctx.Err())
 }
 
 // step reads the next frame; false: there is none.
 func (r *reading) step(t *Tap) (more bool, err error) {
 	last := r.next.Time
-	r.next, err = r.in.Next()
+	r.next, err = r.in.NextTimed()
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -393,6 +394,26 @@ func TestSFlow(t *testing.T) {
 	}
 }
 
+// Of a damaged datagram of sFlow the intact notifications count, and the others are lost.
+func TestSFlowDamaged(t *testing.T) {
+	d := sflow.Datagram{Agent: exporterAt.Addr(), Sequence: 1, Uptime: 5}
+	for n := range uint32(4) {
+		d.Samples = append(d.Samples, &sflow.Discarded{Sequence: n, Source: sflow.Source{Index: 3}, Input: 3, Reason: sflow.ACL})
+	}
+	whole := d.Append(nil)
+	rows, stats, counts := reported(t, func(r *Reports) {
+		for _, b := range [][]byte{whole[:len(whole)-41], append(bytes.Clone(whole), 1)} {
+			if err := r.SFlow(t.Context(), exporterAt, b, start); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if len(rows) != 1 || rows[0].Packets != 2+4 || rows[0].Flags&result.Gap == 0 || stats.Lost != 2+1 || counts.Bad != 2 ||
+		counts.Undecoded != 2 {
+		t.Errorf("%+v, %+v, %+v: want 6 packets of one row with a gap, 3 lost", rows, stats, counts)
+	}
+}
+
 // stamped is a frame with a stamp, as ERSPAN of type I if it is mirrored.
 func stamped(mirrored bool) []byte {
 	frame := make([]byte, 12, 200)
@@ -448,6 +469,27 @@ func TestTap(t *testing.T) {
 		if h.Packets != 2 || h.Switch != 9 || h.Resident.Count != 2 || h.Flags != want {
 			t.Errorf("cut %v: %+v: want 2 packets at switch 9, and flags %d", cut, h, want)
 		}
+	}
+}
+
+// A record that is found by search, since an undeclared FCS stands behind it, is flagged in the rows that it is joined to.
+func TestTapSearches(t *testing.T) {
+	log, now := stream.NewMemory(0), start
+	s, err := NewSender(log, event.Stamps, options("eth0", 1, &now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap := Tap{Stamps: s}
+	f := append(stamped(false), 1, 2, 3, 4)
+	if err := errors.Join(tap.Frame(t.Context(), f, len(f), start), s.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	batches := joined(t, log, event.Stamps, 1)
+	if len(batches) != 1 || len(batches[0].Hops) != 1 || batches[0].Hops[0].Flags != result.Searched {
+		t.Errorf("%+v: want one row with flag %d", batches, result.Searched)
+	}
+	if c := tap.Counts(); c.Skipped != 4 || c.Searched != 1 {
+		t.Errorf("%+v: want 4 bytes skipped, 1 record found by search", c)
 	}
 }
 

@@ -29,11 +29,14 @@ type Tap struct {
 	// (0: as far as they like). A capture is read up to a frame that is farther.
 	Ahead time.Duration
 
+	join                  *collector.Joiner // nil: no frame came
 	hops                  []event.Hop
 	numbers               numbers
 	copies                twice // that are numbered
 	frames, cut, mirrored atomic.Int64
-	doubled               atomic.Int64
+	doubled, unjoined     atomic.Int64
+	skipped, searched     atomic.Int64
+	noLength              atomic.Int64
 }
 
 // TapCounts are of frames.
@@ -41,13 +44,19 @@ type TapCounts struct {
 	Frames   int64
 	Cut      int64 // by a capture or a mirror session: what stood at their ends is lost
 	Mirrored int64 // copies in ERSPAN
+	// Unjoined are fragments of packets of which others are missing. Of the packet at most the beginning was read.
+	Unjoined int64
 	Twice    int64 // of them, those whose number and bytes came before: they are not read again
+	Skipped  int64 // bytes behind stamped datagrams that belong to no record
+	Searched int64 // records that were found by search because of such bytes
+	NoLength int64 // frames of IP whose length cannot be right: records are not looked for in them
 }
 
 // Counts returns the counts so far.
 func (t *Tap) Counts() TapCounts {
 	return TapCounts{Frames: t.frames.Load(), Cut: t.cut.Load(), Mirrored: t.mirrored.Load(),
-		Twice: t.doubled.Load()}
+		Twice: t.doubled.Load(), Unjoined: t.unjoined.Load(), Skipped: t.skipped.Load(), Searched: t.searched.Load(),
+		NoLength: t.noLength.Load()}
 }
 
 // Frame takes a frame without FCS, captured at a time; length is its length on the wire.
@@ -58,6 +67,51 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 		t.tellCopies(hole{lost: 1, since: at}, at)
 		return nil
 	}
+	if t.join == nil {
+		t.join = collector.NewJoiner(collector.LiveWait)
+	}
+	before := t.join.Counts().Fragments
+	list := t.join.Add(frame, at)
+	if t.join.Counts().Fragments > before && t.Stamps != nil { // which may be stamped itself
+		if err := t.stamps(ctx, frame, at); err != nil {
+			return err
+		}
+	}
+	return t.joined(ctx, list)
+}
+
+// joined takes frames whose fragments were joined. Of a packet of which fragments are missing a report that begins in
+// it is read up to there, and counted as damaged.
+func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
+	t.unjoined.Store(t.join.Counts().Unjoined)
+	for _, x := range list {
+		if !x.Incomplete {
+			if err := t.whole(ctx, x.Frame, x.At); err != nil {
+				return err
+			}
+			continue
+		}
+		u, ok := collector.ParseUDP(x.Frame)
+		if !ok || t.Reports == nil || t.elsewhere(u.To) {
+			continue
+		}
+		if _, err := t.report(ctx, u, x.At); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// End takes what waited for fragments. It is called behind the last frame.
+func (t *Tap) End(ctx context.Context) error {
+	if t.join == nil {
+		return nil
+	}
+	return t.joined(ctx, t.join.Flush())
+}
+
+// whole takes a frame, or a packet that was joined.
+func (t *Tap) whole(ctx context.Context, frame []byte, at time.Time) error {
 	if c, ok := collector.ReadMirrorCopy(frame); ok {
 		t.mirrored.Add(1)
 		numbers := uint64(c.Session)<<32 | uint64(c.Sequence)
@@ -69,7 +123,7 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
 		}
-		if frame = c.Frame; shortened(frame) { // by its session: at the end were stamps
+		if frame = c.Frame; tailstamp.Shortened(frame) { // by its session: at the end were stamps
 			t.cut.Add(1)
 			if t.Stamps != nil {
 				t.Stamps.Lose(1, at)
@@ -102,6 +156,11 @@ func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bo
 			return true, err
 		}
 	}
+	return t.report(ctx, u, at)
+}
+
+// report takes a datagram to a port of reports; false: it is to another.
+func (t *Tap) report(ctx context.Context, u collector.UDP, at time.Time) (took bool, err error) {
 	switch port := u.To.Port(); {
 	case t.Reports != nil && port != 0 && port == t.IPFIX:
 		return true, t.Reports.IPFIX(ctx, u.From, u.Payload, at)
@@ -199,21 +258,21 @@ func (t *Tap) now() time.Time {
 	return time.Now()
 }
 
-// shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
-func shortened(frame []byte) bool {
-	_, ip := collector.ParseFlow(frame)
-	_, whole := tailstamp.DatagramEnd(frame)
-	return ip && !whole
-}
-
 func (t *Tap) stamps(ctx context.Context, frame []byte, at time.Time) error {
-	records, _ := tailstamp.Decode(frame)
-	if len(records) == 0 {
+	tail := tailstamp.ReadTail(frame)
+	if len(tail.Records) == 0 {
+		if tailstamp.EndUnknown(frame) {
+			t.noLength.Add(1)
+		}
 		return nil
 	}
+	t.skipped.Add(int64(tail.Skipped))
 	flow, _ := collector.ParseFlow(frame) // records are found behind IP only
 	t.hops = t.hops[:0]
-	for _, r := range records {
+	for _, r := range tail.Records {
+		if r.Flags&tailstamp.Searched != 0 {
+			t.searched.Add(1)
+		}
 		t.hops = append(t.hops, event.HopOf(r))
 	}
 	return t.Stamps.Frame(ctx, &event.Frame{Time: at.UnixNano(), Flow: event.FlowOf(flow), Hops: t.hops})

@@ -48,6 +48,7 @@ type stampWindow struct {
 type hopCount struct {
 	packets, unknown uint32
 	unsynchronised   bool
+	searched         bool  // a record was found by search
 	twice            bool  // of a row's first hop: see sawTwice
 	left             int64 // of a row's first hop: when the last of its frames left the last hop
 	resident, link   spread
@@ -210,6 +211,7 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 		c.packets++
 		c.unsynchronised = c.unsynchronised || h.Flags&event.Unsynchronised != 0 ||
 			i > 0 && hops[i-1].Flags&event.Unsynchronised != 0 // the link is by both clocks
+		c.searched = c.searched || h.Flags&event.Searched != 0
 		resident := h.Departure - h.Arrival
 		if h.Flags&(event.NoArrival|event.NoDeparture) == 0 && resident >= -longest && resident <= longest {
 			ok = sw.add(&c.resident, resident) && ok
@@ -320,6 +322,9 @@ func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
 			}
 			if c.unsynchronised {
 				row.Flags |= result.Unsynchronised
+			}
+			if c.searched {
+				row.Flags |= result.Searched
 			}
 			b.Hops = append(b.Hops, row)
 		}

@@ -261,6 +261,7 @@ var flagText = []struct {
 	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for, or one that is wrong"},
 	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
 	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
+	{result.Searched, "searched", "stamps found by search: other bytes were in front of them, between or behind"},
 	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
 }
 

@@ -37,6 +37,9 @@ const (
 	// Twice: frames may be counted more than once, since they were captured more than once: in the same place, or on
 	// their way and farther on it. Of the same place that is known by the order in which they left the last switch.
 	Twice
+	// Searched: records of tail-stamping were found by search, behind or between bytes that belong to none, such as an
+	// undeclared FCS. With a small probability one is no record.
+	Searched
 )
 
 // A Hop is one switch on one way of one flow, in a window, from tail-stamps.

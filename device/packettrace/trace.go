@@ -10,15 +10,17 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
 	"tamtam/swss"
 )
 
 // An Answer is what would become of a packet.
 type Answer struct {
 	In       string    `json:"in"`
-	Bytes    int       `json:"bytes"` // without FCS
-	Frame    string    `json:"frame"` // hexadecimal
-	Fate     string    `json:"fate"`  // in a few words
+	Bytes    int       `json:"bytes"`          // without FCS
+	Frame    string    `json:"frame"`          // hexadecimal
+	Fate     string    `json:"fate"`           // in a few words
+	Note     string    `json:"note,omitempty"` // what is wrong with the frame
 	Lookups  []Lookup  `json:"lookups"`
 	Copies   []Copy    `json:"copies"`
 	Counters []Counter `json:"counters"`
@@ -85,6 +87,9 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 	for i := range t.Findings {
 		a.Lookups = append(a.Lookups, n.lookup(&t.Findings[i]))
 	}
+	if tailstamp.EndUnknown(frame) {
+		a.Note = noLength
+	}
 	a.Copies = n.copies(t, frame)
 	a.Fate = fate(a.Copies)
 	if dropped(a.Copies) {
@@ -98,6 +103,10 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 	a.History, err = f.History(t)
 	return a, err
 }
+
+// noLength is the note about a frame of IP whose end is not known.
+const noLength = "the length in the IP header is not valid: the frame is matched by its headers, " +
+	"but neither stamped nor routed"
 
 // Fates of copies.
 const (

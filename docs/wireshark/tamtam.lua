@@ -179,10 +179,17 @@ local function ip_packet(tvb, base, limit)
   return nil
 end
 
--- stamps shows the records between the end of the IP packet and that of its frame, oldest first.
+-- is_stamp reports whether the 32 bytes at a place are a record.
+local function is_stamp(tvb, at)
+  return tvb(at + 28, 3):uint() == 0x5a and bit.band(tvb(at + 31, 1):uint(), 0xf0) == 0x10 and
+    tvb(at + 10, 4):uint() < 1000000000 and tvb(at + 20, 4):uint() < 1000000000
+end
+
+-- stamps shows the records between the end of the IP packet and that of its frame, oldest first. It does not search for records
+-- behind which other bytes stand, as tamtam decode does.
 local function stamps(tvb, root, stop, limit)
   local first = limit
-  while first - 32 >= stop and tvb(first - 2, 1):uint() == 0x5a and bit.band(tvb(first - 1, 1):uint(), 0xf0) == 0x10 do
+  while first - 32 >= stop and is_stamp(tvb, first - 32) do
     first = first - 32
   end
   local hop = 0

@@ -75,7 +75,7 @@ var rules = []room{
 		below: []string{"collectord/door", "collectord/page", "collectord/result", "device/packettrace", "mgmt", "schema", "swss", "tam/altmark", "tam/flymon"}},
 	// who is let in to a page
 	{name: "collectord/door", below: []string{"collectord/page", "mgmt"}, modules: []string{grpc}},
-	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "swss", "schema"}}, // packets, and names
+	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "saisim/tailstamp", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
 	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
@@ -107,7 +107,7 @@ var rules = []room{
 	{name: "collector/stream"},  // the log under the collector
 	{name: "collector/dial", below: []string{"collector", "collector/topology", "collector/whole", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},                                                    // IPFIX to other collectors
-	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
+	{name: "collector", below: []string{"collector/journey", "tam/erspan", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
 	{name: "collector/topology", below: []string{"collector/journey", "collector/whole"}, modules: []string{yaml}}, // switches, hosts, links; from files and by LLDP
 	{name: "collector/whole", modules: []string{yaml}},                          // numbers of files that must be whole
 	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
@@ -146,9 +146,9 @@ var rules = []room{
 		below: []string{"saisim", "saisim/config", "saisim/describe", "saisim/drop", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
 	{name: "saisim", below: []string{"saisim/objects", "saisim/engine", "saisim/drop", "saisim/config", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/record"}}, // knows SAI and packets, nothing of Redis
 	{name: "saisim/objects", // SAI objects to rows; of the packet path it asks only
-		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/record"}},
+		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/erspan", "tam/flymon", "tam/ifa", "tam/record"}},
 	{name: "saisim/engine", // the packet path: it never sees SAI
-		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
+		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/erspan", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
 	{name: "saisim/describe", below: []string{"saisim/config", "saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
@@ -158,7 +158,7 @@ var rules = []room{
 	{name: "sai"},
 	{name: "internal/tables", below: []string{"mgmt/conform", "saisim/drop", "schema"}}, // the table of tables as a page
 	{name: "mgmt/conform"}, // what clients may expect: words
-	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
+	{name: "schema", below: []string{"tam/altmark", "tam/erspan", "tam/flymon", "tam/record"}},
 	{name: "saisim/config", below: []string{"saisim/tm", "tam/altmark", "tam/flymon", "tam/record"}}, // rows, and no SAI
 	{name: "saisim/drop"},    // why frames are dropped
 	{name: "saisim/replica"}, // memory, copied
@@ -172,6 +172,7 @@ var rules = []room{
 	{name: "tam/sketch", below: []string{"tam/flymon"}}, // estimators
 	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
 	{name: "tam/flymon"},
+	{name: "tam/erspan"}, // headers of mirrored frames
 	{name: "tam/record"},
 	{name: "tam/ifa"}, // Inband Flow Analyzer, on the wire
 	{name: "saisim/tailstamp"},

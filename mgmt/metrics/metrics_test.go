@@ -1,9 +1,7 @@
 package metrics
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -150,26 +148,6 @@ func TestPromtoolAgrees(t *testing.T) {
 	cmd.Stdin = strings.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v: %s", err, out)
-	}
-}
-
-// The server ends with its context, and an address that is taken is an error.
-func TestServe(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c := New(swsstest.Start(t), nil)
-	if err := Serve(t.Context(), l.Addr().String(), c); err == nil || !strings.Contains(err.Error(), "metrics: ") {
-		t.Errorf("an address that is taken: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- Serve(ctx, "127.0.0.1:0", c) }()
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
 	}
 }
 

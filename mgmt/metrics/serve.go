@@ -1,11 +1,7 @@
 package metrics
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -31,22 +27,12 @@ func Handler(c *Collector) http.Handler {
 	return mux
 }
 
-// Serve answers on a TCP address, to whoever asks and without TLS, until ctx ends.
-func Serve(ctx context.Context, addr string, c *Collector) error {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return fmt.Errorf("metrics: %w", err)
-	}
-	s := &http.Server{
+// Server returns an HTTP server that answers with what a collector collects, with bounds on how long a request takes.
+func Server(c *Collector) *http.Server {
+	return &http.Server{
 		Handler: Handler(c), ReadTimeout: 5 * time.Second, WriteTimeout: 2 * lookLimit, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}
-	stop := context.AfterFunc(ctx, func() { s.Close() })
-	defer stop()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("metrics: %w", err)
-	}
-	return nil
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

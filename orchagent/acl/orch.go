@@ -99,6 +99,7 @@ type objects struct {
 	samplers map[uint32]*shared // by rate
 	labels   bool               // counters of all rules have labels
 	orphans  []sai.OID          // counters that no entry has and that could not be removed
+	changes  uint64             // of entries so far
 	counters counters
 	crm      crm
 }
@@ -267,10 +268,16 @@ func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
 
 func (o *Orch) tableRow(_ context.Context, t orch.Task) {
 	tb := o.tableOf(t.Key)
+	ports := tb.row.Ports
 	tb.configured, tb.reported = t.Op == orch.Set, ""
 	tb.row, tb.parseErr = schema.ACLTable{Name: t.Key}, nil
 	if tb.configured {
 		tb.row, tb.parseErr = schema.ParseACLTable(t.Key, t.Fields)
+	}
+	for k, r := range o.rules {
+		if r.table == tb && len(r.uses) > 0 && !slices.Equal(ports, tb.row.Ports) {
+			o.news[k] = true // the same entries match at other ports
+		}
 	}
 	o.markTable(tb)
 }

@@ -59,7 +59,7 @@ type Orch struct {
 	changes  orch.Topic[[]string]
 	state    *swss.Table
 	reported map[string]swss.FieldValues // fields of STATE_DB, by session
-	erspan   sai.Enum                    // how copies are tunnelled
+	encaps   []sai.Enum                  // how the ASIC can tunnel copies by name, besides GRE alone
 }
 
 // A session is in the ASIC, with the attributes that it has.
@@ -80,14 +80,10 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, routes: cfg.Routes,
 		sessions: map[string]*session{}, bound: map[portAttr]sai.OID{}, reported: map[string]swss.FieldValues{},
-		state:  swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.AppMirrorSession),
-		erspan: sai.ErspanEncapsulationTypeMirrorL3GRETunnel,
+		state: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.AppMirrorSession),
 	}
-	// SONiC knows the first type alone; where the ASIC has type II by name, that
-	// is what GRE type 0x88be asks for.
-	has, err := o.api.EnumCapability(ctx, sai.MirrorSessionAttrErspanEncapsulationType)
-	if err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
-		o.erspan = sai.ErspanEncapsulationTypeIi
+	if has, err := o.api.EnumCapability(ctx, sai.MirrorSessionAttrErspanEncapsulationType); err == nil {
+		o.encaps = has
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{
 		Name: schema.AppMirrorSession, Words: orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive},
@@ -190,10 +186,11 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 		p.sessions[m.Name] = append(attrs, sai.Attr{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeLocal})
 		return nil
 	}
-	encap, version := sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.Uint(6)
-	if m.GREType == schema.DefaultGREType {
-		encap = o.erspan
+	encap, err := o.encapsulation(m.GREType)
+	if err != nil {
+		return err
 	}
+	version := sai.Uint(6)
 	if m.DstIP.Is4() {
 		version = 4
 	}
@@ -211,6 +208,21 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: way.MAC},
 		sai.Attr{ID: sai.MirrorSessionAttrGREProtocolType, Value: sai.Uint(m.GREType)})
 	return nil
+}
+
+// encapsulation returns how copies with a GRE type are tunnelled. SONiC knows GRE alone; where the ASIC has ERSPAN type
+// II by name, that is what GRE type 0x88be asks for. Type III is never sent without its header.
+func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
+	switch {
+	case greType == schema.DefaultGREType && slices.Contains(o.encaps, sai.ErspanEncapsulationTypeIi):
+		return sai.ErspanEncapsulationTypeIi, nil
+	case greType != schema.ERSPAN3GREType:
+		return sai.ErspanEncapsulationTypeMirrorL3GRETunnel, nil
+	case slices.Contains(o.encaps, sai.ErspanEncapsulationTypeIii):
+		return sai.ErspanEncapsulationTypeIii, nil
+	}
+	return 0, fmt.Errorf("gre_type %#04x is ERSPAN type III, whose header the switch cannot make: "+
+		"want 0x88be or another type", greType)
 }
 
 // planSources adds the ports whose traffic the session copies: a PortChannel is its members. The

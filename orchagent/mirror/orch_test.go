@@ -81,6 +81,10 @@ func (b *bench) do(lines ...string) {
 		switch word {
 		case "port+", "port-":
 			b.ports.Turn(b.Ctx, rest, word == "port+")
+		case "without": // a kind of encapsulation
+			b.orch.encaps = slices.DeleteFunc(slices.Clone(b.orch.encaps), func(e sai.Enum) bool {
+				return e == sai.ErspanEncapsulationTypeIii
+			})
 		case "lag":
 			clear(b.ports.LAGs)
 			clear(b.ports.LAGOf)
@@ -192,6 +196,12 @@ func TestSessions(t *testing.T) {
 			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=100 VLAN_HEADER_VALID=true ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_II IPHDR_VERSION=4 TOS=32 TTL=64 SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=35006",
 			"e copies what Ethernet0 sends",
 		}, map[string]string{"e": "active monitor_port=Ethernet8 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=100"}},
+		{"ERSPAN III", []string{erspan + " gre_type=0x22eb", "way Ethernet8 0"}, []string{
+			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=0 VLAN_HEADER_VALID=false ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_III IPHDR_VERSION=4 TOS=32 TTL=64 SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=8939",
+			"e copies what Ethernet0 sends",
+		}, map[string]string{"e": "active monitor_port=Ethernet8 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9"}},
+		{"ERSPAN III where the ASIC lacks it", []string{"without III", erspan + " gre_type=0x22eb", "way Ethernet8 0"}, nil,
+			map[string]string{"e": "inactive reason=gre_type 0x22eb is ERSPAN type III, whose header the switch cannot make: want 0x88be or another type"}},
 		{"the route goes", []string{erspan, "way Ethernet8 100", "way"}, nil, map[string]string{"e": "inactive reason=no route to 10.0.0.2"}},
 		{"a route by a PortChannel", []string{"way PortChannel1 0", "lag Ethernet4 Ethernet8", "e src_ip=10.0.0.1 dst_ip=10.0.0.2"}, nil,
 			map[string]string{"e": "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9"}},

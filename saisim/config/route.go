@@ -79,8 +79,8 @@ type Mirror struct {
 
 // A MirrorTunnel is what ERSPAN puts before the frame; sFlow too has a tag and a TTL.
 type MirrorTunnel struct {
-	Tagged   bool // the outer frame has the tag
-	TypeII   bool // with sequence number and ERSPAN header
+	Tagged   bool  // the outer frame has the tag
+	ERSPAN   uint8 // type of the header behind GRE, 2 or 3, each with a sequence number; 0: GRE alone
 	Src, Dst netip.Addr
 	SMAC     MAC
 	DMAC     MAC

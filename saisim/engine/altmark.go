@@ -324,13 +324,11 @@ const digestBytes = 80
 // digest identifies a packet: it is the same at every switch that the packet meets.
 func (pk *packet) digest() uint32 {
 	var b [digestBytes]byte
-	ip := pk.data[pk.h.l3:]
-	if ip[0]>>4 == 4 {
-		copy(b[:], ip[:min(len(ip), int(binary.BigEndian.Uint16(ip[2:])))])
+	copy(b[:], pk.h.datagram(pk.data))
+	if pk.h.flags&flagIPv4 != 0 {
 		b[1], b[8], b[10], b[11] = 0, 0, 0, 0
 		b[6] &^= 0x80
 	} else {
-		copy(b[:], ip[:min(len(ip), 40+int(binary.BigEndian.Uint16(ip[4:])))])
 		b[0], b[1], b[7] = b[0]&0xf0, b[1]&0x0f, 0
 		if at := int(pk.h.altMark); at > 0 && at < digestBytes {
 			b[at] &^= optionLoss | optionDelay

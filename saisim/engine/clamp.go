@@ -131,7 +131,7 @@ type mssOption struct {
 // findMSS looks for the MSS option (RFC 9293, section 3.2) of a packet with a whole TCP header. What is not
 // well-formed is left alone.
 func (pk *packet) findMSS() (o mssOption) {
-	if pk.cut() || pk.h.flags&flagFragment != 0 {
+	if pk.endUnknown() || pk.h.flags&flagFragment != 0 {
 		return mssOption{became: tailstamp.SYNCut}
 	}
 	ip := pk.data[pk.h.l3:][:pk.h.ipLen]

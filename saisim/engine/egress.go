@@ -155,7 +155,8 @@ func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
 		return c.unwrapped(cp, own)
 	}
 	data, length := c.unwrapped(cp, false)
-	c.wrapped = cp.mirror.wrap(c.wrapped[:0], data, length)
+	received, _ := c.timeOfDay(cp.pk.rx)
+	c.wrapped = cp.mirror.wrap(c.wrapped[:0], data, length, received, !cp.raw)
 	return c.wrapped, cp.mirror.length(length)
 }
 

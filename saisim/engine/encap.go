@@ -4,20 +4,24 @@ import (
 	"encoding/binary"
 
 	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/erspan"
 	"tamtam/tam/record"
 )
 
 // A mirrorEncap is what becomes of a frame that is mirrored. It does not change
 // once it is made; copies in the chip keep the one they met.
 type mirrorEncap struct {
-	session  *mirrorSession
-	truncate int   // bytes of the frame that are kept; 0: all
-	tc       uint8 // traffic class of the copies
-	push     bool  // RSPAN: insert tag
-	tag      [4]byte
-	head     []byte // ERSPAN: what comes before the frame; lengths and the like are 0
-	l3       int    // of the IP header in head
-	v4, seq  bool   // outer IPv4; GRE sequence number and ERSPAN II header
+	session   *mirrorSession
+	truncate  int   // bytes of the frame that are kept; 0: all
+	tc        uint8 // traffic class of the copies
+	push      bool  // RSPAN: insert tag
+	tag       [4]byte
+	head      []byte // ERSPAN: what comes before the frame; lengths and the like are 0
+	l3        int    // of the IP header in head
+	v4        bool   // outer IPv4
+	erspan    uint8  // type of the ERSPAN header, with a sequence number in front; 0: there is none
+	sessionID uint16 // of it
 	// SFLOW: what the session says of the headers, which record copies have.
 	udp, tagged      bool
 	ttl              uint8
@@ -27,9 +31,9 @@ type mirrorEncap struct {
 }
 
 const (
-	greHeader     = 4
-	udpHeader     = 8
-	erspanHeaders = 12 // sequence number and ERSPAN II header
+	greHeader = 4
+	udpHeader = 8
+	sequence  = 4 // of GRE
 )
 
 func newMirrorEncap(m *mirrorSession, r *config.Mirror) *mirrorEncap {
@@ -48,14 +52,14 @@ func newMirrorEncap(m *mirrorSession, r *config.Mirror) *mirrorEncap {
 	return e
 }
 
-// tunnel makes the headers of an ERSPAN session: Ethernet, IP, GRE and, of type
-// II, the sequence number and the ERSPAN header.
+// tunnel makes the headers of an ERSPAN session: Ethernet, IP, GRE and, of types
+// II and III, the sequence number and the ERSPAN header.
 func (e *mirrorEncap) tunnel(t *config.MirrorTunnel) {
 	b := append(append([]byte{}, t.DMAC[:]...), t.SMAC[:]...)
 	if t.Tagged {
 		b = append(b, e.tag[:]...)
 	}
-	e.v4, e.seq = t.Src.Is4(), t.TypeII
+	e.v4, e.erspan, e.sessionID = t.Src.Is4(), t.ERSPAN, t.Session
 	const gre, dontFragment = 47, 0x40
 	if e.v4 {
 		b = append(b, etherIPv4>>8, etherIPv4&0xff)
@@ -68,14 +72,16 @@ func (e *mirrorEncap) tunnel(t *config.MirrorTunnel) {
 	}
 	b = append(append(b, t.Src.AsSlice()...), t.Dst.AsSlice()...)
 	flags := t.GREFlags
-	if e.seq {
+	if e.erspan != 0 {
 		flags |= 0x1000
 	}
 	b = binary.BigEndian.AppendUint16(b, flags)
 	b = binary.BigEndian.AppendUint16(b, t.GREType)
-	if e.seq {
-		b = append(b, make([]byte, erspanHeaders)...)
-		binary.BigEndian.PutUint32(b[len(b)-8:], 1<<28|uint32(t.Session))
+	switch e.erspan {
+	case 2:
+		b = append(b, make([]byte, sequence+erspan.SizeII)...)
+	case 3:
+		b = append(b, make([]byte, sequence+erspan.SizeIII)...)
 	}
 	e.head = b
 }
@@ -102,8 +108,9 @@ func (e *mirrorEncap) trailer() []byte {
 	return e.record.trailer[:e.record.n]
 }
 
-// wrap makes the copy of a frame of n bytes, of which there is data, in dst.
-func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
+// wrap makes the copy of a frame of n bytes, of which there is data, in dst. The frame was received at a time, and is
+// mirrored as it leaves or, if not, as it came in.
+func (e *mirrorEncap) wrap(dst, data []byte, n int, received tailstamp.Timestamp, leaves bool) []byte {
 	cut := e.truncate != 0 && n > e.truncate
 	if cut {
 		data = data[:min(len(data), e.truncate)]
@@ -127,22 +134,31 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
 	} else {
 		binary.BigEndian.PutUint16(ip[4:], uint16(length-e.l3-40))
 	}
-	if e.seq {
-		h := b[len(e.head)-erspanHeaders:]
-		binary.BigEndian.PutUint32(h, e.session.seq)
-		e.session.seq++
-		word := binary.BigEndian.Uint32(h[4:])
-		if binary.BigEndian.Uint16(data[12:]) == etherVLAN && len(data) >= ethernetHeader+2 {
-			tci := uint32(binary.BigEndian.Uint16(data[14:]))
-			word |= tci&0xfff<<16 | tci>>13<<13 | 3<<11 // VLAN, COS; the tag is in the frame
+	if e.erspan != 0 {
+		c := erspan.Copy{Session: e.sessionID, Cut: cut, Egress: leaves, Received: hundreds(received)}
+		if c.Tagged = binary.BigEndian.Uint16(data[12:]) == etherVLAN && len(data) >= ethernetHeader+2; c.Tagged {
+			c.VLAN = binary.BigEndian.Uint16(data[14:])
 		}
-		if cut {
-			word |= 1 << 10
-		}
-		binary.BigEndian.PutUint32(h[4:], word)
+		e.putERSPAN(b[:len(e.head)], &c)
 	}
 	return b
 }
+
+// putERSPAN writes the next sequence number and the header of a copy to the end of its headers.
+func (e *mirrorEncap) putERSPAN(b []byte, c *erspan.Copy) {
+	n := len(b) - erspan.SizeII
+	if e.erspan == 2 {
+		c.PutII((*[erspan.SizeII]byte)(b[n:]))
+	} else {
+		n = len(b) - erspan.SizeIII
+		c.PutIII((*[erspan.SizeIII]byte)(b[n:]))
+	}
+	binary.BigEndian.PutUint32(b[n-sequence:], e.session.seq)
+	e.session.seq++
+}
+
+// hundreds returns a time in units of 100 ns, modulo 2^32.
+func hundreds(t tailstamp.Timestamp) uint32 { return uint32(t.Seconds*10_000_000) + t.Nanoseconds/100 }
 
 // A recordCopy is what the mirror copy of a recorded packet is wrapped in.
 type recordCopy struct {

@@ -78,17 +78,12 @@ func (f *Flow) Has(data []byte, length int) bool {
 // longestIP is more than an IP packet can be long.
 const longestIP = 40 + 1<<16
 
-// read is parse, but of an IP packet that says it is longer than its frame too: what its header says is there, though
-// the chip forwards nothing by it. It returns how long the frame were if it had the packet whole.
+// read is parse. It returns how long the frame is, or more than that if it may lack a part of its IP packet.
 func (h *headers) read(data []byte, length int) int {
 	h.parse(data, length)
-	if !h.noIP() {
-		return length
+	if h.noIP() || h.flags&flagNoLength != 0 {
+		length += longestIP
 	}
-	length += longestIP
-	var again headers
-	again.parse(data, length)
-	*h = again
 	return length
 }
 
@@ -98,7 +93,7 @@ func (h *headers) noIP() bool {
 }
 
 // Damaged reports whether a frame, of which the first bytes are there, may be of any flow of the flow's IP version: its
-// IP header is not there, has impossible lengths, or another checksum.
+// IP header is not there, has an impossible length, or another checksum.
 func (f *Flow) Damaged(data []byte, length int) bool {
 	if len(data) < ethernetHeader {
 		return false

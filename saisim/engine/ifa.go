@@ -99,7 +99,7 @@ func (a *ifaAction) count(what ifa.Count) {
 // parse fills in what the parser finds in a packet.
 func (c *core) parse(pk *packet) {
 	pk.h.parse(pk.data, pk.length)
-	if pk.h.proto == ifa.Protocol && c.ifas > 0 && pk.h.flags&flagIP != 0 {
+	if pk.h.proto == ifa.Protocol && c.ifas > 0 && pk.h.flags&(flagIP|flagNoLength) == flagIP {
 		pk.h.throughIFA(pk.data)
 	}
 }
@@ -184,7 +184,7 @@ func (pk *packet) datagrams() uint32 {
 
 // begin has IFA begin, if it can.
 func (w *ifaWork) begin(pk *packet) ifa.Count {
-	if pk.cut() {
+	if pk.endUnknown() {
 		return ifa.Cut
 	}
 	h := &pk.h
@@ -209,7 +209,7 @@ func (w *ifaWork) begin(pk *packet) ifa.Count {
 // add has a hop added, if it can.
 func (w *ifaWork) add(pk *packet) ifa.Count {
 	switch {
-	case pk.cut():
+	case pk.endUnknown():
 		return ifa.Cut
 	case pk.h.ifa == 0:
 		return ifa.Unsupported

@@ -240,6 +240,10 @@ func (p *packet) whole() {
 // cut reports whether a capture left some of the frame out.
 func (p *packet) cut() bool { return len(p.data) < p.length }
 
+// endUnknown reports whether a packet's end is not known, so that nothing is put into it or behind it: it is cut, or
+// the length in its IP header cannot be right.
+func (p *packet) endUnknown() bool { return p.cut() || p.h.flags&flagNoLength != 0 }
+
 // An entering packet enters the ingress pipe at a cycle.
 type entering struct {
 	at Cycle

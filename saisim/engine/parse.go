@@ -11,8 +11,8 @@ import (
 // field: a match on L4 ports needs flagL4, and so on.
 const (
 	flagIP         = 1 << iota // IPv4 or IPv6
-	flagIPv4                   // well-formed IPv4 header
-	flagIPv6                   // well-formed IPv6 header
+	flagIPv4                   // a whole IPv4 header
+	flagIPv6                   // a whole IPv6 header
 	flagARP                    // EtherType ARP
 	flagARPRequest             // with operation 1
 	flagARPReply               // with operation 2
@@ -27,6 +27,7 @@ const (
 	flagTwoTags                // at least two
 	flagEthernet2              // not an 802.3 length field
 	flagTailstamp              // carries a tail-stamp record
+	flagNoLength               // the IP header's length cannot be right: see knowLength
 )
 
 // Protocol numbers and EtherTypes.
@@ -35,6 +36,7 @@ const (
 	protoICMPv6, protoSCTP, protoUDPLite       = 58, 132, 136
 	hopByHop, routing, fragment, authenticated = 0, 43, 44, 51
 	destOptions, mobility, hip, shim6          = 60, 135, 139, 140
+	noNextHeader                               = 59
 
 	etherIPv4, etherARP, etherIPv6 = 0x0800, 0x0806, 0x86dd
 	etherVLAN, etherSVLAN          = 0x8100, 0x88a8
@@ -49,7 +51,7 @@ type headers struct {
 	flowLabel  uint32
 	etherType  uint16    // behind the tags; 0 for 802.3
 	tci        [2]uint16 // outer, inner
-	ipLen      uint32    // of the IP packet, its header included
+	ipLen      uint32    // of the IP packet, its header included; with flagNoLength to the frame's end
 	l4src      uint16
 	l4dst      uint16
 	ipID       uint16
@@ -164,11 +166,11 @@ func (h *headers) parseIPv4(b []byte, left int) {
 		return
 	}
 	head, total := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
-	if head < 20 || total < head || total > left || head > len(b) {
+	if head < 20 || head > len(b) {
 		return
 	}
 	h.flags |= flagIP | flagIPv4
-	h.ipLen = uint32(total)
+	total = h.knowLength(total, head, left)
 	h.tos, h.ttl, h.proto = b[1], b[8], b[9]
 	h.ipID = binary.BigEndian.Uint16(b[4:])
 	frag := binary.BigEndian.Uint16(b[6:])
@@ -186,16 +188,29 @@ func (h *headers) parseIPv4(b []byte, left int) {
 	h.parseL4(b[head:min(total, len(b))])
 }
 
+// knowLength notes how long the IP packet is. If its header has a length below least or beyond what is left of the
+// frame, the length is not known, and the parser looks for headers up to the frame's end. Captures of offloading
+// network cards have packets with length 0, and so have jumbograms (RFC 2675), which are longer than any frame of this
+// chip.
+func (h *headers) knowLength(says, least, left int) int {
+	if says < least || says > left {
+		h.flags |= flagNoLength
+		says = left
+	}
+	h.ipLen = uint32(says)
+	return says
+}
+
 func (h *headers) parseIPv6(b []byte, left int) {
 	if len(b) < 40 || b[0]>>4 != 6 {
 		return
 	}
-	total := 40 + int(binary.BigEndian.Uint16(b[4:]))
-	if total > left {
-		return
+	total, least := 40+int(binary.BigEndian.Uint16(b[4:])), 40
+	if b[6] != noNextHeader {
+		least++
 	}
 	h.flags |= flagIP | flagIPv6
-	h.ipLen = uint32(total)
+	total = h.knowLength(total, least, left)
 	word := binary.BigEndian.Uint32(b)
 	h.tos, h.flowLabel = uint8(word>>20), word&0xfffff
 	h.proto, h.ttl = b[6], b[7]
@@ -364,7 +379,7 @@ func (h *headers) inner(data []byte) (off int, next byte) {
 	case protoIPv6:
 		x.parseIPv6(ip[off:], left)
 	}
-	if x.flags&flagIP == 0 || int(x.ipLen) != left {
+	if x.flags&(flagIP|flagNoLength) != flagIP || int(x.ipLen) != left {
 		return 0, 0
 	}
 	return off, next

@@ -171,7 +171,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 // its addresses may be routed: from and to no group, loopback or unspecified address, in IPv4 all of network 0,
 // nor from or to 255.255.255.255 (RFC 1812, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2).
 func (h *headers) fitToRoute(pk *packet) bool {
-	if h.flags&flagIP == 0 || h.flags&flagTagged != 0 && !pk.tagged || h.flags&flagTwoTags != 0 {
+	if h.flags&(flagIP|flagNoLength) != flagIP || h.flags&flagTagged != 0 && !pk.tagged || h.flags&flagTwoTags != 0 {
 		return false
 	}
 	if h.flags&flagIPv6 != 0 {

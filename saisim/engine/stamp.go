@@ -30,7 +30,7 @@ const minFrame = minWire - fcsLen
 // CPU.
 func stampable(pk *packet, length int, mtu uint32) stampResult {
 	switch {
-	case pk.cut():
+	case pk.endUnknown():
 		return stampCut
 	case pk.h.flags&flagEthernet2 == 0:
 		return stampNotEthernet2

@@ -7,6 +7,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
+	"tamtam/tam/erspan"
 )
 
 // mirrors are the mirror sessions.
@@ -36,7 +37,8 @@ func (ms *mirrors) mirrorKind() *kind {
 			sai.MirrorSessionAttrType: {sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote,
 				sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeSflow},
 			sai.MirrorSessionAttrErspanEncapsulationType: {
-				sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.ErspanEncapsulationTypeIi},
+				sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.ErspanEncapsulationTypeIi,
+				sai.ErspanEncapsulationTypeIii},
 		},
 		create: func(o *object) error {
 			i := slices.Index(ms.used[:], false) // there is one: max says so
@@ -90,13 +92,16 @@ func (ms *mirrors) mirrorRow(o *object) (config.Row, error) {
 	return r, nil
 }
 
+// erspanHeaders are the types of the header that encapsulations have behind GRE.
+var erspanHeaders = map[sai.Enum]uint8{sai.ErspanEncapsulationTypeIi: 2, sai.ErspanEncapsulationTypeIii: 3}
+
 func mirrorTunnel(o *object) config.MirrorTunnel {
 	src, _ := o.attr(sai.MirrorSessionAttrSrcIPAddress).(sai.IP)
 	dst, _ := o.attr(sai.MirrorSessionAttrDstIPAddress).(sai.IP)
 	n := o.number
 	return config.MirrorTunnel{
 		Tagged: o.flag(sai.MirrorSessionAttrVLANHeaderValid),
-		TypeII: o.enum(sai.MirrorSessionAttrErspanEncapsulationType) == sai.ErspanEncapsulationTypeIi,
+		ERSPAN: erspanHeaders[o.enum(sai.MirrorSessionAttrErspanEncapsulationType)],
 		Src:    src.Addr, Dst: dst.Addr,
 		SMAC: o.mac(sai.MirrorSessionAttrSrcMACAddress), DMAC: o.mac(sai.MirrorSessionAttrDstMACAddress),
 		TOS: uint8(n(sai.MirrorSessionAttrTOS)), TTL: uint8(n(sai.MirrorSessionAttrTTL)),
@@ -118,10 +123,20 @@ func checkTunnel(o *object, t *config.MirrorTunnel) error {
 				version, t.Src, t.Dst)
 		}
 	}
-	if !t.TypeII && t.GREFlags&0xb000 != 0 { // fields that would be missing
-		return bad(sai.MirrorSessionAttrGREHeaderFirst16bit, "%#04x, want no checksum, key or sequence number", t.GREFlags)
+	if t.GREFlags&0xb000 != 0 { // fields that would be missing, but for a sequence number where there is one anyway
+		if t.ERSPAN == 0 || t.GREFlags&0xa000 != 0 {
+			return bad(sai.MirrorSessionAttrGREHeaderFirst16bit, "%#04x, want no checksum, key or sequence number", t.GREFlags)
+		}
 	}
-	if t.TypeII && o.number(sai.MirrorSessionAttrErspanSessionID) > 1023 {
+	if want := [...]uint16{2: erspan.GREType, 3: erspan.GREType3}; t.ERSPAN != 0 && t.GREType != want[t.ERSPAN] {
+		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, want %#04x with ERSPAN of type %d", t.GREType,
+			want[t.ERSPAN], t.ERSPAN)
+	}
+	if t.ERSPAN == 0 && t.GREType == erspan.GREType3 {
+		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, which requires the encapsulation of ERSPAN type III",
+			t.GREType)
+	}
+	if t.ERSPAN != 0 && o.number(sai.MirrorSessionAttrErspanSessionID) > erspan.MaxSession {
 		return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", t.Session)
 	}
 	return nil

@@ -69,7 +69,7 @@ func (c *Chip) clampMSS(pk *packet) {
 // maximumSegment finds the MSS that a segment says, and where; else why there is none that could be lowered.
 func (pk *packet) maximumSegment() (lowered, tailstamp.SYNCount) {
 	ip := pk.h.ip
-	if ip.fragment && (ip.first || ip.later) || len(pk.data) < pk.length {
+	if ip.fragment && (ip.first || ip.later) || pk.endUnknown() {
 		return lowered{}, tailstamp.SYNCut
 	}
 	segment := pk.data[pk.h.l4.at : ip.at+ip.size]

@@ -112,7 +112,7 @@ func (c *Chip) countStamp(s *stamp, did stampResult) {
 // CPU.
 func stampable(pk *packet, n int, mtu uint32) stampResult {
 	switch {
-	case len(pk.data) < pk.length:
+	case pk.endUnknown():
 		return isCut
 	case !pk.h.ethernet2:
 		return notEthernet2
@@ -122,6 +122,11 @@ func stampable(pk *packet, n int, mtu uint32) stampResult {
 		return beyondMTU
 	}
 	return stamped
+}
+
+// endUnknown reports whether a packet is cut, or its IP header says no length that can be right.
+func (pk *packet) endUnknown() bool {
+	return len(pk.data) < pk.length || pk.h.ip != nil && pk.h.ip.endless
 }
 
 func stampedLength(n int) int { return max(n, smallest-fcs) + tailstamp.Size }
@@ -181,8 +186,8 @@ func (t tagChange) shift() int {
 func (c *Chip) dataOut(o *outgoing) []byte {
 	b := c.analysed(o, o.frame(), o.tag.shift())
 	if m := o.mirror; m != nil {
-		b = mirrored(o, b, o.frameLength(), c.sequence[m.ID])
-		if m.Kind == config.MirrorERSPAN && m.Tunnel.TypeII {
+		b = mirrored(o, b, o.frameLength(), c.sequence[m.ID], c.timeOfDay(o.rx))
+		if m.Kind == config.MirrorERSPAN && m.Tunnel.ERSPAN != 0 {
 			c.sequence[m.ID]++
 		}
 	}

@@ -55,13 +55,15 @@ func (g *gen) session() []any {
 	if g.chance(40) {
 		version, src, dst = 6, netip.AddrFrom16(g.ip6()), netip.AddrFrom16(g.ip6())
 	}
-	encap := pick(g, sai.ErspanEncapsulationTypeIi, sai.ErspanEncapsulationTypeMirrorL3GRETunnel)
+	encap := pick(g, sai.ErspanEncapsulationTypeIi, sai.ErspanEncapsulationTypeIii, sai.ErspanEncapsulationTypeMirrorL3GRETunnel)
+	gre := map[sai.Enum]uint{sai.ErspanEncapsulationTypeIi: 0x88be, sai.ErspanEncapsulationTypeIii: 0x22eb,
+		sai.ErspanEncapsulationTypeMirrorL3GRETunnel: uint(pick(g, 0x88be, 0x6558, 0x8949, 0x9000))}[encap]
 	with = append(with, sai.MirrorSessionAttrErspanEncapsulationType, encap,
 		sai.MirrorSessionAttrIphdrVersion, sai.Uint(version), sai.MirrorSessionAttrSrcIPAddress, sai.IP{Addr: src},
 		sai.MirrorSessionAttrDstIPAddress, sai.IP{Addr: dst}, sai.MirrorSessionAttrTOS, sai.Uint(g.IntN(256)), sai.MirrorSessionAttrTTL, sai.Uint(g.IntN(256)),
 		sai.MirrorSessionAttrSrcMACAddress, sai.MAC(g.host()), sai.MirrorSessionAttrDstMACAddress, sai.MAC(g.host()),
-		sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x88be))
-	if encap == sai.ErspanEncapsulationTypeIi {
+		sai.MirrorSessionAttrGREProtocolType, sai.Uint(gre))
+	if encap != sai.ErspanEncapsulationTypeMirrorL3GRETunnel {
 		with = append(with, sai.MirrorSessionAttrErspanSessionID, sai.Uint(g.IntN(1024)))
 	}
 	if g.chance(30) {

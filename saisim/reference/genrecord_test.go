@@ -621,7 +621,7 @@ func trailOf(s record.Step) string {
 // recordings is what must have happened.
 func recordings() (all []string) {
 	what := []string{"paths counted", "plans", "plans changed", "plans removed", "matched", "made", "not sampled", "a session without plan", "a plan of another program",
-		"the mirror session is gone", "there is no tunnel", "sent", "to the CPU", "to a port without number", "by UDP over IPv4", "by UDP over IPv6", "by ERSPAN type II", "by GRE",
+		"the mirror session is gone", "there is no tunnel", "sent", "to the CPU", "to a port without number", "by UDP over IPv4", "by UDP over IPv6", "by ERSPAN type II", "by ERSPAN type III", "by GRE",
 		"pre-ingress tables bound", "truncated", "of a flood", "by two sessions", "of a plan that is no more", "unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
 		"lost: buffer", "lost: queue-limit", "lost: egress-port-down", "lost: egress-mtu",
 		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress", "bit of a program's table: ran egress", "bit of a program's table: hit egress",

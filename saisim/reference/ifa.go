@@ -72,7 +72,7 @@ type analysis struct{ base, transport, metadata, payload int }
 // parseThrough is parse, by a chip that looks through IFA headers if it has a reason to.
 func (conf *settings) parseThrough(data []byte, length int) headers {
 	h := parse(data, length)
-	if !conf.hasIFA() || h.ip == nil || h.ip.protocol != 253 || h.ip.fragment ||
+	if !conf.hasIFA() || h.ip == nil || h.ip.protocol != 253 || h.ip.fragment || h.ip.endless ||
 		h.ip.version == 6 && data[h.ip.at+6] != 253 {
 		return h
 	}
@@ -199,7 +199,7 @@ func (c *Chip) decideIFA(p *port, o *outgoing) *job {
 		j.telling = telling{object: transit, counts: c.transitCounts(transit.ID)}
 	}
 	switch {
-	case len(o.data) < o.length:
+	case o.endUnknown():
 		j.became = ifa.Cut
 		return j
 	case j.ends:

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
+	"tamtam/saisim/tailstamp"
 	"tamtam/tam/ifa"
 )
 
@@ -86,8 +87,11 @@ func mirroredLength(o *outgoing, n int) int {
 		return n + 4
 	case config.MirrorERSPAN:
 		gre := 4
-		if m.Tunnel.TypeII {
-			gre += 4 + 8 // the sequence number, and the header of ERSPAN
+		switch m.Tunnel.ERSPAN { // the sequence number, and the header
+		case 2:
+			gre += 4 + 8
+		case 3:
+			gre += 4 + 12
 		}
 		return n + outerLength(m, m.Tunnel.Src) + gre
 	case config.MirrorSFlow:
@@ -98,8 +102,8 @@ func mirroredLength(o *outgoing, n int) int {
 
 // mirrored makes a session's copy of a frame that had length bytes before a
 // capture cut it, with the trailer behind the frame; sequence counts the copies of the
-// session as they leave.
-func mirrored(o *outgoing, frame []byte, length int, sequence uint32) []byte {
+// session as they leave, received is when the frame came in.
+func mirrored(o *outgoing, frame []byte, length int, sequence uint32, received tailstamp.Timestamp) []byte {
 	m, trailer := o.mirror, o.trailer
 	cut := m.Truncate != 0 && length > m.Truncate
 	if cut {
@@ -112,35 +116,54 @@ func mirrored(o *outgoing, frame []byte, length int, sequence uint32) []byte {
 		tagged = binary.BigEndian.AppendUint16(tagged, m.TCI)
 		return slices.Concat(tagged, frame[12:], trailer)
 	case config.MirrorERSPAN:
-		return slices.Concat(erspan(m, length+len(trailer), cut, frame, sequence), frame, trailer)
+		says := copyHeader{cut: cut, sequence: sequence, received: received, leaves: !o.raw}
+		return slices.Concat(erspan(m, length+len(trailer), frame, says), frame, trailer)
 	case config.MirrorSFlow:
 		return slices.Concat(overUDP(m, o.recorder.Tunnel, length+len(trailer)), frame, trailer)
 	}
 	return slices.Concat(frame, trailer)
 }
 
+// A copyHeader is what ERSPAN says of a copy.
+type copyHeader struct {
+	cut, leaves bool
+	sequence    uint32
+	received    tailstamp.Timestamp
+}
+
 // erspan makes what comes before a mirrored frame of n bytes: Ethernet, IP, GRE
-// and, of type II, the sequence number and the ERSPAN header.
-func erspan(m *config.Mirror, n int, cut bool, frame []byte, sequence uint32) []byte {
+// and, of types II and III, the sequence number and the ERSPAN header.
+func erspan(m *config.Mirror, n int, frame []byte, says copyHeader) []byte {
 	u16, u32 := binary.BigEndian.AppendUint16, binary.BigEndian.AppendUint32
-	typeII := m.Tunnel.TypeII
+	version := m.Tunnel.ERSPAN
 	gre := u16(nil, m.Tunnel.GREFlags)
-	if typeII {
+	if version != 0 {
 		gre = u16(nil, m.Tunnel.GREFlags|0x1000) // sequence number present
 	}
 	gre = u16(gre, m.Tunnel.GREType)
-	if typeII {
-		word := 1<<28 | uint32(m.Tunnel.Session)
-		if len(frame) >= 16 && binary.BigEndian.Uint16(frame[12:]) == 0x8100 {
-			tci := uint32(binary.BigEndian.Uint16(frame[14:]))
-			word |= tci & 0xfff << 16 // VLAN
-			word |= tci >> 13 << 13   // class of service
-			word |= 3 << 11           // the tag is in the frame
+	word := uint32(m.Tunnel.Session)
+	if tagged := len(frame) >= 16 && binary.BigEndian.Uint16(frame[12:]) == 0x8100; tagged {
+		tci := uint32(binary.BigEndian.Uint16(frame[14:]))
+		word |= tci & 0xfff << 16 // VLAN
+		word |= tci >> 13 << 13   // class of service
+		if version == 2 {
+			word |= 3 << 11 // the tag is in the frame
 		}
-		if cut {
-			word |= 1 << 10
+	}
+	if says.cut {
+		word |= 1 << 10
+	}
+	switch version {
+	case 2:
+		gre = u32(u32(u32(gre, says.sequence), 1<<28|word), 0)
+	case 3:
+		gre = u32(u32(gre, says.sequence), 2<<28|word)
+		gre = u32(gre, uint32((says.received.Seconds*1e9+uint64(says.received.Nanoseconds))/100))
+		last := uint32(0x8000 | 2) // a frame of Ethernet, times in units of 100 ns
+		if says.leaves {
+			last |= 8
 		}
-		gre = u32(u32(u32(gre, sequence), word), 0)
+		gre = u32(gre, last)
 	}
 	return append(outer(m, ends{m.Tunnel.Src, m.Tunnel.Dst, m.Tunnel.SMAC, m.Tunnel.DMAC, m.Tunnel.TOS}, 47, len(gre)+n),
 		gre...)

@@ -146,7 +146,7 @@ func (pk *packet) inner() (from int, ok bool) {
 		head, says := 4*int(rest[0]&15), int(word(rest, 2))
 		ok = rest[0]>>4 == 4 && head >= 20 && head <= len(rest) && head <= says && says == whole
 	case b[40] == 41 && len(rest) >= 40:
-		ok = rest[0]>>4 == 6 && 40+int(word(rest, 4)) == whole
+		ok = rest[0]>>4 == 6 && 40+int(word(rest, 4)) == whole && (whole > 40 || rest[6] == 59)
 	}
 	return ip.at + 40 + size, ok
 }

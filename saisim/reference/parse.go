@@ -24,7 +24,7 @@ type headers struct {
 
 type tag struct{ tpid, tci uint16 }
 
-// An ipHeader is a well-formed IPv4 or IPv6 header.
+// An ipHeader is a whole IPv4 or IPv6 header.
 type ipHeader struct {
 	version        int
 	src, dst       [16]byte // IPv4 in the last four
@@ -37,6 +37,7 @@ type ipHeader struct {
 	first, later   bool   // the first of several; another one
 	record         bool   // a tail-stamp record ends the frame behind the datagram
 	at, head, size int    // of the header in the frame, its length, the datagram's
+	endless        bool   // the length that it says cannot be right: size is up to the frame's end
 	altMark        int    // where the byte with the bits of an AltMark option is; 0: there is none
 }
 
@@ -92,15 +93,19 @@ func (h *headers) parseIPv4(data []byte, at, length int) {
 		return
 	}
 	head, size := int(b[0]&0xf)*4, int(binary.BigEndian.Uint16(b[2:]))
-	if head < 20 || head > len(b) || size < head || size > length-at {
+	if head < 20 || head > len(b) {
 		return
+	}
+	endless := size < head || size > length-at
+	if endless {
+		size = length - at
 	}
 	fragment := binary.BigEndian.Uint16(b[6:])
 	ip := &ipHeader{
 		version: 4, tos: b[1], ttl: b[8], protocol: b[9], id: binary.BigEndian.Uint16(b[4:]),
 		flags: uint8(fragment >> 13), fragment: fragment&0x3fff != 0,
 		first: fragment&0x3fff == 0x2000, later: fragment&0x1fff != 0,
-		at: at, head: head, size: size, record: endsWithRecord(data, at+size, length),
+		at: at, head: head, size: size, endless: endless, record: endsWithRecord(data, at+size, length),
 	}
 	copy(ip.src[12:], b[12:16])
 	copy(ip.dst[12:], b[16:20])
@@ -115,15 +120,16 @@ func (h *headers) parseIPv6(data []byte, at, length int) {
 	if len(b) < 40 || b[0]>>4 != 6 {
 		return
 	}
-	size := 40 + int(binary.BigEndian.Uint16(b[4:]))
-	if size > length-at {
-		return
+	payload, size := int(binary.BigEndian.Uint16(b[4:])), length-at
+	endless := payload > size-40 || payload == 0 && b[6] != 59 // 59: nothing follows
+	if !endless {
+		size = 40 + payload
 	}
 	first := binary.BigEndian.Uint32(b)
 	ip := &ipHeader{
 		version: 6, tos: uint8(first >> 20), flowLabel: first & 0xfffff, protocol: b[6], ttl: b[7],
 		src: [16]byte(b[8:24]), dst: [16]byte(b[24:40]),
-		at: at, head: 40, size: size, record: endsWithRecord(data, at+size, length),
+		at: at, head: 40, size: size, endless: endless, record: endsWithRecord(data, at+size, length),
 	}
 	h.ip = ip
 	h.parseExtensions(b[40:min(size, len(b))], at+40)

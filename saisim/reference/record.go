@@ -258,8 +258,9 @@ func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r re
 	}
 	add(udp && r.Tunnel.Src.Is4(), "by UDP over IPv4")
 	add(udp && r.Tunnel.Src.Is6(), "by UDP over IPv6")
-	add(!udp && m.Tunnel.TypeII, "by ERSPAN type II")
-	add(!udp && !m.Tunnel.TypeII, "by GRE")
+	add(!udp && m.Tunnel.ERSPAN == 2, "by ERSPAN type II")
+	add(!udp && m.Tunnel.ERSPAN == 3, "by ERSPAN type III")
+	add(!udp && m.Tunnel.ERSPAN == 0, "by GRE")
 	add(m.Truncate > 0 && pk.length > m.Truncate, "truncated")
 	add(pk.kind == toVLAN, "of a flood")
 	add(len(pk.recordings) > 1, "by two sessions")

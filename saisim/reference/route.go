@@ -251,11 +251,11 @@ func doesOf(a config.PacketAction) effects { return packetAction(a) } // in the 
 
 func rifUp(r config.Interface, v4 bool) bool { return v4 && r.Up4 || !v4 && r.Up6 }
 
-// routable reports whether a packet's IP header is well-formed, behind at most one
+// routable reports whether a packet's IP header is well-formed, its length too, behind at most one
 // tag, with a right checksum, and its addresses are not such as are never routed.
 func routable(pk *packet) bool {
 	ip := pk.h.ip
-	if ip == nil || len(pk.h.tags) > 1 || len(pk.h.tags) == 1 && !pk.tagged {
+	if ip == nil || ip.endless || len(pk.h.tags) > 1 || len(pk.h.tags) == 1 && !pk.tagged {
 		return false
 	}
 	src, dst := netip.AddrFrom16(ip.src), netip.AddrFrom16(ip.dst)

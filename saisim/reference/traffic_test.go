@@ -129,8 +129,33 @@ func (g *gen) frame(b []byte) saisim.Frame {
 		f.Data = b[:g.IntN(len(b)+1)]
 	case 3:
 		f.Len = len(b) + g.IntN(9000)
+	case 4, 5:
+		g.otherLength(b)
 	}
 	return f
+}
+
+// otherLength gives the IP header of a frame, if it has one, another length: 0, or any.
+func (g *gen) otherLength(b []byte) {
+	at := 12
+	for at+4 <= len(b) && (b[at] == 0x81 || b[at] == 0x88 && b[at+1] == 0xa8) {
+		at += 4
+	}
+	ip := b[min(at+2, len(b)):]
+	if len(ip) < 40 {
+		return
+	}
+	length := uint16(pick(g, 0, 0, g.IntN(60), len(ip), len(ip)+1, len(ip)+g.IntN(100), g.IntN(1<<16)))
+	if ip[0]>>4 == 4 {
+		binary.BigEndian.PutUint16(ip[2:], length)
+		head := min(int(ip[0]&15)*4, len(ip))
+		if head >= 20 && g.chance(80) {
+			binary.BigEndian.PutUint16(ip[10:], 0)
+			binary.BigEndian.PutUint16(ip[10:], checksum(ip[:head]))
+		}
+	} else if ip[0]>>4 == 6 {
+		binary.BigEndian.PutUint16(ip[4:], length)
+	}
 }
 
 // size returns a length of payload.

@@ -18,6 +18,9 @@
 //	31     version 1 in the high nibble, flags in the low:
 //	       bit 0 no egress time, bit 1 clock not synchronised
 //
+// Captures may have undeclared bytes behind a frame (an FCS, the trailer of a tap), and a switch that receives such a
+// frame stamps it behind these. [ReadTail] therefore searches for records that are not at their place, and flags them.
+//
 // What belongs here: record formats and what it takes to find records in a frame.
 // What does not: when and why a frame is stamped (that is the chip's matter).
 package tailstamp

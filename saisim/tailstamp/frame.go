@@ -1,66 +1,270 @@
 package tailstamp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 )
 
-// Decode finds the records of the default format at the end of a whole frame
-// without FCS, oldest first. payloadEnd is where the oldest begins: the length
-// that the frame had before the first stamp (padding included), or len(frame)
-// if there are none.
-func Decode(frame []byte) (records []Record, payloadEnd int) { return DecodeAs(V1{}, frame) }
+// A Tail is what [ReadTail] finds behind the IP datagram of a frame.
+type Tail struct {
+	Records []Record // oldest first
+	Begin   int      // where the oldest record begins, or the frame's length if there is none
+	// Skipped is the number of bytes that are neither padding to the minimum frame size nor a record: in front of the
+	// first record, between records, or behind the last. It is 0 if there is no record.
+	Skipped int
+}
 
-// DecodeAs is [Decode] for records of another format.
-func DecodeAs(f Format, frame []byte) (records []Record, payloadEnd int) {
-	payloadEnd = len(frame)
+// Decode returns the records behind the datagram of a whole frame without FCS, oldest first, as [ReadTail] does.
+// payloadEnd is where the oldest begins: the length that the frame had before the first stamp (padding included), or
+// len(frame) if there are none.
+func Decode(frame []byte) (records []Record, payloadEnd int) {
+	t := ReadTail(frame)
+	return t.Records, t.Begin
+}
+
+// ReadTail finds the records behind the IP datagram of a whole frame. Nothing inside the datagram is a record.
+//
+// Records are at their place if they alone reach from the padded datagram to the frame's end. Otherwise all bytes
+// behind the datagram are searched. Of candidates that overlap, those are taken that leave the most records, then the
+// most with a time between 1970 and 2106, then the most that adjoin. Each record that does not adjoin the frame's end
+// by records alone, or that another candidate overlaps, has the flag [Searched].
+func ReadTail(frame []byte) Tail {
+	none := Tail{Begin: len(frame)}
 	end, ok := DatagramEnd(frame)
-	if !ok {
-		return nil, payloadEnd
+	if !ok || len(frame)-end < Size {
+		return none
 	}
-	for payloadEnd-f.Size() >= end {
-		r, ok := f.Decode(frame[payloadEnd-f.Size() : payloadEnd])
+	padded := max(end, paddedEnd(frame))
+	var records []Record
+	at := len(frame)
+	for at-Size >= end {
+		r, ok := V1{}.Decode(frame[at-Size : at])
 		if !ok {
 			break
 		}
 		records = append(records, r)
-		payloadEnd -= f.Size()
+		at -= Size
 	}
-	slices.Reverse(records)
-	return records, payloadEnd
+	if len(records) > 0 && at <= padded {
+		slices.Reverse(records)
+		return Tail{Records: records, Begin: at}
+	}
+	found := search(frame, end, padded)
+	if len(found) == 0 {
+		return none
+	}
+	t := Tail{Records: records[:0], Begin: found[0].at}
+	last := min(padded, t.Begin)
+	for _, c := range found {
+		t.Skipped += c.at - last
+		last = c.at + Size
+		if c.at < at || c.overlapped {
+			c.record.Flags |= Searched
+		}
+		t.Records = append(t.Records, c.record)
+	}
+	t.Skipped += len(frame) - last
+	return t
+}
+
+// A candidate is a place at which 32 bytes can be read as a record.
+type candidate struct {
+	at         int
+	record     Record
+	overlapped bool // by another candidate
+	score      uint64
+	before     int // index of the candidate before it in the best choice that ends with it, or -1
+}
+
+// What candidates count in a choice among those that overlap. A frame has room for fewer than 2^20.
+const (
+	adjoins = 1             // another record, the padded datagram, or the frame's end
+	dated   = 1 << 20       // its times are between 1970 and 2106
+	counted = dated * dated // it is a record
+)
+
+// search returns the records that begin at end or later, in order: of the candidates those that do not overlap and have
+// the greatest score together, which takes time in proportion to the bytes.
+func search(frame []byte, end, padded int) []candidate {
+	all := candidates(frame, end)
+	best, free := -1, 0 // best choice among all[:free], which end in front of the candidate at hand
+	last, most := -1, uint64(0)
+	for i := range all {
+		c := &all[i]
+		for ; all[free].at+Size <= c.at; free++ {
+			if best < 0 || all[free].score > all[best].score {
+				best = free
+			}
+		}
+		c.before, c.score = best, counted
+		if best >= 0 {
+			c.score += all[best].score
+		}
+		if adjoining := free - 1; adjoining >= 0 && all[adjoining].at+Size == c.at &&
+			all[adjoining].score+counted+adjoins > c.score {
+			c.before, c.score = adjoining, all[adjoining].score+counted+adjoins
+		}
+		if c.record.dated() {
+			c.score += dated
+		}
+		if c.at <= padded {
+			c.score += adjoins
+		}
+		if c.at+Size == len(frame) {
+			c.score += adjoins
+		}
+		if c.score >= most {
+			last, most = i, c.score
+		}
+	}
+	var chosen []candidate
+	for ; last >= 0; last = all[last].before {
+		chosen = append(chosen, all[last])
+	}
+	slices.Reverse(chosen)
+	return chosen
+}
+
+// candidates returns all places from end on at which a record can be read.
+func candidates(frame []byte, end int) (all []candidate) {
+	const markAt = Size - 2
+	for at := end; at+Size <= len(frame); at++ {
+		n := bytes.IndexByte(frame[at+markAt:len(frame)-1], mark)
+		if n < 0 {
+			break
+		}
+		at += n
+		r, ok := V1{}.Decode(frame[at : at+Size])
+		if !ok {
+			continue
+		}
+		c := candidate{at: at, record: r}
+		if n := len(all); n > 0 && at-all[n-1].at < Size {
+			c.overlapped, all[n-1].overlapped = true, true
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// dated reports whether the record has an arrival, and both times are before 2106, where 32 bits of seconds end.
+func (r *Record) dated() bool {
+	return r.Ingress.Seconds > 0 && r.Ingress.Seconds>>32 == 0 && r.Egress.Seconds>>32 == 0
 }
 
 // MaxTags is the number of VLAN tags that are looked through to find the IP
 // header.
 const MaxTags = 4
 
+// minFrame is the size without FCS to which an Ethernet frame is padded.
+const minFrame = 60
+
+// paddedEnd returns where the padding of a frame of the minimum size ends. A frame may have been padded before a switch
+// put VLAN tags into it.
+func paddedEnd(frame []byte) int {
+	end := minFrame
+	for at := 12; at+2 <= len(frame) && end < minFrame+4*MaxTags && tagged(frame[at:]); at += 4 {
+		end += 4
+	}
+	return min(end, len(frame))
+}
+
+// tagged reports whether an EtherType is one of a VLAN tag.
+func tagged(typ []byte) bool {
+	t := binary.BigEndian.Uint16(typ)
+	return t == 0x8100 || t == 0x88a8
+}
+
 // DatagramEnd returns the offset of the first byte after the IP datagram in an
 // Ethernet II frame (VLAN tags are skipped); false if the frame is no whole,
-// well-formed IP datagram in Ethernet II.
+// well-formed IP datagram in Ethernet II. If its length field has the datagram end behind the frame, end is that place.
+//
+// A length field of 0 is no length: captures of offloading network cards have it. IPv6 alone may have it, in a packet
+// with no next header, and in a jumbogram (RFC 2675), whose length is in its first option header.
 func DatagramEnd(frame []byte) (end int, ok bool) {
+	switch ip, v6 := network(frame); {
+	case ip == 0:
+		return 0, false
+	case v6:
+		return ip6End(frame, ip)
+	default:
+		h := frame[ip:]
+		head, total := int(h[0]&15)*4, int(binary.BigEndian.Uint16(h[2:]))
+		return ip + total, total >= head && total <= len(h)
+	}
+}
+
+// EndUnknown reports whether a frame has an IP header whose length cannot be right, so that it is not known where the
+// datagram ends and where records would be.
+func EndUnknown(frame []byte) bool {
+	ip, _ := network(frame)
+	_, whole := DatagramEnd(frame)
+	return ip > 0 && !whole
+}
+
+// Shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
+func Shortened(frame []byte) bool {
+	end, _ := DatagramEnd(frame)
+	return end > len(frame) && EndUnknown(frame)
+}
+
+// network returns where the whole IP header of a frame begins, behind VLAN tags, and whether it is IPv6; 0 if there is
+// none.
+func network(frame []byte) (at int, v6 bool) {
 	off := 12
-	for range MaxTags + 1 {
-		if len(frame) < off+2 {
-			return 0, false
-		}
-		typ := binary.BigEndian.Uint16(frame[off:])
-		if typ != 0x8100 && typ != 0x88a8 {
-			return ipEnd(frame, off+2, typ)
-		}
+	for n := 0; n < MaxTags && len(frame) >= off+2 && tagged(frame[off:]); n++ {
 		off += 4
+	}
+	if len(frame) < off+2+20 {
+		return 0, false
+	}
+	h := frame[off+2:]
+	switch binary.BigEndian.Uint16(frame[off:]) {
+	case 0x0800:
+		if head := int(h[0]&15) * 4; h[0]>>4 == 4 && head >= 20 && head <= len(h) {
+			return off + 2, false
+		}
+	case 0x86dd:
+		if len(h) >= 40 && h[0]>>4 == 6 {
+			return off + 2, true
+		}
 	}
 	return 0, false
 }
 
-func ipEnd(frame []byte, off int, typ uint16) (int, bool) {
-	h := frame[off:]
-	switch {
-	case typ == 0x0800 && len(h) >= 20 && h[0]>>4 == 4:
-		head, total := int(h[0]&15)*4, int(binary.BigEndian.Uint16(h[2:]))
-		return off + total, head >= 20 && total >= head && total <= len(h)
-	case typ == 0x86dd && len(h) >= 40 && h[0]>>4 == 6:
-		total := 40 + int(binary.BigEndian.Uint16(h[4:]))
-		return off + total, total <= len(h)
+// ip6End is DatagramEnd for a frame with a whole IPv6 header at an offset.
+func ip6End(frame []byte, ip int) (int, bool) {
+	const noNextHeader = 59
+	h := frame[ip:]
+	payload := int(binary.BigEndian.Uint16(h[4:]))
+	if payload == 0 && h[6] != noNextHeader {
+		if payload = jumbo(h); payload == 0 {
+			return 0, false
+		}
 	}
-	return 0, false
+	return ip + 40 + payload, payload <= len(h)-40
+}
+
+// jumbo returns the payload length in the Jumbo Payload option of an IPv6 packet; 0 if it has none that is valid.
+func jumbo(packet []byte) int {
+	const hopByHop, option, smallest = 0, 0xc2, 1 << 16
+	b := packet[40:]
+	if packet[6] != hopByHop || len(b) < 8 || len(b) < (int(b[1])+1)*8 {
+		return 0
+	}
+	for b = b[2 : (int(b[1])+1)*8]; len(b) >= 2; {
+		n := 2 + int(b[1])
+		switch {
+		case b[0] == 0: // Pad1
+			n = 1
+		case b[0] == option && n == 6 && len(b) >= n:
+			if length := binary.BigEndian.Uint32(b[2:]); length >= smallest {
+				return int(length)
+			}
+			return 0
+		}
+		b = b[min(n, len(b)):]
+	}
+	return 0
 }

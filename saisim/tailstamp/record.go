@@ -42,6 +42,10 @@ const (
 	allFlags = NoEgress | Unsynchronised
 )
 
+// Searched is a flag that decoders set and no record has on the wire: the record was not at its place, which is between
+// the padded datagram and the end of the frame with nothing but records, or bytes of other records could be read as it.
+const Searched Flags = 1 << 7
+
 // Ports that are not an EthernetN.
 const (
 	NoPort  uint16 = 65535 // ingress port: none
@@ -65,19 +69,6 @@ func (r Record) Latency() (time.Duration, bool) {
 	return r.Egress.Sub(r.Ingress), true
 }
 
-// A Format is one layout of records; silicon differs in it.
-type Format interface {
-	// Name names the format in reports and options.
-	Name() string
-	// Size is the length of every record in bytes.
-	Size() int
-	// Append appends the record to dst; it allocates only if dst is full.
-	Append(dst []byte, r Record) []byte
-	// Decode reads the record that b, exactly Size bytes, holds; false if b is
-	// not a record of this format.
-	Decode(b []byte) (Record, bool)
-}
-
 // V1 is the default format, described in the package comment.
 type V1 struct{}
 
@@ -89,13 +80,7 @@ const (
 	version = 1 << 4
 )
 
-// Name implements [Format].
-func (V1) Name() string { return "tamtam-v1" }
-
-// Size implements [Format].
-func (V1) Size() int { return Size }
-
-// Append implements [Format].
+// Append appends the record to dst; it allocates only if dst is full.
 func (V1) Append(dst []byte, r Record) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, Size)[:n+Size]
@@ -113,20 +98,32 @@ func (r *Record) Put(b *[Size]byte) {
 	binary.BigEndian.PutUint64(b[24:], ports|mark<<8|version|uint64(r.Flags&allFlags))
 }
 
-// Decode implements [Format].
+// second is the number of nanoseconds of a second.
+const second = 1_000_000_000
+
+// Decode reads the record that b, exactly Size bytes, holds. It is false if b has not the mark, another version,
+// a reserved byte that is not zero, or a time with 10^9 nanoseconds or more.
 func (V1) Decode(b []byte) (Record, bool) {
-	if len(b) != Size || b[30] != mark || b[31]&0xf0 != version {
+	if len(b) != Size || b[28]|b[29] != 0 || b[30] != mark || b[31]&0xf0 != version {
 		return Record{}, false
 	}
-	return Record{
+	r := Record{
 		SwitchID: binary.BigEndian.Uint32(b),
 		Ingress:  readTime(b[4:]),
 		Egress:   readTime(b[14:]),
 		InPort:   binary.BigEndian.Uint16(b[24:]),
 		OutPort:  binary.BigEndian.Uint16(b[26:]),
 		Flags:    Flags(b[31]) & allFlags,
-	}, true
+	}
+	if r.Ingress.Nanoseconds >= second || r.Egress.Nanoseconds >= second {
+		return Record{}, false
+	}
+	return r, true
 }
+
+// Chance is the probability with which [V1.Decode] accepts 32 random bytes: two reserved bytes, the mark and the
+// version are 28 bits, and of the 2^32 values of each nanoseconds field 10^9 are valid.
+const Chance = second * second / (float64(1<<28) * (1 << 64))
 
 func readTime(b []byte) Timestamp {
 	return Timestamp{

@@ -71,8 +71,8 @@ func TestAnyRecordComesBack(t *testing.T) {
 		for range 1000 {
 			r := tailstamp.Record{
 				SwitchID: uint32(any64()), InPort: uint16(any64()), OutPort: uint16(any64()), Flags: tailstamp.Flags(any64()),
-				Ingress: tailstamp.Timestamp{Seconds: any64(), Nanoseconds: uint32(any64())},
-				Egress:  tailstamp.Timestamp{Seconds: any64(), Nanoseconds: uint32(any64())},
+				Ingress: tailstamp.Timestamp{Seconds: any64(), Nanoseconds: uint32(any64() % 1e9)},
+				Egress:  tailstamp.Timestamp{Seconds: any64(), Nanoseconds: uint32(any64() % 1e9)},
 			}
 			before := bytes.Repeat([]byte{0xa5}, rnd.IntN(100))
 			room := append(make([]byte, 0, rnd.IntN(200)), before...)
@@ -114,6 +114,11 @@ func TestNotARecord(t *testing.T) {
 		{"version 2", func(b []byte) []byte { b[31] = 0x20; return b }, false},
 		{"short", func(b []byte) []byte { return b[1:] }, false},
 		{"long", func(b []byte) []byte { return append(b, 0) }, false},
+		{"a reserved byte", func(b []byte) []byte { b[28] = 1; return b }, false},
+		{"the other reserved byte", func(b []byte) []byte { b[29] = 0x80; return b }, false},
+		{"the last nanosecond of a second", func(b []byte) []byte { copy(b[10:], "\x3b\x9a\xc9\xff"); return b }, true},
+		{"10^9 ns at ingress", func(b []byte) []byte { copy(b[10:], "\x3b\x9a\xca\x00"); return b }, false},
+		{"10^9 ns at egress", func(b []byte) []byte { copy(b[20:], "\x3b\x9a\xca\x00"); return b }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, ok := tailstamp.V1{}.Decode(tt.mend(bytes.Clone(good)))
@@ -125,12 +130,13 @@ func TestNotARecord(t *testing.T) {
 }
 
 const (
-	macs = "020000000002 020000000001"
-	udp4 = "0800 4500001c000040004011 0000 0a000001 0a000002 1000 2000 0008 0000" // 28-byte datagram
-	udp6 = "86dd 6000000000081140 20010db8000000000000000000000001 20010db8000000000000000000000002 1000 2000 0008 0000"
-	pad  = "000000000000000000000000000000000000" // 18 bytes: 42 -> 60
-	rec1 = "00000001 0000 00000001 00000001 0000 00000001 00000002 0000 0004 0000 5a10"
-	rec2 = "00000002 0000 00000001 00000003 0000 00000001 00000004 0008 000c 0000 5a10"
+	macs   = "020000000002 020000000001"
+	udp4   = "0800 4500001c000040004011 0000 0a000001 0a000002 1000 2000 0008 0000" // 28-byte datagram
+	hosts6 = "20010db8000000000000000000000001 20010db8000000000000000000000002"
+	udp6   = "86dd 6000000000081140 20010db8000000000000000000000001 20010db8000000000000000000000002 1000 2000 0008 0000"
+	pad    = "000000000000000000000000000000000000" // 18 bytes: 42 -> 60
+	rec1   = "00000001 0000 00000001 00000001 0000 00000001 00000002 0000 0004 0000 5a10"
+	rec2   = "00000002 0000 00000001 00000003 0000 00000001 00000004 0008 000c 0000 5a10"
 )
 
 func TestDecodeFrame(t *testing.T) {
@@ -153,6 +159,14 @@ func TestDecodeFrame(t *testing.T) {
 		{"damaged: IPv4 longer than the frame", macs + "0800 4500ffff000040004011 0000 0a000001 0a000002" + rec1, nil, 66},
 		{"damaged: IHL 4", macs + "0800 4400001c000040004011 0000 0a000001 0a000002" + rec1, nil, 66},
 		{"five VLAN tags", macs + "81000001 81000001 81000001 81000001 81000001" + udp4 + rec1, nil, 94},
+		{"an FCS behind two hops", macs + udp4 + pad + rec1 + rec2 + "deadbeef", []uint32{1, 2}, 60},
+		{"an FCS between two hops", macs + udp4 + pad + rec1 + "deadbeef" + rec2, []uint32{1, 2}, 60},
+		{"an FCS in front of two hops", macs + udp4 + pad + "deadbeef" + rec1 + rec2, []uint32{1, 2}, 64},
+		{"length 0, as offloading cards capture it", macs + "0800 45000000000040004011 0000 0a000001 0a000002 1000 2000 0008 0000" + rec1, nil, 74},
+		{"IPv6 with length 0 and UDP", macs + "86dd 6000000000001140" + hosts6 + "1000 2000 0008 0000" + rec1, nil, 94},
+		{"IPv6 with no next header", macs + "86dd 6000000000003b40" + hosts6 + rec1, []uint32{1}, 54},
+		{"IPv6 longer than the frame", macs + "86dd 6000000000291140" + hosts6 + "1000 2000 0008 0000" + rec1, nil, 94},
+		{"a jumbogram that is short", macs + "86dd 6000000000000040" + hosts6 + "1100 c204 00000008" + rec1, nil, 94},
 		{"empty", "", nil, 0},
 		{"cut in the type", macs + "08", nil, 13},
 	} {
@@ -201,29 +215,48 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Whatever is decoded encodes to the bytes it was decoded from (reserved bits
-// aside), and records never overlap the datagram.
+// Whatever is decoded encodes to the bytes it was decoded from; records never overlap the datagram or one another; and
+// what is no record is counted, behind the padded datagram.
 func FuzzDecode(f *testing.F) {
 	f.Add(unhex(f, macs+udp4+pad+rec1+rec2))
 	f.Add(unhex(f, macs+udp6+rec1))
 	f.Add(unhex(f, macs+"8100 0064"+udp4+rec1))
+	f.Add(unhex(f, macs+"8100 0064"+udp4+pad+"00000000"+rec1+"5a10"+rec2+"00005a10"))
+	f.Add(unhex(f, macs+"86dd 6000000000000040"+hosts6+"1100 c204 00010000"+rec1))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		recs, end := tailstamp.Decode(frame)
-		if end+len(recs)*tailstamp.Size != len(frame) {
-			t.Fatalf("%d records and payload end %d in %d bytes", len(recs), end, len(frame))
-		}
-		if len(recs) > 0 {
-			if d, ok := tailstamp.DatagramEnd(frame); !ok || end < d {
-				t.Fatalf("records begin at %d, datagram ends at %d, %v", end, d, ok)
+		tail := tailstamp.ReadTail(frame)
+		if len(tail.Records) == 0 {
+			if tail.Begin != len(frame) || tail.Skipped != 0 {
+				t.Fatalf("without a record %+v of %d bytes", tail, len(frame))
 			}
+			return
 		}
-		for i, r := range recs {
-			b := frame[end+i*tailstamp.Size:][:tailstamp.Size]
+		end, ok := tailstamp.DatagramEnd(frame)
+		if !ok || tail.Begin < end {
+			t.Fatalf("records begin at %d, datagram ends at %d, %v", tail.Begin, end, ok)
+		}
+		at, padded := tail.Begin, max(end, 60)
+		skipped := max(0, at-padded)
+		for i, r := range tail.Records {
+			r.Flags &^= tailstamp.Searched
 			enc := tailstamp.V1{}.Append(nil, r)
-			if !bytes.Equal(enc[:28], b[:28]) || enc[31]&^3 != b[31]&0xf0 {
-				t.Fatalf("record %d: %x encodes to %x", i, b, enc)
+			next := at
+			for ; next+len(enc) <= len(frame); next++ {
+				if b := frame[next:][:len(enc)]; bytes.Equal(enc[:31], b[:31]) && enc[31]&^0xf == b[31]&^0xf {
+					break
+				}
 			}
+			if next+len(enc) > len(frame) || i == 0 && next != at {
+				t.Fatalf("record %d: %x is not in %x behind %d", i, enc, frame, at)
+			}
+			skipped += next - at
+			at = next + len(enc)
+		}
+		skipped += len(frame) - at
+		tags := 4 * tailstamp.MaxTags // padding may be behind as many tags
+		if tail.Skipped > skipped || tail.Skipped < skipped-tags {
+			t.Fatalf("%d bytes skipped of %d that are no record in %x", tail.Skipped, skipped, frame)
 		}
 	})
 }

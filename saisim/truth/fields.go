@@ -65,8 +65,11 @@ func (f *fields) ipv4(b []byte, length int) {
 		return
 	}
 	header, total := 4*int(b[0]&15), int(binary.BigEndian.Uint16(b[2:]))
-	if header < 20 || total < header || total > length || header > len(b) {
+	if header < 20 || header > len(b) {
 		return
+	}
+	if total < header || total > length { // not known
+		total = length
 	}
 	f.ip, f.v4 = true, true
 	f.tos, f.ttl, f.proto = b[1], b[8], b[9]
@@ -81,8 +84,8 @@ func (f *fields) ipv6(b []byte, length int) {
 		return
 	}
 	total := 40 + int(binary.BigEndian.Uint16(b[4:]))
-	if total > length {
-		return
+	if total > length || total == 40 { // not known, as of a jumbogram; or there is nothing
+		total = length
 	}
 	word := binary.BigEndian.Uint32(b)
 	f.ip, f.v6 = true, true

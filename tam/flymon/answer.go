@@ -90,12 +90,13 @@ func (e *Estimate) Error() (float64, bool) {
 
 // Metrics of a task as a whole.
 const (
-	MetricPackets     = "packets"     // that the task saw, exact
-	MetricBytes       = "bytes"       // of these, with FCS, exact
+	MetricPackets     = "packets"     // that match the filter; exact without a share
+	MetricBytes       = "bytes"       // of these, with FCS
 	MetricCardinality = "cardinality" // distinct flows, or values of a single-key task
 	MetricEntropy     = "entropy"     // of flow sizes, in bits
 	MetricMaximum     = "maximum"     // of all packets
 	MetricHeavy       = "heavy-flows" // flows at or above the threshold
+	MetricFalse       = "false-flows" // expected number of listed flows below the threshold, of coupons
 	MetricMembers     = "members"     // elements of a set, from its load
 	MetricJaccard     = "similarity"  // of the last two epochs' sets, Jaccard
 	MetricDifference  = "difference"  // elements in one of the two sets
@@ -115,6 +116,11 @@ const (
 	FlagDigests                     // more digests than the chip keeps: flows may be missing
 	FlagRecirc                      // packets that the recirculation port had no room for
 )
+
+// Whole reports whether the registers of an epoch hold all of its packets and no others. Only then may the epoch be
+// compared with another one. Flags of digests and of a live readout do not count: the first concern lists of flows, and
+// the second leaves no answer with bounds.
+func (f Flags) Whole() bool { return f&^(FlagDigests|FlagLive) == 0 }
 
 func flagWords() []string {
 	return []string{"first", "partial", "late-read", "dirty", "clock-step", "live", "digests-lost", "recirculation-lost"}
