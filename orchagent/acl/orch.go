@@ -369,7 +369,7 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 		n[i] = uint64(v)
 	}
 	o.priorities = sai.Range{Min: n[0], Max: n[1]}
-	rows := map[string]swss.FieldValues{}
+	rows, whole := map[string]swss.FieldValues{}, swss.FieldValues{}
 	for _, s := range []struct {
 		stage string
 		id    sai.AttrID
@@ -380,8 +380,37 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 		}
 		o.capability[s.stage] = c
 		rows[s.stage] = capabilityRow(c)
+		whole[schema.FieldACLActions+s.stage] = actionList(c)
 	}
-	return swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateACLStageCap).SetMany(ctx, rows)
+	whole[schema.FieldPacketActions] = strings.Join(o.packetWords(ctx), ",")
+	state := cfg.Redis.DB(swss.StateDB)
+	if err := swss.NewTable(state, schema.StateACLStageCap).SetMany(ctx, rows); err != nil {
+		return err
+	}
+	return swss.NewTable(state, schema.StateSwitchCap).Set(ctx, "switch", whole)
+}
+
+// packetWords returns the words of PACKET_ACTION that the switch implements, in order. Where the switch does not
+// answer, all that SONiC has are assumed, as SONiC's orchagent does.
+func (o *Orch) packetWords(ctx context.Context) (words []string) {
+	id := sai.ACLEntryAttrActionPacketAction
+	kind, _ := actionType(id)
+	if !slices.ContainsFunc([]string{schema.StageIngress, schema.StageEgress}, func(stage string) bool {
+		return slices.Contains(o.capability[stage].Actions, kind)
+	}) {
+		return nil
+	}
+	has, err := o.api.EnumCapability(ctx, id)
+	if err != nil {
+		o.log.Warn("the switch does not tell its packet actions; all are assumed", "err", err)
+	}
+	for word, e := range packetActions {
+		if err != nil || slices.Contains(has, e) {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return words
 }
 
 func readCapability(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, room int) (sai.ACLCapability, error) {
