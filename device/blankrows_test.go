@@ -165,7 +165,9 @@ func randomFoundRow(ctx context.Context, t *testing.T, rnd *rand.Rand, s *Sim) f
 	}
 	db := s.Redis.DB(r.db)
 	sep := db.Separator()
-	keys := []string{"", " ", sep, "x", "x" + sep + "y", "Ethernet0", "Ethernet0" + sep + "3", "Ethernet0" + sep, "NULL", "Vlan10"}
+	keys := []string{
+		"", " ", sep, "x", "x" + sep + "y", "Ethernet0", "Ethernet0" + sep + "3", "Ethernet0" + sep, "NULL", "Vlan10",
+	}
 	r.name = name + sep + keys[rnd.IntN(len(keys))]
 	there, err := swss.NewTable(db, name).Keys(ctx)
 	if err != nil {

@@ -89,6 +89,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 	}
 	d.watch.Author = func(ctx context.Context, daemon string) (int, bool) { return drift.Author(ctx, r, daemon) }
 	d.outcomes.doubted = opts.Doubted
+	d.compareOutcomes()
 	d.Every(d.flushPeriod, d.watchFlush)
 	d.Every(d.comparePeriod, d.watch.Work)
 	d.turn <- struct{}{}
