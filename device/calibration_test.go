@@ -30,6 +30,7 @@ type measure struct {
 	width func(in *instance) float64
 
 	share, live bool
+	changes     uint64   // the threshold of heavy changers; 0: none are looked for
 	flags       []string // that the epoch may have, for it is what the answer says
 	silent      bool     // it claims nothing, ever
 	rarely      bool     // it may claim nothing more often than not
@@ -143,10 +144,14 @@ func judge(t *testing.T, tallies []*tally, whole bool) {
 	for _, c := range tallies {
 		c.judge(t, whole)
 	}
+	t.Logf("a false alarm of any of %d measures has a probability of at most %.1g", len(tallies), float64(len(tallies))*falseAlarm)
 }
 
-// judge compares claims with what was found: the chance of as many misses, were each instance as
-// sure as it says, is to be at least 10^-6.
+// falseAlarm is the probability below which a measure's misses are an error, were each instance as sure as it says. The
+// number of misses has the distribution of independent events of different chances, which Tail sums up exactly.
+const falseAlarm = 1e-6
+
+// judge compares claims with what was found.
 func (c *tally) judge(t *testing.T, whole bool) {
 	sure := 0.0
 	for _, p := range c.chances {
@@ -159,7 +164,7 @@ func (c *tally) judge(t *testing.T, whole bool) {
 		width = fmt.Sprintf("%.2f", median)
 	}
 	t.Logf("%-22s %9d %7d %7d %6d %8.1f%% %8.1f%% %9s", c.name, c.n, c.unbounded, c.flagged, c.missed, 100*sure/bounded, 100*(1-float64(c.missed)/bounded), width)
-	if p := randtest.Tail(c.chances, c.missed); p < 1e-6 {
+	if p := randtest.Tail(c.chances, c.missed); p < falseAlarm {
 		t.Errorf("%s: %d of %d are outside their bounds, which has a chance of %.2g", c.name, c.missed, len(c.chances), p)
 	}
 	if c.disagree > 0 {
@@ -250,6 +255,9 @@ func (c *calibration) config() ConfigDB {
 		if in.live {
 			row["readout"] = "live"
 		}
+		if in.changes > 0 {
+			row["change-threshold"] = strconv.FormatUint(in.changes, 10)
+		}
 		if in.share {
 			row["share"] = fmt.Sprintf("1/%.0f", in.seen)
 		}
@@ -316,21 +324,34 @@ func (c *calibration) draw(in *instance) string {
 
 // run is a case.
 func (c *calibration) run(tallies []*tally) {
+	early, late, first := c.play(8 << (len(c.traffic.packets) % 4))
+	for i, in := range c.instances {
+		from := late
+		if in.live {
+			from = early
+		}
+		c.check(in, tallies[i], from.tasks[in.task], from.queries[in.task], first+1)
+	}
+}
+
+// play plays the traffic on a chip that keeps so many digests. It returns what the switch says in the midst of the second
+// epoch and after it, and the number of the first.
+func (c *calibration) play(digests int) (early, late state, first uint64) {
 	t := c.t
 	profile := profile.Small()
 	profile.EgressStages = max(profile.EgressStages, 20)
 	profile.FlyMon.Groups, profile.FlyMon.Spliced, profile.FlyMon.Width = 14, 0, c.width()
-	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256, 8<<(len(c.traffic.packets)%4)
+	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256, uint32(digests)
 	start := time.Unix(100, 0).Truncate(c.epoch).Add(c.epoch / 4)
 	c.sim = testSim(t, SimConfig{Config: c.config(), Start: start, Oracle: 1 << 16, Profile: profile})
 	settle(t, c.sim)
-	first := uint64(start.UnixNano())/uint64(c.epoch) + 1
+	first = uint64(start.UnixNano())/uint64(c.epoch) + 1
 	zero := time.Duration(first) * c.epoch
 	c.send(zero)
 	if err := c.sim.Advance(t.Context(), c.at(zero+c.epoch+c.epoch/2)); err != nil {
 		t.Fatal(err)
 	}
-	early := c.read()
+	early = c.read()
 	if err := c.sim.Advance(t.Context(), c.at(zero+2*c.epoch+c.epoch/2)); err != nil {
 		t.Fatal(err)
 	}
@@ -340,14 +361,7 @@ func (c *calibration) run(tallies []*tally) {
 	if len(c.left) != len(c.traffic.packets) {
 		t.Fatalf("%d of %d packets left the chip", len(c.left), len(c.traffic.packets))
 	}
-	late := c.read()
-	for i, in := range c.instances {
-		from := late
-		if in.live {
-			from = early
-		}
-		c.check(in, tallies[i], from.tasks[in.task], from.queries[in.task], first+1)
-	}
+	return early, c.read(), first
 }
 
 // A state is what the switch says at a time: of each task and each query.

@@ -18,6 +18,9 @@ func partialMeasures() []measure {
 			return countMin(in) + 4*math.Sqrt((in.exact+in.seen*frame)*(in.seen-1)*frame)
 		}
 	}
+	totals := func(frame float64) func(in *instance) float64 {
+		return func(in *instance) float64 { return sampled(frame)(in) - countMin(in) }
+	}
 	lost := []string{"digests-lost"}
 	live := []string{"live", "first", "digests-lost"}
 	entropy := measure{attribute: "frequency", algorithm: "mrac", keys: anyKey, metric: "entropy", memory: [2]int{64, 512}, silent: true}
@@ -41,6 +44,8 @@ func partialMeasures() []measure {
 		{name: "share tower", attribute: "frequency", algorithm: "tower", keys: anyKey, absent: 0.1, memory: counters, share: true, width: sampled(1)},
 		{name: "share mrac", attribute: "frequency", algorithm: "mrac", keys: anyKey, absent: 0.1, memory: [2]int{64, 512}, share: true, width: sampled(1)},
 		{name: "share braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, absent: 0.1, memory: counters, share: true, flags: lost},
+		{name: "share packets", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "packets", memory: counters, share: true, width: totals(1)},
+		{name: "share bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, metric: "bytes", memory: counters, share: true, width: totals(1522)},
 		// At least as many, or as much, as were seen.
 		{name: "share hll", attribute: "distinct", algorithm: "hll", of: anyKey, metric: "cardinality", memory: [2]int{64, 512}, share: true},
 		{name: "share beaucoup", attribute: "distinct", algorithm: "beaucoup", keys: []string{"src-ip", "dst-ip"},

@@ -107,7 +107,7 @@ func TestEveryAnswerHasItsExactValue(t *testing.T) {
 func TestNoBoundIsNoNumber(t *testing.T) {
 	s := newSketched(t)
 	s.task("tower", "algorithm", "tower")
-	s.task("heavy", "attribute", "distinct(src-port)", "key", "src-ip", "threshold", "2")
+	s.task("heavy", "attribute", "distinct(src-port)", "key", "src-ip", "threshold", "3")
 	s.traffic(1001, 1001, 200)
 	s.advance(1002, 0.2)
 	for _, table := range []string{schema.CountersFlyMonFlows, schema.CountersFlyMonResult} {

@@ -24,6 +24,9 @@ func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind
 		rd.log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
 		return
 	}
+	if at.steps != old.at.steps && old.row.Epoch == 0 {
+		old.timesDiffer()
+	}
 	banks := list[0].Banks
 	if frozen {
 		banks = list[0].Frozen

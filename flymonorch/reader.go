@@ -349,6 +349,8 @@ func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatu
 		if at, s, err = rd.beginUnbounded(r, t, at, s); err != nil {
 			return err
 		}
+	} else if at.steps != d.at.steps {
+		d.timesDiffer()
 	}
 	d.at = at
 	rd.remember(t)
@@ -369,7 +371,9 @@ func (rd *reader) beginUnbounded(
 	d := t.InASIC
 	switch was := d.former; {
 	case was.is(at, s):
-		d.began, d.flags = was.began, was.flags
+		if d.began, d.flags = was.began, was.flags; at.steps != was.steps {
+			d.timesDiffer()
+		}
 	case d.known && at.started != d.at.started: // syncd has put the task into another chip
 		d.began = at.started
 	default:
@@ -383,6 +387,14 @@ func (rd *reader) beginUnbounded(
 	}
 	d.known, d.generation, d.former = true, s.Generation, nil
 	return at, s, nil
+}
+
+// timesDiffer notes that the clock was set while a task counted that has no epochs. Counts stay what they are, but
+// times before and after have no difference that means anything.
+func (d *deployment) timesDiffer() {
+	if d.row.Attribute.Kind == flymon.MaxInterval {
+		d.flags |= flymon.FlagClockStep
+	}
 }
 
 // beginAgain has a task with one bank count from 0.

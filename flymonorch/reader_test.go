@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"tamtam/tam/flymon"
 )
 
 // Epochs of tasks with different lengths are told when they are over by the chip's
@@ -77,6 +79,39 @@ func TestFlags(t *testing.T) {
 			}
 			for _, l := range b.Logged {
 				t.Error(l)
+			}
+		})
+	}
+}
+
+// Intervals between times before and after the clock was set say so, in a task without epochs from then on; counts do not
+// depend on the clock. A change of the task does not forget it.
+func TestClockStepWithoutEpochs(t *testing.T) {
+	for name, then := range map[string]func(b *bench){
+		"read again": func(b *bench) {},
+		"changed": func(b *bench) {
+			b.task("t1", "key", "ip-pair", "attribute", "max(interval)", "memory", "576", "epoch", "0", "threshold", "5")
+			b.Step()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(b *bench) { b.geo.Groups = 9 })
+			b.task("t1", "key", "ip-pair", "attribute", "max(interval)", "memory", "576", "epoch", "0")
+			b.task("t2", "epoch", "0")
+			b.Step()
+			b.send("10.0.0.1", 1)
+			b.Pass(2 * unboundedPeriod)
+			b.wantResult("t1", "0: 1")
+			b.ahead += time.Hour
+			b.chip.steps++
+			b.send("10.0.0.1", 1)
+			then(b)
+			b.Pass(2 * unboundedPeriod)
+			if r, _ := b.epochSim("t1"); r.Flags&flymon.FlagClockStep == 0 {
+				t.Errorf("t1 is %+v, want it flagged", r)
+			}
+			if r, _ := b.epochSim("t2"); r.Flags&flymon.FlagClockStep != 0 {
+				t.Errorf("t2 is %+v, want it without a flag", r)
 			}
 		})
 	}

@@ -34,8 +34,8 @@ func (s Looks) Enter(r *http.Request, lasts bool) (ctx context.Context, leave fu
 	return s.of.guard.look(r, lasts)
 }
 
-// Listen listens at an address for a server that lets in those who may look, as Enter does, by TLS where they log in; open
-// lets in whoever can connect. Connections come in by a [Door].
+// Listen listens at an address for a server that lets in those who may look, as Enter does, by TLS where they log in;
+// open lets in whoever can connect. Connections come in by a [Door].
 func (s Looks) Listen(addr string, open bool, server *http.Server) (*Web, error) {
 	server.ErrorLog = slog.NewLogLogger(s.of.log.Handler(), slog.LevelDebug)
 	if s.of.AsksLogin() && !open {

@@ -15,7 +15,8 @@ type accessFlags struct{ access jetstream.Access }
 func (f *accessFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.access.User, "nats-user", "", "user of the log: required of a server that other hosts reach")
-	s.StringVar(&f.access.Password, "nats-password", "", "password of --nats-user; better TAMTAM_NATS_PASSWORD in the environment")
+	s.StringVar(&f.access.Password, "nats-password", "",
+		"password of --nats-user; better TAMTAM_NATS_PASSWORD in the environment")
 	s.StringVar(&f.access.CertFile, "nats-tls-cert", "",
 		"certificate of the server in this process, PEM: required where other hosts reach it")
 	s.StringVar(&f.access.KeyFile, "nats-tls-key", "", "key of --nats-tls-cert, PEM")

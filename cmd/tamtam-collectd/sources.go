@@ -286,8 +286,8 @@ func (o *opener) listenRecords(address string) (*feed, error) {
 	return &feed{name: "record-udp", senders: senders, before: begin(senders), read: read}, nil
 }
 
-// run reads to the end or until ctx ends, and then says that no more comes, and whether that was all. What goes on at the
-// next start where it was, as captures do, says nothing when ctx ends.
+// run reads to the end or until ctx ends, and then says that no more comes, and whether that was all. What goes on at
+// the next start where it was, as captures do, says nothing when ctx ends.
 func (f *feed) run(ctx context.Context) error {
 	if f.ended != nil {
 		defer close(f.ended)

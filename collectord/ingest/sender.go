@@ -437,8 +437,8 @@ func (s *Sender) Step(ctx context.Context) error {
 	return nil
 }
 
-// Flush sends what waits, and a promise to the partitions for which there is a later one. Unlike Step it does not depend
-// on the clock, so that a source that is read again makes the same batches.
+// Flush sends what waits, and a promise to the partitions for which there is a later one. Unlike Step it does not
+// depend on the clock, so that a source that is read again makes the same batches.
 func (s *Sender) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

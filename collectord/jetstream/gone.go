@@ -28,10 +28,10 @@ func (l *Log) config(name string, first uint64) jetstream.StreamConfig {
 	return c
 }
 
-// renew makes the stream of a topic again if it was deleted on the server, and reports whether it did. err is what the
-// server answered to something else: only an answer that nobody serves the stream is a reason to look. The sequences of
-// the new stream begin so far behind all that this process knows of the old one, and behind next, that no reader has got
-// there: each reader sees that messages are gone.
+// renew makes the stream of a topic again if it was deleted on the server, and reports whether it did. err is the
+// server's answer to another request: only an answer that nobody serves the stream is a reason to look. The sequences
+// of the new stream begin far behind all that this process knows of the old one, and behind next. So no reader has got
+// there, and each sees that messages are gone.
 func (l *Log) renew(ctx context.Context, t *topic, next uint64, err error) (renewed bool, _ error) {
 	if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrNoStreamResponse) &&
 		!errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -67,8 +67,8 @@ func gone(topic string, seq, first uint64) *stream.Gone {
 	return &stream.Gone{Topic: topic, Seq: seq, First: first, Deleted: generation(seq) != generation(first)}
 }
 
-// restarted returns a *stream.Gone if a topic ends before the message that a reader waits for: its stream was deleted, and
-// made by a process that knew nothing of it. What that has appended so far is gone, too.
+// restarted returns a *stream.Gone if a topic ends before the message that a reader waits for: its stream was deleted,
+// and made by a process that knew nothing of it. What that has appended so far is gone, too.
 func (l *Log) restarted(ctx context.Context, t *topic, from, last uint64) error {
 	if last+1 >= from {
 		return nil

@@ -57,15 +57,15 @@ func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 // bounded gives a count the bounds of count-min, and those of sampling.
 func (r *Reading) bounded(least float64) flymon.Estimate {
 	e := flymon.Estimate{Value: least * r.scale()}
-	total := float64(r.Packets)
+	total, unit := float64(r.Packets), 1.0
 	if r.Task.Attribute.Kind == flymon.Bytes {
-		total = float64(r.Bytes)
+		total, unit = float64(r.Bytes), maxFrame
 	}
 	excess, rows, width := r.excess(least, total)
 	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-excess*r.scale()), 1-math.Pow(2, -float64(rows))
 	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d",
 		total, width, rows)
-	return r.sampled(e)
+	return r.sampled(e, unit)
 }
 
 // excess is by how much a count is too high at most, by count-min over a number of rows of a width.

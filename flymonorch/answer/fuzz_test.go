@@ -80,6 +80,15 @@ func ask(t *testing.T, r *answer.Reading) {
 			sane(t, "heavy", f.Estimate)
 		}
 	}
+	for _, n := range []int{0, 1, 1 << 20} {
+		if e, ok := r.Falsely(n); ok {
+			sane(t, "false", e)
+		}
+		sane(t, "listed", r.Listed(n))
+	}
+	for _, e := range r.Sizes() {
+		sane(t, "size", e)
+	}
 	for _, f := range r.Decode(flows) {
 		sane(t, "decoded", f.Estimate)
 	}

@@ -75,7 +75,7 @@ func (r *Reading) Decode(flows []flymon.Vector) []FlowEstimate {
 			e.Value, e.Upper, e.Saturated = e.Lower, math.Inf(1), true
 		}
 		e.Value, e.Lower, e.Upper = e.Value*r.scale(), e.Lower*r.scale(), math.Max(e.Lower, e.Upper)*r.scale()
-		list[f] = FlowEstimate{v, r.live(r.sampled(e))}
+		list[f] = FlowEstimate{v, r.live(r.sampled(e, 1))}
 	}
 	return list
 }

@@ -19,6 +19,9 @@ const (
 // that shares that of the longest has the longer one of both. So the answer is exact if in
 // each instance nobody shares the first, and in one nobody the second: with a the chance that a
 // bucket is nobody else's, a^d (1 - (1-a)^d) for d instances.
+//
+// Arrivals are cut off to units, so the difference of two is less than a unit off. Besides, the time 0 is stored as 1,
+// which makes one interval a unit longer, or another one shorter: together less than two units.
 func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	instances := float64(len(r.Sketch.Rows))
 	unit := float64(uint64(1) << r.Sketch.Scale)
@@ -26,7 +29,7 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	least, impossible := math.Inf(1), false
 	for _, row := range r.Sketch.Rows {
 		interval := float64(r.word(row[longestInterval], v)) * unit
-		if interval-unit >= most { // times are cut off to units
+		if interval-2*unit >= most {
 			impossible = true
 			continue
 		}
@@ -48,12 +51,12 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 		return unknown(flymon.Estimate{Value: math.Min(least, most)}, "other flows are in nearly all buckets")
 	}
 	e := flymon.Estimate{
-		Value: math.Min(least, most), Lower: math.Max(0, least-unit+1), Upper: math.Min(least+unit-1, most),
+		Value: math.Min(least, most), Lower: math.Max(0, least-2*unit+1), Upper: math.Min(least+2*unit-1, most),
 		Confidence: exact,
 	}
-	e.Bound = fmt.Sprintf("exact to %.0f if no other flow has the bucket of its last arrival in any of %.0f instances, "+
-		"nor that of its longest interval in one", unit, instances)
-	if turn := unit * (float64(r.Geometry.Mask()) + 1); float64(r.Ran) >= turn {
+	e.Bound = fmt.Sprintf("exact to %.0f ns if no other flow has the bucket of its last arrival in any of %.0f "+
+		"instances, nor that of its longest interval in one", 2*unit, instances)
+	if turn := unit * (float64(r.Geometry.Mask()) - 1); float64(r.Ran) >= turn {
 		// What is left of a longer one is shorter: it is a lower bound still.
 		e.Upper, e.Saturated = math.Inf(1), true
 		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times begin anew: as long or longer",

@@ -57,7 +57,7 @@ func TestLongestIntervals(t *testing.T) {
 			Epoch: time.Second, Rows: uint8(1 + random.IntN(3)), Accurate: true,
 		}
 		task.Memory = 3 * uint32(task.Rows) * 64 << random.IntN(3)
-		geo := small([]int{16, 24, 32}[random.IntN(3)])
+		geo := small([]int{8, 16, 24, 32}[random.IntN(4)])
 		r := newRunOn(t, geo, task)
 		flows := 1 + random.IntN(300)
 		longest := r.arrivals(random, flows, uint64(task.Epoch))
@@ -162,6 +162,41 @@ func TestIntervalLongerThanTheClockTells(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Buckets of 8 bits tell an epoch apart in units of a 128th or less of it. An interval is within its bounds wherever in
+// the clock's 256 units it is, the first of which is stored as the second; one as long as all of them has no upper bound.
+func TestIntervalsInNarrowBuckets(t *testing.T) {
+	task := flymon.Task{
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
+		Memory: 3 * 96, Accurate: true,
+	}
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 400, Short: 50}, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 6))
+		task.Epoch = time.Duration(1074-random.IntN(1<<random.IntN(10))) * time.Millisecond
+		r := newRunOn(t, small(8), task)
+		unit := uint64(1) << r.placed.Sketch.Scale
+		start := uint64(task.Epoch) * (1 + 2*random.Uint64N(1e6))
+		first := start + random.Uint64N(uint64(task.Epoch))
+		if random.IntN(2) == 0 { // about where the clock starts over
+			if turn := (start/(256*unit)+1)*256*unit - 8*unit; turn >= start && turn+8*unit < start+uint64(task.Epoch) {
+				first = turn + random.Uint64N(8*unit)
+			}
+		}
+		interval := random.Uint64N(min(start+uint64(task.Epoch)-first, unit<<random.IntN(9)))
+		for i, at := range []uint64{first, first + interval} {
+			v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, at)
+			r.groups.Run(&cmu.Packet{Vector: v, Size: 100, Number: uint64(i) + 1})
+		}
+		r.ran = uint64(task.Epoch)
+		e := r.bank(1).Flow(flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0))
+		if e.Lower > float64(interval) || e.Upper < float64(interval) || e.Confidence < 0.9 {
+			t.Errorf("%v after %v, in units of %d ns: %+v", time.Duration(interval), time.Duration(first), unit, e)
+		}
+		if wraps := uint64(task.Epoch) >= 254*unit; e.Saturated != wraps || math.IsInf(e.Upper, 1) != wraps {
+			t.Errorf("in units of %d ns: %+v", unit, e)
+		}
+	})
 }
 
 // bank reads one of the banks.

@@ -13,7 +13,9 @@ import (
 
 // Metrics are the answers for all flows together, by the names in flymon.
 func (r *Reading) Metrics() map[string]flymon.Estimate {
-	m := map[string]flymon.Estimate{flymon.MetricPackets: r.total(r.Packets), flymon.MetricBytes: r.total(r.Bytes)}
+	m := map[string]flymon.Estimate{
+		flymon.MetricPackets: r.total(r.Packets, 1), flymon.MetricBytes: r.total(r.Bytes, maxFrame),
+	}
 	put := func(name string, e flymon.Estimate) { m[name] = r.live(r.atLeast(e)) }
 	switch r.Sketch.Algorithm {
 	case flymon.MRAC:
@@ -53,13 +55,13 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 	return m
 }
 
-// total is a number of all packets that the task saw.
-func (r *Reading) total(n uint64) flymon.Estimate {
+// total returns a number of all packets, of which the task saw n, or all of their bytes. At most unit came with one
+// packet.
+func (r *Reading) total(n uint64, unit float64) flymon.Estimate {
 	e := exactly(n)
-	if r.Task.Share > 0 {
-		e.Bound += "; " + r.seen()
-	}
-	return e
+	e.Value *= r.scale()
+	e.Lower, e.Upper = e.Value, e.Value
+	return r.sampled(e, unit)
 }
 
 // metricsOfSizes puts what follows from MRAC's distribution.
@@ -71,10 +73,18 @@ func (r *Reading) metricsOfSizes(put func(string, flymon.Estimate)) {
 	}
 }
 
-// ofSizes is a value computed from MRAC's distribution.
+// ofSizes returns a value computed from MRAC's distribution. The value is saturated if flows cannot be told apart,
+// or if some flow is greater than its counter.
 func (r *Reading) ofSizes(value float64) flymon.Estimate {
-	const bound = "of the distribution by expectation maximisation; no bound is known"
-	return flymon.Estimate{Value: value, Bound: bound, Saturated: r.crowded()}
+	e := flymon.Estimate{Value: value, Saturated: r.crowded() || r.full0}
+	e.Bound = "of the distribution by expectation maximisation; no bound is known"
+	if r.full0 {
+		e.Bound += "; a counter is full: its flows may be greater"
+	}
+	if r.Task.Share > 0 {
+		e.Bound += "; " + r.seen() + ": sizes are of the packets that were seen"
+	}
+	return e
 }
 
 // maximum is that of all packets, which share a bucket.
@@ -171,6 +181,26 @@ func (r *Reading) sizes() sketch.Distribution {
 // crowded reports whether so many flows share counters that their sizes cannot be told
 // apart: more than two for each.
 func (r *Reading) crowded() bool { return r.used() > 1-math.Exp(-2) }
+
+// Sizes returns how many flows there are of each class of sizes, by MRAC: from a power of two, the key, to less than
+// its double. It is nil for other algorithms.
+func (r *Reading) Sizes() map[uint64]flymon.Estimate {
+	bins := r.Distribution()
+	if bins == nil {
+		return nil
+	}
+	flows := map[uint64]float64{}
+	for _, b := range bins {
+		if b.Size > 0 {
+			flows[1<<(bits.Len64(b.Size)-1)] += b.Flows
+		}
+	}
+	classes := make(map[uint64]flymon.Estimate, len(flows))
+	for least, n := range flows {
+		classes[least] = r.live(r.ofSizes(n))
+	}
+	return classes
+}
 
 // Distribution is how many flows there are of each size, by MRAC; nil for other
 // algorithms.

@@ -52,15 +52,14 @@ const maxFrame = 1522
 // within two standard deviations of k, were k its mean, is sk + 2(s-1) + 2 sqrt(sk(s-1) + (s-1)^2)
 // (Wilson's score). From below the same bound would be too narrow for small k, whose distribution is
 // skewed; sk - 2 sqrt(s(k+1)(s-1)) is not. For all shares and all n to 60s, summed up by the
-// binomial, both together miss n with at most 4.3 %. Bytes come in frames: the unit is a large one.
-func (r *Reading) sampled(e flymon.Estimate) flymon.Estimate {
+// binomial, both together miss n with at most 4.3 %. Bytes come in frames: their unit is a large one.
+func (r *Reading) sampled(e flymon.Estimate, unit float64) flymon.Estimate {
 	if r.Task.Share == 0 {
 		return e
 	}
-	s, unit := r.scale(), 1.0
+	s := r.scale()
 	e.Bound += "; " + r.seen() + ": two standard deviations"
-	if r.Task.Attribute.Kind == flymon.Bytes {
-		unit = maxFrame
+	if unit > 1 {
 		e.Bound += fmt.Sprintf(", of frames of at most %d bytes", maxFrame)
 	}
 	below, above := e.Lower/unit, e.Upper/unit // s times what was seen

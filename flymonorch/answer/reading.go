@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 
 	"tamtam/tam/flymon"
 	"tamtam/tam/sketch"
@@ -24,6 +25,7 @@ type Reading struct {
 	distribution sketch.Distribution               // of MRAC
 	counted      bool                              // the distribution is there
 	inUse        float64                           // what used returns
+	full0        bool                              // a bucket of the first row is full
 	decoded      map[flymon.Vector]flymon.Estimate // of Counter Braids, if all flows are known
 	loads        []float64                         // of sets: the part of bits that are set, by row
 }
@@ -54,6 +56,8 @@ func New(d Dump) (*Reading, error) {
 	}
 	r := &Reading{buckets: buckets{d, hashes}}
 	r.inUse = r.countUsed()
+	first := r.Sketch.Rows[0][0]
+	r.full0 = slices.Max(r.Registers[first]) >= r.full(first)
 	switch r.Sketch.Algorithm {
 	case flymon.Bloom, flymon.LinearCounting, flymon.OddSketch:
 		for _, row := range r.Sketch.Rows {

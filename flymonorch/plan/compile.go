@@ -66,6 +66,10 @@ func (p *Pool) choose(t *flymon.Task) error {
 		return fmt.Errorf("attribute is %s, want another: buckets have %d bits, and a frame may have more bytes",
 			t.Attribute, p.geo.Width)
 	}
+	if t.Attribute.Kind == flymon.MaxInterval && t.Epoch == 0 && p.geo.Width < 16 {
+		return fmt.Errorf("epoch is 0, want one: buckets have %d bits, which tell the times of %v apart only to %v",
+			p.geo.Width, unbounded, time.Duration(1)<<timeScale(0, p.geo.Width))
+	}
 	if t.Shifted && (t.Algorithm == flymon.CounterBraids || t.Algorithm == flymon.OddSketch) {
 		return fmt.Errorf("translation is shift, want tcam: "+
 			"buckets of the second layer of %s are those of the first modulo their number", t.Algorithm)
@@ -413,6 +417,11 @@ func (c *compiler) beauCoup() error {
 	if err != nil {
 		return err
 	}
+	if !c.task.Key.IsZero() {
+		if err := flymon.CheckCoupons(threshold, uint8(c.pool.geo.Width)); err != nil {
+			return err
+		}
+	}
 	c.recipe.sketch.Coupons, c.recipe.sketch.CouponShift = coupons, draw
 	var rules []flymon.MapRule
 	for i := range uint32(coupons) {
@@ -438,7 +447,7 @@ func (c *compiler) maxInterval() error {
 		return err
 	}
 	choose, rules := c.oneHot()
-	scale := c.timeScale()
+	scale := timeScale(c.task.Epoch, c.pool.geo.Width)
 	c.recipe.sketch.Scale = scale
 	steps := make([][]part, 3)
 	for row := range n {
@@ -458,12 +467,13 @@ func (c *compiler) maxInterval() error {
 	return nil
 }
 
-// timeScale is the unit of time, 2^scale ns, in which a bucket holds an epoch; without
-// epochs an hour.
-func (c *compiler) timeScale() uint8 {
-	longest := uint64(c.task.Epoch)
-	if longest == 0 {
-		longest = uint64(time.Hour)
+// unbounded is the longest interval that a task without epochs tells apart from a shorter one.
+const unbounded = time.Hour
+
+// timeScale is the unit of time, 2^scale ns, in which a bucket holds an epoch.
+func timeScale(epoch time.Duration, width int) uint8 {
+	if epoch == 0 {
+		epoch = unbounded
 	}
-	return uint8(max(0, bits.Len64(longest)-c.pool.geo.Width))
+	return uint8(max(0, bits.Len64(uint64(epoch))-width))
 }

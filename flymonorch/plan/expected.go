@@ -33,7 +33,14 @@ func theory(p *Placed) string {
 	case flymon.Bloom:
 		return fmt.Sprintf("no member is missed; with n members false positives are (1-exp(-n/%d))^%d", int(w)*bitsOf(p), d)
 	case flymon.BeauCoup:
-		return fmt.Sprintf("%d coupons, each drawn with probability 2^-%d", p.Sketch.Coupons, p.Sketch.CouponShift)
+		m, shift, t := p.Sketch.Coupons, p.Sketch.CouponShift, p.Task.Threshold
+		s := fmt.Sprintf("%d coupons, each drawn with probability 2^-%d", m, shift)
+		if p.Task.Key.IsZero() || t < 2 {
+			return s
+		}
+		listed := func(n uint64) float64 { return 100 * flymon.Collected(m, shift, n)[m] }
+		return fmt.Sprintf("%s: of flows of %d elements %.2g %% are listed, of %d %.2g %%, of %d %.2g %%, and more where "+
+			"others share their buckets", s, t/2, listed(t/2), t, listed(t), 2*t, listed(2*t))
 	case flymon.OddSketch:
 		return fmt.Sprintf("odd sketch of %d bits; behind a Bloom filter of %d, which takes n elements to be n^2/%d fewer",
 			int(p.Layout.Units[1].Size)*bitsOf(p), int(w)*bitsOf(p), 2*int(w)*bitsOf(p))

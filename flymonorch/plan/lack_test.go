@@ -118,9 +118,10 @@ func TestNever(t *testing.T) {
 		{small, "src-ip", "frequency(bytes)", flymon.CMS, 4, 0, 0, "attribute is frequency(bytes), want another: buckets have 8 bits"},
 		{small, "src-ip", "max(size)", flymon.SuMaxMax, 4, 0, 0, "attribute is max(size), want another"},
 		{small, "src-ip", "frequency", flymon.CounterBraids, 4, 0, 0, "counter-braids needs 2 groups at least 4 apart with 2 CMUs each, more than a chip has that does nothing else"},
-		{small, "src-ip", "distinct(dst-ip)", flymon.BeauCoup, 4, 2, 0, "hash units for dst-ip and src-ip: the group's make free"},
+		{small, "src-ip", "distinct(dst-ip)", flymon.BeauCoup, 4, 3, 0, "hash units for dst-ip and src-ip: the group's make free"},
 		{small, "none", "existence(dst-ip)", flymon.Bloom, 4, 0, 0, "TCAM entries for parameters: 8 needed, the others have 4, 4"},
 		{small, "src-ip", "frequency", flymon.CMS, 4, 0, 3, "rows is 3, want 1 to 2"},
+		{small, "src-ip", "max(interval)", flymon.MaxInterArr, 4, 0, 0, "epoch is 0, want one: buckets have 8 bits, which tell the times of 1h0m0s apart only to 17.179869184s"},
 		{small, "src-ip", "frequency", flymon.CMS, 4, 256, 0, "threshold is 256, want at most 255: no bucket of cms reaches it"},
 	} {
 		x := task(t, "any", tt.key, tt.what, tt.by, tt.memory, tt.reach)

@@ -78,7 +78,8 @@ func soak(length time.Duration, seed uint64, only string, jobs int, out io.Write
 	r := &runner{dir: dir, corpus: filepath.Join(strings.TrimSpace(string(corpus)), "fuzz")}
 	start := time.Now()
 	binaries := r.compileAll(ctx, all, jobs)
-	fmt.Fprintf(out, "%d test binaries compiled in %.1f minutes; the clock starts now\n", binaries, time.Since(start).Minutes())
+	fmt.Fprintf(out, "%d test binaries compiled in %.1f minutes; the clock starts now\n", binaries,
+		time.Since(start).Minutes())
 	start = time.Now()
 	ctx, cancel := context.WithDeadline(ctx, start.Add(length))
 	defer cancel()
@@ -156,8 +157,8 @@ func (s *schedule) work(ctx context.Context, r *runner, jobs int, out io.Writer)
 	workers.Wait()
 }
 
-// mostIdle is the greatest share of targets, one in mostIdle, that may run nothing in a soak that passes: some tests need
-// root or a program that the machine lacks. A soak that tests less than that has not shown what it is run for.
+// mostIdle is the greatest share of targets, one in mostIdle, that may run nothing in a soak that passes. Some tests
+// need root or a program that the machine lacks; a soak that leaves out more has tested too little.
 const mostIdle = 10
 
 // report prints a line for each target and the sums. It reports whether nothing failed and enough targets ran.
@@ -196,8 +197,8 @@ func report(out io.Writer, s *schedule, took time.Duration) bool {
 	fmt.Fprintf(out, "%d cases, %d failed; %d inputs of fuzzing, %d failed; %d targets that ran nothing; %.1f minutes\n",
 		cases, failed, inputs, broken, idle, took.Minutes())
 	if idle*mostIdle > len(all) {
-		fmt.Fprintf(out, "FAIL   %d of %d targets ran nothing, at most %d may: give the soak more MINUTES, or name fewer targets with ONLY\n",
-			idle, len(all), len(all)/mostIdle)
+		fmt.Fprintf(out, "FAIL   %d of %d targets ran nothing, at most %d may: give the soak more MINUTES, or name fewer "+
+			"targets with ONLY\n", idle, len(all), len(all)/mostIdle)
 		return false
 	}
 	return failed+broken == 0

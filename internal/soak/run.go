@@ -40,7 +40,7 @@ type runner struct {
 	logs   int
 }
 
-// binary returns the file of the test binary that runs a target. Fuzzing has a binary of its own, which counts branches.
+// binary returns the file of the test binary that runs a target. Fuzzing has one of its own, which counts branches.
 func (r *runner) binary(t *target) string {
 	file := filepath.Join(r.dir, "bin", strings.ReplaceAll(t.path, "/", "."))
 	if t.fuzz {

@@ -95,7 +95,7 @@ var mutants = []mutant{
 	{"a copy's actions are those of all that went before it", "pipe/run.go", "p.Acted[lane][t.tap] =", "p.Acted[lane][t.tap] |="},
 	{"the reference sets the bit of an action whatever the action is", "reference/record.go", "(m.Of == nil || slices.Contains(m.Of, s.Action)) {", "(m.Of == nil || s.Hit) {"},
 	{"a lost record is not counted", "engine/record.go", "e.record.counts.Lost++", "e.record.counts.Lost += 0"},
-	{"a record wants the clock not synchronised at both times", "engine/mirror.go", "record.Time(at), a || b", "record.Time(at), a && b"},
+	{"a record wants the clock not synchronised at both times", "engine/tod.go", "s.set = a || b", "s.set = a && b"},
 	{"what the ingress pipe drops has no reason", "engine/packet.go", "trap: pk.trapOf(why), why: why,", "trap: pk.trapOf(why),"},
 	{"a copy dropped in a queue was at no port", "engine/packet.go", "out: p.number, lane", "out: 65535, lane"},
 	{"hits of the ingress pipe are forgotten", "engine/packet.go", "p.ran, p.hit = pk.run.ran, pk.run.hit", "p.ran = pk.run.ran"},

@@ -52,3 +52,65 @@ func Collector(coupons, shift uint8) (mean, variance float64) {
 	}
 	return mean, variance
 }
+
+// Collected returns the probabilities with which a number of distinct elements collects 0, 1 ... or all of the coupons,
+// each of which an element draws with probability 2^-shift. Of many elements the numbers of coupons are taken for
+// independent of each other, which they nearly are.
+func Collected(coupons, shift uint8, elements uint64) []float64 {
+	m, p := int(coupons), math.Ldexp(1, -int(shift))
+	chances := make([]float64, m+1)
+	if elements > manyElements {
+		q := -math.Expm1(float64(elements) * math.Log1p(-p))
+		lnM, _ := math.Lgamma(float64(m + 1))
+		for c := range chances {
+			a, _ := math.Lgamma(float64(c + 1))
+			b, _ := math.Lgamma(float64(m - c + 1))
+			chances[c] = math.Exp(lnM-a-b) * math.Pow(q, float64(c)) * math.Pow(1-q, float64(m-c))
+		}
+		return chances
+	}
+	chances[0] = 1
+	for range elements {
+		for c := m; c >= 0; c-- {
+			chances[c] *= 1 - float64(m-c)*p
+			if c > 0 {
+				chances[c] += chances[c-1] * float64(m-c+1) * p
+			}
+		}
+	}
+	return chances
+}
+
+// manyElements is from how many elements on coupons are taken for independent.
+const manyElements = 512
+
+// mostNoise is the greatest probability with which a flow of a quarter of the threshold may be listed.
+const mostNoise = 0.05
+
+// noise returns the probability with which a flow that has a quarter of a threshold, or one element, collects all
+// coupons of it.
+func noise(threshold uint64, most uint8) float64 {
+	coupons, shift, err := Coupons(threshold, most)
+	if err != nil || threshold == 1 {
+		return 0
+	}
+	return Collected(coupons, shift, max(1, threshold/4))[coupons]
+}
+
+// CheckCoupons returns an error for a threshold whose coupons are so few that a list of the flows that have all of them
+// is mostly of flows with few elements.
+func CheckCoupons(threshold uint64, most uint8) error {
+	p := noise(threshold, most)
+	if p <= mostNoise {
+		return nil
+	}
+	lower, higher := threshold-1, threshold+1
+	for noise(lower, most) > mostNoise {
+		lower--
+	}
+	for noise(higher, most) > mostNoise {
+		higher++
+	}
+	return fmt.Errorf("threshold is %d, want %d or %d: its coupons would list a flow of %d distinct values with a "+
+		"probability of %.0f %%", threshold, lower, higher, max(1, threshold/4), 100*p)
+}

@@ -37,3 +37,28 @@ func TestCoupons(t *testing.T) {
 		}
 	}
 }
+
+// The chances of how many coupons are collected are those of drawing coupons; all are collected by as many elements on
+// average as Collector says.
+func TestCollected(t *testing.T) {
+	for _, tt := range []struct{ coupons, shift uint8 }{{1, 0}, {1, 3}, {2, 1}, {5, 4}, {16, 8}, {32, 7}} {
+		mean, missing := 0.0, 0.0
+		for n := range uint64(20_000) {
+			sum := 0.0
+			chances := flymon.Collected(tt.coupons, tt.shift, n)
+			for _, p := range chances {
+				sum += p
+			}
+			if math.Abs(sum-1) > 1e-6 || len(chances) != int(tt.coupons)+1 || n < uint64(tt.coupons) && chances[tt.coupons] > 1e-15 {
+				t.Fatalf("%d coupons of 2^-%d, %d elements: %v", tt.coupons, tt.shift, n, chances)
+			}
+			if missing = 1 - chances[tt.coupons]; missing < 1e-9 {
+				break
+			}
+			mean += missing
+		}
+		if want, _ := flymon.Collector(tt.coupons, tt.shift); math.Abs(mean-want) > 0.005*want {
+			t.Errorf("%d coupons of 2^-%d: %.2f elements on average, want %.2f", tt.coupons, tt.shift, mean, want)
+		}
+	}
+}

@@ -256,7 +256,7 @@ func (r *epochRun) predict(placed *plan.Placed, sizes []uint32) study.Prediction
 	if !ok {
 		noise := newPopulation(sizes, 8192).least(p.rowSize(0), len(placed.Sketch.Rows), rowShifts(&placed.Layout,
 			&placed.Sketch))
-		known = countError(sizes, noise)
+		known = r.s.alarm().countError(sizes, noise)
 		r.known[at] = known
 	}
 	return known
@@ -268,6 +268,7 @@ func (s *run) composeEpochs(runs []*epochRun) *Report {
 		"hashes are uniform; rows take their addresses from one compressed key",
 		"flow sizes are known: what others add to a bucket is compound Poisson, and theory is the mean of the least of " +
 			"the rows",
+		s.alarm().words(),
 	}}
 	report.Traffic = fmt.Sprintf("each epoch %v; %d flows with %d packets more from epoch %d to %d",
 		&s.Traffic, s.Spike.Flows, s.Spike.Packets, s.Spike.First, s.Spike.Last)

@@ -37,20 +37,22 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 			case flymon.CMS:
 				load = float64(len(sizes)) / p.rowSize(0)
 			}
-			return map[string]study.Prediction{"f1": f1(sizes, s.Threshold, rows, load, d)}
+			return map[string]study.Prediction{"f1": s.alarm().f1(sizes, s.Threshold, rows, load, d)}
 		}
 	case Cardinality:
-		if d := p.cardinalityError(float64(len(sizes))); d > 0 {
-			return map[string]study.Prediction{"re": normalRE(d)}
+		if re, ok := s.cardinality(p, float64(len(sizes))); ok {
+			return map[string]study.Prediction{"re": re}
 		}
 	case Entropy:
 		naive := naiveEntropy(sizes, uint64(p.rowSize(0)), s.seed)
 		return map[string]study.Prediction{"re": {Expected: math.NaN(), Lower: math.NaN(), Upper: relative(naive,
 			entropyOf(sizes))}}
 	case Interval:
-		bound := exactIntervals(len(sizes), p.rowSize(0), len(p.placed.Sketch.Rows))
-		return map[string]study.Prediction{"exact": {Expected: math.NaN(), Lower: max(0,
-			bound-sigmas*math.Sqrt(bound*(1-bound)/float64(len(sizes)))), Upper: math.NaN()}}
+		// Flows that share a bucket are wrong together: two of each pair, in each instance.
+		instances, n := len(p.placed.Sketch.Rows), float64(len(sizes))
+		bound, pairs := exactIntervals(len(sizes), p.rowSize(0), instances), 2*float64(instances)
+		off := s.alarm().deviation(pairs*n*bound*(1-bound), pairs) / n
+		return map[string]study.Prediction{"exact": {Expected: math.NaN(), Lower: max(0, bound-off), Upper: math.NaN()}}
 	case Members:
 		var bits []float64
 		for i := range p.placed.Sketch.Rows {
@@ -61,8 +63,8 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 			bits = append(bits, p.rowSize(i)*perBucket)
 		}
 		return map[string]study.Prediction{
-			"fp": falsePositives(s.Members, bits, float64(max(1, len(sizes)-s.Members))), "missed": {Expected: 0, Lower: 0,
-				Upper: 0},
+			"fp":     s.alarm().falsePositives(s.Members, bits, float64(max(1, len(sizes)-s.Members))),
+			"missed": {Expected: 0, Lower: 0, Upper: 0},
 		}
 	}
 	return nil
@@ -92,40 +94,46 @@ func (s *run) detector(p *planned, sizes []uint32) detector {
 	return nil
 }
 
-// cardinalityError is the standard error of a number of distinct flows, relative; 0: none is
-// known.
-func (p *planned) cardinalityError(n float64) float64 {
+// alarm is that of the values of a run: all of its points with each seed, some with two metrics.
+func (s *run) alarm() alarm { return alarmOf(2 * s.seeds() * max(len(s.plans), s.Epochs)) }
+
+// cardinality predicts the relative error of a number of n distinct flows; false: there is no theory.
+func (s *run) cardinality(p *planned, n float64) (study.Prediction, bool) {
 	m := p.rowSize(0)
 	switch p.placed.Sketch.Algorithm {
 	case flymon.HyperLogLog:
-		return 1.04 / math.Sqrt(m)
+		lower, upper := s.alarm().hyperLogLog(n, m, int(p.placed.Sketch.Element.Bits))
+		return relativeError(n, 1.04/math.Sqrt(m), lower, upper), true
 	case flymon.LinearCounting:
 		m *= float64(p.geo.Width)
 		load := n / m
 		if load > math.Log(m) {
-			return 0 // all bits are set, or soon will be
+			break // all bits are set, or soon will be
 		}
-		return math.Sqrt(m*(math.Exp(load)-load-1)) / n
+		lower, upper := s.alarm().linearCounting(n, m)
+		return relativeError(n, math.Sqrt(m*(math.Exp(load)-load-1))/n, lower, upper), true
 	}
-	return 0
+	return study.Prediction{}, false
 }
 
 // assumptions returns those of the theory, in words.
 func (s *run) assumptions() []string {
 	hashes := "hashes are uniform and independent of each other, but for rows that take their addresses from one " +
 		"compressed key"
-	bounds := "bounds are 4 standard deviations from what is expected: a value is outside once in 16,000"
+	bounds := s.alarm().words()
 	switch s.Study {
 	case Heavy, Victims:
 		return []string{hashes, bounds, "candidates are all flows there were",
 			"flow sizes are known: what others add to a bucket is compound Poisson"}
+	case Changers:
+		return []string{hashes, "each half of the time is an epoch", "candidates are all flows there were"}
 	case Cardinality:
 		return []string{hashes, bounds,
 			"HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; " +
-				"its logarithm is normal"}
+				"bounds are Chernoff's of its sum over buckets"}
 	case Entropy:
 		return []string{"the bound is the error of the entropy of the buckets' counts, with ideal hashes, the mean of " +
-			"8 draws"}
+			"8 draws: how often MRAC does worse is not known"}
 	case Interval:
 		return []string{hashes, bounds,
 			"flows are right to a unit of time if in no instance another has the bucket of their last arrival, and in one " +

@@ -18,10 +18,6 @@ type population struct {
 	large float64
 }
 
-// sigmas is how far values may be from what is expected: a normal one is further away
-// in one of 16,000.
-const sigmas = 4
-
 func newPopulation(sizes []uint32, most int) *population {
 	p := &population{count: make([]float64, most)}
 	for _, s := range sizes {
@@ -214,42 +210,75 @@ type detector func(size uint32) (low, mid, high float64)
 // of others in their buckets, in a number of rows with load flows per bucket each, and so not
 // independently of each other. Load 0: independently.
 //
-// With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows. Two flows
-// share a bucket in a row of w with chance 1/w, and are then both reported with t^(2d-1), so the
-// variance of n flows is nq(1-q) + n^2 d/w (t^(2d-1) - t^2d). It is less because the number of flows is
-// fixed and because sizes differ (Cauchy-Schwarz).
-func f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) study.Prediction {
-	var actual float64
-	var hit, miss, hits, misses [3]float64 // sums of chances; variances
+// With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows, and each of the load others
+// in one of its buckets with t^(d-1) then: these come with it, d load t^(d-1) (1-t) on average. Such groups come as
+// Poisson has it, and so does what comes with the first of a group.
+func (l alarm) f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) study.Prediction {
+	var actual, others float64
+	var hit, miss [3][]reported
 	for _, h := range histogram(sizes) {
-		size, n := h.size, float64(h.count)
-		low, mid, high := report(size)
-		to, spread := &miss, &misses
-		if uint64(size) >= threshold {
-			to, spread = &hit, &hits
+		n := float64(h.count)
+		to := &miss
+		if uint64(h.size) >= threshold {
+			to = &hit
 			actual += n
+		} else {
+			others += n
 		}
+		low, mid, high := report(h.size)
 		for i, p := range [3]float64{low, mid, high} {
-			to[i] += n * p
-			spread[i] += n * p * (1 - p)
-			if load > 0 && p > 0 && to == &miss {
-				t := math.Pow(p, 1/float64(rows))
-				spread[i] += n * load * float64(rows) * p * p * (1 - t) / t
-			}
+			t := math.Pow(p, 1/float64(rows))
+			with := load * float64(rows) * math.Pow(t, float64(rows-1)) * (1 - t)
+			to[i] = append(to[i], reported{n, p, with})
 		}
 	}
 	score := func(hit, miss float64) float64 {
-		hit = min(max(0, hit), actual)
+		hit, miss = min(max(0, hit), actual), min(max(0, miss), others)
 		if hit+miss+actual == 0 {
 			return 1
 		}
-		return 2 * hit / (hit + max(0, miss) + actual)
+		return 2 * hit / (hit + miss + actual)
 	}
-	off := func(variance float64) float64 { return sigmas*math.Sqrt(variance) + boolean(variance > 1e-6)*sigmas }
+	half := l + math.Ln2 // either may be too few or too many
+	// Flows are whole; what is certain may come out a little less or more.
+	least := func(moments func(float64) float64) float64 { return math.Ceil(half.below(moments) - 1e-6) }
+	most := func(moments func(float64) float64) float64 { return math.Floor(half.above(moments) + 1e-6) }
 	return study.Prediction{
-		Expected: score(hit[1], miss[1]),
-		Lower:    score(hit[0]-off(hits[0]), miss[2]+off(misses[2])),
-		Upper:    score(hit[2]+off(hits[2]), miss[0]-off(misses[0])),
+		Expected: score(meanOf(hit[1]), meanOf(miss[1])),
+		Lower:    score(least(independently(hit[0])), most(inGroups(miss[2]))),
+		Upper:    score(most(independently(hit[2])), least(inGroups(miss[0]))),
+	}
+}
+
+// reported are n flows of which each is reported with a chance, and others with it.
+type reported struct{ n, chance, with float64 }
+
+func meanOf(flows []reported) (mean float64) {
+	for _, f := range flows {
+		mean += f.n * f.chance
+	}
+	return mean
+}
+
+// independently returns ln E e^(rate X) of the number of flows that are reported independently of each other.
+func independently(flows []reported) func(rate float64) float64 {
+	return func(rate float64) (sum float64) {
+		for _, f := range flows {
+			sum += logMoments(f.n, []weighted{{0, 1 - f.chance}, {1, f.chance}})(rate)
+		}
+		return sum
+	}
+}
+
+// inGroups returns ln E e^(rate X) of the number of flows that are reported in groups.
+func inGroups(flows []reported) func(rate float64) float64 {
+	return func(rate float64) (sum float64) {
+		for _, f := range flows {
+			if f.chance > 0 {
+				sum += f.n * f.chance / (1 + f.with) * math.Expm1(rate+f.with*math.Expm1(rate))
+			}
+		}
+		return sum
 	}
 }
 
@@ -357,42 +386,68 @@ func collecting(m int, q float64, least []float64) detector {
 }
 
 // countError predicts the average relative error of a Count-Min Sketch: the mean of the least noise
-// times the mean of 1/size. Its deviation is that of the same number of independent flows.
-func countError(sizes []uint32, least []float64) study.Prediction {
-	var mean, square, inverse, inverses float64
-	for y, q := range least[1:] { // the sum of the chances of y+1 or more is the mean
+// times the mean of 1/size. Its bounds are Chernoff's of the same number of independent flows.
+func (l alarm) countError(sizes []uint32, least []float64) study.Prediction {
+	var mean, inverse float64
+	for _, q := range least[1:] { // the sum of the chances of y or more is the mean
 		mean += q
-		square += float64(2*y+1) * q
 	}
-	for _, s := range sizes {
-		inverse += 1 / float64(s)
-		inverses += 1 / float64(s) / float64(s)
+	list := histogram(sizes)
+	for _, h := range list {
+		inverse += float64(h.count) / float64(h.size)
 	}
 	n := float64(len(sizes))
+	low, high := ranges(least)
+	moments := func(noise []weighted) func(float64) float64 {
+		return func(rate float64) float64 {
+			sum := 0.0
+			for _, h := range list {
+				sum += logMoments(float64(h.count), noise)(rate / float64(h.size))
+			}
+			return sum
+		}
+	}
 	are := mean * inverse / n
-	off := sigmas * math.Sqrt((square-mean*mean)*inverses) / n
-	return study.Prediction{Expected: are, Lower: max(0, are-off), Upper: are + off}
+	return study.Prediction{
+		Expected: are, Lower: max(0, l.below(moments(low))/n), Upper: l.above(moments(high)) / n,
+	}
 }
 
-// normalRE is the relative error of an estimate whose standard error is given: its median, and its
-// bound, by an estimate whose logarithm is normal: with few buckets it is more often far too high than
-// far too low.
-func normalRE(deviation float64) study.Prediction {
-	return study.Prediction{Expected: 0.6745 * deviation, Lower: math.NaN(), Upper: math.Expm1(sigmas * deviation)}
+// ranges returns a distribution, given as the chances of each value or more, by ranges of at most an eighth: once
+// with the least value of each range and once with the greatest.
+func ranges(least []float64) (low, high []weighted) {
+	for from := 0; from < len(least); {
+		to := from + 1 + from/8
+		chance := least[from]
+		if to < len(least) {
+			chance -= least[to]
+		}
+		low = append(low, weighted{float64(from), chance})
+		high = append(high, weighted{float64(min(to, len(least)) - 1), chance})
+		from = to
+	}
+	return low, high
+}
+
+// relativeError is the relative error of an estimate of n: its median, by the standard error, and its bound, by
+// those of the estimate.
+func relativeError(n, deviation, lower, upper float64) study.Prediction {
+	return study.Prediction{Expected: 0.6745 * deviation, Lower: math.NaN(), Upper: max(upper/n-1, 1-lower/n)}
 }
 
 // falsePositives predicts how many of n elements that were not inserted a Bloom filter contains
 // nevertheless, given the bits of each row: those whose bits are set in all rows. The number of bits
-// set in a row varies too.
-func falsePositives(members int, bits []float64, n float64) study.Prediction {
+// set in a row varies too: it is a sum of variables that are negatively associated.
+func (l alarm) falsePositives(members int, bits []float64, n float64) study.Prediction {
 	p, loads := 1.0, 0.0
 	for _, m := range bits {
 		clear := math.Exp(-float64(members) / m)
 		p *= 1 - clear
-		loads += math.Sqrt(clear*max(0, 1-(1+float64(members)/m)*clear)/m) / (1 - clear)
+		loads += l.deviation(m*clear*(1-clear), 1) / m / (1 - clear)
 	}
-	off := sigmas * (math.Sqrt(p*(1-p)/n) + p*loads + 1/n)
-	return study.Prediction{Expected: p, Lower: max(0, p-off), Upper: min(1, p+off)}
+	above := min(1, p*math.Exp(loads))
+	off := l.deviation(n*above*(1-above), 1) / n
+	return study.Prediction{Expected: p, Lower: max(0, p*math.Exp(-loads)-off), Upper: min(1, above+off)}
 }
 
 // exactIntervals is a lower bound of the share of flows whose longest interval is right: in no instance

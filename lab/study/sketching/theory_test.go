@@ -120,7 +120,7 @@ func TestF1(t *testing.T) {
 		}
 	}
 	for p, want := range map[float64]float64{0: 1, 1: 2. * 2 / (2 + 3 + 2)} {
-		if got := f1(sizes, 50, 1, 0, always(p)); math.Abs(got.Expected-want) > 1e-9 || got.Lower > want || got.Upper < want {
+		if got := alarmOf(1).f1(sizes, 50, 1, 0, always(p)); math.Abs(got.Expected-want) > 1e-9 || got.Lower > want || got.Upper < want {
 			t.Errorf("false reports with chance %v: %+v, want %v", p, got, want)
 		}
 	}
@@ -160,7 +160,7 @@ func TestFalsePositives(t *testing.T) {
 	}
 	// 40 KB in three rows and 20000 members: what the paper states beats this.
 	m := 40_000.0 * 8 / 3
-	if p := falsePositives(20_000, []float64{m, m, m}, 75_000); p.Expected < 0.0046 || p.Expected > 0.0051 {
+	if p := alarmOf(1).falsePositives(20_000, []float64{m, m, m}, 75_000); p.Expected < 0.0046 || p.Expected > 0.0051 {
 		t.Errorf("%+v, want 0.5 %%", p)
 	}
 }
@@ -175,8 +175,8 @@ func TestReportsGoTogether(t *testing.T) {
 	}
 	sizes = append(sizes, 100, 110, 120)
 	report := counting(newPopulation(sizes, threshold+1).least(buckets, rows, nil), threshold, 1)
-	together := f1(sizes, threshold, rows, float64(len(sizes))/buckets, report)
-	alone := f1(sizes, threshold, rows, 0, report)
+	together := alarmOf(1).f1(sizes, threshold, rows, float64(len(sizes))/buckets, report)
+	alone := alarmOf(1).f1(sizes, threshold, rows, 0, report)
 	random := chance.New(1, "together")
 	var outside, outsideAlone int
 	for range 200 {
@@ -218,9 +218,9 @@ func TestTheoryIsTheSameInEveryRun(t *testing.T) {
 		p := 1 / math.Sqrt(float64(size)+0.1)
 		return p / 3, p / 2, p
 	}
-	score, left := f1(sizes, 100, 3, 0.7, report), sampled(sizes, 0.37, 400).count
+	score, left := alarmOf(1).f1(sizes, 100, 3, 0.7, report), sampled(sizes, 0.37, 400).count
 	for range 50 {
-		if got := f1(sizes, 100, 3, 0.7, report); got != score {
+		if got := alarmOf(1).f1(sizes, 100, 3, 0.7, report); got != score {
 			t.Fatalf("F1 %v, and then %v", score, got)
 		}
 		if got := sampled(sizes, 0.37, 400).count; !slices.Equal(got, left) {
