@@ -34,12 +34,18 @@ func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 		addFault(t, faults, refused)
 		status := func(what, want string) {
 			t.Helper()
-			row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMFeature).Get(t.Context(), schema.FeatureTailStamping)
+			state := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMFeature)
+			row, _, err := state.Get(t.Context(), schema.FeatureTailStamping)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is := row[schema.FieldOpStatus]; (is == schema.FeatureActive) != (want == "") ||
-				want != "" && (!strings.Contains(row[schema.FieldReason], want) || !strings.Contains(row[schema.FieldReason], "the first is s: ")) {
+			first := "the first is s: "
+			if want == "" {
+				first = ""
+			}
+			is, reason := row[schema.FieldOpStatus], row[schema.FieldReason]
+			if (is == schema.FeatureActive) != (want == "") || !strings.Contains(reason, want) ||
+				!strings.Contains(reason, first) {
 				t.Errorf("%s, %s of %s: the feature is %v", what, refused.Status, refused.Type, row)
 			}
 		}

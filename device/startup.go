@@ -30,8 +30,8 @@ func ReadStartup(path string) (Startup, error) {
 	return s, nil
 }
 
-// ParseStartup is [ReadStartup] for text in memory. JSON is a config_db.json if a name at its top is that of a table, in
-// capitals: SONiC's files have others beside them, such as onie_machine. It is OpenConfig if the names are those of
+// ParseStartup is [ReadStartup] for text in memory. JSON is a config_db.json if a name at its top is that of a table,
+// in capitals: SONiC's files have others beside them, such as onie_machine. It is OpenConfig if the names are those of
 // nodes, such as openconfig-interfaces:interfaces; other text is a script.
 func ParseStartup(text []byte) (Startup, error) {
 	begin := strings.TrimLeftFunc(string(text[:min(len(text), 1<<10)]), unicode.IsSpace)

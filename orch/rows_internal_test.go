@@ -27,8 +27,9 @@ func TestManyDeletesEmptyNoDatabase(t *testing.T) {
 	}
 	d := NewDaemon("d", r, Options{})
 	defer d.Close()
-	d.Consume(func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, db, "T") }, "T",
-		HandlerFunc(func(_ context.Context, tasks []Task) []error { return make([]error, len(tasks)) }), Reporting{None: true})
+	source := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, db, "T") }
+	handle := func(context.Context, Task) error { return nil }
+	d.Consume(source, "T", Each(handle), Reporting{None: true})
 	emptied := 0
 	d.OnFlush(func() { emptied++ })
 	if _, err := d.Step(t.Context(), time.Unix(1, 0)); err != nil {

@@ -9,14 +9,17 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A PortChannel has one to four digits, with zeros in front or without, in each table of its own; each has a key of LACP of
-// its own.
+// A PortChannel has one to four digits, with zeros in front or without, in each table of its own; each has a key of
+// LACP of its own.
 func TestPortChannelNames(t *testing.T) {
-	for _, name := range []string{"PortChannel0001", "PortChannel01", "PortChannel0", "PortChannel9999", "PortChannel0000"} {
+	for _, name := range []string{
+		"PortChannel0001", "PortChannel01", "PortChannel0", "PortChannel9999", "PortChannel0000",
+	} {
 		wantPortChannel(t, name, true)
 	}
 	for _, name := range []string{
-		"PortChannel", "PortChannel00001", "PortChannel10000", "PortChannel-1", "PortChannel1a", "portchannel1", "PortChannel 1",
+		"PortChannel", "PortChannel00001", "PortChannel10000", "PortChannel-1", "PortChannel1a", "portchannel1",
+		"PortChannel 1",
 	} {
 		wantPortChannel(t, name, false)
 	}
