@@ -59,8 +59,6 @@ type Daemon struct {
 	onRelease []func()
 	resolved  map[Dep]struct{} // since the handler was last called
 
-	flexGroups map[string]struct{} // rows of FLEX_COUNTER_TABLE that a handler consumes
-
 	watch      *drift.Watch
 	compared   map[*swss.DB]bool // databases of which tables are consumed
 	flushCount string            // how often databases were emptied; "" before the first look
@@ -78,8 +76,8 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 		turn:     make(chan struct{}, 1),
 		wake:     make(chan struct{}, 1),
 		parked:   map[Dep]map[*pending]struct{}{},
-		resolved: map[Dep]struct{}{}, flexGroups: map[string]struct{}{},
-		watch: drift.NewWatch(), compared: map[*swss.DB]bool{},
+		resolved: map[Dep]struct{}{},
+		watch:    drift.NewWatch(), compared: map[*swss.DB]bool{},
 	}
 	if opts.Disturb != nil {
 		d.listener.Disturb(opts.Disturb)
@@ -89,7 +87,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 	}
 	d.watch.Author = func(ctx context.Context, daemon string) (int, bool) { return drift.Author(ctx, r, daemon) }
 	d.outcomes.doubted = opts.Doubted
-	d.compareOutcomes()
+	compareOutcomes(d)
 	d.Every(d.flushPeriod, d.watchFlush)
 	d.Every(d.comparePeriod, d.watch.Work)
 	d.turn <- struct{}{}

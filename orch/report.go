@@ -92,13 +92,14 @@ type outcomes struct {
 	rows    map[stateKey]stateRow // not yet written
 	written map[stateKey]stateRow // as they should be in STATE_DB now; nil: the daemon does not compare them
 	held    bool                  // they must not be written yet
+	groups  map[string]struct{}   // keys of FLEX_COUNTER_TABLE on which a handler reports
 	doubted func() bool           // whether what they say of the ASIC is not known at the moment; nil: it is
 }
 
 func newOutcomes(name string, r *swss.Redis, c *clock) *outcomes {
 	o := &outcomes{
 		name: name, redis: r, clock: c,
-		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{},
+		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{}, groups: map[string]struct{}{},
 	}
 	if name != Manager { // which compares what its outputs ask for
 		o.written = map[stateKey]stateRow{}

@@ -148,7 +148,7 @@ func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 		if size >= n {
 			continue
 		}
-		if lacks, err := d.lacksUnheard(ctx, db); err != nil || lacks {
+		if lacks, err := lacksUnheard(ctx, d, db); err != nil || lacks {
 			return lacks, err
 		}
 	}
@@ -156,7 +156,7 @@ func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 }
 
 // lacksUnheard reports whether a row that was delivered is gone from a database without an event.
-func (d *Daemon) lacksUnheard(ctx context.Context, db *swss.DB) (bool, error) {
+func lacksUnheard(ctx context.Context, d *Daemon, db *swss.DB) (bool, error) {
 	left := map[*rows]map[string]struct{}{}
 	for _, in := range d.inputs {
 		r, ok := in.source.(*rows)

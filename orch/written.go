@@ -14,7 +14,7 @@ import (
 // where another process has deleted or changed them.
 
 // compareOutcomes makes the outcomes that the daemon has written part of what it compares.
-func (d *Daemon) compareOutcomes() {
+func compareOutcomes(d *Daemon) {
 	if d.written == nil {
 		return
 	}
