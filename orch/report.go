@@ -79,6 +79,7 @@ var reportScript = swss.NewScript(reportText).Natively(reportNatively)
 type stateRow struct {
 	table, key, by, field, status, reason string
 	del                                   bool
+	leaving                               bool // the row's removal waits: its author may delete the status meanwhile
 }
 
 type stateKey struct{ table, key string }
@@ -194,7 +195,7 @@ func (o *outcomes) flushState(ctx context.Context) error {
 	}
 	if o.written != nil {
 		for k, row := range o.rows {
-			if row.del {
+			if row.del || row.leaving {
 				delete(o.written, k)
 			} else {
 				o.written[k] = row
