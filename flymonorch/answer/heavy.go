@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// Heavy lists those of the candidates, each once, that reach the threshold, the greatest first. A maximum is cut off to a
-// step, so its value can be below the threshold that it reaches. With no threshold it lists all that were seen.
+// Heavy lists those of the candidates, each once, that reach the threshold, the greatest first. A maximum is cut off to
+// a step, so its value can be below the threshold that it reaches. With no threshold it lists all that were seen.
 func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEstimate {
 	seen := make(map[flymon.Vector]bool, len(candidates))
 	var list []FlowEstimate

@@ -129,7 +129,8 @@ func (d *Decoder) Counts() Counts { return d.counts }
 
 // Message reads a message and gives its records to each. An error is an [*Error] and describes the first fault. A fault
 // costs at most the rest of its set, because the lengths of the sets lead past it. A message that is cut is read up to
-// there. A set without a template is not an error, and neither is a value that its element cannot have: both are counted.
+// there. A set without a template is not an error, and neither is a value that its element cannot have: both are
+// counted.
 func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	d.counts.Messages++
 	d.fault, d.faults = nil, 0
