@@ -122,7 +122,8 @@
 //	                                            is deeper than that: OK and no update
 //	extension master arbitration                election ids are remembered until the server ends, of 256 roles
 //	extensions history, config subscription     Unimplemented; what is not known is ignored
-//	extension commit                            as its specification says; another Set meanwhile: FailedPrecondition
+//	extension commit                            as its specification says, but that another Set meanwhile is refused, with
+//	                                            FailedPrecondition, only if it writes a row that the commit has changed
 //	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
 //	config-rows, configurations, tallies        not in answers to requests for the root, nor replaced or deleted with it
 //	deleting a Fixed entry (a port)             InvalidArgument; replaced, it loses its settings

@@ -141,6 +141,7 @@ type model struct {
 	root    *node
 	groups  []*group // parents before children
 	modules []string
+	bound   map[tableID][]bound // which groups have rows of a table
 }
 
 // yangSchema is what the YANG modules say: a constant, unpacked once for all servers of a process. Nobody changes it.
@@ -163,6 +164,7 @@ func newModel(cfg *swss.Redis, modules []Module) (*model, error) {
 		b.bind(mod)
 	}
 	b.complete()
+	m.findAliases()
 	return m, errors.Join(b.errs...)
 }
 

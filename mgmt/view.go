@@ -28,8 +28,9 @@ type view struct {
 
 // A grant is a level for entries with some keys.
 type grant struct {
-	level access.Level
-	keys  []string // by the index of the group's keys, no more than the rule's path has; wildcard: any
+	level  access.Level
+	keys   []string // by the index of the group's keys, no more than the rule's path has; wildcard: any
+	forAll bool     // it is of the line for all, "/"
 }
 
 // reach sums up what may be done at a node and below.
@@ -63,7 +64,7 @@ func newView(m *model, role access.Role, rules []access.Rule) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		of[n] = append(of[n], grant{r.Level, keys})
+		of[n] = append(of[n], grant{r.Level, keys, n == m.root})
 	}
 	v.spread(m.root, nil, of)
 	for _, name := range OperationNames() {
