@@ -80,11 +80,17 @@ func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed)
 		}
 	}
 	now := s.now()
-	for _, f := range feeds {
-		if err := f.send(ctx, st, true, st.list.GetUpdatesOnly()); err != nil {
-			return err
+	err := st.work(ctx, func() error {
+		for _, f := range feeds {
+			if err := f.send(ctx, st, true, st.list.GetUpdatesOnly()); err != nil {
+				return err
+			}
+			f.start(now)
 		}
-		f.start(now)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := st.synced(ctx); err != nil || st.list.GetMode() == gpb.SubscriptionList_ONCE {
 		return err
@@ -118,20 +124,29 @@ func (s *Server) streamRaw(
 			}
 			requests = nil // the client sends no more, but still listens
 		case <-l.Ready():
-			err = changedRaw(ctx, st, feeds, l, tables)
+			err = st.work(ctx, func() error { return changedRaw(ctx, st, feeds, l, tables) })
 		case <-timer:
 			now := s.now()
-			for _, f := range feeds {
-				if err == nil && f.sample > 0 && !now.Before(f.next) {
-					advance(&f.next, f.sample, now)
-					err = f.send(ctx, st, !f.suppress, false)
-				}
-			}
+			err = st.work(ctx, func() error { return sampledRaw(ctx, st, feeds, now) })
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// sampledRaw sends the samples that are due.
+func sampledRaw(ctx context.Context, st *stream, feeds []*rawFeed, now time.Time) error {
+	for _, f := range feeds {
+		if f.sample == 0 || now.Before(f.next) {
+			continue
+		}
+		advance(&f.next, f.sample, now)
+		if err := f.send(ctx, st, !f.suppress, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func firstSample(feeds []*rawFeed) (first time.Time) {
@@ -225,11 +240,17 @@ func (p rawPath) row(key string) *gpb.Path {
 // pollRaw answers Polls until the client ends.
 func pollRaw(ctx context.Context, st *stream, feeds []*rawFeed, requests <-chan request) error {
 	return eachPoll(ctx, requests, func() error {
-		for _, f := range feeds {
-			f.sent = map[string]string{} // what is gone is just not there
-			if err := f.send(ctx, st, true, false); err != nil {
-				return err
+		err := st.work(ctx, func() error {
+			for _, f := range feeds {
+				f.sent = map[string]string{} // what is gone is just not there
+				if err := f.send(ctx, st, true, false); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		return st.synced(ctx)
 	})
