@@ -123,7 +123,7 @@
 //	                                            is deeper than that: OK and no update
 //	extension master arbitration                election ids are remembered until the server ends, of 256 roles
 //	extensions history, config subscription     Unimplemented; what is not known is ignored
-//	extension commit                            as its specification says, but that another Set meanwhile is refused, with
+//	extension commit                            as its specification says, but that another Set is refused meanwhile,
 //	                                            FailedPrecondition, only if it writes a row that the commit has changed
 //	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
 //	config-rows, configurations, tallies        not in answers to requests for the root, nor replaced or deleted with it
@@ -155,6 +155,7 @@
 //
 // What a role may is one value (type view), which whatever comes from outside has in its context: which nodes a path
 // of a Get or Subscribe means, which leaves of an entry are read, what a Set may change (permit.go), which operation is
-// done. Requests of the process itself have none. Files of users, roles and certificates are read again (type reread).
+// done. Where data is in several places, what is taken away at one is taken away at all (alias.go, shade.go). Requests of
+// the process itself have none. Files of users, roles and certificates are read again (type reread).
 // Settings that contradict each other are refused at the start, both named.
 package mgmt

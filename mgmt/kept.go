@@ -165,7 +165,7 @@ func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 }
 
 // restore makes a configuration the running one. What was running is kept first, unless it is already: without a way
-// back nothing is done. An unconfirmed commit of which the caller may decide ends by it: what it was to protect is gone.
+// back nothing is done. An unconfirmed commit that the caller may end is over by it: what it was to protect is gone.
 func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
 	err := s.replaceRows(ctx, rows, func(was configfile.Rows) error {
 		if err := s.keep(who, keptBefore, why, was); err != nil {
@@ -185,7 +185,7 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 	var written func(bool)
 	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
 		diffs := configfile.Diff(was, want)
-		if err := viewOf(ctx).mayReplace(s.model, diffs); err != nil {
+		if err := viewOf(ctx).mayReplace(diffs); err != nil {
 			return nil, err
 		}
 		if s.mayEnd(ctx) != nil {

@@ -104,7 +104,8 @@ func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
 // rowSeen names a row to a caller.
 func (s *keeping) rowSeen(c *Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
-	if c.view != nil && !c.view.mayReadRow(s.model, swss.ConfigDB, table, k) {
+	if c.view != nil && !(c.view.some(s.model.find(rowsPath), []string{table, k}, access.Read) &&
+		c.view.mayReadRow(nil, swss.ConfigDB, table, k)) {
 		return hidden
 	}
 	return key
@@ -167,7 +168,7 @@ func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[st
 		case !known:
 			return false
 		}
-		return v.mayWriteRow(s.model, table, key) || v.mayChangeRow(s.model, table, key, was, is)
+		return v.mayWriteRow(table, key) || v.mayChangeRow(table, key, was, is)
 	}, string(of)
 }
 
@@ -204,8 +205,8 @@ func joined(a, b string) string {
 
 // mayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
 // makes up is the role's to write, or each leaf in which the two differ, and these say all in which the rows differ.
-func (v *view) mayChangeRow(m *model, table, key string, was, is map[string]string) bool {
-	for _, a := range m.aliases(swss.ConfigDB, table, key) {
+func (v *view) mayChangeRow(table, key string, was, is map[string]string) bool {
+	for _, a := range v.model.aliases(swss.ConfigDB, table, key) {
 		if !a.group.node.writable() || !a.row.written() || slices.Contains(a.keys, wildcard) {
 			continue
 		}

@@ -94,16 +94,16 @@ func (t *tx) sees(e *entry, n *node) bool { return t.view == nil || t.view.reads
 
 // mayReplace refuses to put one configuration in the place of another, unless the caller may write the rows in which
 // they differ as they are: that is what is done.
-func (v *view) mayReplace(m *model, diffs []configfile.Difference) error {
+func (v *view) mayReplace(diffs []configfile.Difference) error {
 	if v == nil {
 		return nil
 	}
 	var d denied
-	row := m.find(rowsPath)
+	row := v.model.find(rowsPath)
 	for _, diff := range diffs {
 		keys := []string{diff.Table, diff.Key}
 		switch {
-		case v.mayWriteRow(m, diff.Table, diff.Key):
+		case v.mayWriteRow(diff.Table, diff.Key):
 		case v.some(row, keys, access.Read):
 			d.add(v, row, keys)
 		default:

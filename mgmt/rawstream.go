@@ -186,6 +186,11 @@ func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Liste
 // count as sent.
 func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 	rows, p, err := st.s.reader.rawRows(ctx, f.path)
+	if err == nil {
+		if rows, err = st.view.rawRows(p, rows); err != nil && p.key == "" && !p.hash {
+			rows, err = nil, nil // others may come
+		}
+	}
 	if err != nil {
 		return err
 	}

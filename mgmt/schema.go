@@ -142,6 +142,7 @@ type model struct {
 	groups  []*group // parents before children
 	modules []string
 	bound   map[tableID][]bound // which groups have rows of a table
+	maps    map[string][]bound  // which find their rows in a hash
 }
 
 // yangSchema is what the YANG modules say: a constant, unpacked once for all servers of a process. Nobody changes it.

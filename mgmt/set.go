@@ -395,6 +395,7 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 	if err := t.finish(ctx); err != nil {
 		return err
 	}
+	t.checkRows()
 	if err := t.denied.err(); err != nil { // what else is wrong may tell what the caller may not see
 		return err
 	}

@@ -22,8 +22,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A trial is a commit that is undone unless it is confirmed in time: rows go back to what they are in a configuration of
-// the archive. There is one at most. It is in a file, so that it ends also if the server does not live to see it.
+// A trial is a commit that is undone unless it is confirmed in time: rows go back to what they are in a configuration
+// of the archive. There is one at most. It is in a file, so that it ends also if the server does not live to see it.
 //
 // gNMI's extension (gnmi-commit-confirmed) begins one by a Set; another Set that writes a row of it is refused until it
 // ends. The operation commit begins one whose way back is the last configuration that was started with, saved or
@@ -77,11 +77,11 @@ func trialFor(ctx context.Context, d, ago time.Duration) (time.Duration, error) 
 		return 0, status.Errorf(codes.InvalidArgument, "time to confirm of %s: want %s to %s", d, trialLeast, most)
 	case most < trialLeast:
 		return 0, status.Errorf(codes.InvalidArgument,
-			"time to confirm of %s: the commit waits for %s already, and role %s has %s in all: confirm or cancel it", d, ago,
-			c.Role, trialOfRoles)
+			"time to confirm of %s: the commit waits for %s already, and role %s has %s in all: confirm or cancel it",
+			d, ago, c.Role, trialOfRoles)
 	}
-	return 0, status.Errorf(codes.InvalidArgument, "time to confirm of %s: want %s to %s, which is what role %s has left", d,
-		trialLeast, most, c.Role)
+	return 0, status.Errorf(codes.InvalidArgument,
+		"time to confirm of %s: want %s to %s, which is what role %s has left", d, trialLeast, most, c.Role)
 }
 
 func (s *keeping) trialFile() string { return filepath.Join(s.cfg.Keep, "unconfirmed.json") }
