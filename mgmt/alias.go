@@ -13,7 +13,7 @@ import (
 )
 
 // A row of a database is often in several places: what OpenConfig's list says of it, a list of our own, the row as it
-// is (config-rows, differences of configurations, origin sonic-db). A line of a role is about what is there, by whatever
+// is (config-rows, differences of configurations, origin sonic-db). A line of a role is about what is there, by any
 // path: what it takes away at one path is taken away at the others, too. The line for all, "/", and what is built in
 // take nothing away that another line gives.
 

@@ -185,18 +185,9 @@ func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Liste
 // send reads the rows of a feed and sends all of them, or those that differ from what was sent; quiet: none, but they
 // count as sent.
 func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
-	rows, p, err := st.s.reader.rawRows(ctx, f.path)
-	if err == nil {
-		if rows, err = st.view.rawRows(p, rows); err != nil && p.key == "" && !p.hash {
-			rows, err = nil, nil // others may come
-		}
-	}
+	rows, p, err := f.read(ctx, st)
 	if err != nil {
 		return err
-	}
-	if p.hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
-		return status.Errorf(codes.InvalidArgument, "sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it",
-			p.table)
 	}
 	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), f.asked)}
 	gone := f.sent
@@ -232,6 +223,22 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 		return nil
 	}
 	return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}})
+}
+
+// read returns the rows that a feed's path means, as far as the caller may read them.
+func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]string, rawPath, error) {
+	rows, p, err := st.s.reader.rawRows(ctx, f.path)
+	if err != nil {
+		return nil, p, err
+	}
+	if p.hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
+		return nil, p, status.Errorf(codes.InvalidArgument,
+			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.table)
+	}
+	if rows, err = st.view.rawRows(p, rows); err != nil && p.key == "" && !p.hash {
+		return nil, p, nil // others may come
+	}
+	return rows, p, err
 }
 
 // row is the path of a row, or of the field of it, that a path means.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
-	"tamtam/swss"
 )
 
 // What a line takes away of one list is often in another, too: a rule is an entry of OpenConfig's ACL and of the tables
@@ -57,46 +56,59 @@ func (n *node) isOf(row int) bool {
 // shade notes which leaves of an entry are not shown because of what lines take away elsewhere; false: the whole entry.
 func (v *view) shade(e *entry) bool {
 	for _, s := range v.shadows[e.group] {
-		r, rec := e.group.rows[s.row], e.recs[s.row]
-		if rec == nil {
+		r := e.group.rows[s.row]
+		keys, ok := s.entries(e)
+		if !ok {
 			continue
 		}
-		keys, ok := s.of.row.key.match(r.key.expand(e.keys, e.own()), len(s.of.group.keys))
-		switch {
-		case r.key.gather >= 0:
-			keys = extend(nil, s.of.group) // any of several rows
-		case !ok:
-			continue
-		}
-		if s.of.row.At != "" {
-			keys[0] = s.of.row.At
-		}
+		// The entry is the same as one that the role may not read.
 		whole := v.limit(s.of.group.node, keys) < access.Read && s.of.row.written() && len(s.of.row.key.keys) > 0
-		if whole && r.Entry && r.DB == swss.ConfigDB {
+		if whole && r.Entry {
 			return false
 		}
-		fields, all := v.taken(s.of, keys, r, rec)
-		if !whole && !all && len(fields) == 0 {
-			continue
-		}
-		if r.Entry && r.key.gather >= 0 { // its keys are made of them
+		fields, all := v.taken(s.of, keys, r, e.recs[s.row])
+		all = all || whole
+		switch {
+		case !all && len(fields) == 0:
+		case r.Entry && r.key.gather >= 0: // its keys are made of them
 			return false
-		}
-		for _, n := range e.group.leaves {
-			for _, b := range n.binds {
-				if b.row != s.row || e.shaded[n] {
-					continue
-				}
-				if whole || all || r.key.gather >= 0 || n.dependsOn(b.codec, e.keys, rec, fields) {
-					if e.shaded == nil {
-						e.shaded = map[*node]bool{}
-					}
-					e.shaded[n] = true
-				}
-			}
+		default:
+			e.shadeLeaves(s.row, fields, all)
 		}
 	}
 	return true
+}
+
+// entries returns a pattern of the other group's entries that have the row of an entry; false: there is none.
+func (s shadow) entries(e *entry) (keys []string, ok bool) {
+	r := e.group.rows[s.row]
+	if e.recs[s.row] == nil {
+		return nil, false
+	}
+	if r.key.gather >= 0 { // any of several rows
+		keys = extend(nil, s.of.group)
+	} else if keys, ok = s.of.row.key.match(r.key.expand(e.keys, e.own()), len(s.of.group.keys)); !ok {
+		return nil, false
+	}
+	if s.of.row.At != "" && len(keys) > 0 {
+		keys[0] = s.of.row.At
+	}
+	return keys, true
+}
+
+// shadeLeaves has leaves of an entry not shown that follow from fields of a row, or from any of them.
+func (e *entry) shadeLeaves(row int, fields map[string]bool, all bool) {
+	all = all || e.group.rows[row].key.gather >= 0
+	for _, n := range e.group.leaves {
+		for _, b := range n.binds {
+			if b.row == row && (all || b.codec.dependsOn(e.keys, e.recs[row], fields)) {
+				if e.shaded == nil {
+					e.shaded = map[*node]bool{}
+				}
+				e.shaded[n] = true
+			}
+		}
+	}
 }
 
 // taken returns the fields of a row on which leaves depend that the role may not read; all: it may be any.
@@ -139,8 +151,8 @@ func (v *view) taken(b bound, keys []string, r *row, rec map[string]string) (fie
 	return fields, all
 }
 
-// dependsOn reports whether a leaf follows from one of some fields of a row.
-func (n *node) dependsOn(c Codec, keys []string, rec map[string]string, fields map[string]bool) bool {
+// dependsOn reports whether what a codec makes of a row follows from one of some fields of it.
+func (c *Codec) dependsOn(keys []string, rec map[string]string, fields map[string]bool) bool {
 	for f := range fields {
 		if _, there := rec[f]; there && c.depends(f, keys, rec) {
 			return true
