@@ -46,4 +46,5 @@ const (
 	AlarmStatusUnknown = "STATUS_UNKNOWN"
 	AlarmFault         = "FAULT_INJECTED"
 	AlarmFile          = "FILE_NOT_IN_FORCE"
+	AlarmMTU           = "MTU_ABOVE_WIRE"
 )
