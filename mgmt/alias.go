@@ -155,18 +155,24 @@ func (v *view) mayReadRow(in *group, db swss.DBName, table, key string) bool {
 	if schema.SecretKey(table) || v.blind && (db == swss.ASICDB || db == swss.FlexCounterDB) {
 		return false
 	}
-	row, change := v.model.find(rowsPath+"/config/field"), v.model.find(changesPath+"/state/is")
-	if db == swss.ConfigDB && (in != row.group && v.limit(row, []string{table, key}) < access.Read ||
-		in != change.group && v.limit(change, []string{wildcard, table, key}) < access.Read) {
+	if db == swss.ConfigDB && v.hiddenAsIs(in, table, key) {
 		return false
 	}
 	for _, r := range v.raw {
-		if at := r.Path.Elems; r.Line > 0 && r.Level < access.Read && len(at) > 0 && at[0].Name == string(db) &&
-			(len(at) == 1 || at[1].Name == table) {
+		at := r.Path.Elems
+		about := len(at) == 1 && at[0].Name == string(db) || len(at) == 2 && at[0].Name == string(db) && at[1].Name == table
+		if about && r.Line > 0 && r.Level < access.Read {
 			return false
 		}
 	}
 	return v.most(db, table, key) >= access.Read
+}
+
+// hiddenAsIs reports whether a line takes away a row of CONFIG_DB as it is, by another list than the one it is in.
+func (v *view) hiddenAsIs(in *group, table, key string) bool {
+	row, change := v.model.find(rowsPath+"/config/field"), v.model.find(changesPath+"/state/is")
+	return in != row.group && v.limit(row, []string{table, key}) < access.Read ||
+		in != change.group && v.limit(change, []string{wildcard, table, key}) < access.Read
 }
 
 // rawRows are those of the rows that a path of origin sonic-db means which the role may read, without secrets. An error

@@ -54,31 +54,20 @@ func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(
 		return func(bool) {}, nil
 	}
 	c := callerOf(ctx)
-	if t.ID != "" && !t.begins {
-		for _, ch := range changes {
-			if t.Own[ch.key] != nil {
-				return nil, status.Errorf(codes.FailedPrecondition,
-					"%s: %s, and it changed a row that this would write; %s or an admin may confirm or cancel it",
-					s.rowSeen(c, ch.key), t.waits(), t.User)
-			}
+	apart := t.ID != "" && !t.begins // what is set now is not of the commit
+	if apart {
+		if err := s.overlap(c, t, changes); err != nil {
+			return nil, err
 		}
 	}
-	if c.Name != t.User || t.ID != "" && !t.begins {
+	if apart || c.Name != t.User {
 		return func(done bool) {
 			if done {
 				s.noteOthers(t, c.Name, changes)
 			}
 		}, nil
 	}
-	for _, ch := range changes {
-		switch {
-		case t.Others[ch.key] != "":
-		case s.tellsApart() && t.Own[ch.key] != nil && !slices.Contains(t.Own[ch.key], digest(ch.before)):
-			t.Others[ch.key] = pastServers
-		default:
-			t.Own[ch.key] = []string{digest(ch.before), digest(ch.after)}
-		}
-	}
+	s.noteOwn(t, changes)
 	if err := s.noteTrial(t); err != nil {
 		return nil, fmt.Errorf("nothing was changed, as the unconfirmed commit cannot be kept: %w", err)
 	}
@@ -89,6 +78,32 @@ func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(
 			}
 		}
 	}, nil
+}
+
+// overlap refuses to write rows that a commit of gNMI's extension has changed.
+func (s *keeping) overlap(c *Caller, t *trial, changes []rowChange) error {
+	for _, ch := range changes {
+		if t.Own[ch.key] != nil {
+			return status.Errorf(codes.FailedPrecondition,
+				"%s: %s, and it changed a row that this would write; %s or an admin may confirm or cancel it",
+				s.rowSeen(c, ch.key), t.waits(), t.User)
+		}
+	}
+	return nil
+}
+
+// noteOwn notes that the trial's user is about to write rows: each is what it was or what it will be. One that is not
+// as the user left it was changed by another.
+func (s *keeping) noteOwn(t *trial, changes []rowChange) {
+	for _, ch := range changes {
+		switch {
+		case t.Others[ch.key] != "":
+		case s.tellsApart() && t.Own[ch.key] != nil && !slices.Contains(t.Own[ch.key], digest(ch.before)):
+			t.Others[ch.key] = pastServers
+		default:
+			t.Own[ch.key] = []string{digest(ch.before), digest(ch.after)}
+		}
+	}
 }
 
 // noteOthers notes that another has changed rows. If that cannot be written to the disk, what the rows are tells it.

@@ -114,12 +114,7 @@ func (e *entry) shadeLeaves(row int, fields map[string]bool, all bool) {
 // taken returns the fields of a row on which leaves depend that the role may not read; all: it may be any.
 func (v *view) taken(b bound, keys []string, r *row, rec map[string]string) (fields map[string]bool, all bool) {
 	fields = map[string]bool{}
-	if r.key.gather >= 0 { // of the rows themselves only these fields are known
-		rec = map[string]string{}
-		for _, f := range strings.Fields(r.Of) {
-			rec[f] = "2"
-		}
-	}
+	rec = r.known(rec)
 	gathers := b.row.key.gather >= 0
 	note := func(n *node, codec *Codec) {
 		switch {
@@ -149,6 +144,18 @@ func (v *view) taken(b bound, keys []string, r *row, rec map[string]string) (fie
 		}
 	}
 	return fields, all
+}
+
+// known is a row, or of several as one the fields that are known of each.
+func (r *row) known(rec map[string]string) map[string]string {
+	if r.key.gather < 0 {
+		return rec
+	}
+	rec = map[string]string{}
+	for _, f := range strings.Fields(r.Of) {
+		rec[f] = "2"
+	}
+	return rec
 }
 
 // dependsOn reports whether what a codec makes of a row follows from one of some fields of it.
