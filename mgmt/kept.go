@@ -160,7 +160,7 @@ func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 		}
 	}
 	note := configfile.Note{Time: s.now().UTC(), User: who, Kind: kind, Comment: comment}
-	_, err = a.Add(note, rows, s.trial.back())
+	_, err = a.Add(note, rows, s.trial.holds())
 	return err
 }
 

@@ -98,12 +98,26 @@ func (s *keeping) noteOwn(t *trial, changes []rowChange) {
 	for _, ch := range changes {
 		switch {
 		case t.Others[ch.key] != "":
-		case s.tellsApart() && t.Own[ch.key] != nil && !slices.Contains(t.Own[ch.key], digest(ch.before)):
+		case !t.begins && s.tellsApart() && !slices.Contains(s.left(t, ch.key), digest(ch.before)):
 			t.Others[ch.key] = pastServers
 		default:
 			t.Own[ch.key] = []string{digest(ch.before), digest(ch.after)}
 		}
 	}
+}
+
+// left returns the digests of a row as the trial's user left it, or as it is in the configuration to go back to.
+func (s *keeping) left(t *trial, key string) []string {
+	if own := t.Own[key]; own != nil {
+		return own
+	}
+	if t.back == nil {
+		if _, rows, err := s.archive().Load(t.Back); err == nil {
+			t.back = rows
+		}
+	}
+	table, k, _ := strings.Cut(key, "|")
+	return []string{digest(t.back[table][k])}
 }
 
 // noteOthers notes that another has changed rows. If that cannot be written to the disk, what the rows are tells it.
@@ -140,12 +154,8 @@ func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.
 	for _, d := range configfile.Diff(is, back) {
 		key := d.Table + "|" + d.Key
 		was, now := back[d.Table][d.Key], is[d.Table][d.Key]
-		own := t.Own[key]
-		if own == nil {
-			own = []string{digest(was)}
-		}
 		by := t.Others[key]
-		if by == "" && s.tellsApart() && !slices.Contains(own, digest(now)) {
+		if by == "" && s.tellsApart() && !slices.Contains(s.left(t, key), digest(now)) {
 			by = pastServers
 		}
 		switch {

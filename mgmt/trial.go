@@ -44,12 +44,13 @@ type trial struct {
 	// Others holds, by TABLE|key, the name of another user who changed the row since.
 	Others map[string]string `json:"others"`
 
-	begins bool          // the Set that it is of is not done yet
-	stop   chan struct{} // closed when the trial ends otherwise
+	begins bool            // the Set that it is of is not done yet
+	back   configfile.Rows // what there is to go back to; nil: it was not read yet
+	stop   chan struct{}   // closed when the trial ends otherwise
 }
 
-// back is what may not leave the archive.
-func (t *trial) back() uint64 {
+// holds is what may not leave the archive.
+func (t *trial) holds() uint64 {
 	if t == nil {
 		return math.MaxUint64
 	}
@@ -144,6 +145,7 @@ func (s *keeping) commitOnTrial(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	t := s.newTrial(ctx, "", d, notes[i].Seq)
+	t.back = back
 	for _, diff := range configfile.Diff(back, is) {
 		t.Own[diff.Table+"|"+diff.Key] = []string{digest(is[diff.Table][diff.Key])}
 	}
@@ -278,6 +280,7 @@ func (s *keeping) takeBack(ctx context.Context, t *trial, why string) (stays []s
 		s.endTrial()
 		return nil, fmt.Errorf("nothing was changed: the configuration to go back to cannot be read: %w", err)
 	}
+	t.back = back
 	err = s.rewrite(ctx, func(was configfile.Rows) (want configfile.Rows, err error) {
 		if want, stays, err = s.reverted(t, back, was); err != nil {
 			return nil, err

@@ -180,9 +180,16 @@ func TestRandomTrials(t *testing.T) {
 		k.mustDo(who, "commit", `{"confirmed": 60}`)
 		others := map[string]bool{}
 		began := rowsOf(k)
-		for range rng.IntN(12) {
+		for i := range rng.IntN(12) {
 			by := users[rng.IntN(len(users))]
-			row, done := change(by)
+			row, done := "", true
+			if rng.IntN(5) == 0 { // past the server, to what no row was before
+				table := names[rng.IntN(len(names))]
+				row, by = table+"|"+string(rune('a'+rng.IntN(3))), ""
+				k.rows(map[string]string{"CONFIG_DB " + row: fmt.Sprint(tables[table], 100+i)})
+			} else {
+				row, done = change(by)
+			}
 			if by != who && done {
 				others[row] = true
 			}
