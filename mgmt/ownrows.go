@@ -60,7 +60,7 @@ func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(
 			return nil, err
 		}
 	}
-	if apart || c.Name != t.User {
+	if apart || c.Name != t.User && s.tellsApart() {
 		return func(done bool) {
 			if done {
 				s.noteOthers(t, c.Name, changes)
@@ -145,7 +145,7 @@ func (s *Server) tellsApart() bool { return len(s.guard.accounts.get().list) > 0
 
 // reverted returns what CONFIG_DB is to be when a trial is undone: what is there, with those of its rows as they are in
 // the configuration to go back to that the trial's user may write and no other has changed. stays names the rest.
-func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.Rows, stays []string, err error) {
+func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.Rows, stays []string) {
 	may, role := s.rightsOf(t)
 	want = configfile.Rows{}
 	for table, rows := range is {
@@ -174,7 +174,7 @@ func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.
 			want[d.Table][d.Key] = was
 		}
 	}
-	return want, stays, nil
+	return want, stays
 }
 
 // rightsOf returns which rows the user of a trial may turn into others, by the rights that the user has now; of one who

@@ -282,9 +282,7 @@ func (s *keeping) takeBack(ctx context.Context, t *trial, why string) (stays []s
 	}
 	t.back = back
 	err = s.rewrite(ctx, func(was configfile.Rows) (want configfile.Rows, err error) {
-		if want, stays, err = s.reverted(t, back, was); err != nil {
-			return nil, err
-		}
+		want, stays = s.reverted(t, back, was)
 		if err := s.keep(t.User, keptBefore, joined(why, stayed(stays)), was); err != nil {
 			s.log.Error("what is undone cannot be kept", "user", t.User, "error", err)
 		}
