@@ -227,6 +227,11 @@ func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 		return
 	case <-over:
 	}
+	select {
+	case <-s.closed: // before the time was over
+		return
+	default:
+	}
 	for s.undo(t) != nil {
 		select { // the databases cannot be written, for now
 		case <-s.closed:
