@@ -114,6 +114,7 @@ const (
 	StateSwitch       = "SWITCH_TABLE"
 	StateInterface    = "INTERFACE_TABLE" // of all kinds of interfaces
 	StateStaticRoute  = "STATIC_ROUTE_TABLE"
+	StateRoute        = "ROUTE_TABLE" // routes of FRR and others that are not in force
 	StateNeigh        = "NEIGH_TABLE"
 	StateHostNeigh    = "HOST_NEIGH_TABLE"   // neighbours that hostd has asked for
 	StateHostAddress  = "HOST_ADDRESS_TABLE" // addresses of the switch as a host

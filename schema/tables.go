@@ -157,6 +157,14 @@ func interfaceTables() (list []Table) {
 	return append(list,
 		ofBoth(Table{Config: CfgStaticRoute, Appl: AppRoute, State: StateStaticRoute,
 			Words: "A static route; in APPL_DB any route."}, StaticRoute{}, Route{}),
+		Table{State: StateRoute, Status: FieldStatus, Good: StatusActive, Waiting: StatusPending, Unknown: StatusUnknown,
+			Words: "A route of FRR, or of another program that writes to APPL_DB, that is not in the ASIC.",
+			Key:   "that of ROUTE_TABLE in APPL_DB; " + MoreRows + ": those above the first 1000", Fields: []Field{
+				{Name: FieldStatus, Form: "pending or failed", Words: "Pending while a next hop is missing."},
+				{Name: FieldReason, Form: "text", Words: "Why."},
+				{Name: FieldSince, Form: "time", Words: "When the status became what it is."},
+				{Name: FieldBy, Form: "orchagent", Words: "The daemon that writes the row."},
+			}},
 		of(Table{Config: CfgNeigh, Appl: AppNeigh, State: StateNeigh, Words: "A neighbour."}, Neighbor{}),
 		Table{Appl: AppNeighResolve, Words: "A neighbour that somebody wants to be asked for.", Key: "interface:address",
 			Open: true},
@@ -361,8 +369,12 @@ func (t Table) Object(key string) string {
 	if group, ok := TAMGroupOf(key); ok && (t.State == StateACLTable || t.State == StateACLRule) {
 		return CfgTAMGroup + "|" + group // its ACL table and rules
 	}
-	return t.Config + "|" + key
+	return t.Rows() + "|" + key
 }
+
+// Rows returns the name of the table whose rows the statuses are about: that in CONFIG_DB, or that in STATE_DB of rows
+// which are not configured.
+func (t Table) Rows() string { return cmp.Or(t.Config, t.State) }
 
 // OK reports whether status and reason of a row mean that nothing is wrong. SONiC's words come in
 // both cases.
