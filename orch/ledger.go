@@ -34,6 +34,8 @@ type LedgerTable struct {
 	// Others is the table of STATE_DB that lists the rows without StateKey that are not in force, a limited number of
 	// them; "": none does.
 	Others string
+	// Responds says that rows of other programs are reported on [schema.ResponseChannel] once they are in the ASIC.
+	Responds bool
 	// Adds is that of [Reporting].
 	Adds func(key, field string) bool
 }
@@ -223,10 +225,15 @@ func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	}
 	l.reported[k] = outcome
 	if key == "" {
-		if o := l.others[k.Table]; o != nil && err != nil {
-			o.note(k.Key, status, reason)
-		} else if o != nil {
+		if err == nil && l.tables[k.Table].Responds {
+			l.daemon.Respond(k.Table, k.Key, l.Rows[k])
+		}
+		switch o := l.others[k.Table]; {
+		case o == nil:
+		case err == nil:
 			o.drop(k.Key)
+		case !o.note(k.Key, status, reason):
+			return "" // it was logged
 		}
 		return reason
 	}

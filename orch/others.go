@@ -26,11 +26,14 @@ type others struct {
 // An outcome is the status of a row and its reason.
 type outcome struct{ status, reason string }
 
-// note records that a row is not in force.
-func (o *others) note(key, status, reason string) {
-	if now := (outcome{status, reason}); o.lacking[key] != now {
-		o.lacking[key], o.changed = now, true
+// note records that a row is not in force, and reports whether that is new.
+func (o *others) note(key, status, reason string) bool {
+	now := outcome{status, reason}
+	if o.lacking[key] == now {
+		return false
 	}
+	o.lacking[key], o.changed = now, true
+	return true
 }
 
 // drop records that a row is in force, gone, or a row of CONFIG_DB.

@@ -178,6 +178,17 @@ const (
 	ACLUnknown         = "Unknown" // as StatusUnknown; SONiC has no word for it
 )
 
+// ResponseChannel returns the channel on which orchagent reports the rows of a table of APPL_DB that are in the ASIC, as
+// SONiC's ResponsePublisher names it. A message has the op [ResponseSuccess], the row's key, [FieldErrStr], and the
+// fields of the row; SONiC's has only protocol of these.
+func ResponseChannel(table string) string { return "APPL_DB_" + table + "_RESPONSE_CHANNEL" }
+
+// The op of a message on a [ResponseChannel] and the value of its first field.
+const (
+	ResponseSuccess = "SWSS_RC_SUCCESS"
+	FieldErrStr     = "err_str"
+)
+
 // FlushFDBChannel is the channel on which SONiC's utilities ask for learned addresses to be forgotten: ALL, PORT with
 // a port, VLAN with a number, PORTVLAN with port|number.
 const FlushFDBChannel = "FLUSHFDBREQUEST"

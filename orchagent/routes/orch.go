@@ -79,7 +79,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.router, _ = got[0].Value.(sai.OID)
 	tables := []orch.LedgerTable{
 		{Name: schema.AppInterface, State: schema.StateInterface}, {Name: schema.AppNeigh, State: schema.StateNeigh},
-		{Name: schema.AppRoute, State: schema.StateStaticRoute, Others: schema.StateRoute},
+		{Name: schema.AppRoute, State: schema.StateStaticRoute, Others: schema.StateRoute, Responds: true},
 	}
 	for i := range tables { // rows of others have no key of CONFIG_DB
 		tables[i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }

@@ -13,6 +13,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/orch"
+	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -186,4 +187,54 @@ func TestListOfAFormerProcess(t *testing.T) {
 	if got := b.listed(); len(got) != 1 || !strings.HasPrefix(got[0], "10.9.0.0/16 pending: no neighbour 10.0.0.9") {
 		t.Errorf("listed are %q, want only what is pending now", got)
 	}
+}
+
+// What is in the ASIC is published as SONiC's orchagent does, with the row's fields; a route that waits is not, until it
+// is in, and one that is written once more is published again. Rows of STATIC_ROUTE are not asked for.
+func TestRoutesInTheASICArePublished(t *testing.T) {
+	b := newBench(t)
+	l := swss.NewListener(b.Redis)
+	t.Cleanup(func() { l.Close() })
+	channel := swss.NewNotificationConsumer(l, b.Redis.DB(swss.ApplDB), "APPL_DB_ROUTE_TABLE_RESPONSE_CHANNEL")
+	if err := l.Sync(b.Ctx); err != nil {
+		t.Fatal(err)
+	}
+	want := func(what string, lines ...string) {
+		t.Helper()
+		if err := l.Sync(b.Ctx); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		messages, _ := channel.Pops(b.Ctx)
+		for _, m := range messages {
+			line := m.Op + " " + m.Key
+			for _, f := range m.Fields {
+				line += " " + f.Field + "=" + f.Value
+			}
+			got = append(got, line)
+		}
+		slices.Sort(got)
+		if d := cmp.Diff(lines, got); d != "" {
+			t.Errorf("%s: -want +got\n%s", what, d)
+		}
+	}
+	const (
+		near = "SWSS_RC_SUCCESS 10.9.0.0/16 err_str=SWSS_RC_SUCCESS ifname=Vlan10 nexthop=10.0.0.9 protocol=bgp"
+		hole = "SWSS_RC_SUCCESS 10.10.0.0/16 err_str=SWSS_RC_SUCCESS blackhole=true protocol=bgp"
+	)
+	b.do(routed...)
+	b.do("ROUTE_TABLE:10.8.0.0/16 blackhole=true")
+	b.zebras("10.9.0.0/16", "nexthop", "10.0.0.9", "ifname", "Vlan10")
+	b.zebras("10.10.0.0/16", "blackhole", "true")
+	b.Step()
+	want("one waits", hole)
+	b.do("NEIGH_TABLE:Vlan10:10.0.0.9 neigh=02:00:00:00:00:09")
+	want("its neighbour is there", near)
+	b.zebras("10.9.0.0/16", "nexthop", "10.0.0.9", "ifname", "Vlan10")
+	b.Step()
+	want("written once more", near)
+	b.Rec.FailAt(1, sai.StatusFailure)
+	b.zebras("10.11.0.0/16", "blackhole", "true")
+	b.Step()
+	want("refused by the ASIC")
 }
