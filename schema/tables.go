@@ -169,12 +169,13 @@ func interfaceTables() (list []Table) {
 		Table{Appl: AppNeighResolve, Words: "A neighbour that somebody wants to be asked for.", Key: "interface:address",
 			Open: true},
 		Table{Appl: AppLLDPEntry, Words: "What somebody at a port says of himself by LLDP.", Key: "port", Open: true},
-		Table{State: StateHostNeigh, Words: "A neighbour as hostd knows it. What it has resolved is a row of NEIGH_TABLE, " +
-			"which is hostd's as long as this row is there.", Key: "interface|address", Fields: []Field{
-			{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED", Words: "As in RFC 4861 and in Linux."},
-			{Name: "neigh", Form: "MAC address or nothing", Words: "Its MAC address, if that is known."},
-			{Name: "confirmed", Form: "time or nothing", Words: "When it was last heard of."},
-		}},
+		Table{State: StateHostNeigh, Words: "A neighbour as hostd or hostifd knows it. " +
+			"What hostd has resolved is a row of NEIGH_TABLE, which is its own as long as this row is there.",
+			Key: "interface|address", Fields: []Field{
+				{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED", Words: "As in RFC 4861 and in Linux."},
+				{Name: "neigh", Form: "MAC address or nothing", Words: "Its MAC address, if that is known."},
+				{Name: "confirmed", Form: "time or nothing", Words: "When it was last heard of."},
+			}},
 		Table{State: StateHostAddress, Words: "An address that the switch has as a host.", Key: "interface|address/length",
 			Fields: []Field{{Name: "state", Form: "usable, tentative or duplicate",
 				Words: "Tentative while hosts are asked whether it is theirs; duplicate if it is, and so not used."}}},
