@@ -67,6 +67,25 @@ type Ledger struct {
 	reported map[RowKey]string // status and reason as last reported
 	settled  bool              // the last pass was a success
 	again    bool              // a pass is to be repeated though nothing changes: Redis was away for it, or for a row
+	errors   int               // that were logged, or left out of the log, since the last outcomes were reported
+}
+
+// loggedErrors is the maximum number of errors of one pass that are logged each: when syncd ends, all rows fail.
+const loggedErrors = 3
+
+// LogError logs an error of a pass. Of many only the first are logged, and then how many more there were.
+func (l *Ledger) LogError(message string, args ...any) {
+	if l.errors++; l.errors <= loggedErrors {
+		l.daemon.log.Error(message, args...)
+	}
+}
+
+// logLeftOut logs how many errors were left out.
+func (l *Ledger) logLeftOut() {
+	if more := l.errors - loggedErrors; more > 0 {
+		l.daemon.log.Error("more errors of the same pass are left out of the log", "count", more)
+	}
+	l.errors = 0
 }
 
 // tryAgain is how soon a pass is repeated for which Redis was away.
@@ -175,6 +194,7 @@ func (l *Ledger) settleFew(ctx context.Context) bool {
 
 // reportAll writes the outcomes of rows that have changed.
 func (l *Ledger) reportAll(ctx context.Context, rows iter.Seq[RowKey]) {
+	l.logLeftOut()
 	var lacking []string
 	for k := range rows {
 		if _, ok := l.Rows[k]; !ok {
@@ -281,7 +301,7 @@ func (l *Ledger) Keys(table string) []string {
 // Fail records SAI's error for a row.
 func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.Failed[k] = fmt.Errorf("%s: %w", what, err)
-	l.daemon.log.Error("SAI failed", "row", k.String(), "err", l.Failed[k])
+	l.LogError("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 
 // Undone undoes the steps before err, and adds to err if that failed.

@@ -191,7 +191,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 // stays says that something could not be removed.
 func (o *Orch) stays(what, name string, err error) {
 	o.behind = true
-	o.log.Error(what+" stays in the ASIC", "name", name, "err", err)
+	o.ledger.LogError(what+" stays in the ASIC", "name", name, "err", err)
 }
 
 // unfinished reports whether a planned router interface is missing, because one on another port was

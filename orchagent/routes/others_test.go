@@ -2,6 +2,7 @@ package routes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -237,4 +238,58 @@ func TestRoutesInTheASICArePublished(t *testing.T) {
 	b.zebras("10.11.0.0/16", "blackhole", "true")
 	b.Step()
 	want("refused by the ASIC")
+}
+
+// A gone is a syncd that has ended: no route is created or removed.
+type gone struct {
+	sai.API
+	is *bool
+}
+
+func (g gone) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	if !*g.is {
+		return g.API.BulkCreateEntries(ctx, entries, attrs)
+	}
+	return slices.Repeat([]error{errors.New("no answer from syncd")}, len(entries))
+}
+
+func (g gone) BulkRemove(ctx context.Context, keys []sai.Key) []error {
+	if !*g.is {
+		return g.API.BulkRemove(ctx, keys)
+	}
+	return slices.Repeat([]error{errors.New("no answer from syncd")}, len(keys))
+}
+
+// A syncd that ends amid many routes costs a few lines of log, whatever the number of routes.
+func TestErrorsOfManyRoutesAreBounded(t *testing.T) {
+	b := newBench(t)
+	ended := false
+	b.Layer = func(api sai.API) sai.API { return gone{api, &ended} }
+	b.begin()
+	b.do(routed...)
+	const many, limit = 500, 40
+	key := func(block, i int) string { return fmt.Sprintf("20.%d.%d.%d", block, i>>8, i&255) }
+	for i := range many {
+		b.zebras(key(0, i), "blackhole", "true")
+	}
+	b.Step()
+	b.Logged, ended = nil, true
+	for i := range many {
+		b.zebras(key(0, i))
+		b.zebras(key(1, i), "blackhole", "true")
+	}
+	b.Step()
+	text := strings.Join(b.Logged, "\n")
+	if n := len(b.Logged); n == 0 || n > limit {
+		t.Errorf("%d lines, want 1 to %d; the first: %q", n, limit, b.Logged[:min(n, 3)])
+	}
+	if !strings.Contains(text, "more errors of the same pass are left out of the log") {
+		t.Errorf("the log does not say how many errors there were:\n%s", text)
+	}
+	b.Logged, ended = nil, false
+	b.zebras("20.2.0.0", "blackhole", "true")
+	b.Step()
+	if got := b.listed(); len(got) != many {
+		t.Errorf("%d routes have failed, want %d: what was refused stays so until its row changes", len(got), many)
+	}
 }
