@@ -120,19 +120,7 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
 	splits := m.split(r.Period)
-	parts := m.find(r.Period).parts
-	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
-	others = slices.Concat(m.elsewhere(r.Period), others, splits)
-	others = append(others, m.neighbours(r.Period, i, j)...)
-	others = append(others, m.pulses(r.Period, i, j)...)
-	concerned := segment(i, j)
-	if m.watched > 0 && m.report(r.Period, m.watched-1).has { // else that is said
-		concerned = append(concerned, m.watched-1)
-	}
-	if doubt := m.doubt(r.Period, concerned...); doubt.reason != "" {
-		others = append([]string{doubt.reason}, others...)
-		m.notice(doubt)
-	}
+	others := lossReasons(m, r.Period, i, j, splits)
 	r.Reasons = append(r.Reasons, others...)
 	delay := m.delay(r.Period, i, j)
 	r.RawDelay, r.RawDelayValid = delay.raw, delay.rawValid
@@ -152,6 +140,28 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
+// lossReasons returns why a loss of period k between points i and j is not certain, beside their own flags. Splits are
+// those of the period.
+func lossReasons(m *AltMark, k uint64, i, j int, splits []string) []string {
+	parts := m.find(k).parts
+	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
+	others = slices.Concat(m.elsewhere(k), others, splits)
+	if len(splits) == 0 { // else the counts of this period are void anyway
+		others = append(others, changedColour(m, k, i, j)...)
+	}
+	others = append(others, m.neighbours(k, i, j)...)
+	others = append(others, m.pulses(k, i, j)...)
+	concerned := segment(i, j)
+	if m.watched > 0 && m.report(k, m.watched-1).has { // else that is said
+		concerned = append(concerned, m.watched-1)
+	}
+	if doubt := m.doubt(k, concerned...); doubt.reason != "" {
+		others = append([]string{doubt.reason}, others...)
+		m.notice(doubt)
+	}
+	return others
+}
+
 // flagged is what the points of a stage say against their own reports, of which this is the sum, but for what the other
 // side makes up for.
 func (m *AltMark) flagged(k uint64, stage int, sum, other altMarkReport) (reasons []string) {
@@ -169,46 +179,6 @@ func (m *AltMark) flagged(k uint64, stage int, sum, other altMarkReport) (reason
 }
 
 func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }
-
-// split says where packets of a period came to a later point of the path without having met an earlier
-// one, or more than once: more came than were sent. Then no difference between points is a loss:
-// packets missing at one of them may be those in excess at another, and a duplicate hides a lost
-// packet. Nor need the pulse have taken the path of the packets.
-//
-// Counts that are not those of the period alone prove nothing. Of a graph that is so wherever a cluster shows it.
-func (m *AltMark) split(k uint64) (reasons []string) {
-	if m.beside == nil {
-		return m.excess(k)
-	}
-	for _, b := range m.beside {
-		reasons = append(reasons, b.excess(k)...)
-	}
-	return reasons
-}
-
-// excess is what the segments of this join show of it.
-func (m *AltMark) excess(k uint64) (reasons []string) {
-	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
-	say := func(i, j int) {
-		a, b := m.report(k, i), m.report(k, j)
-		if !a.has || !b.has || a.conflict || b.conflict || (a.Flags|b.Flags)&void != 0 {
-			return
-		}
-		from, to := m.path.Points[i].Switch, m.path.Points[j].Switch
-		if m.method().Loss() && b.Packets > a.Packets {
-			reasons = append(reasons,
-				fmt.Sprintf("%s: %s counted %d packets, and %s %d", AltMarkSplit, to, b.Packets, from, a.Packets))
-		}
-		if m.method() == altmark.Double && b.Captures > a.Captures {
-			reasons = append(reasons,
-				fmt.Sprintf("%s: %s had %d pulses, and %s %d", AltMarkSplit, to, b.Captures, from, a.Captures))
-		}
-	}
-	for _, s := range m.segments() {
-		say(s[0], s[1])
-	}
-	return reasons
-}
 
 // neighbours says how other periods cast doubt on this one's counts.
 //

@@ -391,19 +391,7 @@ func (p *pump) look(now time.Time) {
 	for _, l := range p.lines {
 		is, err := l.look()
 		var taken *takenError
-		reason := ""
-		switch {
-		case err != nil:
-			reason = err.Error()
-		case !is.there:
-			reason = "there is no interface " + l.Interface
-		case l.shut && l.refused == "":
-			reason = "the port is shut down, and interface " + l.Interface + " with it"
-		case l.refused != "":
-			reason = l.refused
-		case !is.up:
-			reason = "interface " + l.Interface + " is down or has no carrier"
-		}
+		reason := l.reason(is, err)
 		if is.up != l.Up || reason != l.Reason {
 			level := slog.LevelInfo
 			if err != nil {
@@ -434,6 +422,23 @@ func (p *pump) look(now time.Time) {
 		}
 		p.Look(list)
 	}
+}
+
+// reason returns why the interface of a line carries nothing; "" if it does.
+func (l *line) reason(is interfaceState, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case !is.there:
+		return "there is no interface " + l.Interface
+	case l.shut && l.refused == "":
+		return "the port is shut down, and interface " + l.Interface + " with it"
+	case l.refused != "":
+		return l.refused
+	case !is.up:
+		return "interface " + l.Interface + " is down or has no carrier"
+	}
+	return ""
 }
 
 // follow sets interfaces up and down as their ports are.

@@ -114,7 +114,7 @@ var mutants = []mutant{
 	{"the last clamp counts, not the one with the least room", "engine/clamp.go", "e.value == 0 || room < int(e.value)", "true"},
 	{"an MSS in two words is summed as if in one", "engine/rewrite.go", "(m.at-m.tcp)&1 != 0", "false"},
 	{"an MSS given twice is lowered", "engine/clamp.go", "ip[at+1] != 4 || o.became != tailstamp.SYNWithout", "ip[at+1] != 4"},
-	{"an authentication header in front of TCP is a word short", "engine/clamp.go", "(int(ip[at+1]) + 2) * 4", "(int(ip[at+1]) + 1) * 4"},
+	{"an authentication header in front of TCP is a word short", "engine/parse.go", "(int(ip[at+1]) + 2) * 4", "(int(ip[at+1]) + 1) * 4"},
 	{"segments with SYN take the short way past clamps", "engine/ingress.go", " || c.clamps.wants(data)", ""},
 	{"a clamp forgets what the wire takes", "engine/clamp.go", "int(p.stampMTU)", "int(p.mtu)"},
 	{"a sample does not say by which prefix it is routed", "engine/sample.go", "pk.edit.hop.ip, pk.edit.prefix", "pk.edit.hop.ip, 0"},

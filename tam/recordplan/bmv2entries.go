@@ -2,6 +2,7 @@ package recordplan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -72,13 +73,10 @@ func (r *bmReader) constant(t *bmTable, actions []*bmAction) (hits []*bmAction, 
 	byPriority := false
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		switch {
-		case len(e.Match) != len(t.Key):
-			return nil, false, fmt.Errorf("entry %d: match_key has %d fields, want %d as the key has",
-				i, len(e.Match), len(t.Key))
-		case e.Action == nil:
-			return nil, false, fmt.Errorf("entry %d: it has no action_entry", i)
-		case !has[r.byID[e.Action.ID]]:
+		if err := e.check(len(t.Key)); err != nil {
+			return nil, false, fmt.Errorf("entry %d: %w", i, err)
+		}
+		if !has[r.byID[e.Action.ID]] {
 			return nil, false, fmt.Errorf("entry %d: action_id %d is no action of the table; it has %q",
 				i, e.Action.ID, names(actions))
 		}
@@ -103,6 +101,17 @@ func (r *bmReader) constant(t *bmTable, actions []*bmAction) (hits []*bmAction, 
 		}
 	}
 	return hits, all, nil
+}
+
+// check holds the form of an entry to the number of fields of the table's key.
+func (e *bmEntry) check(fields int) error {
+	switch {
+	case len(e.Match) != fields:
+		return fmt.Errorf("match_key has %d fields, want %d as the key has", len(e.Match), fields)
+	case e.Action == nil:
+		return errors.New("it has no action_entry")
+	}
+	return nil
 }
 
 // everything reports whether an entry matches every packet.
