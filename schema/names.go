@@ -178,9 +178,9 @@ const (
 	ACLUnknown         = "Unknown" // as StatusUnknown; SONiC has no word for it
 )
 
-// ResponseChannel returns the channel on which orchagent reports the rows of a table of APPL_DB that are in the ASIC, as
-// SONiC's ResponsePublisher names it. A message has the op [ResponseSuccess], the row's key, [FieldErrStr], and the
-// fields of the row; SONiC's has only protocol of these.
+// ResponseChannel returns the channel on which orchagent reports the rows of a table of APPL_DB that are in the ASIC.
+// Its name is that of SONiC's ResponsePublisher. A message has the op [ResponseSuccess], the row's key, [FieldErrStr],
+// and the fields of the row; SONiC's has only protocol of these.
 func ResponseChannel(table string) string { return "APPL_DB_" + table + "_RESPONSE_CHANNEL" }
 
 // The op of a message on a [ResponseChannel] and the value of its first field.

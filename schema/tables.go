@@ -172,7 +172,8 @@ func interfaceTables() (list []Table) {
 		Table{State: StateHostNeigh, Words: "A neighbour as hostd or hostifd knows it. " +
 			"What hostd has resolved is a row of NEIGH_TABLE, which is its own as long as this row is there.",
 			Key: "interface|address", Fields: []Field{
-				{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED", Words: "As in RFC 4861 and in Linux."},
+				{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED",
+					Words: "As in RFC 4861 and in Linux."},
 				{Name: "neigh", Form: "MAC address or nothing", Words: "Its MAC address, if that is known."},
 				{Name: "confirmed", Form: "time or nothing", Words: "When it was last heard of."},
 			}},

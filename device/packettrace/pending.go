@@ -55,10 +55,10 @@ func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int
 	for key, row := range rows {
 		s, err := schema.ParseStaticRoute(key, map[string]string{"blackhole": "true"})
 		p := s.Prefix
-		if err != nil || !p.Contains(dst) || p.Bits() < max(least, bits+1) || table.OK(row[table.Status], row[schema.FieldReason]) {
-			continue
+		longer := err == nil && p.Contains(dst) && p.Bits() >= max(least, bits+1)
+		if longer && !table.OK(row[table.Status], row[schema.FieldReason]) {
+			bits, text = p.Bits(), routeText(p, row)
 		}
-		bits, text = p.Bits(), routeText(p, row)
 	}
 	return text, bits, nil
 }

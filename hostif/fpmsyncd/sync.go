@@ -58,7 +58,6 @@ type Sync struct {
 	hurry  time.Time               // until then tammgrd may be about to act on STATIC_ROUTE
 
 	sweep time.Time // when what was not told again goes; zero: never
-	heard bool      // the zebra that is connected has said something
 	owes  owes
 	standing
 
@@ -69,6 +68,7 @@ type Sync struct {
 // standing is how it stands with zebra.
 type standing struct {
 	peer    string       // it; "": it is not connected
+	heard   bool         // it has said something since it connected
 	count   int          // of routes
 	before  int          // routes that it has not told again
 	lost    int          // messages of this connection that could not be read
@@ -134,7 +134,7 @@ func New(cfg Config) *Sync {
 // Connected says that a zebra has connected: it is going to tell all that it has. send sends it a frame, or reports
 // false if it reads too slowly.
 func (s *Sync) Connected(peer string, send func(frame []byte) bool) {
-	s.standing, s.heard, s.owes = standing{peer: peer}, false, newOwes(send)
+	s.standing, s.owes = standing{peer: peer}, newOwes(send)
 	clear(s.hops)
 	for _, r := range s.routes {
 		r.told, r.group = false, 0
