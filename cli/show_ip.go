@@ -77,7 +77,7 @@ func showRoutes(family int) func(context.Context, *call) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines := routeLines(routing, family)
+		lines := routeLines(routing, family, c.unprogrammed(ctx))
 		text := func(p *printout) {
 			p.line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC, ? - nobody says whether it is")
 			for _, l := range lines {
@@ -85,7 +85,7 @@ func showRoutes(family int) func(context.Context, *call) (*view, error) {
 				switch l.status {
 				case "active":
 					mark = ">"
-				case "": // no daemon writes it of a routing daemon's, or not yet
+				case "": // no daemon has reported it, or not yet
 					mark = "?"
 				}
 				head := l.code + mark + " " + l.prefix.String()
@@ -102,12 +102,52 @@ func showRoutes(family int) func(context.Context, *call) (*view, error) {
 	}
 }
 
-func routeLines(routing tree, family int) []routeLine {
+// unprogrammed are the routes of a routing daemon that are not in the ASIC.
+type unprogrammed struct {
+	rows  map[string]any // of STATE_DB, by key of ROUTE_TABLE
+	known bool           // all others are in the ASIC
+}
+
+// unprogrammed reads the routes of a routing daemon that are not in the ASIC. orchagent lists them; while it is not
+// ready, or lists only some of many, nothing is known of the others.
+func (c *call) unprogrammed(ctx context.Context) (u unprogrammed) {
+	read := func(names ...any) (map[string]any, error) {
+		path := gpath(append([]any{"STATE_DB", "localhost"}, names...)...)
+		path.Origin = "sonic-db"
+		found, err := c.sh.client.all(ctx, path)
+		row, _ := found.v.(map[string]any)
+		return row, err
+	}
+	health, healthErr := read("TAMTAM_HEALTH", "orchagent")
+	rows, err := read("ROUTE_TABLE")
+	_, more := rows["more"]
+	u.rows = rows
+	u.known = healthErr == nil && err == nil && !more && health["state"] == "ready"
+	return u
+}
+
+// status returns the status of a route by its key in ROUTE_TABLE, and the reason; "" if it is not known.
+func (u unprogrammed) status(key string) (status, reason string) {
+	row, listed := u.rows[key].(map[string]any)
+	switch {
+	case listed:
+		status, _ = row["status"].(string)
+		reason, _ = row["reason"].(string)
+	case u.known:
+		status = "active"
+	}
+	return status, reason
+}
+
+func routeLines(routing tree, family int, lacking unprogrammed) []routeLine {
 	var lines []routeLine
-	add := func(prefix, code string, ways []string, state tree) {
+	line := func(prefix, code string, ways []string, status, reason string) {
 		if p, err := netip.ParsePrefix(prefix); err == nil && ipVersion(prefix) == family && len(ways) > 0 {
-			lines = append(lines, routeLine{p.Masked(), code, ways, state.word("status"), state.text("reason")})
+			lines = append(lines, routeLine{p.Masked(), code, ways, status, reason})
 		}
+	}
+	add := func(prefix, code string, ways []string, state tree) {
+		line(prefix, code, ways, state.word("status"), state.text("reason"))
 	}
 	for _, i := range routing.sorted("interfaces", "interface") {
 		for _, a := range i.items("addresses", "address") {
@@ -142,7 +182,8 @@ func routeLines(routing tree, family int) []routeLine {
 		if r.text("state", "protocol") == "static" {
 			code = "S"
 		}
-		add(prefix, code, ways(r.at("state")), tree{})
+		status, reason := lacking.status(r.text("prefix"))
+		line(prefix, code, ways(r.at("state")), status, reason)
 	}
 	slices.SortFunc(lines, func(a, b routeLine) int {
 		if c := a.prefix.Compare(b.prefix); c != 0 {

@@ -104,6 +104,9 @@ func (p *printout) packetTrace(t tree) {
 	if note := t.text("note"); note != "" {
 		p.field(5, "Note", note)
 	}
+	if route := t.text("pending-route"); route != "" {
+		p.field(5, "Note", route)
+	}
 	p.line("")
 	var rows [][]string
 	for _, l := range listOf(t, "lookups") {

@@ -256,6 +256,35 @@ func TestSwitchShow(t *testing.T) {
 		"show vlan", "show acl", "show version | include openconfig-tam"))
 }
 
+// A route of a routing daemon is in the ASIC if orchagent, which is ready, does not list it; of one that is listed the
+// reason is told, and of others nothing is known while orchagent is away or lists only some.
+func TestRoutesOfARoutingDaemon(t *testing.T) {
+	s, r := newSwitch(t)
+	for _, key := range []string{"10.1.0.0/16", "10.2.0.1", "2001:db8::/32"} {
+		hop := map[bool]string{true: "fe80::2", false: "10.0.0.2"}[strings.HasPrefix(key, "2001")]
+		row(t, r, swss.ApplDB, schema.AppRoute, key, swss.FieldValues{"nexthop": hop, "ifname": "Ethernet0", "protocol": "bgp"})
+	}
+	pending := swss.FieldValues{"status": "pending", "reason": "no neighbour 10.0.0.2 on Ethernet0"}
+	row(t, r, swss.StateDB, schema.StateRoute, "10.2.0.1", pending)
+	row(t, r, swss.StateDB, schema.StateRoute, "2001:db8::/32", pending)
+	want := func(what string, lines ...string) {
+		t.Helper()
+		got := s.do(t, "show ip route", "show ipv6 route")
+		for _, line := range lines {
+			if !strings.Contains(got, line) {
+				t.Errorf("%s: lacks %q:\n%s", what, line, got)
+			}
+		}
+	}
+	const reason = "\n     pending: no neighbour 10.0.0.2 on Ethernet0"
+	host, v6 := "R  10.2.0.1/32 via 10.0.0.2, Ethernet0"+reason, "R  2001:db8::/32 via fe80::2, Ethernet0"+reason
+	want("orchagent is away", "R? 10.1.0.0/16", host, v6)
+	row(t, r, swss.StateDB, schema.StateHealth, "orchagent", swss.FieldValues{schema.HealthState: schema.HealthReady})
+	want("orchagent is ready", "R> 10.1.0.0/16", host, v6)
+	row(t, r, swss.StateDB, schema.StateRoute, schema.MoreRows, swss.FieldValues{"status": "pending", "reason": schema.MoreReason(9)})
+	want("orchagent lists some", "R? 10.1.0.0/16", host, v6)
+}
+
 // The northbound's refusals reach the user, and nothing is changed.
 func TestSwitchRefusals(t *testing.T) {
 	s, r := newSwitch(t)

@@ -164,7 +164,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 	case err != nil:
 		return nothing
 	case run != "" && s.run != "" && run != s.run:
-		return sairedis.Sign{Gone: "another syncd has begun, with a fresh chip"}
+		return sairedis.Sign{Gone: "another syncd has begun, with a fresh chip", Replaced: true}
 	case !listens:
 		return sairedis.Sign{Gone: "syncd is gone: nobody takes requests"}
 	case run == "": // SONiC's

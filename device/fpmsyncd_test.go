@@ -95,6 +95,18 @@ func TestFPMSyncd(t *testing.T) {
 		return err == nil && slices.ContainsFunc(keys, func(k string) bool { return strings.Contains(k, `"dest":"10.`+n+`.0.0/16"`) })
 	}
 	p.until("the routes are in the ASIC", func() bool { return inASIC("1") && inASIC("2") })
+	for range 2 { // zebra gets both back, with NLM_F_REQUEST and RTM_F_OFFLOAD
+		answer := make([]byte, len(fpmFrame(1, false)))
+		if _, err := io.ReadFull(conn, answer); err != nil {
+			t.Fatal(err)
+		}
+		want := fpmFrame(answer[len(answer)-3], false)
+		binary.NativeEndian.PutUint16(want[10:], 1)
+		binary.NativeEndian.PutUint32(want[28:], 0x4000)
+		if !slices.Equal(answer, want) {
+			t.Errorf("zebra was answered % x, want % x", answer, want)
+		}
+	}
 	if _, err := conn.Write(fpmFrame(1, true)); err != nil {
 		t.Fatal(err)
 	}

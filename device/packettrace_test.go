@@ -103,6 +103,37 @@ func TestPacketTraceByShell(t *testing.T) {
 	}
 }
 
+// A packet to a route that is not in the chip, configured or FRR's, is told so with the reason; one that uses the
+// longest route is not.
+func TestPacketTraceNamesPendingRoute(t *testing.T) {
+	config := routedPorts()
+	config["STATIC_ROUTE"]["10.9.1.0/24"] = swss.FieldValues{"nexthop": "10.2.0.99", "ifname": "Ethernet1"}
+	s := testSim(t, SimConfig{Config: config})
+	routes := swss.NewProducerState(s.Redis.DB(swss.ApplDB), schema.AppRoute)
+	for key, hop := range map[string]string{"10.9.2.0/24": "10.2.0.98", "10.9.1.7": "10.2.0.97", "10.9.3.0/24": "10.2.0.8",
+		"10.9.4.0/24": "10.2.0.8"} {
+		fields := swss.Pairs(swss.FieldValues{"protocol": "bgp", "nexthop": hop, "ifname": "Ethernet1"})
+		if err := routes.Set(t.Context(), key, fields); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(t, s)
+	for dst, want := range map[string]string{
+		"10.9.1.1": "route 10.9.1.0/24 is pending: no neighbour 10.2.0.99 on Ethernet1",
+		"10.9.1.7": "route 10.9.1.7/32 is pending: no neighbour 10.2.0.97 on Ethernet1",
+		"10.9.2.1": "route 10.9.2.0/24 is pending: no neighbour 10.2.0.98 on Ethernet1",
+		"10.9.3.1": "", "10.9.9.1": "", "10.2.0.8": "", "192.0.2.1": "",
+	} {
+		a, err := packettrace.Of(t.Context(), s.Redis, s.Chip, packettrace.Request{In: "Ethernet0", Src: "10.1.0.5", Dst: dst})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" && a.Pending != "" || !strings.HasPrefix(a.Pending, want) {
+			t.Errorf("to %s: %q, want %q", dst, a.Pending, want)
+		}
+	}
+}
+
 // Of a packet that is dropped it is said which one entry is in the way.
 func TestWhichEntryIsInTheWay(t *testing.T) {
 	routed, bridged := routedPorts(), twoPorts()

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"tamtam/schema"
@@ -30,6 +31,11 @@ type LedgerTable struct {
 	// StateKey is the key of a row's outcome; "" if it is not reported, because the row is
 	// another's. A nil StateKey gives the row's key in CONFIG_DB.
 	StateKey func(key string, fields swss.FieldValues) string
+	// Others is the table of STATE_DB that lists the rows without StateKey that are not in force, a limited number of
+	// them; "": none does.
+	Others string
+	// Responds says that rows of other programs are reported on [schema.ResponseChannel] once they are in the ASIC.
+	Responds bool
 	// Adds is that of [Reporting].
 	Adds func(key, field string) bool
 }
@@ -56,10 +62,30 @@ type Ledger struct {
 
 	daemon   *Daemon
 	tables   map[string]LedgerTable
+	others   map[string]*others // by table of APPL_DB
 	pass     func(context.Context) error
 	reported map[RowKey]string // status and reason as last reported
 	settled  bool              // the last pass was a success
 	again    bool              // a pass is to be repeated though nothing changes: Redis was away for it, or for a row
+	errors   int               // that were logged, or left out of the log, since the last outcomes were reported
+}
+
+// loggedErrors is the maximum number of errors of one pass that are logged each: when syncd ends, all rows fail.
+const loggedErrors = 3
+
+// LogError logs an error of a pass. Of many only the first are logged, and then how many more there were.
+func (l *Ledger) LogError(message string, args ...any) {
+	if l.errors++; l.errors <= loggedErrors {
+		l.daemon.log.Error(message, args...)
+	}
+}
+
+// logLeftOut logs how many errors were left out.
+func (l *Ledger) logLeftOut() {
+	if more := l.errors - loggedErrors; more > 0 {
+		l.daemon.log.Error("more errors of the same pass are left out of the log", "count", more)
+	}
+	l.errors = 0
 }
 
 // tryAgain is how soon a pass is repeated for which Redis was away.
@@ -70,7 +96,8 @@ const tryAgain = time.Second
 func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables ...LedgerTable) *Ledger {
 	l := &Ledger{
 		Rows: map[RowKey]swss.FieldValues{}, Why: map[RowKey]error{}, Failed: map[RowKey]error{}, Notes: map[RowKey]string{},
-		daemon: d, tables: map[string]LedgerTable{}, pass: pass, reported: map[RowKey]string{},
+		daemon: d, tables: map[string]LedgerTable{}, others: map[string]*others{}, pass: pass,
+		reported: map[RowKey]string{},
 	}
 	d.Every(func() time.Duration {
 		if l.again {
@@ -84,6 +111,12 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 			t.StateKey = func(key string, _ swss.FieldValues) string { return schema.ConfigKey(key) }
 		}
 		l.tables[t.Name] = t
+		if t.Others != "" {
+			d.ReportsTo(t.Others)
+			l.others[t.Name] = &others{
+				state: t.Others, lacking: map[string]outcome{}, listed: map[string]outcome{}, changed: true,
+			}
+		}
 		source := func(ls *swss.Listener) swss.Source { return swss.NewConsumerState(ls, db, t.Name) }
 		d.Consume(source, t.Name, HandlerFunc(l.handle), Reporting{
 			StateTable: t.State, Words: t.Words, None: true, Adds: t.Adds, RowKey: t.StateKey,
@@ -102,8 +135,12 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 		if delete(l.Rows, k); t.Op == Set {
 			l.Rows[k] = t.Fields
 		}
-		if _, is := l.stateKey(k); was != "" && (was != is || t.Op == Del) {
+		_, is := l.stateKey(k)
+		if was != "" && (was != is || t.Op == Del) {
 			l.daemon.Unreport(ctx, table, was)
+		}
+		if o := l.others[t.Table]; o != nil && (is != "" || t.Op == Del) {
+			o.drop(t.Key)
 		}
 		l.Changed = append(l.Changed, k)
 	}
@@ -157,18 +194,30 @@ func (l *Ledger) settleFew(ctx context.Context) bool {
 
 // reportAll writes the outcomes of rows that have changed.
 func (l *Ledger) reportAll(ctx context.Context, rows iter.Seq[RowKey]) {
-	var others []string
+	l.logLeftOut()
+	var lacking []string
 	for k := range rows {
 		if _, ok := l.Rows[k]; !ok {
 			continue
 		}
 		if reason := l.report(ctx, k); reason != "" {
-			others = append(others, k.String()+": "+reason)
+			lacking = append(lacking, k.String()+": "+reason)
 		}
 	}
-	slices.Sort(others)
-	for _, line := range others {
-		l.daemon.log.Info("a row of others is not in the ASIC as it should be", "row", line)
+	if len(lacking) > 0 {
+		const few = 3
+		slices.Sort(lacking)
+		l.daemon.log.Info("rows of others are not in the ASIC as they should be", "count", len(lacking),
+			"first", strings.Join(lacking[:min(few, len(lacking))], "; "))
+	}
+	for _, o := range l.others {
+		if !o.changed {
+			continue
+		}
+		if err := o.list(ctx, l.daemon); err != nil {
+			l.daemon.log.Warn("rows that are not in the ASIC are not listed yet", "err", err)
+			l.again = true
+		}
 	}
 }
 
@@ -196,6 +245,16 @@ func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	}
 	l.reported[k] = outcome
 	if key == "" {
+		if err == nil && l.tables[k.Table].Responds {
+			l.daemon.Respond(k.Table, k.Key, l.Rows[k])
+		}
+		switch o := l.others[k.Table]; {
+		case o == nil:
+		case err == nil:
+			o.drop(k.Key)
+		case !o.note(k.Key, status, reason):
+			return "" // it was logged
+		}
 		return reason
 	}
 	l.daemon.Report(ctx, table, key, status, reason)
@@ -242,7 +301,7 @@ func (l *Ledger) Keys(table string) []string {
 // Fail records SAI's error for a row.
 func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.Failed[k] = fmt.Errorf("%s: %w", what, err)
-	l.daemon.log.Error("SAI failed", "row", k.String(), "err", l.Failed[k])
+	l.LogError("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 
 // Undone undoes the steps before err, and adds to err if that failed.

@@ -95,12 +95,15 @@ type outcomes struct {
 	held    bool                  // they must not be written yet
 	groups  map[string]struct{}   // keys of FLEX_COUNTER_TABLE on which a handler reports
 	doubted func() bool           // whether what they say of the ASIC is not known at the moment; nil: it is
+	// responses are the messages, by table of APPL_DB, about rows that are in the ASIC, not yet published.
+	responses map[string][]swss.KeyOpFieldsValues
 }
 
 func newOutcomes(name string, r *swss.Redis, c *clock) *outcomes {
 	o := &outcomes{
 		name: name, redis: r, clock: c,
 		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{}, groups: map[string]struct{}{},
+		responses: map[string][]swss.KeyOpFieldsValues{},
 	}
 	if name != Manager { // which compares what its outputs ask for
 		o.written = map[stateKey]stateRow{}
@@ -158,12 +161,45 @@ func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...stri
 // report queues an outcome; of several on one row the last counts.
 func (o *outcomes) report(row stateRow) { o.rows[stateKey{row.table, row.key}] = row }
 
+// Respond queues the message that a row of APPL_DB is in the ASIC as it is.
+func (o *outcomes) Respond(table, key string, fields swss.FieldValues) {
+	message := swss.KeyOpFieldsValues{
+		Op: schema.ResponseSuccess, Key: key,
+		Fields: append([]swss.Pair{{Field: schema.FieldErrStr, Value: schema.ResponseSuccess}}, swss.Pairs(fields)...),
+	}
+	o.responses[table] = append(o.responses[table], message)
+}
+
+// flushResponses publishes the queued messages.
+func (o *outcomes) flushResponses(ctx context.Context) error {
+	for table, list := range o.responses {
+		p := swss.NewNotificationProducer(o.redis.DB(swss.ApplDB), schema.ResponseChannel(table))
+		for chunk := range slices.Chunk(list, stateBatch) {
+			if err := p.SendAll(ctx, chunk); err != nil {
+				return err // published twice is no harm
+			}
+		}
+		delete(o.responses, table)
+	}
+	return nil
+}
+
 // stateBatch is how many rows one script writes.
 const stateBatch = 256
 
-// flushState writes the queued outcomes in few round trips.
+// flushState writes the queued outcomes in few round trips, and then publishes the queued messages.
 func (o *outcomes) flushState(ctx context.Context) error {
-	if len(o.rows) == 0 || o.held || o.doubted != nil && o.doubted() {
+	if o.held || o.doubted != nil && o.doubted() {
+		return nil
+	}
+	if err := o.flushRows(ctx); err != nil {
+		return err
+	}
+	return o.flushResponses(ctx)
+}
+
+func (o *outcomes) flushRows(ctx context.Context) error {
+	if len(o.rows) == 0 {
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(o.rows), func(a, b stateKey) int {

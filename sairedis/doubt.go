@@ -19,6 +19,8 @@ var ErrStopped = errors.New("it has stopped working, and has to be restarted")
 type Sign struct {
 	Gone   string // why it will answer nothing any more; "": it may
 	Silent string // why it may not live; "": there is no such sign
+	// Replaced says that Gone is for good, since another syncd with a fresh chip is in its place: it is not waited for.
+	Replaced bool
 	// Says is set where syncd says by itself how it is: while it does, it need not be asked. SONiC's does not.
 	Says bool
 }
@@ -99,6 +101,8 @@ func (c *channel) signs(ctx context.Context, late string, asked bool) (Sign, err
 	switch {
 	case s.Gone == "":
 		c.goneFor = time.Time{}
+	case s.Replaced:
+		return s, errors.New(s.Gone)
 	case c.goneFor.IsZero():
 		c.goneFor = time.Now()
 	case time.Since(c.goneFor) >= c.patience:

@@ -248,6 +248,28 @@ func TestSyncdThatIsGoneIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// A syncd in whose place another one is will not come back: it is given up at once, however patient a client is.
+func TestReplacedSyncdIsGivenUpAtOnce(t *testing.T) {
+	ctx := t.Context()
+	for name, wait := range map[string]func(c *Client) error{
+		"a request": func(c *Client) error { return c.InitView(ctx) },
+		"none":      func(c *Client) error { return c.Lost(ctx) },
+	} {
+		opts := ClientOptions{Timeout: time.Hour, Patience: time.Hour, Sign: func(context.Context) Sign {
+			return Sign{Gone: "another syncd has begun", Replaced: true}
+		}}
+		c, err := NewClient(ctx, swsstest.Start(t), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, soon, name, func() { err = wait(c) })
+		if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "another syncd has begun") {
+			t.Errorf("%s: %v", name, err)
+		}
+		lostBy(t, c)
+	}
+}
+
 // Somebody has a view applied that has no switch yet: the ASIC stays as it is, and the next view is made as ever.
 func TestViewWithoutASwitchIsNotApplied(t *testing.T) {
 	ctx := t.Context()

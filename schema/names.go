@@ -114,6 +114,7 @@ const (
 	StateSwitch       = "SWITCH_TABLE"
 	StateInterface    = "INTERFACE_TABLE" // of all kinds of interfaces
 	StateStaticRoute  = "STATIC_ROUTE_TABLE"
+	StateRoute        = "ROUTE_TABLE" // routes of FRR and others that are not in force
 	StateNeigh        = "NEIGH_TABLE"
 	StateHostNeigh    = "HOST_NEIGH_TABLE"   // neighbours that hostd has asked for
 	StateHostAddress  = "HOST_ADDRESS_TABLE" // addresses of the switch as a host
@@ -175,6 +176,17 @@ const (
 	ACLPendingCreation = "Pending creation"
 	ACLPendingRemoval  = "Pending removal"
 	ACLUnknown         = "Unknown" // as StatusUnknown; SONiC has no word for it
+)
+
+// ResponseChannel returns the channel on which orchagent reports the rows of a table of APPL_DB that are in the ASIC.
+// Its name is that of SONiC's ResponsePublisher. A message has the op [ResponseSuccess], the row's key, [FieldErrStr],
+// and the fields of the row; SONiC's has only protocol of these.
+func ResponseChannel(table string) string { return "APPL_DB_" + table + "_RESPONSE_CHANNEL" }
+
+// The op of a message on a [ResponseChannel] and the value of its first field.
+const (
+	ResponseSuccess = "SWSS_RC_SUCCESS"
+	FieldErrStr     = "err_str"
 )
 
 // FlushFDBChannel is the channel on which SONiC's utilities ask for learned addresses to be forgotten: ALL, PORT with

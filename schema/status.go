@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -31,6 +32,23 @@ const (
 	ByTAMMgr    = "tammgrd"
 	ByOrchAgent = "orchagent"
 )
+
+// MoreRows is the key of the row that stands for those that a limited table of statuses does not list.
+const MoreRows = "more"
+
+// moreForm is the reason of a row MoreRows.
+const moreForm = "%d more rows are not in force"
+
+// MoreReason returns the reason of the row [MoreRows] for n rows.
+func MoreReason(n int) string { return fmt.Sprintf(moreForm, n) }
+
+// MoreCount returns the number of rows in a reason that [MoreReason] made; 0 for another text.
+func MoreCount(reason string) (n int) {
+	if _, err := fmt.Sscanf(reason, moreForm, &n); err != nil {
+		return 0
+	}
+	return n
+}
 
 // IsDescription reports whether a field of a row holds text for people, which affects nothing but
 // displays.

@@ -157,16 +157,26 @@ func interfaceTables() (list []Table) {
 	return append(list,
 		ofBoth(Table{Config: CfgStaticRoute, Appl: AppRoute, State: StateStaticRoute,
 			Words: "A static route; in APPL_DB any route."}, StaticRoute{}, Route{}),
+		Table{State: StateRoute, Status: FieldStatus, Good: StatusActive, Waiting: StatusPending, Unknown: StatusUnknown,
+			Words: "A route of FRR, or of another program that writes to APPL_DB, that is not in the ASIC.",
+			Key:   "that of ROUTE_TABLE in APPL_DB; " + MoreRows + ": those above the first 1000", Fields: []Field{
+				{Name: FieldStatus, Form: "pending or failed", Words: "Pending while a next hop is missing."},
+				{Name: FieldReason, Form: "text", Words: "Why."},
+				{Name: FieldSince, Form: "time", Words: "When the status became what it is."},
+				{Name: FieldBy, Form: "orchagent", Words: "The daemon that writes the row."},
+			}},
 		of(Table{Config: CfgNeigh, Appl: AppNeigh, State: StateNeigh, Words: "A neighbour."}, Neighbor{}),
 		Table{Appl: AppNeighResolve, Words: "A neighbour that somebody wants to be asked for.", Key: "interface:address",
 			Open: true},
 		Table{Appl: AppLLDPEntry, Words: "What somebody at a port says of himself by LLDP.", Key: "port", Open: true},
-		Table{State: StateHostNeigh, Words: "A neighbour as hostd knows it. What it has resolved is a row of NEIGH_TABLE, " +
-			"which is hostd's as long as this row is there.", Key: "interface|address", Fields: []Field{
-			{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED", Words: "As in RFC 4861 and in Linux."},
-			{Name: "neigh", Form: "MAC address or nothing", Words: "Its MAC address, if that is known."},
-			{Name: "confirmed", Form: "time or nothing", Words: "When it was last heard of."},
-		}},
+		Table{State: StateHostNeigh, Words: "A neighbour as hostd or hostifd knows it. " +
+			"What hostd has resolved is a row of NEIGH_TABLE, which is its own as long as this row is there.",
+			Key: "interface|address", Fields: []Field{
+				{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED",
+					Words: "As in RFC 4861 and in Linux."},
+				{Name: "neigh", Form: "MAC address or nothing", Words: "Its MAC address, if that is known."},
+				{Name: "confirmed", Form: "time or nothing", Words: "When it was last heard of."},
+			}},
 		Table{State: StateHostAddress, Words: "An address that the switch has as a host.", Key: "interface|address/length",
 			Fields: []Field{{Name: "state", Form: "usable, tentative or duplicate",
 				Words: "Tentative while hosts are asked whether it is theirs; duplicate if it is, and so not used."}}},
@@ -361,8 +371,12 @@ func (t Table) Object(key string) string {
 	if group, ok := TAMGroupOf(key); ok && (t.State == StateACLTable || t.State == StateACLRule) {
 		return CfgTAMGroup + "|" + group // its ACL table and rules
 	}
-	return t.Config + "|" + key
+	return t.Rows() + "|" + key
 }
+
+// Rows returns the name of the table whose rows the statuses are about: that in CONFIG_DB, or that in STATE_DB of rows
+// which are not configured.
+func (t Table) Rows() string { return cmp.Or(t.Config, t.State) }
 
 // OK reports whether status and reason of a row mean that nothing is wrong. SONiC's words come in
 // both cases.

@@ -3,6 +3,8 @@ package swss
 import (
 	"context"
 	"sync"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A NotificationProducer publishes messages to whoever listens at that moment.
@@ -19,12 +21,27 @@ func NewNotificationProducer(db *DB, channel string) *NotificationProducer {
 
 // Send publishes one message and returns how many received it.
 func (p *NotificationProducer) Send(ctx context.Context, op, data string, fields []Pair) (int64, error) {
+	n, err := p.db.client.Publish(ctx, p.channel, encodeMessage(op, data, fields)).Result()
+	return n, p.db.wrap(err, "publish", p.channel)
+}
+
+// SendAll publishes messages in one round trip: Op, Key and Fields of each are the op, the data and the fields.
+func (p *NotificationProducer) SendAll(ctx context.Context, messages []KeyOpFieldsValues) error {
+	_, err := p.db.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, m := range messages {
+			pipe.Publish(ctx, p.channel, encodeMessage(m.Op, m.Key, m.Fields))
+		}
+		return nil
+	})
+	return p.db.wrap(err, "publish", p.channel)
+}
+
+func encodeMessage(op, data string, fields []Pair) string {
 	flat := []string{op, data}
 	for _, f := range fields {
 		flat = append(flat, f.Field, f.Value)
 	}
-	n, err := p.db.client.Publish(ctx, p.channel, encodeStrings(flat)).Result()
-	return n, p.db.wrap(err, "publish", p.channel)
+	return encodeStrings(flat)
 }
 
 // A NotificationConsumer receives the messages of a channel. What is published

@@ -199,7 +199,7 @@ func frrConfig(n int) device.ConfigDB {
 		},
 		schema.CfgCOPPTrap: {
 			"bgp": trap("bgp,bgpv6", "trapped"), "arp": trap("arp_req,arp_resp,neigh_discovery", "copied"),
-			"ip2me": trap("ip2me", "trapped"), "unknown": trap("neighbor_miss,ttl_error", "trapped"),
+			"ip2me": trap("ip2me", "trapped"), "unknown": trap("neighbor_miss,ttl_error,l3_mtu_error", "trapped"),
 		},
 	}
 	name, to := "Ethernet0", config[schema.CfgInterface]

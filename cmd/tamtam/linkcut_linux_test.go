@@ -234,7 +234,7 @@ func cutConfig(n int) device.ConfigDB {
 		},
 		schema.CfgCOPPGroup: {"trapped": {"trap_action": "trap", "queue": "4", "trap_priority": "4"}},
 		schema.CfgCOPPTrap: {
-			"bgp": trap("bgp,bgpv6"), "arp": trap("arp_req,arp_resp"), "ip2me": trap("ip2me"), "unknown": trap("neighbor_miss,ttl_error"),
+			"bgp": trap("bgp,bgpv6"), "arp": trap("arp_req,arp_resp"), "ip2me": trap("ip2me"), "unknown": trap("neighbor_miss,ttl_error,l3_mtu_error"),
 		},
 		schema.CfgTAMFeature:   {"ALTMARK": {"status": "ACTIVE"}},
 		schema.CfgTAMFlowGroup: {"flow": {"id": "1"}},

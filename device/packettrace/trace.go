@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -16,11 +17,13 @@ import (
 
 // An Answer is what would become of a packet.
 type Answer struct {
-	In       string    `json:"in"`
-	Bytes    int       `json:"bytes"`          // without FCS
-	Frame    string    `json:"frame"`          // hexadecimal
-	Fate     string    `json:"fate"`           // in a few words
-	Note     string    `json:"note,omitempty"` // what is wrong with the frame
+	In    string `json:"in"`
+	Bytes int    `json:"bytes"`          // without FCS
+	Frame string `json:"frame"`          // hexadecimal
+	Fate  string `json:"fate"`           // in a few words
+	Note  string `json:"note,omitempty"` // what is wrong with the frame
+	// Pending is a route that is longer than the one in the chip, configured or learned, and not in the chip, and why.
+	Pending  string    `json:"pending-route,omitempty"`
 	Lookups  []Lookup  `json:"lookups"`
 	Copies   []Copy    `json:"copies"`
 	Counters []Counter `json:"counters"`
@@ -89,6 +92,10 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 	}
 	if tailstamp.EndUnknown(frame) {
 		a.Note = noLength
+	}
+	dst, _ := netip.ParseAddr(headersOf(frame)["dst"])
+	if a.Pending, err = pendingRoute(ctx, r, t, dst); err != nil {
+		return nil, err
 	}
 	a.Copies = n.copies(t, frame)
 	a.Fate = fate(a.Copies)

@@ -133,12 +133,12 @@ func because(text, reason string) string {
 	return text
 }
 
-// statusOf tells what became of the rows of a table of CONFIG_DB.
+// statusOf tells what became of the rows of a table.
 func statusOf(t schema.Table) func(string, string, map[string]string) (string, syslog.Message) {
 	return func(key, was string, row map[string]string) (string, syslog.Message) {
-		object, status, reason := t.Config+"|"+key, row[t.Status], row[schema.FieldReason]
+		object, status, reason := t.Rows()+"|"+key, row[t.Status], row[schema.FieldReason]
 		m := syslog.Message{ID: "STATUS", Severity: syslog.Error, Params: []syslog.Param{
-			{Name: "table", Value: t.Config}, {Name: "key", Value: key}, {Name: "status", Value: status},
+			{Name: "table", Value: t.Rows()}, {Name: "key", Value: key}, {Name: "status", Value: status},
 			{Name: "reason", Value: reason},
 		}}
 		switch {

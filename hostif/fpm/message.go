@@ -29,6 +29,7 @@ type Route struct {
 	Type     uint8        // Unicast, ...
 	Group    uint32       // the next hop by its ID, instead of Hops; 0: none
 	Hops     []Hop
+	Raw      []byte // the message as it came, valid as long as the frame
 }
 
 // A Hop is a next hop: an address on the link of an interface, or the link itself.
@@ -80,8 +81,12 @@ func Parse(frame []byte) iter.Seq2[Message, error] {
 				yield(Message{}, err)
 				return
 			}
+			m, err := parse(kind, body)
+			if m.Route != nil {
+				m.Route.Raw = frame[:messageHead+len(body)]
+			}
 			frame = rest
-			if m, err := parse(kind, body); !yield(m, err) {
+			if !yield(m, err) {
 				return
 			}
 		}

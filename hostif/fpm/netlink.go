@@ -11,9 +11,12 @@ var native = binary.NativeEndian
 
 func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
 
+// messageHead is the length of a struct nlmsghdr.
+const messageHead = 16
+
 // nextMessage parts the first message off: its type and what is behind its header, a struct nlmsghdr.
 func nextMessage(b []byte) (kind uint16, body, rest []byte, err error) {
-	const head = 16
+	const head = messageHead
 	if len(b) < head {
 		return 0, nil, nil, fmt.Errorf("%d bytes behind the last message, want none, or %d or more", len(b), head)
 	}

@@ -71,7 +71,7 @@ func (w *world) some() {
 // connect has a zebra connect that tells all it has.
 func (w *world) connect() {
 	w.peer = true
-	w.later(func() { w.sync.Connected("zebra") })
+	w.later(func() { w.sync.Connected("zebra", w.answer) })
 	for _, prefix := range slices.Sorted(maps.Keys(w.zebra)) {
 		w.later(func() { w.sync.Take(told(prefix, w.zebra[prefix], 3)) })
 	}
@@ -194,7 +194,7 @@ func FuzzTake(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		b := newBench(t)
-		b.sync.Connected("fuzz")
+		b.sync.Connected("fuzz", b.answer)
 		b.sync.Take(frame)
 		b.sync.settleGroups()
 		if len(frame) > 20 { // a next hop changes after its routes

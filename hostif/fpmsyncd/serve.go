@@ -51,7 +51,17 @@ func (s *Sync) Serve(ctx context.Context, ln net.Listener, do func(context.Conte
 func (s *Sync) listen(ctx context.Context, conn net.Conn, do func(context.Context, func()) error) error {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if err := do(ctx, func() { s.Connected(conn.RemoteAddr().String()) }); err != nil {
+	out, stop, stopped := outbox{ready: make(chan struct{}, 1)}, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		out.write(conn, stop)
+	}()
+	defer func() {
+		close(stop)
+		conn.Close()
+		<-stopped
+	}()
+	if err := do(ctx, func() { s.Connected(conn.RemoteAddr().String(), out.put) }); err != nil {
 		return ended(ctx, err)
 	}
 	r := fpm.NewReader(conn)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +58,7 @@ type Sync struct {
 	hurry  time.Time               // until then tammgrd may be about to act on STATIC_ROUTE
 
 	sweep time.Time // when what was not told again goes; zero: never
-	heard bool      // the zebra that is connected has said something
+	owes  owes
 	standing
 
 	mu   sync.Mutex
@@ -67,6 +68,7 @@ type Sync struct {
 // standing is how it stands with zebra.
 type standing struct {
 	peer    string       // it; "": it is not connected
+	heard   bool         // it has said something since it connected
 	count   int          // of routes
 	before  int          // routes that it has not told again
 	lost    int          // messages of this connection that could not be read
@@ -101,7 +103,17 @@ func New(cfg Config) *Sync {
 	if s.restart == 0 {
 		s.restart = RestartTime
 	}
+	s.owes = newOwes(nil)
 	s.tell()
+	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
+		return swss.NewNotificationConsumer(l, cfg.Redis.DB(swss.ApplDB), schema.ResponseChannel(schema.AppRoute))
+	}, s.responded)
+	cfg.Daemon.Every(func() time.Duration {
+		if len(s.owes.messages) == 0 {
+			return 0
+		}
+		return askPeriod
+	}, s.askAgain)
 	forward.Consume(cfg.Daemon, cfg.Redis.DB(swss.ConfigDB), schema.CfgStaticRoute, s.takeStatic)
 	forward.Settle(cfg.Daemon, "routes", func() bool { return !s.loaded || len(s.dirty) > 0 || len(s.moved) > 0 }, s.flush)
 	cfg.Daemon.OnFlush(func() { s.loaded = false })
@@ -119,9 +131,10 @@ func New(cfg Config) *Sync {
 	return s
 }
 
-// Connected says that a zebra has connected: it is going to tell all that it has.
-func (s *Sync) Connected(peer string) {
-	s.standing, s.heard = standing{peer: peer}, false
+// Connected says that a zebra has connected: it is going to tell all that it has. send sends it a frame, or reports
+// false if it reads too slowly.
+func (s *Sync) Connected(peer string, send func(frame []byte) bool) {
+	s.standing, s.owes = standing{peer: peer}, newOwes(send)
 	clear(s.hops)
 	for _, r := range s.routes {
 		r.told, r.group = false, 0
@@ -135,7 +148,7 @@ func (s *Sync) Connected(peer string) {
 // Disconnected says that it has gone. Its routes stay.
 func (s *Sync) Disconnected(why error) {
 	s.log.Warn("zebra is not connected any more: its routes stay", "because", why, "routes", len(s.routes))
-	s.peer, s.sweep = "", time.Time{}
+	s.peer, s.sweep, s.owes = "", time.Time{}, newOwes(nil)
 	s.tell()
 }
 
@@ -205,6 +218,7 @@ func (s *Sync) takeRoute(m *fpm.Route) {
 		s.routes[m.Dest] = r
 	}
 	s.retold(r)
+	s.owes.add(m.Dest, m.Raw)
 	r.group, r.protocol = 0, m.Protocol
 	if m.Group != 0 && m.Type == fpm.Unicast {
 		r.group = m.Group
@@ -233,6 +247,9 @@ func (s *Sync) decide(dest netip.Prefix, r *route, kind uint8, hops []fpm.Hop) {
 			return
 		}
 		s.want(dest, r, nil)
+		if len(hops) > 0 && !slices.ContainsFunc(hops, func(h fpm.Hop) bool { return s.name(h.Index) == "" }) {
+			s.owes.answer(dest) // the chip is not to have it: Linux alone forwards by these interfaces
+		}
 	default:
 		s.want(dest, r, nil)
 	}
@@ -245,6 +262,7 @@ func (s *Sync) drop(dest netip.Prefix, r *route) {
 	}
 	s.retold(r)
 	r.group = 0
+	s.owes.remove(dest)
 	s.want(dest, r, nil)
 }
 
@@ -260,7 +278,7 @@ func (s *Sync) retold(r *route) {
 // want sets the row that a route should have, which the caller has shared; nil: none.
 func (s *Sync) want(dest netip.Prefix, r *route, w *shared) {
 	s.release(r.want)
-	if r.want = w; r.want != r.have || w == nil {
+	if r.want = w; r.want != r.have || w == nil || s.owes.has(dest) {
 		s.dirty[dest] = true
 	} else {
 		delete(s.dirty, dest)

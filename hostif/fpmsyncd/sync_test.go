@@ -35,6 +35,13 @@ type bench struct {
 	mgr   *orch.Daemon
 	taker *swss.ConsumerState
 	list  *swss.Listener
+	sent  [][]byte // answers to zebra
+}
+
+// answer takes an answer to zebra.
+func (b *bench) answer(frame []byte) bool {
+	b.sent = append(b.sent, frame)
+	return true
 }
 
 func newBench(t *testing.T) *bench {
@@ -223,7 +230,7 @@ func told(dest, gateway string, index uint32) []byte {
 func TestZebraTells(t *testing.T) {
 	const walk = 17 // frames, of what it has; then come changes
 	b := newBench(t)
-	b.do(func() { b.sync.Connected("zebra") })
+	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	frames := recorded(t, "zebra-8.4.4.bin")
 	b.say(frames[:walk]...)
 	all := []string{
@@ -258,7 +265,7 @@ func TestZebraTells(t *testing.T) {
 // changes.
 func TestGroups(t *testing.T) {
 	b := newBench(t)
-	b.do(func() { b.sync.Connected("zebra") })
+	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	frames := recorded(t, "zebra-8.4.4-groups.bin")
 	b.say(frames...)
 	got := strings.Join(b.table(), "\n")
@@ -293,7 +300,7 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b.config("PORT|Ethernet0", "lanes=0", "speed=1000")
 	b.config("INTERFACE|Ethernet0", "NULL=NULL")
 	b.config("INTERFACE|Ethernet0|10.0.0.1/24", "NULL=NULL")
-	b.do(func() { b.sync.Connected("zebra") })
+	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	const (
 		static = "10.7.0.0/16 config_key=10.7.0.0/16 ifname=Ethernet0 nexthop=10.0.0.9 protocol=static"
 		zebra  = "10.7.0.0/16 ifname=Ethernet0,Ethernet4 nexthop=10.0.0.2,10.0.4.2 protocol=static weight=1,1"
@@ -319,7 +326,7 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b.begin()
 	b.pass(time.Second)
 	b.want("fpmsyncd begins anew", static)
-	b.do(func() { b.sync.Connected("zebra") })
+	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	b.say(told("10.7.0.0/16", "10.0.0.3", 3))
 	b.config("STATIC_ROUTE|10.7.0.0/16")
 	b.pass(hurryPeriod)
@@ -341,7 +348,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wantLacks("zebra is not connected")
-	b.do(func() { b.sync.Connected("zebra") })
+	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3), told("10.3.0.0/16", "10.0.0.2", 3))
 	const (
 		one   = "10.1.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1"
@@ -363,7 +370,7 @@ func TestRestart(t *testing.T) {
 		b.wantLacks("zebra is not connected; the 3 routes that it told stay")
 		b.pass(time.Hour)
 		b.want("not connected", one, two, three, hands)
-		b.do(func() { b.sync.Connected("zebra") })
+		b.do(func() { b.sync.Connected("zebra", b.answer) })
 		b.pass(RestartTime)
 		b.want("it has said nothing", one, two, three, hands)
 		b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.4.2", 5))
@@ -378,7 +385,7 @@ func TestRestart(t *testing.T) {
 // What somebody else has done to a row is mended; a row that nobody has told goes.
 func TestDrift(t *testing.T) {
 	b := newBench(t)
-	b.do(func() { b.sync.Connected("zebra") })
+	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3))
 	want := b.table()
 	b.pass(RestartTime)
@@ -404,11 +411,11 @@ func TestDrift(t *testing.T) {
 // What a peer sends is taken within bounds, and what is not taken is told.
 func TestHostilePeer(t *testing.T) {
 	b := newBench(t)
-	b.do(func() { b.sync.Connected("somebody") })
+	b.do(func() { b.sync.Connected("somebody", b.answer) })
 	b.say([]byte("no netlink at all"), told("10.1.0.0/16", "10.0.0.2", 3))
 	b.wantLacks("1 messages of zebra's were not understood: a message of ")
 	b.want("what was understood", "10.1.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1")
-	b.do(func() { b.sync.Connected("somebody") })
+	b.do(func() { b.sync.Connected("somebody", b.answer) })
 	b.do(func() {
 		b.sync.room = mostRoom
 		b.sync.Take(told("10.2.0.0/16", "10.0.0.9", 3))
@@ -426,7 +433,7 @@ func TestHostilePeer(t *testing.T) {
 // Rows that look alike are kept once, and forgotten with the last.
 func TestRowsAreShared(t *testing.T) {
 	b := newBench(t)
-	b.do(func() { b.sync.Connected("zebra") })
+	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	var come, go_ [][]byte
 	for i := range 100 {
 		come = append(come, told(fmt.Sprintf("10.%d.0.0/16", i), "10.0.0.2", 3))

@@ -40,7 +40,7 @@ func (s *Sync) load(ctx context.Context) error {
 			}
 		}
 		s.has(r, s.share(dest, f))
-		s.dirty[dest] = r.want != r.have
+		s.dirty[dest] = r.want != r.have || s.owes.has(dest)
 	}
 	maps.DeleteFunc(s.dirty, func(_ netip.Prefix, is bool) bool { return !is })
 	s.loaded = true

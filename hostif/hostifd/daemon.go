@@ -47,7 +47,7 @@ func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
 		host: cfg.Host, log: d.Logger(), mac: cfg.Fallback, rows: rows{}, due: true,
-		neighborhood: *newNeighborhood(db, cfg.Host.kernel),
+		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
 	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
@@ -73,7 +73,7 @@ func New(cfg Config) *Sync {
 		s.resolve(t)
 		return nil
 	}), orch.Reporting{None: true})
-	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 }, s.settle)
+	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
 	d.Every(func() time.Duration { return lostAfter }, s.tellLost)
 	d.At(func() time.Time { return s.sweep }, func(context.Context, time.Time) error {
@@ -123,13 +123,14 @@ func (s *Sync) settle(ctx context.Context) error {
 
 // again tries what did not work.
 func (s *Sync) again(_ context.Context, now time.Time) error {
-	if s.sweep.IsZero() && len(s.before) > 0 {
+	if s.sweep.IsZero() && (len(s.before) > 0 || s.states.former != nil) {
 		s.sweep = now.Add(neighborTime)
 	}
 	if s.neighborhood.ask {
 		s.toKernel(s.plan)
 	}
 	s.nextHops.ask(&s.neighborhood, s.plan, now)
+	s.refresh(s.plan, now)
 	if s.host.trouble() != "" {
 		s.due = true
 	}

@@ -304,4 +304,6 @@ type Neighbor struct {
 	Addr      netip.Addr
 	MAC       schema.MAC
 	Gone      bool // it is not there any more, or nobody has answered
+	// State is Linux' state of it, such as REACHABLE or FAILED; "" if Linux has no entry any more.
+	State string
 }

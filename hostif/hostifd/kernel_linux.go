@@ -215,6 +215,12 @@ func (Linux) Remove(name string) error {
 // usable are the states of neighbours whose address is known.
 const usable = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE | netlink.NUD_PERMANENT
 
+// neighborStates are the names of states as hostd has them; a permanent neighbour is in the configuration.
+var neighborStates = map[int]string{
+	netlink.NUD_INCOMPLETE: "INCOMPLETE", netlink.NUD_REACHABLE: "REACHABLE", netlink.NUD_STALE: "STALE",
+	netlink.NUD_DELAY: "DELAY", netlink.NUD_PROBE: "PROBE", netlink.NUD_FAILED: "FAILED",
+}
+
 // Neighbors tells of neighbours until ctx ends or the kernel has told more than was read.
 func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -245,6 +251,9 @@ func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
 			continue
 		}
 		copy(n.MAC[:], u.HardwareAddr)
+		if u.Type == unix.RTM_NEWNEIGH {
+			n.State = neighborStates[u.State]
+		}
 		f(n)
 	}
 	return context.Cause(ctx)

@@ -30,15 +30,18 @@ type neighborhood struct {
 	before map[string]bool             // rows that were there before Linux knew
 	static map[string]Neighbor         // permanent in Linux
 	dirty  map[string]bool             // to be written
-	ask    bool                        // before and static are to be brought to Linux
-	routed func(key string) bool       // whether a route leads by a neighbour, or orchagent waits for it
+	states states
+	next   map[string]time.Time  // when a known neighbour is asked again
+	ask    bool                  // before and static are to be brought to Linux
+	routed func(key string) bool // whether a route leads by a neighbour, or orchagent waits for it
 }
 
-func newNeighborhood(db *swss.DB, k Kernel) *neighborhood {
+func newNeighborhood(db, state *swss.DB, k Kernel) *neighborhood {
 	return &neighborhood{
 		table: beside.Table{DB: db, Name: schema.AppNeigh}, kernel: k, known: map[string]Neighbor{},
 		seen: map[string]swss.FieldValues{}, put: map[string]bool{}, before: map[string]bool{},
-		static: map[string]Neighbor{}, dirty: map[string]bool{}, routed: func(string) bool { return false },
+		static: map[string]Neighbor{}, dirty: map[string]bool{}, states: newStates(state),
+		next: map[string]time.Time{}, routed: func(string) bool { return false },
 	}
 }
 
@@ -49,6 +52,7 @@ func (b *neighborhood) learned(n Neighbor) {
 	key := keyOf(n)
 	delete(b.before, key)
 	b.dirty[key] = true
+	b.states.learned(n)
 	if n.Gone {
 		delete(b.known, key)
 	} else if len(b.known) < mostNeighbors {
@@ -62,6 +66,7 @@ func (b *neighborhood) forget() {
 		b.before[key] = true
 	}
 	clear(b.known)
+	b.states.forget()
 }
 
 // saw takes what is in NEIGH_TABLE: nil fields: no row.
@@ -84,6 +89,7 @@ func (b *neighborhood) swept() {
 		b.dirty[key] = true
 	}
 	clear(b.before)
+	b.states.swept()
 }
 
 // wanted reports whether a neighbour of Linux is one of the switch, by neighsyncd's rules: IPv6 addresses of the link
@@ -111,6 +117,9 @@ func fields(n Neighbor) []swss.Pair {
 
 // flush writes what differs. Rows that are tammgrd's stay; that one of them has gone, saw tells.
 func (b *neighborhood) flush(ctx context.Context, p plan) error {
+	if err := b.states.flush(ctx); err != nil {
+		return err
+	}
 	var list []beside.Row
 	for _, key := range slices.Sorted(maps.Keys(b.dirty)) {
 		n, known := b.known[key]

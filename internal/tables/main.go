@@ -87,8 +87,8 @@ func state(w io.Writer, tables []schema.Table) {
 	fmt.Fprint(w, "| table | of the rows of | status in | in force | unknown |\n| --- | --- | --- | --- | --- |\n")
 	of := map[string][]string{}
 	for _, t := range tables {
-		if n := len(of[t.State]); t.Status != "" && (n == 0 || of[t.State][n-1] != "`"+t.Config+"`") {
-			of[t.State] = append(of[t.State], "`"+t.Config+"`")
+		if n := len(of[t.State]); t.Status != "" && (n == 0 || of[t.State][n-1] != "`"+t.Rows()+"`") {
+			of[t.State] = append(of[t.State], "`"+t.Rows()+"`")
 		}
 	}
 	for _, t := range schema.StatusTables() {

@@ -221,7 +221,7 @@ func (l *look) status() {
 			tally(count, row[t.Status])
 		}
 		for word, n := range count {
-			l.gauge(l.families.rows, float64(n), t.Config, word)
+			l.gauge(l.families.rows, float64(n), t.Rows(), word)
 		}
 	}
 }

@@ -49,10 +49,16 @@ type bench struct {
 // newBench makes a switch with the ports Ethernet0, 4, 8 and 12 and Vlan10.
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{
-		Bench: orchtest.Started(t, saitest.Options{Ports: 4}),
-		ports: &ports{on: map[string]sai.Key{}, down: map[string]bool{}, mtu: 9100, mac: sai.MAC{2, 0, 0, 0, 0, 1}},
-	}
+	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 4})}
+	b.begin()
+	return b
+}
+
+// begin makes a new ASIC and a new process of orchagent, on what is in Redis.
+func (b *bench) begin() {
+	b.T.Helper()
+	b.Start()
+	b.ports = &ports{on: map[string]sai.Key{}, down: map[string]bool{}, mtu: 9100, mac: sai.MAC{2, 0, 0, 0, 0, 1}}
 	sw, ports := b.CreateSwitch()
 	for name, oid := range ports {
 		b.ports.on[name] = sai.Obj(sai.ObjectTypePort, oid)
@@ -60,16 +66,15 @@ func newBench(t testing.TB) *bench {
 	b.ports.cpu = b.Attr(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrCPUPort).(sai.OID)
 	vlan, err := b.Fake.Create(b.Ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10)}})
 	if err != nil {
-		t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	b.ports.on["Vlan10"] = sai.Obj(sai.ObjectTypeVLAN, vlan)
 	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Switch: sw})
 	if err != nil {
-		t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	b.orch.ViewApplied()
 	b.Step()
-	return b
 }
 
 // do applies lines and then does a step: "TABLE:key field=value ..." is a row of

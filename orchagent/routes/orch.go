@@ -79,7 +79,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.router, _ = got[0].Value.(sai.OID)
 	tables := []orch.LedgerTable{
 		{Name: schema.AppInterface, State: schema.StateInterface}, {Name: schema.AppNeigh, State: schema.StateNeigh},
-		{Name: schema.AppRoute, State: schema.StateStaticRoute},
+		{Name: schema.AppRoute, State: schema.StateStaticRoute, Others: schema.StateRoute, Responds: true},
 	}
 	for i := range tables { // rows of others have no key of CONFIG_DB
 		tables[i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }
@@ -191,7 +191,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 // stays says that something could not be removed.
 func (o *Orch) stays(what, name string, err error) {
 	o.behind = true
-	o.log.Error(what+" stays in the ASIC", "name", name, "err", err)
+	o.ledger.LogError(what+" stays in the ASIC", "name", name, "err", err)
 }
 
 // unfinished reports whether a planned router interface is missing, because one on another port was

@@ -1,0 +1,96 @@
+package packettrace
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// pendingRoute returns the longest route to dst that a row asks for and the chip does not have, with the reason, as
+// "route 10.9.0.0/16 is pending: no neighbour ..."; "" if the chip used the longest there is. r may be nil.
+func pendingRoute(ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst netip.Addr) (string, error) {
+	used, routed := usedRoute(t)
+	if !routed || r == nil || !dst.IsValid() {
+		return "", nil
+	}
+	static, bits, err := pendingStatic(ctx, r, dst, used)
+	if err != nil {
+		return "", err
+	}
+	other, err := pendingOther(ctx, r, dst, max(used, bits+1))
+	if err != nil || other != "" {
+		return other, err
+	}
+	return static, nil
+}
+
+// usedRoute returns the shortest length of a prefix that would have been preferred to the route that a packet used,
+// and whether the packet was looked up in a table of routes at all.
+func usedRoute(t *saisim.PacketTrace) (bits int, routed bool) {
+	for i := range t.Findings {
+		switch f := &t.Findings[i]; {
+		case f.Table != "chip.ipv4_route" && f.Table != "chip.ipv6_route":
+		case !f.Hit, f.Drop && f.Prefix.Bits() == 0: // the switch's own default route drops
+			return 0, true
+		default:
+			return f.Prefix.Bits() + 1, true
+		}
+	}
+	return 0, false
+}
+
+// pendingStatic returns the longest route of STATIC_ROUTE of at least that length that is not in force, and its
+// length; -1 if there is none.
+func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, bits int, err error) {
+	rows, err := swss.NewTable(r.DB(swss.StateDB), schema.StateStaticRoute).Dump(ctx)
+	if err != nil {
+		return "", 0, fmt.Errorf("static routes: %w", err)
+	}
+	table, _ := schema.StatusTable(schema.StateStaticRoute)
+	bits = -1
+	for key, row := range rows {
+		s, err := schema.ParseStaticRoute(key, map[string]string{"blackhole": "true"})
+		p := s.Prefix
+		longer := err == nil && p.Contains(dst) && p.Bits() >= max(least, bits+1)
+		if longer && !table.OK(row[table.Status], row[schema.FieldReason]) {
+			bits, text = p.Bits(), routeText(p, row)
+		}
+	}
+	return text, bits, nil
+}
+
+// pendingOther returns the longest route of at least that length that has a row in ROUTE_TABLE of another program.
+func pendingOther(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, err error) {
+	var prefixes []netip.Prefix
+	var names []string
+	for bits := dst.BitLen(); bits >= least; bits-- {
+		p := netip.PrefixFrom(dst, bits).Masked()
+		for _, vrf := range []string{"", schema.DefaultVRF + ":"} {
+			prefixes, names = append(prefixes, p), append(names, schema.AppRoute+":"+vrf+schema.RouteKey(p))
+		}
+	}
+	first := len(names)
+	err = r.DB(swss.ApplDB).ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
+		if _, configured := row[schema.FieldConfigKey]; (row != nil || size > 0) && !configured {
+			first = min(first, i)
+		}
+	})
+	if err != nil || first == len(names) {
+		return "", err
+	}
+	_, key, _ := r.DB(swss.ApplDB).Split(names[first])
+	row, _, err := swss.NewTable(r.DB(swss.StateDB), schema.StateRoute).Get(ctx, key)
+	return routeText(prefixes[first], row), err
+}
+
+// routeText returns the status of a route that is not in the chip, by its row of STATE_DB.
+func routeText(p netip.Prefix, row swss.FieldValues) string {
+	if row[schema.FieldStatus] == "" {
+		return fmt.Sprintf("route %s is not in the ASIC", p)
+	}
+	return fmt.Sprintf("route %s is %s: %s", p, row[schema.FieldStatus], row[schema.FieldReason])
+}

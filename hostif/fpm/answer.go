@@ -1,0 +1,45 @@
+package fpm
+
+import "encoding/binary"
+
+// Offsets and flags in a message of a route: a struct nlmsghdr, and behind it a struct rtmsg.
+const (
+	flagsAt      = 6
+	routeFlagsAt = messageHead + 8
+	routeHead    = messageHead + 12
+
+	flagRequest = 1      // NLM_F_REQUEST: zebra passes over messages without it
+	offloaded   = 0x4000 // RTM_F_OFFLOAD
+)
+
+// Offloaded returns the frame that answers a message of a route, [Route.Raw]: the same message with the flag
+// RTM_F_OFFLOAD, which says that the route is in the ASIC.
+func Offloaded(raw []byte) []byte {
+	n := headerLen + aligned(len(raw))
+	frame := make([]byte, headerLen, n)
+	frame[0], frame[1] = version, typeNetlink
+	binary.BigEndian.PutUint16(frame[2:], uint16(n))
+	frame = append(frame, raw...)[:n]
+	m := frame[headerLen:]
+	native.PutUint16(m[flagsAt:], native.Uint16(m[flagsAt:])|flagRequest)
+	native.PutUint32(m[routeFlagsAt:], native.Uint32(m[routeFlagsAt:])|offloaded)
+	return frame
+}
+
+// Short returns a message of a route, [Route.Raw], without attributes but for its destination, which is how SONiC's
+// fpmsyncd answers.
+func Short(raw []byte) []byte {
+	short := append([]byte(nil), raw[:routeHead]...)
+	for rest := raw[routeHead:]; len(rest) >= 4; {
+		n := int(native.Uint16(rest))
+		if n < 4 || n > len(rest) {
+			break
+		}
+		if native.Uint16(rest[2:]) == rtaDst {
+			short = append(short, rest[:n]...)
+		}
+		rest = rest[min(aligned(n), len(rest)):]
+	}
+	native.PutUint32(short, uint32(len(short)))
+	return short
+}
