@@ -26,6 +26,11 @@ type Table struct {
 	// and does not get it. Unknown is the word for a row that was in force when the state of the ASIC was known last.
 	Status, Good, Waiting, Off, Unknown string
 
+	// keys, if not nil, are the only keys that a daemon reads; sonicKeys are others that SONiC has.
+	keys, sonicKeys []string
+	// examine reads a row as Parse does, for [UnappliedParts]; nil: it has no layout of its own.
+	examine func(key string, fields map[string]string) *reader
+
 	// Parse reads a row of Fields, ParseApplied one of Applied; nil: nothing reads them as rows.
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
 }
@@ -41,6 +46,10 @@ func of[T Row, P laidOut[T]](t Table, like T) Table {
 		row := like
 		err := P(&row).layout().parse(table, key, f)
 		return row, err
+	}
+	t.examine = func(key string, f map[string]string) *reader {
+		row := like
+		return P(&row).layout().examine(table, key, f)
 	}
 	if t.Config != "" && t.State != "" && t.Status == "" {
 		t.Status, t.Good, t.Waiting = FieldStatus, StatusActive, cmp.Or(t.Waiting, StatusPending)
@@ -194,9 +203,11 @@ func qosTables() []Table {
 		of(same(CfgCOPPGroup, AppCOPP, "What becomes of packets for the CPU."), COPPGroup{}),
 		of(Table{Config: CfgCOPPTrap, State: StateCOPPTrap,
 			Words: "Which packets for the CPU belong to a group."}, COPPTrap{}),
-		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true, Fields: []Field{
-			{Name: "state", Form: "enabled, always_enabled or disabled", Words: "Whether the traps of the feature count."},
-		}},
+		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true,
+			keys: featureKeys(), sonicKeys: sonicFeatureKeys, Fields: []Field{
+				{Name: "state", Form: "enabled, always_enabled or disabled", Words: "Whether the traps of the feature count."},
+				ignored(nil, sonicFeature...).described(),
+			}},
 	}
 }
 
@@ -210,8 +221,8 @@ func aclTables() []Table {
 		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule,
 			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation, Unknown: ACLUnknown,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
-		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled."},
-			FlexCounter{}),
+		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled.",
+			keys: flexKeys(), sonicKeys: sonicFlexKeys}, FlexCounter{}),
 		of(Table{Config: CfgCRM, State: StateCRM, Words: "When the use of the ASIC's resources is worth a warning."}, CRM{}),
 		{State: StateACLStageCap, Words: "What ACL tables of a stage can do.", Key: "INGRESS or EGRESS", Fields: []Field{
 			{Name: "action_list", Form: "names of actions, separated by commas", Words: "What rules can do."},
