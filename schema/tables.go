@@ -368,6 +368,26 @@ func (t Table) Object(key string) string {
 	return t.Config + "|" + key
 }
 
+// Classes of rows that are not in force.
+const (
+	Failed  = "failed"
+	Pending = "pending"
+	Unknown = "unknown" // the state of the ASIC is
+)
+
+// Class returns the class of a row by its status and reason; "" if nothing is wrong, or it has no status.
+func (t Table) Class(status, reason string) string {
+	switch {
+	case status == "" || t.OK(status, reason):
+		return "" // without a status it may be another daemon's row in the same table
+	case strings.EqualFold(status, t.Waiting), strings.EqualFold(status, ACLPendingRemoval):
+		return Pending
+	case strings.EqualFold(status, t.Unknown):
+		return Unknown
+	}
+	return Failed
+}
+
 // OK reports whether status and reason of a row mean that nothing is wrong. SONiC's words come in
 // both cases.
 func (t Table) OK(status, reason string) bool {
