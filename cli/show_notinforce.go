@@ -30,8 +30,8 @@ func (s *Shell) notInForce(ctx context.Context) (list []tree, names []string, er
 	return list, names, nil
 }
 
-// showNotInForce shows the objects with a status, and why they have it.
-func showNotInForce(status string) func(context.Context, *call) (*view, error) {
+// showNotInForce shows the objects with a status and why they have it, or the line none.
+func showNotInForce(status, none string) func(context.Context, *call) (*view, error) {
 	return func(ctx context.Context, c *call) (*view, error) {
 		all, names, err := c.sh.notInForce(ctx)
 		if err != nil {
@@ -49,7 +49,7 @@ func showNotInForce(status string) func(context.Context, *call) (*view, error) {
 		}
 		var below []string
 		if len(rows) == 0 {
-			below = []string{"No object is " + strings.ToLower(status)}
+			below = []string{none}
 		}
 		return tableView(map[string]any{"object": data}, []column{
 			{"Since", 23, 2}, {"Object", 20, 2}, {"Reason", 6, 0},

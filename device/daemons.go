@@ -524,6 +524,7 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 	newDesk(h, r, c)
 	h.heed = s.Refuse
 	a.standby, a.troubles = h.isSilent, s.Troubles
+	a.warn = func(text string) { logOf(c).Warn(text) }
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		err := s.Live(ctx, claim, h.tell)
 		if ctx.Err() == nil {

@@ -282,6 +282,7 @@ func measuredTables() []Table {
 			Words: "What became, or would become, of packets: answers of the operations trace-packet, why-flow and " +
 				"list-drops. A row goes after a minute.",
 			Fields: []Field{{Name: PacketTraceJSON, Form: "JSON", Words: "The answer."}}},
+		unappliedTable(),
 		{Counters: CountersCRM, Words: "How much of the ASIC's resources is in use.",
 			Key: "STATS or ACL_STATS:stage:bind point", Fields: []Field{
 				{Name: "crm_stats_RESOURCE_used", Form: "a number", Words: "Objects in use."},

@@ -24,6 +24,18 @@ func UnappliedKinds() []string {
 	return []string{UnappliedInvalid, UnappliedUnknown, UnappliedNotImplemented, UnappliedNoEffect}
 }
 
+// unappliedTable is the table's entry.
+func unappliedTable() Table {
+	return Table{State: StateUnapplied, Key: "table, or table|key",
+		Words: "What CONFIG_DB contains and no daemon applies, although the row is accepted.",
+		Fields: []Field{
+			{Name: UnappliedInvalid, Form: "text", Words: "Why a row that has no status is not valid."},
+			{Name: UnappliedUnknown, Form: "text", Words: "Names that neither SONiC nor tamtam has, with the nearest."},
+			{Name: UnappliedNotImplemented, Form: "text", Words: "Tables and keys that SONiC has and this switch does not."},
+			{Name: UnappliedNoEffect, Form: "text", Words: "Fields of SONiC that have no effect in this switch."},
+		}}
+}
+
 // An Unapplied is a part of CONFIG_DB that no daemon applies.
 type Unapplied struct {
 	Kind   string

@@ -77,8 +77,7 @@ func (u *unapplied) look(name string, row swss.FieldValues, there bool, want map
 	why, missing := schema.UnappliedTable(table)
 	switch {
 	case !ok:
-		want[name] = nil
-		if there {
+		if want[name] = nil; there && name != swss.KeyMark {
 			want[name] = swss.FieldValues{schema.UnappliedUnknown: "the key of a row is TABLE|key"}
 		}
 	case missing:

@@ -35,6 +35,9 @@ func TestUnappliedIsListed(t *testing.T) {
 			t.Errorf("%q\nwant %q", got, want)
 		}
 	}
+	if err := r.DB(swss.ConfigDB).Client().HSet(t.Context(), swss.KeyMark, "a", "b").Err(); err != nil {
+		t.Fatal(err)
+	}
 	b.Do("PORT|Ethernet0 lanes=0 speed=100000", "VLAN|Vlan5 vlanid=5")
 	check()
 	b.Do("PORT|Ethernet0 lanes=0 speed=100000 mtuu=1500 tpid=0x9100", "PROT|Ethernet0 lanes=0", "PROT|Ethernet4 lanes=1",
