@@ -75,12 +75,8 @@ func UnappliedParts(table, key string, fields map[string]string) (parts []Unappl
 	if !found {
 		return nil
 	}
-	if t.keys != nil && !slices.Contains(t.keys, key) {
-		if slices.Contains(t.sonicKeys, key) {
-			return []Unapplied{{Kind: UnappliedNotImplemented, Reason: "the key " + key + " is not implemented"}}
-		}
-		return []Unapplied{{Kind: UnappliedUnknown,
-			Reason: "there is no key " + plain(key) + suggest(key, slices.Concat(t.keys, t.sonicKeys))}}
+	if why, missing := t.unappliedKey(key); missing {
+		return []Unapplied{why}
 	}
 	r := t.examined(key, fields)
 	if err := r.err(); err != nil {
@@ -97,6 +93,25 @@ func UnappliedParts(table, key string, fields map[string]string) (parts []Unappl
 		parts = append(parts, Unapplied{UnappliedNoEffect, f, f + " has no effect in this switch"})
 	}
 	return parts
+}
+
+// UnappliedKey reports whether no daemon reads rows of this key of a table. Such a row has no status.
+func UnappliedKey(table, key string) bool {
+	t, _ := entryOf(table, key)
+	_, missing := t.unappliedKey(key)
+	return missing
+}
+
+// unappliedKey reports why no daemon reads rows of a key.
+func (t Table) unappliedKey(key string) (why Unapplied, missing bool) {
+	switch {
+	case t.keys == nil || slices.Contains(t.keys, key):
+		return why, false
+	case slices.Contains(t.sonicKeys, key):
+		return Unapplied{Kind: UnappliedNotImplemented, Reason: "the key " + key + " is not implemented"}, true
+	}
+	return Unapplied{Kind: UnappliedUnknown,
+		Reason: "there is no key " + plain(key) + suggest(key, slices.Concat(t.keys, t.sonicKeys))}, true
 }
 
 // entryOf returns the entry of [Tables] for a row of CONFIG_DB. Of interfaces the last is that of addresses.
