@@ -214,7 +214,9 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("ports: %w", err)
 	}
 	o.ports = ports
-	o.qos, err = qosorch.New(ctx, qosorch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll})
+	o.qos, err = qosorch.New(ctx, qosorch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
+	})
 	if err != nil {
 		return fmt.Errorf("QoS: %w", err)
 	}
