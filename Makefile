@@ -47,9 +47,9 @@ soak: SEED = 0
 soak:
 	$(GO) run ./internal/soak -minutes $(MINUTES) -seed $(SEED) -only '$(ONLY)'
 
-### calibrate       answers against exact values: FABRICS (3900, over 10000 networks) of alternate marking, INSTANCES (1000)
+### calibrate       answers against exact values: FABRICS (3500, over 10000 networks) of alternate marking, INSTANCES (1000)
 ###                 of each sketch, PROGRAMS (1000) that are recorded; other ones with TAMTAM_SEED=n make calibrate
-FABRICS   ?= 3900
+FABRICS   ?= 3500
 INSTANCES ?= 1000
 PROGRAMS  ?= 1000
 calibrate:

@@ -35,6 +35,7 @@ func (o *Orch) left(s *session) {
 		o.leaving = append(o.leaving, want{s.InASIC.want, s.InASIC.index})
 		o.places.Drop(s.Name)
 	}
+	o.matched.marked[s.Name] = s
 	o.stopReading(s)
 }
 
@@ -90,7 +91,6 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 		return nil, err
 	}
 	p.sessions++
-	o.places.Put(s.Name, place{p.settings.Lane, index}.row(sumOf(s.Row)))
 	return b, nil
 }
 

@@ -15,6 +15,7 @@ import (
 // touched, it starts over, and flags what it reports until it has a new base.
 type meter struct {
 	begun       bool
+	again       bool // other packets are counted since the last reading
 	base        [2]base
 	generation  uint64
 	steps       uint64
@@ -39,21 +40,21 @@ func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow)
 	guard, early := readingGuards(s)
 	quiet := s.Interval.Within(t.At, guard, early)
 	why := m.touched(t, r)
-	switch why {
-	case altmark.First:
+	switch {
+	case !m.begun:
 		m.begin(now, t, r, why)
 		if !quiet {
 			m.unclean++
 		}
 		return p, false
-	case altmark.CounterReset:
+	case why == altmark.CounterReset:
 		m.begin(now, t, r, why)
 		return p, false
 	}
 	if now > 0 && quiet {
 		p, ok = m.complete(s, t, now-1, r, why)
 	}
-	if why == altmark.ClockStep {
+	if why != 0 {
 		m.begin(now, t, r, why)
 	}
 	// A period is reported once, and never after a later one.
@@ -84,6 +85,8 @@ func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 		return altmark.CounterReset
 	case m.steps != t.Steps:
 		return altmark.ClockStep
+	case m.again:
+		return altmark.First
 	}
 	return 0
 }
@@ -117,13 +120,13 @@ func readingGuards(s altmark.Session) (guard, early time.Duration) {
 // begin takes a reading as the first in period now. The current colour may have begun earlier, and
 // packets of the previous period may still arrive.
 func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why altmark.Flags) {
-	m.begun, m.generation, m.steps, m.started = true, r.Generation, t.Steps, t.Started
 	m.base[now&1] = base{now - min(now, 2), r.Of[now&1]}
 	m.base[now&1^1] = base{now - min(now, 1), r.Of[now&1^1]}
 	m.unclean, m.why = now, why
-	if why != altmark.First {
-		m.unclean++ // packets in flight then may carry either colour
+	if m.begun {
+		m.unclean++ // packets in flight then may carry either colour, or count here and not elsewhere
 	}
+	m.begun, m.again, m.generation, m.steps, m.started = true, false, r.Generation, t.Steps, t.Started
 	if m.hasReported && m.reported > now { // the clock was set back
 		m.hasReported = false
 	}

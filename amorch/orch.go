@@ -2,6 +2,7 @@ package amorch
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -30,6 +31,8 @@ type Rules interface {
 	SetVariantActive(ctx context.Context, rule schema.ACLRuleKey, feature, variant string, on bool) error
 	// MatchOf returns what a rule matches in a field of an entry; false: anything.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
+	// InForce returns what the ASIC's entries of a rule for a feature match; false if there are none.
+	InForce(rule schema.ACLRuleKey, feature string) (orch.ACLInForce, bool)
 }
 
 // Config is what an [Orch] works with.
@@ -59,6 +62,7 @@ type Orch struct {
 	engine  string     // schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
 	lanes   []*profile // by lane; nil: free
 	indices indices
+	matched matches
 	matches bool   // FlowMonIDs
 	leaving []want // of sessions that are gone
 	places  tamorch.Rows
@@ -80,14 +84,18 @@ type binding struct {
 	want    tamorch.Object // what the chip wants of packets besides; of sessions with a FlowMonID
 	meter   meter
 	clock   clockStates
-	flip    *flip // of the orchestrator
+	flip    *flip   // of the orchestrator
+	effect  *effect // which packets the session gets; nil: not looked at yet
+	// interfaces are those of the flow group when the measurement began.
+	interfaces string
 }
 
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
 // and registers the handlers on the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{rules: cfg.Rules, routes: cfg.Routes, classes: map[altmark.Interval]*class{}, counters: newCounters(),
-		places: tamorch.Rows{Table: schema.StateTAMAltMarkPlace, Places: true}}
+		matched: newMatches(),
+		places:  tamorch.Rows{Table: schema.StateTAMAltMarkPlace, Places: true}}
 	o.Feature = &tamorch.Feature[schema.AltMarkFlow, binding]{
 		Kind: tamorch.Kind{
 			Name: feature, Table: schema.AppTAMAltMark, State: schema.StateTAMAltMark,
@@ -96,6 +104,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		Logic: tamorch.Logic[schema.AltMarkFlow, binding]{
 			Parse: schema.ParseAltMarkFlow, Rule: func(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule },
 			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Left: o.left, Deploy: o.deploy,
+			Settled: func(s *session) { o.matched.marked[s.Name] = s },
+			Done:    func(context.Context) { o.refreshMatches() },
 		},
 		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.counters.past, &o.counters.last, &o.places},
 	}
@@ -120,9 +130,38 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 		if err := o.canSchedule(s.Row); err != nil {
 			return err
 		}
+	} else if err := o.canMark(s.Row); err != nil {
+		return err
 	}
 	if err := o.canEncap(s.Row.Session); err != nil {
 		return err
 	}
 	return o.FlowGroup(s)
+}
+
+// canMark returns an error if the flow group of a session depends on the bits that the session changes: packets that
+// one point marks would not match at the next one.
+func (o *Orch) canMark(row schema.AltMarkFlow) error {
+	f, ok := o.rules.MatchOf(row.Rule, sai.ACLEntryAttrFieldDSCP)
+	value, isValue := f.Data.(sai.Uint)
+	mask, isMask := f.Mask.(sai.Uint)
+	if !ok || !isValue || !isMask {
+		return nil
+	}
+	marks := sai.Uint(row.Mark.DSCPBit() | row.Mark2.DSCPBit())
+	for _, x := range []struct {
+		field string
+		altmark.Mark
+	}{{"mark", row.Mark}, {"mark2", row.Mark2}} {
+		if mask&sai.Uint(x.DSCPBit()) == 0 {
+			continue
+		}
+		other := "no DSCP"
+		if rest := mask &^ marks; rest != 0 {
+			other = fmt.Sprintf("DSCP %d/%#x", value&rest, uint64(rest))
+		}
+		return fmt.Errorf("%s is %s, and DSCP %d/%#x of ACL rule %s matches that bit: marked packets would not match at "+
+			"other switches, want %s there, or another %s", x.field, x.Mark, value, uint64(mask), row.Rule, other, x.field)
+	}
+	return nil
 }

@@ -174,12 +174,15 @@ func TestSettingsChange(t *testing.T) {
 // Whatever call fails, all before it are undone, the reason is shown, and the
 // next attempt succeeds.
 func TestEveryFailureIsUndone(t *testing.T) {
-	for _, engine := range []struct{ lanes, flows uint64 }{{8, 100}, {0, 0}} {
+	for _, engine := range []struct {
+		lanes, flows uint64
+		dscp         string
+	}{{8, 100, "8/0x3e"}, {0, 0, "8"}} {
 		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 			for n := 1; ; n++ {
 				b := newBench(t, engine.lanes, engine.flows)
 				b.am.Running = false // readings are another matter
-				b.rule("web", append(web, "DSCP", "8")...)
+				b.rule("web", append(web, "DSCP", engine.dscp)...)
 				b.Step()
 				b.Rec.FailAt(n, status)
 				b.session("s1", "web", initiator())

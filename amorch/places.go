@@ -20,12 +20,18 @@ const (
 	fieldLane    = "lane"
 	fieldIndex   = "index"
 	fieldSession = "session" // a checksum of the session's row
+	// fieldInterfaces holds the interfaces of its flow group when its measurement began. It is absent for any interface.
+	fieldInterfaces = "interfaces"
 )
 
-func (p place) row(session string) swss.FieldValues {
-	return swss.FieldValues{
+func (p place) row(session, interfaces string) swss.FieldValues {
+	row := swss.FieldValues{
 		fieldLane: strconv.Itoa(p.lane), fieldIndex: strconv.FormatUint(uint64(p.index), 10), fieldSession: session,
 	}
+	if interfaces != "" {
+		row[fieldInterfaces] = interfaces
+	}
+	return row
 }
 
 // sumOf tells rows of sessions apart.

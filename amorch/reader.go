@@ -180,6 +180,7 @@ func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
 	o.counters.amend(s.Name, late)
 	if p, ok := b.meter.take(s.RowInASIC.Session, t, r); ok {
 		b.clock.period(&p, s.RowInASIC.Session)
+		b.noteMatch(&p, s.RowInASIC.Session)
 		if b.flip != nil {
 			p.Flags |= b.flip.flags(s.RowInASIC.Session, p.Number)
 		}

@@ -48,7 +48,8 @@ func TestPeriods(t *testing.T) {
 				t.Fatal(err)
 			}
 			k := first + 19
-			want := altmark.Period{Number: k, Colour: uint8(k & 1), Packets: 10 + k%7 + 1, Bytes: 100 * (10 + k%7 + 1), ReadAt: s.Interval.Middle(k + 1)}
+			want := altmark.Period{Number: k, Colour: uint8(k & 1), Packets: 10 + k%7 + 1, Bytes: 100 * (10 + k%7 + 1), ReadAt: s.Interval.Middle(k + 1),
+				Match: "SRC_IP 10.0.0.1/32, L4_DST_PORT 80"}
 			if row.Period != want {
 				t.Errorf("the last period is\n%+v, want\n%+v", row.Period, want)
 			}

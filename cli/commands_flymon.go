@@ -101,6 +101,10 @@ var flyMonTask = object{
 			def: "0", label: "Threshold",
 		},
 		{
+			word: "change-threshold", help: "From where on the change of a flow's count from one epoch to the next is heavy",
+			kind: number(0, maxUint32), def: "0", label: "Change Threshold",
+		},
+		{
 			word: "readout", help: "What is read", def: "banked", label: "Readout", always: true,
 			kind: oneOf(choice{"banked", "One bank is read while the other counts; default"},
 				choice{"live", "Read while it counts"}),
@@ -114,6 +118,7 @@ var flyMonTask = object{
 			word: "share", help: "Part of the packets that is looked at, for tasks of the same packets; default 1",
 			kind: flyMonShare, def: "1", label: "Share",
 		},
+		{word: "pinned", help: "Never move it to make room for another task", def: "false", label: "Pinned"},
 		{word: "plan", help: "Only say where it would go and what it would take", def: "false"},
 	},
 }

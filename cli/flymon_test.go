@@ -37,6 +37,9 @@ const flyMonTree = `{"tam": {
      {"flow": "10.0.0.9,80", "state": {"flow": "10.0.0.9,80", "estimate": "1000.0", "lower": "997.5", "upper": "1000.0", "confidence": "0.865", "bound": "Markov", "saturated": false, "exact": "999.0"}},
      {"flow": "10.0.0.10,80", "state": {"flow": "10.0.0.10,80", "estimate": "1000.0", "lower": "997.5", "upper": "1000.0", "confidence": "0.865", "bound": "Markov", "saturated": false, "exact": "1000.0"}},
      {"flow": "10.0.0.1,80", "state": {"flow": "10.0.0.1,80", "estimate": "20000.0", "lower": "19997.5", "upper": "20002.5", "confidence": "0.865", "bound": "Markov", "saturated": false}}]},
+   "changes": {"change": [
+     {"flow": "10.0.0.9,80", "state": {"flow": "10.0.0.9,80", "estimate": "900.0", "lower": "897.5", "upper": "902.5", "confidence": "0.73", "bound": "Markov", "saturated": false, "before": "1900.0", "after": "1000.0", "flags": ["digests-lost"]}},
+     {"flow": "10.0.0.1,80", "state": {"flow": "10.0.0.1,80", "estimate": "19000.0", "saturated": true, "bound": "none", "before": "1000.0", "after": "20000.0"}}]},
    "distribution": {"bin": [
      {"size": "16", "state": {"size": "16", "estimate": "0.3333", "saturated": false}},
      {"size": "2", "state": {"size": "2", "estimate": "17.25", "saturated": false, "exact": "0.0"}}]}},
@@ -137,8 +140,8 @@ func TestFlyMonCommands(t *testing.T) {
 	}{
 		{modeFlyMon, "task m1 key src-ip/24 attribute frequency", "replace " + task +
 			` {"tamtam-flymon:config":{"attribute":"frequency","key":"src-ip/24","name":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
-		{modeFlyMon, "task m1 key none attribute distinct(src-ip) plan epoch 0 share 1/4 rows 1 algo h memory 4096 readout l alloc e threshold 5 filter src-ip=10.0.0.0/8,dst-port=1-9", "replace " + task +
-			` {"tamtam-flymon:config":{"algorithm":"hll","allocation":"efficient","attribute":"distinct(src-ip)","epoch":0,"filter":"src-ip=10.0.0.0/8,dst-port=1-9","key":"none","memory":4096,"name":"m1","plan":true,"readout":"live","rows":1,"share":"1/4","threshold":5},"tamtam-flymon:name":"m1"}` + "\n"},
+		{modeFlyMon, "task m1 key none attribute distinct(src-ip) plan pinned epoch 0 share 1/4 rows 1 algo h memory 4096 readout l alloc e threshold 5 filter src-ip=10.0.0.0/8,dst-port=1-9", "replace " + task +
+			` {"tamtam-flymon:config":{"algorithm":"hll","allocation":"efficient","attribute":"distinct(src-ip)","epoch":0,"filter":"src-ip=10.0.0.0/8,dst-port=1-9","key":"none","memory":4096,"name":"m1","pinned":true,"plan":true,"readout":"live","rows":1,"share":"1/4","threshold":5},"tamtam-flymon:name":"m1"}` + "\n"},
 		{modeConfig, "tam flymon task m1 key 5-t attribute max(queue-d flowgroup f1", "replace " + task +
 			` {"tamtam-flymon:config":{"attribute":"max(queue-delay)","flowgroup":"f1","key":"5-tuple","name":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
 		{modeFlyMon, "query m1 task m1 flow 10.0.0.1,80", "replace " + query +
@@ -238,16 +241,18 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
 `},
 		{modeFlyMon, "task m1 key src-ip attribute frequency plan share ", `  <1 | 1/2 | 1/4 ... 1/128>  Part of the packets that is looked at, for tasks of the same packets; default 1
 `},
-		{modeFlyMon, "task m1 key src-ip attribute frequency plan share 1 ", `  algorithm    How it is measured
-  allocation   How memory is rounded
-  epoch        Milliseconds that are counted at a time; default 1000, 0: no end
-  filter       Only packets with src-ip=PREFIX, dst-ip=PREFIX, src-port=N-M, dst-port=N-M, protocol=N, ip=4
-  flowgroup    Only packets of this flow group
-  memory       Buckets of all rows; default 49152
-  readout      What is read
-  rows         Rows of the sketch; default those that the algorithm has
-  threshold    From where on a flow is heavy, or has too many values
-  translation  How addresses are translated
+		{modeFlyMon, "task m1 key src-ip attribute frequency plan share 1 ", `  algorithm         How it is measured
+  allocation        How memory is rounded
+  change-threshold  From where on the change of a flow's count from one epoch to the next is heavy
+  epoch             Milliseconds that are counted at a time; default 1000, 0: no end
+  filter            Only packets with src-ip=PREFIX, dst-ip=PREFIX, src-port=N-M, dst-port=N-M, protocol=N, ip=4
+  flowgroup         Only packets of this flow group
+  memory            Buckets of all rows; default 49152
+  pinned            Never move it to make room for another task
+  readout           What is read
+  rows              Rows of the sketch; default those that the algorithm has
+  threshold         From where on a flow is heavy, or has too many values
+  translation       How addresses are translated
   <cr>
 `},
 	} {

@@ -133,7 +133,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		},
 		{
 			"TAM_FLYMON_TASK_TABLE", "t", "key=dst-port,src-ip attribute=distinct(dst-ip) filter=dst-port=80,src-ip=10.0.0.1 memory=1000 threshold=9",
-			"algorithm=auto allocation=accurate attribute=distinct(dst-ip) epoch=1000 filter=src-ip=10.0.0.1/32,dst-port=80 key=src-ip,dst-port memory=1000 plan=false readout=banked " +
+			"algorithm=auto allocation=accurate attribute=distinct(dst-ip) change-threshold=0 epoch=1000 filter=src-ip=10.0.0.1/32,dst-port=80 key=src-ip,dst-port memory=1000 pinned=false plan=false readout=banked " +
 				"share=1 threshold=9 translation=tcam", "key=dst-port filter=any attribute=frequency rows=2", "flymon task",
 			"attribute frequency is not in force yet, distinct(dst-ip) is; filter any is not in force yet, src-ip=10.0.0.1/32,dst-port=80 is; key dst-port is not in force yet, src-ip,dst-port is; " +
 				"rows 2 is not in force yet", "TAM_STATE_FLYMON_TASK_TABLE|t",
@@ -234,7 +234,7 @@ func TestSessionsOfAMatchThatIsNotInForce(t *testing.T) {
 				"foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000", "alt-mark sessions",
 		},
 		"TAM_FLYMON_TASK_TABLE": {
-			"flowgroup=f key=src-ip attribute=frequency", "algorithm=auto allocation=accurate attribute=frequency epoch=1000 filter=dst-port=80 flowgroup=f key=src-ip memory=49152 plan=false " +
+			"flowgroup=f key=src-ip attribute=frequency", "algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=dst-port=80 flowgroup=f key=src-ip memory=49152 pinned=false plan=false " +
 				"readout=banked share=1 threshold=0 translation=tcam", "flymon task",
 		},
 		"TAM_TABLERECORD_TABLE": {

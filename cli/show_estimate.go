@@ -3,19 +3,37 @@ package cli
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// estimates writes a table of a list of estimates, and below it the theories of their bounds.
-func (p *printout) estimates(head, leaf string, entries []tree) {
-	columns := append([]column{{head, 12, 2}}, estimateColumns...)
+// estimates writes a table of a list of estimates, and below it the theories of their bounds. Further quantities, each
+// a head and a leaf, stand between key and estimate.
+func (p *printout) estimates(head, leaf string, entries []tree, further ...string) {
+	columns := []column{{head, 12, 2}}
+	for i := 0; i < len(further); i += 2 {
+		columns = append(columns, column{further[i], 10, 2})
+	}
+	columns = append(columns, estimateColumns...)
+	flagged := slices.ContainsFunc(entries, func(e tree) bool { return e.text("state", "flags") != "" })
+	if flagged {
+		columns = withFlags(columns)
+	}
 	var rows [][]string
 	var bounds theories
 	for _, e := range entries {
-		cells := estimateCells(e.at("state"))
-		rows = append(rows, append([]string{e.text(leaf)}, cells...))
-		bounds.add(e.text(leaf), cells, e.text("state", "bound"))
+		state := e.at("state")
+		cells := estimateCells(state)
+		bounds.add(e.text(leaf), cells, state.text("bound"))
+		row := []string{e.text(leaf)}
+		for i := 1; i < len(further); i += 2 {
+			row = append(row, orDash(quantity(state, further[i])))
+		}
+		if row = append(row, cells...); flagged {
+			row = append(row, orDash(state.text("flags")))
+		}
+		rows = append(rows, row)
 	}
 	p.line("")
 	p.table(columns, rows)
@@ -66,6 +84,12 @@ func (t *theories) lines() []string {
 }
 
 var estimateColumns = []column{{"Estimate", 10, 2}, {"Bound", 12, 2}, {"Exact", 10, 2}, {"Error", 7, 0}}
+
+// withFlags returns the columns with one more, for flags.
+func withFlags(columns []column) []column {
+	columns[len(columns)-1].gap = 2
+	return append(columns, column{"Flags", 5, 0})
+}
 
 // estimateCells returns an estimate, its bounds as distances, the exact value if the chip knows it,
 // and the error.

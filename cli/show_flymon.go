@@ -11,7 +11,7 @@ import (
 func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {
 	var more []string
 	if c.has("name") {
-		more = []string{"metrics", "flows", "distribution"}
+		more = []string{"metrics", "flows", "changes", "distribution"}
 	}
 	entries, data, err := flyMonTasks.readParts(ctx, c, more...)
 	if err != nil {
@@ -46,12 +46,13 @@ func (p *printout) flyMonTasks(entries []tree) {
 		last := e.at("state", "last-epoch")
 		rows = append(rows, []string{
 			e.name(), packets, config(e, "key"), config(e, "attribute"), flyMonAlgorithm(e), orDash(place.text("buckets")),
-			flyMonEpoch(config(e, "epoch")), groups, orDash(last.text("epoch")), orDash(percent(last, "load")),
+			flyMonEpoch(config(e, "epoch")), groups, orDash(last.text("epoch")),
+			orDash(percent(last, "load")), orDash(last.text("flags")),
 		})
 	}
 	p.table([]column{
 		{"Name", 11, 2}, {"Packets", 10, 2}, {"Key", 8, 2}, {"Attribute", 9, 2}, {"Algorithm", 9, 2},
-		{"Buckets", 7, 2}, {"Epoch", 6, 2}, {"Groups", 6, 2}, {"Last Epoch", 10, 2}, {"Load", 6, 0},
+		{"Buckets", 7, 2}, {"Epoch", 6, 2}, {"Groups", 6, 2}, {"Last Epoch", 10, 2}, {"Load", 6, 2}, {"Flags", 5, 0},
 	}, rows)
 	p.after(whyNots(entries))
 }
@@ -91,20 +92,28 @@ func (p *printout) flyMonEstimates(e tree) {
 	if metrics := e.sortedBy("quantity", "metrics", "metric"); len(metrics) > 0 {
 		p.estimates("Metric", "quantity", metrics)
 	}
-	if flows := e.items("flows", "flow"); len(flows) > 0 {
-		slices.SortStableFunc(flows, func(a, b tree) int {
-			x, _ := number64(a.at("state"), "estimate")
-			y, _ := number64(b.at("state"), "estimate")
-			if x != y {
-				return int(math.Copysign(1, y-x))
-			}
-			return natural(a.text("flow"), b.text("flow"))
-		})
+	if flows := greatestFirst(e.items("flows", "flow")); len(flows) > 0 {
 		p.estimates("Flow", "flow", flows)
+	}
+	if changes := greatestFirst(e.items("changes", "change")); len(changes) > 0 {
+		p.estimates("Changed Flow", "flow", changes, "Before", "before", "After", "after")
 	}
 	if bins := e.sortedBy("size", "distribution", "bin"); len(bins) > 0 {
 		p.estimates("Size From", "size", bins)
 	}
+}
+
+// greatestFirst sorts entries by their estimates.
+func greatestFirst(flows []tree) []tree {
+	slices.SortStableFunc(flows, func(a, b tree) int {
+		x, _ := number64(a.at("state"), "estimate")
+		y, _ := number64(b.at("state"), "estimate")
+		if x != y {
+			return int(math.Copysign(1, y-x))
+		}
+		return natural(a.text("flow"), b.text("flow"))
+	})
+	return flows
 }
 
 // flyMonPlacement writes where a task is, or would go, and what it takes.
@@ -138,7 +147,8 @@ func (p *printout) flyMonLastEpoch(last tree) {
 		"   Start", clockTime(last.text("start")), "   End", clockTime(last.text("end")), "   Flags", last.text("flags"),
 		"   Load", percent(last, "load"), "   Full", percent(last, "full"), "   Flows From", last.text("flows-from"),
 		"   Digests Lost", unless(counted(last, "digests-lost"), "0"),
-		"   Flows Cut", unless(counted(last, "flows-cut"), "0"))
+		"   Flows Cut", unless(counted(last, "flows-cut"), "0"),
+		"   Changes Cut", unless(last.text("changes-cut"), "0"))
 }
 
 // unless returns a text, or nothing if it equals word.
@@ -166,9 +176,8 @@ func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
 		bounds.add(e.name(), cells, answer.text("bound"))
 	}
 	columns := append([]column{{"Name", 11, 2}, {"Task", 11, 2}, {"Flow", 16, 2}, {"Epoch", 10, 2}}, estimateColumns...)
-	columns[len(columns)-1].gap = 2
 	return framed(data, func(p *printout) {
-		p.table(append(columns, column{"Flags", 5, 0}), rows)
+		p.table(withFlags(columns), rows)
 		p.after(bounds.lines())
 		p.after(others)
 		p.after(whyNots(entries))

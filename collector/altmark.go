@@ -45,7 +45,9 @@ const (
 const (
 	AltMarkSplit  = "split-or-duplicated" // more packets reached a point than one before it
 	AltMarkPulses = "pulses-differ"       // muxed: a pulse was lost or late, or a late packet taken for one
-	AltMarkMargin = "sync-margin-low"     // a delay is not what the settings say, so the guards are not either
+	// AltMarkRecoloured: packets may have been counted in the period beside their own, as re-marked ones are.
+	AltMarkRecoloured = "colour-changed"
+	AltMarkMargin     = "sync-margin-low" // a delay is not what the settings say, so the guards are not either
 	// AltMarkOffGraph: a point that is not of the graph counted packets, or may have: they take a way that is not known.
 	AltMarkOffGraph = "off-graph"
 )
@@ -466,18 +468,18 @@ func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 }
 
 // forgot reports whether one of the n periods before period k is among those that were forgotten; in another cluster of
-// the graph k itself, too.
+// the graph k itself and k+1, too.
 func forgot(m *AltMark, k, n uint64) bool {
 	among := func(gone []uint64, k, n uint64) bool {
 		return slices.ContainsFunc(gone, func(g uint64) bool { return g < k && k-g <= n })
 	}
-	return among(m.gone, k, n) || slices.ContainsFunc(m.beside, func(b *AltMark) bool { return among(b.gone, k+1, n+1) })
+	return among(m.gone, k, n) || slices.ContainsFunc(m.beside, func(b *AltMark) bool { return among(b.gone, k+2, n+2) })
 }
 
-// better reports whether a result says more than the one before it.
+// better reports whether a result is more certain than the one before it, or has fewer reasons against it.
 func better(r, old AltMarkResult) bool {
 	return r.Status == AltMarkOK && old.Status != AltMarkOK || r.LossValid && !old.LossValid ||
-		r.DelayValid && !old.DelayValid || r.Mean.Valid && !old.Mean.Valid
+		r.DelayValid && !old.DelayValid || r.Mean.Valid && !old.Mean.Valid || len(r.Reasons) < len(old.Reasons)
 }
 
 func (m *AltMark) emit(e *altMarkEntry, out *[]AltMarkResult) {

@@ -114,20 +114,13 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	a, b := m.report(r.Period, i), m.report(r.Period, j)
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
-	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, b)...)
-	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
+	if a.Packets == 0 && b.Packets == 0 && a.Flags&altmark.Interfaces == 0 {
+		b.Flags &^= altmark.Interfaces // nothing was sent that could have come by others
+	}
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
 	splits := m.split(r.Period)
-	others := append(m.elsewhere(r.Period), splits...)
-	others = append(others, m.neighbours(r.Period, i, j)...)
-	others = append(others, m.pulses(r.Period, i, j)...)
-	concerned := segment(i, j)
-	if m.watched > 0 && m.report(r.Period, m.watched-1).has { // else that is said
-		concerned = append(concerned, m.watched-1)
-	}
-	if doubt := m.doubt(r.Period, concerned...); doubt.reason != "" {
-		others = append([]string{doubt.reason}, others...)
-		m.notice(doubt)
-	}
+	others := lossReasons(m, r.Period, i, j, splits)
 	r.Reasons = append(r.Reasons, others...)
 	delay := m.delay(r.Period, i, j)
 	r.RawDelay, r.RawDelayValid = delay.raw, delay.rawValid
@@ -147,10 +140,34 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
-// flagged is what the points of a stage say against their own reports, but for what the other side makes up for.
-func (m *AltMark) flagged(k uint64, stage int, other altMarkReport) (reasons []string) {
+// lossReasons returns why a loss of period k between points i and j is not certain, beside their own flags. Splits are
+// those of the period.
+func lossReasons(m *AltMark, k uint64, i, j int, splits []string) []string {
+	parts := m.find(k).parts
+	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
+	others = slices.Concat(m.elsewhere(k), others, splits)
+	if len(splits) == 0 { // else the counts of this period are void anyway
+		others = append(others, changedColour(m, k, i, j)...)
+	}
+	others = append(others, m.neighbours(k, i, j)...)
+	others = append(others, m.pulses(k, i, j)...)
+	concerned := segment(i, j)
+	if m.watched > 0 && m.report(k, m.watched-1).has { // else that is said
+		concerned = append(concerned, m.watched-1)
+	}
+	if doubt := m.doubt(k, concerned...); doubt.reason != "" {
+		others = append([]string{doubt.reason}, others...)
+		m.notice(doubt)
+	}
+	return others
+}
+
+// flagged is what the points of a stage say against their own reports, of which this is the sum, but for what the other
+// side makes up for.
+func (m *AltMark) flagged(k uint64, stage int, sum, other altMarkReport) (reasons []string) {
 	for n, report := range m.find(k).parts[stage] {
 		name := m.stages[stage][n].Switch
+		report.Flags &= sum.Flags
 		if flags := m.flags(report, other); flags != "" {
 			reasons = append(reasons, name+": "+flags)
 		}
@@ -163,46 +180,6 @@ func (m *AltMark) flagged(k uint64, stage int, other altMarkReport) (reasons []s
 
 func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }
 
-// split says where packets of a period came to a later point of the path without having met an earlier
-// one, or more than once: more came than were sent. Then no difference between points is a loss:
-// packets missing at one of them may be those in excess at another, and a duplicate hides a lost
-// packet. Nor need the pulse have taken the path of the packets.
-//
-// Counts that are not those of the period alone prove nothing. Of a graph that is so wherever a cluster shows it.
-func (m *AltMark) split(k uint64) (reasons []string) {
-	if m.beside == nil {
-		return m.excess(k)
-	}
-	for _, b := range m.beside {
-		reasons = append(reasons, b.excess(k)...)
-	}
-	return reasons
-}
-
-// excess is what the segments of this join show of it.
-func (m *AltMark) excess(k uint64) (reasons []string) {
-	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
-	say := func(i, j int) {
-		a, b := m.report(k, i), m.report(k, j)
-		if !a.has || !b.has || a.conflict || b.conflict || (a.Flags|b.Flags)&void != 0 {
-			return
-		}
-		from, to := m.path.Points[i].Switch, m.path.Points[j].Switch
-		if m.method().Loss() && b.Packets > a.Packets {
-			reasons = append(reasons,
-				fmt.Sprintf("%s: %s counted %d packets, and %s %d", AltMarkSplit, to, b.Packets, from, a.Packets))
-		}
-		if m.method() == altmark.Double && b.Captures > a.Captures {
-			reasons = append(reasons,
-				fmt.Sprintf("%s: %s had %d pulses, and %s %d", AltMarkSplit, to, b.Captures, from, a.Captures))
-		}
-	}
-	for _, s := range m.segments() {
-		say(s[0], s[1])
-	}
-	return reasons
-}
-
 // neighbours says how other periods cast doubt on this one's counts.
 //
 // Packets at times when the guard condition allows none are in the next reading of their colour's
@@ -211,8 +188,8 @@ func (m *AltMark) excess(k uint64) (reasons []string) {
 // previous period or a step into the next one. And a muxed pulse that left too late may be counted
 // as a packet of the following period.
 //
-// The first point defines the periods: where its clock was set, packets of one mark belong to
-// several, for all points.
+// The first point defines the periods: where its clock was set, or it began to mark other packets, packets of one mark
+// belong to several, for all points.
 func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
 		return nil
@@ -221,7 +198,12 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if m.method() == altmark.Muxed && !m.path.Points[0].Settings.SlotSync {
 		near = []uint64{k - 2, k - 1, k + 1, k + 2}
 	}
-	if set := m.report(k, 0).Flags & (altmark.ClockStep | altmark.CounterReset); i != 0 && set != 0 {
+	first := m.report(k, 0)
+	switch set := first.Flags & (altmark.First | altmark.ClockStep | altmark.CounterReset); {
+	case i == 0:
+	case !first.has:
+		reasons = append(reasons, m.path.Points[0].Switch+": no report, which tells whether packets were marked")
+	case set != 0:
 		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
 	}
 	reasons = append(reasons, m.lateBefore(k, i, j)...)
@@ -336,7 +318,11 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	if !m.method().Delay() || len(m.faults) > 0 {
 		return d
 	}
-	a, b, ok := m.onePulse(k, i, j)
+	a, b, other, ok := m.onePulse(k, i, j)
+	if other > 0 {
+		d.reason = fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses,
+			m.path.Points[other].Switch, k, m.path.Points[0].Switch)
+	}
 	if !ok || m.doubt(k, segment(i, j)...).reason != "" {
 		return d
 	}
@@ -360,17 +346,32 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 }
 
 // onePulse returns the reports of points i and j that hold the time of the first point's pulse of
-// period k; false unless both do.
-func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, ok bool) {
+// period k; false unless both do. If that is because a point captured another packet, by its digest or
+// its time, other is the point: something between them changes packets or doubles them, or a clock is
+// not what the settings say. That is known of double marking: muxed pulses are judged with the counts,
+// and one of pulse marking may be that of the period beside.
+func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, other int, ok bool) {
 	pulse := m.report(k, 0)
 	if !pulse.timed() {
-		return a, b, false
+		return a, b, 0, false
 	}
 	a, b = m.captured(k, i), m.captured(k, j)
 	if i != 0 {
 		a, b = m.pulseOf(k, i), m.pulseOf(k, j)
 	}
-	return a, b, a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest
+	if a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest {
+		return a, b, 0, true
+	}
+	differs := func(p int, found altMarkReport) bool {
+		return m.method() == altmark.Double && m.report(k, p).timed() && (!found.timed() || found.Digest != pulse.Digest)
+	}
+	switch {
+	case i > 0 && differs(i, a):
+		other = i
+	case differs(j, b):
+		other = j
+	}
+	return a, b, other, false
 }
 
 // timed reports whether a report holds the time of a single pulse.

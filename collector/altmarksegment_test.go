@@ -2,6 +2,7 @@ package collector
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -127,7 +128,8 @@ func TestAltMarkMuxedLate(t *testing.T) {
 		case 12:
 			p.Packets = 10
 		}
-	}), "10 mp1>mp3 ok lost 0 delay 8ms jitter 0s", "11 mp1>mp3 flagged: "+pulse,
+	}), "10 mp1>mp3 ok lost 0 delay 8ms jitter 0s", "11 mp1>mp3 flagged: colour-changed: in period 12 mp3 counted 10 packets, and mp2 9; "+
+		"colour-changed: in period 12 mp3 counted 10 packets, and mp1 9; "+pulse,
 		"12 mp1>mp3 flagged: split-or-duplicated: mp3 counted 10 packets, and mp2 9; split-or-duplicated: mp3 counted 10 packets, and mp1 9; "+pulse,
 		"13 mp1>mp3 ok lost 0 delay 8ms", "14 mp1>mp3 ok lost 0 delay 8ms jitter 0s")
 	const taken = "pulses-differ: mp3 had 2 pulses in period 12, and mp1 1"
@@ -143,7 +145,8 @@ func TestAltMarkMuxedLate(t *testing.T) {
 }
 
 // A late packet in the place of a pulse that was lost is not the pulse, nor is its time that of the
-// pulse: the digests say so, though numbers and times are as they should be.
+// pulse: the digests say so, though numbers and times are as they should be. With double marking the counts are certain
+// all the same.
 func TestAltMarkAnotherPacket(t *testing.T) {
 	run := func(method altmark.Method) (got []AltMarkResult) {
 		m := newAltMark(t, threePoints(method))
@@ -161,13 +164,14 @@ func TestAltMarkAnotherPacket(t *testing.T) {
 	const taken = "pulses-differ: mp2 took another packet for the pulse of period 11 than mp1; pulses-differ: mp3 took another packet for the pulse of period 11 than mp1"
 	wantLines(t, run(altmark.Muxed), "10 mp2>mp3 flagged delay 4ms jitter 0s: "+taken, "11 mp2>mp3 flagged: "+taken, "12 mp2>mp3 flagged delay 4ms: "+taken,
 		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
-	wantLines(t, run(altmark.Double), "10 mp2>mp3 ok lost 0 delay 4ms jitter 0s", "11 mp2>mp3 ok lost 0", "12 mp2>mp3 ok lost 0 delay 4ms",
+	wantLines(t, run(altmark.Double), "10 mp2>mp3 ok lost 0 delay 4ms jitter 0s",
+		"11 mp2>mp3 flagged lost 0: pulses-differ: mp2 took another packet for the pulse of period 11 than mp1", "12 mp2>mp3 ok lost 0 delay 4ms",
 		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
 }
 
 // Where a flow splits and meets again, the point on one way misses packets that the one behind
 // it has too many. No number of that period is ok, not even the loss of the whole path: it may be
-// a loss with duplicates.
+// a loss with duplicates. Nor is a loss of the period before: what is missing there may be in excess here.
 func TestAltMarkSplit(t *testing.T) {
 	m := newAltMark(t, threePoints(altmark.Double))
 	var got []AltMarkResult
@@ -181,7 +185,8 @@ func TestAltMarkSplit(t *testing.T) {
 		got = append(got, add(m, 2, report(k, 244, 8*ms))...)
 	}
 	const split = " flagged: split-or-duplicated: mp3 counted 244 packets, and mp2 139"
-	wantLines(t, got, "10 mp1>mp2 ok lost 0 delay 4ms", "10 mp2>mp3 ok lost 6 delay 4ms", "10 mp1>mp3 ok lost 6 delay 8ms",
+	const beside = ": colour-changed: in period 11 mp3 counted 244 packets, and mp2 139"
+	wantLines(t, got, "10 mp1>mp2 ok lost 0 delay 4ms", "10 mp2>mp3 flagged delay 4ms"+beside, "10 mp1>mp3 flagged delay 8ms"+beside,
 		"11 mp1>mp2"+split, "11 mp2>mp3"+split, "11 mp1>mp3"+split)
 	m = newAltMark(t, twoPoints(altmark.Double))
 	got = nil
@@ -330,5 +335,56 @@ func TestAltMarkLateFrames(t *testing.T) {
 	}
 	if want := []string{"14 mp1>mp2 flagged: mp2: late-frames", "14 mp2>mp3 flagged: mp2: late-frames", "14 mp1>mp3 flagged: mp2: late-frames"}; !slices.Equal(words, want) {
 		t.Errorf("%q, want %q", words, want)
+	}
+}
+
+// Points that got other packets are not compared, on a path and in a graph. What is said of a point holds for those of
+// its own kind only: initiators that put headers around packets match those inside.
+func TestAltMarkUnlike(t *testing.T) {
+	const web, narrow = "IP_PROTOCOL 17", "IP_PROTOCOL 17, L4_SRC_PORT 5001"
+	says := func(name, match, other, otherMatch string) string {
+		return fmt.Sprintf("flagged delay 6ms: %s: it matches %s, and %s matches %s: want the same packets", name, match, other, otherMatch)
+	}
+	for _, c := range []struct {
+		encap           bool
+		first, last     string
+		ofPath, ofGraph string
+	}{
+		{false, web, web, "ok lost 0 delay 6ms", "ok lost 0 delay 6ms"},
+		{false, web, narrow, says("mp3", narrow, "mp1", web), says("mp3", narrow, "mp1", web)},
+		{false, narrow, web, says("mp3", web, "mp1", narrow), says("mp3", web, "mp1", narrow)},
+		{false, web, "", says("mp3", "packets that it does not report", "mp1", web), says("mp3", "packets that it does not report", "mp1", web)},
+		{true, narrow, web, "ok lost 0 delay 6ms", "ok lost 0 delay 6ms"},
+	} {
+		path := twoPoints(altmark.Double)
+		if c.encap {
+			path.Points[0].Settings.Encap.Dst = netip.MustParseAddr("2001:db8::2")
+		}
+		graph := AltMarkGraph{Name: path.Name, Points: path.Points, Links: []AltMarkLink{{"mp1", "mp3"}}}
+		m, mesh := newAltMark(t, path), newMesh(t, graph)
+		var got, inGraph []AltMarkResult
+		for k := uint64(10); k < 13; k++ {
+			for i, match := range []string{c.first, c.last} {
+				p := report(k, 9, 6*ms*time.Duration(i))
+				p.Match = match
+				got, inGraph = append(got, add(m, i, p)...), append(inGraph, mesh.Add(i, p, p.ReadAt.Std())...)
+			}
+		}
+		wantLines(t, got[:1], "10 mp1>mp3 "+c.ofPath)
+		wantLines(t, inGraph[:1], "10 mp1>mp3 "+c.ofGraph)
+	}
+}
+
+// Where no packet came by the interfaces of a flow group, others may have: but not if none was sent.
+func TestAltMarkInterfaces(t *testing.T) {
+	for sent, want := range map[uint64]string{0: "ok lost 0", 9: "flagged: mp3: interfaces"} {
+		m := newAltMark(t, twoPoints(altmark.Step))
+		var got []AltMarkResult
+		for k := uint64(10); k < 13; k++ {
+			last := report(k, 0, 6*ms)
+			last.Flags = altmark.Interfaces
+			got = append(append(got, add(m, 0, report(k, sent, 0))...), add(m, 1, last)...)
+		}
+		wantLines(t, got[:1], "10 mp1>mp3 "+want)
 	}
 }

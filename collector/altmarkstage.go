@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -128,6 +129,29 @@ func (m *AltMark) elsewhere(k uint64) (reasons []string) {
 		for _, q := range []uint64{k - 2, k + 2} {
 			if e := m.find(q); e != nil && e.parts[m.watched-1][n].Flags&altmark.OutOfWindow != 0 {
 				say("%s: %s counted packets out of window in period %d, and is not of the graph", AltMarkOffGraph, name, q)
+			}
+		}
+	}
+	return reasons
+}
+
+// otherMatches reports which points of some stages got packets by another match than the others in a period. What one
+// of them counted and another did not would look lost. Initiators that put headers around packets match those inside,
+// and all others the headers: these are compared with each other only.
+func otherMatches(stages []altMarkStage, parts [][]altMarkReport) (reasons []string) {
+	type counted struct{ name, match string }
+	first := map[bool]counted{}
+	for i, stage := range stages {
+		for n, r := range parts[i] {
+			p := stage[n]
+			inside := p.Settings.Role == altmark.Initiator && p.Settings.Encap.Given()
+			this := counted{p.Switch, cmp.Or(r.Match, "packets that it does not report")}
+			if _, ok := first[inside]; !ok {
+				first[inside] = this
+			}
+			if x := first[inside]; x.match != this.match {
+				reasons = append(reasons, fmt.Sprintf("%s: it matches %s, and %s matches %s: want the same packets",
+					this.name, this.match, x.name, x.match))
 			}
 		}
 	}

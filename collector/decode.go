@@ -43,10 +43,14 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	bw := bufio.NewWriter(out)
 	c := opts.new()
 	packets := packetPrinter(bw, opts)
+	next := in.Next
+	if opts.IFA { // of whose times the capture's are a part
+		next = in.NextTimed
+	}
 	var number int64
 	var readErr error
 	for ctx.Err() == nil {
-		p, err := in.Next()
+		p, err := next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -85,8 +89,8 @@ func (o *DecodeOptions) reported() error {
 
 // packetJSON is one stamped packet; with Packets, one such line precedes the report.
 type packetJSON struct {
-	Packet  int64        `json:"packet"` // its number in the file, from 1
-	Time    time.Time    `json:"time"`   // when captured
+	Packet  int64        `json:"packet"`        // its number in the file, from 1
+	Time    time.Time    `json:"time,omitzero"` // when captured
 	Flow    string       `json:"flow"`
 	Skipped int          `json:"skipped_bytes,omitempty"` // behind the datagram, which belong to no record
 	Records []recordJSON `json:"records"`
@@ -99,6 +103,7 @@ type recordJSON struct {
 	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
 	Egress         string `json:"egress,omitempty"` // absent: not taken
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
+	ClockSet       bool   `json:"clock_set,omitempty"`       // between the two times
 	Searched       bool   `json:"found_by_search,omitempty"` // it was not at its place
 	// Of hops of IFA; nil: not known.
 	Queue      *uint8  `json:"queue,omitempty"`
@@ -135,7 +140,7 @@ func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) 
 	line := packetJSON{Packet: f.Number, Time: f.Time, Flow: f.Flow.String(), Skipped: f.Skipped}
 	for i, r := range f.Records {
 		j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
-			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0,
+			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0, ClockSet: clockSet(r),
 			Searched: r.Flags&tailstamp.Searched != 0}
 		if e := egress(r); !e.IsZero() {
 			j.Egress = seconds(e)
@@ -151,7 +156,10 @@ func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) 
 	if asJSON {
 		return encoder.Encode(line)
 	}
-	at := f.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
+	at := "-"
+	if !f.Time.IsZero() {
+		at = f.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
+	}
 	_, err := fmt.Fprintf(out, "%d %s %s%s%s\n", f.Number, at, line.Flow, hopsText(line.Records),
 		cond(f.Skipped > 0, " | skipped "+plural(int64(f.Skipped), "byte")))
 	return err
@@ -169,6 +177,9 @@ func hopsText(records []recordJSON) string {
 		}
 		if r.Unsynchronised {
 			b.WriteString(" (clock not synchronised)")
+		}
+		if r.ClockSet {
+			b.WriteString(" (clock set in between)")
 		}
 		if r.Searched {
 			b.WriteString(" (found by search)")
@@ -292,6 +303,7 @@ func (p PathReport) writeText(out io.Writer) error {
 			what string
 		}{
 			{h.NoEgress, "without an egress time"}, {h.Unsynchronised, "with a clock that was not synchronised"},
+			{h.ClockSet, "in the switch when its clock was set, whose times are left out"},
 			{h.Unusable, "with times that cannot be compared"}, {h.Searched, "whose record was found by search"},
 		} {
 			if note.n > 0 {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
 )
 
 // Flow is the five-tuple of a TCP or UDP packet.
@@ -59,7 +60,7 @@ const (
 
 // ParseFlow reads the five-tuple of an Ethernet II frame, behind VLAN tags and IPv6 extension
 // headers. It is false for a frame that is not IP or ends before the addresses. (gopacket decodes
-// no ports in first fragments, which do carry them.)
+// no ports in first fragments, which do carry them.) A packet with IFA is of the flow that it is of without.
 func ParseFlow(frame []byte) (Flow, bool) {
 	if end, ok := tailstamp.DatagramEnd(frame); ok {
 		frame = frame[:end] // without padding and records
@@ -68,14 +69,28 @@ func ParseFlow(frame []byte) (Flow, bool) {
 		switch binary.BigEndian.Uint16(frame[at:]) {
 		case etherCTag, etherSTag:
 		case etherIPv4:
-			return flowIPv4(frame[at+2:])
+			f, ok := flowIPv4(frame[at+2:])
+			return f.throughIFA(frame[at+2:]), ok
 		case etherIPv6:
-			return flowIPv6(frame[at+2:])
+			f, ok := flowIPv6(frame[at+2:])
+			return f.throughIFA(frame[at+2:]), ok
 		default:
 			return Flow{}, false
 		}
 	}
 	return Flow{}, false
+}
+
+// throughIFA returns the flow that a packet of IFA is of.
+func (f Flow) throughIFA(ip []byte) Flow {
+	if f.Protocol != ifa.Protocol {
+		return f
+	}
+	if proto, at, ok := ifa.Behind(ip); ok {
+		f.Protocol = proto
+		f.ports(ip[at:])
+	}
+	return f
 }
 
 func flowIPv4(b []byte) (Flow, bool) {

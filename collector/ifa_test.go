@@ -10,6 +10,43 @@ import (
 	"tamtam/tam/ifa"
 )
 
+// A packet with IFA is of the flow that it is of without, also where a capture has only the ports of it, and its
+// tail-stamp records are of that flow.
+func TestFlowThroughIFA(t *testing.T) {
+	for _, plain := range [][]byte{web, cat(macs, ipv6(17, tcp)), video} {
+		want, _ := ParseFlow(plain)
+		l3, _ := networkOf(plain)
+		at, size := 20, 8
+		if plain[l3]>>4 == 6 {
+			at = 40
+		}
+		if want.Protocol == protocolTCP {
+			size = 20
+		}
+		with := cat(plain, make([]byte, 20)) // room for the transport header
+		length := len(with) - l3
+		if at == 20 {
+			with[l3+2], with[l3+3] = byte(length>>8), byte(length)
+		} else {
+			with[l3+4], with[l3+5] = byte((length-40)>>8), byte(length-40)
+		}
+		with[l3+at+12] = 5 << 4
+		ip := ifa.Insert(with[l3:], at, size, ifa.Header{GNS: ifa.PerHop, Next: want.Protocol, MaxLength: 255}, ifa.Metadata{HopLimit: 5}, &ifa.Hop{})
+		with = cat(with[:l3], ip)
+		for _, n := range []int{len(with), l3 + at + ifa.HeaderSize + 4} {
+			if got, ok := ParseFlow(with[:n]); !ok || got != want {
+				t.Errorf("%d bytes of %x: %v, want %v", n, with, got, want)
+			}
+		}
+		c := NewTailStamp(0, 0, false)
+		frame := stamped(with, hop(1, 0, 4, 1, 2, 0))
+		c.Add(frame, time.Unix(1000, 0), len(frame))
+		if flows := c.Report().Flows; len(flows) != 1 || flows[0].Flow != want {
+			t.Errorf("stamps of %+v, want %v", flows, want)
+		}
+	}
+}
+
 // Two switches stamp a packet and add their hops of IFA: both collectors say the same of its flow and path.
 func TestIFAAndStampsSayTheSame(t *testing.T) {
 	at := time.Unix(1_700_000_000, 500).UTC()

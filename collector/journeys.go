@@ -46,6 +46,20 @@ func (j *Journeys) Read(ctx context.Context, path string) error {
 		return err
 	}
 	defer in.Close()
+	join := NewJoiner(CaptureWait)
+	add := func(list []Joined) {
+		for _, x := range list {
+			if r, ok := FindRecord(x.Frame); ok && !x.Incomplete {
+				j.add(r)
+			}
+		}
+	}
+	defer func() {
+		add(join.Flush())
+		if n := join.Counts().Unjoined; n > 0 {
+			j.left["fragments that could not be joined"] += n
+		}
+	}()
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -61,9 +75,7 @@ func (j *Journeys) Read(ctx context.Context, path string) error {
 			j.left["frames that the capture has cut"]++
 			continue
 		}
-		if r, ok := FindRecord(p.Data); ok {
-			j.add(r)
-		}
+		add(join.Add(p.Data, p.Time))
 	}
 }
 

@@ -56,7 +56,8 @@ func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 func (p *RecordedPacket) Latency() (time.Duration, bool) {
 	const most = 1 << 32 // seconds
 	in, at := p.In, p.At
-	if in == (record.Time{}) || at == (record.Time{}) || max(in.Seconds, at.Seconds)-min(in.Seconds, at.Seconds) >= most {
+	if p.ClockSet || in == (record.Time{}) || at == (record.Time{}) ||
+		max(in.Seconds, at.Seconds)-min(in.Seconds, at.Seconds) >= most {
 		return 0, false
 	}
 	seconds := int64(at.Seconds) - int64(in.Seconds)

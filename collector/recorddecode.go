@@ -117,6 +117,21 @@ func readRecords(
 	}
 	defer in.Close()
 	var readErr error
+	join := NewJoiner(CaptureWait)
+	number := int64(0)
+	add := func(list []Joined) error {
+		for _, x := range list {
+			if x.Incomplete {
+				continue
+			}
+			if d, ok := c.Add(x.Frame, len(x.Frame)); ok && each != nil {
+				if err := each(number, &d); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -129,15 +144,21 @@ func readRecords(
 			readErr = err
 			break
 		}
-		d, ok := c.Add(p.Data, p.Len)
-		if ok && each != nil {
-			if err := each(p.Number, &d); err != nil {
-				return nil, err
-			}
+		if number = p.Number; p.Cut() {
+			c.Add(p.Data, p.Len)
+			continue
+		}
+		if err := add(join.Add(p.Data, p.Time)); err != nil {
+			return nil, err
 		}
 	}
+	if err := add(join.Flush()); err != nil {
+		return nil, err
+	}
 	r := c.Report()
-	r.File = path
+	counts := join.Counts()
+	r.Frames += counts.Fragments - counts.Packets
+	r.File, r.Fragments = path, counts.Unjoined
 	if readErr != nil {
 		r.Error = readErr.Error()
 	}

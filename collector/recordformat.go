@@ -34,6 +34,9 @@ func (r *RecordReport) WriteText(out io.Writer) error {
 	if r.Cut > 0 {
 		fmt.Fprintf(out, ", %d cut by the snap length", r.Cut)
 	}
+	if r.Fragments > 0 {
+		fmt.Fprintf(out, ", %s that could not be joined", plural(r.Fragments, "fragment"))
+	}
 	if r.Wrong > 0 {
 		fmt.Fprintf(out, ", %d whose record is not as long as the plan's", r.Wrong)
 	}

@@ -16,11 +16,13 @@ import (
 type RecordReport struct {
 	File    string `json:"file,omitempty"`
 	Frames  int64  `json:"frames"`
-	Records int64  `json:"records"`            // of the plans below
-	Other   int64  `json:"without_record"`     // frames
-	Cut     int64  `json:"cut"`                // by the snap length: a record is lost with the end
-	Wrong   int64  `json:"wrong,omitempty"`    // records whose length is not their plan's
-	LeftOut int64  `json:"left_out,omitempty"` // records of flows that were not asked for
+	Records int64  `json:"records"`        // of the plans below
+	Other   int64  `json:"without_record"` // frames
+	Cut     int64  `json:"cut"`            // by the snap length: a record is lost with the end
+	// Fragments are those that could not be joined: what the rest of their packets has is not known.
+	Fragments int64 `json:"fragments_unjoined,omitempty"`
+	Wrong     int64 `json:"wrong,omitempty"`    // records whose length is not their plan's
+	LeftOut   int64 `json:"left_out,omitempty"` // records of flows that were not asked for
 	// Missed are frames, or datagrams, that were lost before they could be read as they came: of them nothing is known.
 	Missed  uint64        `json:"lost_before_read,omitempty"`
 	Unknown []UnknownPlan `json:"unknown,omitempty"` // records of plans that were not given

@@ -45,6 +45,10 @@ type sflowCounts struct {
 	Lost      uint64 `json:"datagrams_lost"`
 	Late      uint64 `json:"datagrams_late"`
 	Restarts  uint64 `json:"restarts"`
+	// Of datagrams that are damaged: samples that could not be read, and bytes behind the last sample.
+	Damaged uint64 `json:"datagrams_damaged,omitempty"`
+	Unread  uint64 `json:"samples_unread,omitempty"`
+	Behind  uint64 `json:"bytes_behind,omitempty"`
 
 	last, uptime uint32 // of the last datagram
 }
@@ -66,11 +70,13 @@ func (s *SFlow) Records() int64 { return s.samples }
 func (s *SFlow) Datagram(from netip.AddrPort, payload []byte) error {
 	d, err := sflow.Decode(payload)
 	if err != nil {
-		s.bad++
 		s.line(struct {
 			From  string `json:"from"`
 			Error string `json:"error"`
 		}{from.String(), err.Error()}, func() string { return fmt.Sprintf("%s: %v", from, err) })
+	}
+	if d == nil {
+		s.bad++
 	} else {
 		s.datagram(d)
 	}
@@ -92,6 +98,11 @@ func (s *SFlow) datagram(d *sflow.Datagram) {
 		s.agents[key] = c
 	}
 	c.number(d)
+	if d.Unread+d.Behind > 0 {
+		c.Damaged++
+		c.Unread += uint64(d.Unread)
+		c.Behind += uint64(d.Behind)
+	}
 	for _, x := range d.Samples {
 		s.samples++
 		j := sampleJSON{Agent: key.String(), Datagram: d.Sequence, Uptime: d.Uptime}
@@ -374,7 +385,9 @@ func (c *sflowCounts) text() string {
 	for _, more := range []struct {
 		n    uint64
 		what string
-	}{{c.Other, "samples that are not known here"}, {c.Late, "datagrams that came late"}, {c.Restarts, "restarts"}} {
+	}{{c.Other, "samples that are not known here"}, {c.Late, "datagrams that came late"}, {c.Restarts, "restarts"},
+		{c.Damaged, "datagrams that are damaged"}, {c.Unread, "samples of these that could not be read"},
+		{c.Behind, "bytes behind the last sample"}} {
 		if more.n > 0 {
 			text += fmt.Sprintf(", %d %s", more.n, more.what)
 		}

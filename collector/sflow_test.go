@@ -95,6 +95,27 @@ func TestSFlowLost(t *testing.T) {
 	}
 }
 
+// Of a damaged datagram the intact samples are lines, and what is lost is told and counted.
+func TestSFlowDamaged(t *testing.T) {
+	whole := sflowDatagram(1, 1)
+	cut, longer := whole[:len(whole)-9], append(sflowDatagram(2, 2), 1, 2, 3, 4)
+	got := printed(t, false, cut, longer)
+	for _, want := range []string{
+		"192.0.2.9:40000: sflow: byte 456: sample length: wants 4 bytes, 3 are left\n",
+		"10.0.0.9/0 datagram 1 discard source=5 sequence=1", "10.0.0.9/0 datagram 2 other",
+		"192.0.2.9:40000: sflow: byte 468: end: 4 bytes behind the last sample\n",
+		"10.0.0.9/0: 2 datagrams, 0 lost: 2 flow samples, 2 counter samples, 2 discards, 1 samples that are not known here, " +
+			"2 datagrams that are damaged, 1 samples of these that could not be read, 4 bytes behind the last sample\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if got := printed(t, true, cut); !strings.Contains(got, `"datagrams_damaged":1,"samples_unread":1}`) {
+		t.Errorf("%s", got)
+	}
+}
+
 // Agents beyond the first are counted, and need no memory.
 func TestSFlowAgents(t *testing.T) {
 	var all [][]byte
@@ -117,7 +138,11 @@ func FuzzSFlow(f *testing.F) {
 		if err := s.Datagram(sflowFrom, b); err != nil {
 			t.Fatal(err)
 		}
-		if n := int64(strings.Count(out.String(), "\n")); n != s.Records()+int64(s.bad) {
+		wrong := int64(s.bad)
+		for _, c := range s.agents {
+			wrong += int64(c.Damaged)
+		}
+		if n := int64(strings.Count(out.String(), "\n")); n != s.Records()+wrong {
 			t.Errorf("%d lines of %d samples", n, s.Records())
 		}
 	})

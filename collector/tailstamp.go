@@ -70,6 +70,7 @@ type hopStamps struct {
 	record                             tailstamp.Record // for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
+	clockSet                           int64     // of which no time counts
 	searched                           int64     // records that were found by search
 	queue                              queueSeen // of IFA
 }
@@ -151,13 +152,34 @@ type StampedFrame struct {
 }
 
 // Residence is departure minus arrival at a hop, in nanoseconds; false: it is not known.
-func Residence(r tailstamp.Record) (int64, bool) { return difference(ingress(r), egress(r)) }
+func Residence(r tailstamp.Record) (int64, bool) {
+	if clockSet(r) {
+		return 0, false
+	}
+	return difference(ingress(r), egress(r))
+}
 
 // LinkDelay is the arrival at a hop minus the departure at the one before it, in nanoseconds, by the clocks of both;
 // false: it is not known.
 func LinkDelay(before, r tailstamp.Record) (int64, bool) {
+	if clockSet(before) || clockSet(r) {
+		return 0, false
+	}
 	return difference(egress(before), ingress(r))
 }
+
+// wholeDelay is the departure from the last hop minus the arrival at the first, in nanoseconds; false: it is not known.
+func wholeDelay(records []tailstamp.Record) (int64, bool) {
+	first, last := records[0], records[len(records)-1]
+	if clockSet(first) || clockSet(last) {
+		return 0, false
+	}
+	return difference(ingress(first), egress(last))
+}
+
+// clockSet reports whether the times of a record are by two clocks. Then none of them counts: which of the two is right
+// is not known.
+func clockSet(r tailstamp.Record) bool { return r.Flags&tailstamp.ClockSet != 0 }
 
 // EgressTime is when a frame left a hop; false: it was not taken.
 func EgressTime(r tailstamp.Record) (tailstamp.Timestamp, bool) {
@@ -192,7 +214,10 @@ func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Tim
 
 func (f *flowStamps) add(captured time.Time) {
 	f.frames++
-	if captured.Before(f.first) {
+	if captured.IsZero() {
+		return
+	}
+	if f.first.IsZero() || captured.Before(f.first) {
 		f.first = captured
 	}
 	if captured.After(f.last) {
@@ -236,6 +261,8 @@ func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 			hop.searched++
 		}
 		switch latency, ok := Residence(r); {
+		case clockSet(r):
+			hop.clockSet++
 		case ok:
 			hop.latency.add(latency)
 		case egress(r).IsZero():
@@ -252,7 +279,7 @@ func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 	if len(records) == 1 {
 		return // the whole is the hop
 	}
-	if whole, ok := difference(ingress(records[0]), egress(records[len(records)-1])); ok {
+	if whole, ok := wholeDelay(records); ok {
 		p.endToEnd.add(whole)
 	}
 }
@@ -311,18 +338,19 @@ type Report struct {
 
 // FlowReport is one flow of a Report.
 type FlowReport struct {
-	Flow        Flow         `json:"-"`
-	Protocol    string       `json:"protocol"`
-	Source      string       `json:"source"`
-	Destination string       `json:"destination"`
-	SourcePort  uint16       `json:"source_port"`
-	DestPort    uint16       `json:"destination_port"`
-	Later       bool         `json:"later_fragments,omitempty"` // ports unknown
-	Frames      int64        `json:"frames"`
-	Beyond      int64        `json:"beyond,omitempty"` // frames of paths that there was no room for
-	First       time.Time    `json:"first"`            // when captured
-	Last        time.Time    `json:"last"`
-	Paths       []PathReport `json:"paths"`
+	Flow        Flow   `json:"-"`
+	Protocol    string `json:"protocol"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	SourcePort  uint16 `json:"source_port"`
+	DestPort    uint16 `json:"destination_port"`
+	Later       bool   `json:"later_fragments,omitempty"` // ports unknown
+	Frames      int64  `json:"frames"`
+	Beyond      int64  `json:"beyond,omitempty"` // frames of paths that there was no room for
+	// First and Last are when frames were captured; zero: the capture does not have the times.
+	First time.Time    `json:"first,omitzero"`
+	Last  time.Time    `json:"last,omitzero"`
+	Paths []PathReport `json:"paths"`
 }
 
 // PathReport is one path that frames of a flow took: hop 1 first.
@@ -341,8 +369,10 @@ type HopReport struct {
 	Delay          *Summary `json:"delay_from_previous"`    // arrival minus departure from the hop before; null at hop 1
 	NoEgress       int64    `json:"no_egress_time"`         // frames without a latency, since they went to the CPU
 	Unsynchronised int64    `json:"clock_not_synchronised"` // frames whose times this switch does not vouch for
-	Unusable       int64    `json:"unusable_times,omitempty"`
-	Searched       int64    `json:"found_by_search,omitempty"` // frames whose record was not at its place
+	// ClockSet are frames that were in this switch when its clock was set: of their times here none counts.
+	ClockSet int64 `json:"clock_set,omitempty"`
+	Unusable int64 `json:"unusable_times,omitempty"`
+	Searched int64 `json:"found_by_search,omitempty"` // frames whose record was not at its place
 	// Queues are those that hops of IFA name, QueueBytes what was in them as frames came to them; nil: not known.
 	Queues     []int        `json:"queues,omitempty"`
 	QueueBytes *QueueReport `json:"queue_bytes,omitempty"`
@@ -411,6 +441,7 @@ func (p *pathStamps) report() PathReport {
 			SwitchID: hop.record.SwitchID,
 			InPort:   portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
 			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable,
+			ClockSet: hop.clockSet,
 			Searched: hop.searched,
 		}
 		h.Queues, h.QueueBytes = hop.queue.report()

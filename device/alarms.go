@@ -318,6 +318,32 @@ func (a *alarms) databases(ctx context.Context, want map[string]swss.FieldValues
 	if row[schema.FieldStatus] == statusUnknown {
 		raise(want, "switch", schema.AlarmStatusUnknown, schema.SeverityCritical, row[schema.FieldReason])
 	}
+	return a.wires(ctx, want)
+}
+
+// wires adds alarms of ports whose MTU is above that of their live interface.
+func (a *alarms) wires(ctx context.Context, want map[string]swss.FieldValues) error {
+	wires, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateWire).Dump(ctx)
+	if err != nil && !swss.IsMisuse(err) {
+		return err
+	}
+	ports := swss.NewTable(a.redis.DB(swss.ApplDB), schema.AppPort)
+	for name, wire := range wires {
+		most, err := strconv.Atoi(wire[schema.WireMTU])
+		if err != nil { // the interface is not there
+			continue
+		}
+		row, found, err := ports.Get(ctx, name)
+		if err != nil && !swss.IsMisuse(err) {
+			return err
+		}
+		if port, bad := schema.ParsePort(name, row); found && bad == nil && int(port.MTU) > most {
+			text := "mtu %d is above the %d of its interface %s: longer packets are lost; " +
+				"want mtu %d, or a larger one at the interface"
+			raise(want, name, schema.AlarmMTU, schema.SeverityWarning,
+				fmt.Sprintf(text, port.MTU, most, wire[schema.WireInterface], most))
+		}
+	}
 	return nil
 }
 

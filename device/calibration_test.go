@@ -30,6 +30,7 @@ type measure struct {
 	width func(in *instance) float64
 
 	share, live bool
+	changes     uint64   // the threshold of heavy changers; 0: none are looked for
 	flags       []string // that the epoch may have, for it is what the answer says
 	silent      bool     // it claims nothing, ever
 	rarely      bool     // it may claim nothing more often than not
@@ -254,6 +255,9 @@ func (c *calibration) config() ConfigDB {
 		if in.live {
 			row["readout"] = "live"
 		}
+		if in.changes > 0 {
+			row["change-threshold"] = strconv.FormatUint(in.changes, 10)
+		}
 		if in.share {
 			row["share"] = fmt.Sprintf("1/%.0f", in.seen)
 		}
@@ -320,21 +324,34 @@ func (c *calibration) draw(in *instance) string {
 
 // run is a case.
 func (c *calibration) run(tallies []*tally) {
+	early, late, first := c.play(8 << (len(c.traffic.packets) % 4))
+	for i, in := range c.instances {
+		from := late
+		if in.live {
+			from = early
+		}
+		c.check(in, tallies[i], from.tasks[in.task], from.queries[in.task], first+1)
+	}
+}
+
+// play plays the traffic on a chip that keeps so many digests. It returns what the switch says in the midst of the second
+// epoch and after it, and the number of the first.
+func (c *calibration) play(digests int) (early, late state, first uint64) {
 	t := c.t
 	profile := profile.Small()
 	profile.EgressStages = max(profile.EgressStages, 20)
 	profile.FlyMon.Groups, profile.FlyMon.Spliced, profile.FlyMon.Width = 14, 0, c.width()
-	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256, 8<<(len(c.traffic.packets)%4)
+	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256, uint32(digests)
 	start := time.Unix(100, 0).Truncate(c.epoch).Add(c.epoch / 4)
 	c.sim = testSim(t, SimConfig{Config: c.config(), Start: start, Oracle: 1 << 16, Profile: profile})
 	settle(t, c.sim)
-	first := uint64(start.UnixNano())/uint64(c.epoch) + 1
+	first = uint64(start.UnixNano())/uint64(c.epoch) + 1
 	zero := time.Duration(first) * c.epoch
 	c.send(zero)
 	if err := c.sim.Advance(t.Context(), c.at(zero+c.epoch+c.epoch/2)); err != nil {
 		t.Fatal(err)
 	}
-	early := c.read()
+	early = c.read()
 	if err := c.sim.Advance(t.Context(), c.at(zero+2*c.epoch+c.epoch/2)); err != nil {
 		t.Fatal(err)
 	}
@@ -344,14 +361,7 @@ func (c *calibration) run(tallies []*tally) {
 	if len(c.left) != len(c.traffic.packets) {
 		t.Fatalf("%d of %d packets left the chip", len(c.left), len(c.traffic.packets))
 	}
-	late := c.read()
-	for i, in := range c.instances {
-		from := late
-		if in.live {
-			from = early
-		}
-		c.check(in, tallies[i], from.tasks[in.task], from.queries[in.task], first+1)
-	}
+	return early, c.read(), first
 }
 
 // A state is what the switch says at a time: of each task and each query.

@@ -11,15 +11,20 @@ import (
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"tamtam/mgmt"
 )
 
-// list reads a list of the TAM tree by gNMI, by name.
+// list reads a list of the TAM tree by gNMI, by name; nil: there is none.
 func list(t *testing.T, server *mgmt.Server, list, container string) map[string]map[string]any {
 	t.Helper()
 	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: container}}}
 	got, err := server.Get(t.Context(), &gpb.GetRequest{Path: []*gpb.Path{p}, Encoding: gpb.Encoding_JSON})
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

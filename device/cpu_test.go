@@ -65,7 +65,9 @@ func TestCPUPortOfALiveChip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	go func() { ended <- runWires(ctx, r, chip, time.Now(), nil, newCPUSide(chip, hub, nil), Common{}) }()
+	go func() {
+		ended <- runWires(ctx, r, chip, time.Now(), ChipConfig{}, newCPUSide(chip, hub, nil), Common{})
+	}()
 
 	frame := bytes.Repeat([]byte{2}, 60)
 	if err := line.Send(cpuport.Frame{Port: "Ethernet0", Data: frame}); err != nil {

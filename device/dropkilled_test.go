@@ -37,7 +37,7 @@ func dropping(r *swss.Redis, hub *cpuport.Hub, c Common) drive {
 				}
 			}
 		}()
-		return runWires(ctx, r, chip, start, nil, newCPUSide(chip, hub, nil), c)
+		return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), c)
 	}
 }
 

@@ -381,6 +381,49 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 	}
 }
 
+// A pinned task stays where it is over a restart in which another task has become larger, or has a filter that meets its
+// own.
+func TestPinnedOverRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	for name, fields := range map[string][]string{
+		"larger": {"filter", "protocol=6", "memory", "384"},
+		"meets":  {"filter", "any"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSketched(t)
+			s.task("a", "filter", "protocol=6")
+			s.task("b", "filter", "protocol=17", "pinned", "true")
+			units := s.row(swss.CountersDB, schema.CountersFlyMonPlace, "b")["UNITS"]
+			if groups := s.row(swss.CountersDB, schema.CountersFlyMonPlace, "a")["GROUPS"]; groups != units[:1] {
+				t.Fatalf("a is in group %s, b at %s, want the same group", groups, units)
+			}
+			s.traffic(1001, 1003, 100)
+			s.advance(1002, 0.5)
+			row := swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192", "epoch": "100"}
+			for i := 0; i < len(fields); i += 2 {
+				row[fields[i]] = fields[i+1]
+			}
+			for db, key := range map[swss.DBName]string{swss.ConfigDB: schema.CfgTAMFlyMonTask + "|a", swss.ApplDB: schema.AppTAMFlyMonTask + ":a"} {
+				if err := s.Redis.DB(db).Client().HSet(s.Context(), key, row).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.RestartOrchagent(s.Context()); err != nil {
+				t.Fatal(err)
+			}
+			settle(t, s.Sim)
+			s.wantStatus(schema.StateTAMFlyMonTask, "a", "active")
+			if got := s.row(swss.CountersDB, schema.CountersFlyMonPlace, "b")["UNITS"]; got != units {
+				t.Errorf("units %s, want %s", got, units)
+			}
+			s.advance(1003, 0.5)
+			s.wantResult("b", "1002: 100")
+		})
+	}
+}
+
 // A new orchagent finds its tasks in the chip, which has counted on, and knows since when: nobody sees that there was
 // another one. A new chip begins anew.
 func TestFlyMonRestarts(t *testing.T) {

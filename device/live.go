@@ -58,6 +58,9 @@ type UpConfig struct {
 type ChipConfig struct {
 	Profile profile.Profile
 	Wires   map[string]string // port -> live interface
+	// KeepLinks leaves interfaces up when the process ends that it has set up, for a restart that no peer is to notice.
+	KeepLinks bool
+	links     *wire.Links
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int
 	// CPU is the chip's CPU port, for a client in this process; CPUPort is the path of a socket at which it is served
@@ -98,6 +101,9 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	if err := cfg.Startup.Rows.Load(ctx, r); err != nil {
 		return err
 	}
+	if err := r.DB(swss.ConfigDB).SetInitialized(ctx, false); err != nil { // more may follow, see configure
+		return err
+	}
 	if cfg.Ports != 0 || cfg.Startup.OpenConfig != nil || cfg.Startup.Script != nil {
 		if err := factory(ctx, r, cfg.Profile, cfg.Ports); err != nil {
 			return fmt.Errorf("what the configuration leaves out: %w", err)
@@ -119,6 +125,9 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error {
 		if err := cfg.configure(running, r, northbound); err != nil {
 			return fmt.Errorf("startup configuration: %w", err)
+		}
+		if err := r.DB(swss.ConfigDB).SetInitialized(running, true); err != nil {
+			return err
 		}
 		if err := northbound.Begin(running, cmp.Or(cfg.Source, "nowhere"), len(found) == 0, found); err != nil {
 			return err
@@ -325,8 +334,10 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 		hub := *at.hub
 		g.Go(func() error { return serveCPU(ctx, hub, l, logOf(c)) })
 	}
+	cfg.links = wire.NewLinks()
 	g.Go(func() error { return lives(ctx) })
-	return g.Wait()
+	err := g.Wait()
+	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
 }
 
 // syncdLife is that of one chip.
@@ -371,7 +382,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 		if cfg.drive != nil {
 			return cfg.drive(ctx, chip, start)
 		}
-		return runWires(ctx, r, chip, start, cfg.Wires, newCPUSide(chip, cfg.CPU, cfg.Samples), c)
+		return runWires(ctx, r, chip, start, cfg, newCPUSide(chip, cfg.CPU, cfg.Samples), c)
 	})
 	return g.Wait()
 }

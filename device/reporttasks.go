@@ -21,6 +21,8 @@ type TaskReport struct {
 	// least size of their class.
 	Flows map[string]flymon.Estimate `json:"flows,omitempty"`
 	Sizes map[string]flymon.Estimate `json:"sizes,omitempty"`
+	// Changes are those of the heavy changers.
+	Changes map[string]flymon.Change `json:"changes,omitempty"`
 }
 
 // An EpochReport is what an epoch's registers say as a whole.
@@ -34,6 +36,8 @@ type EpochReport struct {
 	Metrics map[string]flymon.Estimate `json:"metrics"`
 	// FlowsCut are flows, the smallest ones, that are missing for room.
 	FlowsCut uint64 `json:"flows_cut,omitempty"`
+	// ChangesCut are changes, the smallest ones, that are missing for room.
+	ChangesCut uint64 `json:"changes_cut,omitempty"`
 }
 
 // An AnswerReport is the last answer to a query.
@@ -59,7 +63,7 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 		schema.StateTAMFlyMonTask: swss.StateDB, schema.StateTAMFlyMonQuery: swss.StateDB,
 		schema.CountersFlyMonPlace: swss.CountersDB, schema.CountersFlyMonResult: swss.CountersDB,
 		schema.CountersFlyMonFlows: swss.CountersDB, schema.CountersFlyMonSizes: swss.CountersDB,
-		schema.CountersFlyMonAnswer: swss.CountersDB,
+		schema.CountersFlyMonAnswer: swss.CountersDB, schema.CountersFlyMonChange: swss.CountersDB,
 	} {
 		var err error
 		if rows[table], err = s.dump(ctx, db, table); err != nil {
@@ -76,13 +80,17 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 			if err != nil {
 				return err
 			}
-			t.Epoch = &EpochReport{e.Epoch, e.Start, e.End, e.Flags.String(), e.Load, e.Full, e.Metrics, e.FlowsCut}
+			t.Epoch = &EpochReport{e.Epoch, e.Start, e.End, e.Flags.String(), e.Load, e.Full, e.Metrics, e.FlowsCut,
+				e.ChangesCut}
 		}
 		var err error
-		if t.Flows, err = estimates(rows[schema.CountersFlyMonFlows][name]); err != nil {
+		if t.Flows, err = estimates(schema.ParseFlyMonEstimate, rows[schema.CountersFlyMonFlows][name]); err != nil {
 			return err
 		}
-		if t.Sizes, err = estimates(rows[schema.CountersFlyMonSizes][name]); err != nil {
+		if t.Sizes, err = estimates(schema.ParseFlyMonEstimate, rows[schema.CountersFlyMonSizes][name]); err != nil {
+			return err
+		}
+		if t.Changes, err = estimates(schema.ParseFlyMonChange, rows[schema.CountersFlyMonChange][name]); err != nil {
 			return err
 		}
 		if r.FlyMon == nil {
@@ -110,13 +118,13 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 	return nil
 }
 
-func estimates(fields swss.FieldValues) (map[string]flymon.Estimate, error) {
+func estimates[E any](parse func(string) (E, error), fields swss.FieldValues) (map[string]E, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
-	all := make(map[string]flymon.Estimate, len(fields))
+	all := make(map[string]E, len(fields))
 	for name, text := range fields {
-		e, err := schema.ParseFlyMonEstimate(text)
+		e, err := parse(text)
 		if err != nil {
 			return nil, err
 		}

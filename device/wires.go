@@ -21,7 +21,7 @@ const wireLife = 10 * time.Second
 
 // runWires wires a chip's ports to live interfaces and says in STATE_DB how they are, until ctx ends.
 func runWires(
-	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, names map[string]string, cpu cpuSide, c Common,
+	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, cfg ChipConfig, cpu cpuSide, c Common,
 ) error {
 	told := make(chan []wire.Port, 1)
 	var taken atomic.Pointer[string]
@@ -45,7 +45,8 @@ func runWires(
 	inject := make(chan func())
 	g.Go(func() error {
 		return wire.Run(ctx, wire.Config{
-			Chip: chip, Start: start, Wires: names, Log: logOf(c), Look: look, Punt: cpu.punt, Inject: inject,
+			Chip: chip, Start: start, Wires: cfg.Wires, Log: logOf(c), Look: look, Punt: cpu.punt, Inject: inject,
+			Links: cfg.links,
 		})
 	})
 	g.Go(func() error {

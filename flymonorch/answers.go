@@ -2,7 +2,9 @@ package flymonorch
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -33,7 +35,9 @@ type taken struct {
 	truth     *truth                   // nil: the chip has no oracle
 	exact     map[flymon.Vector]uint64 // of truth, the flows that were asked for
 	reading   *answer.Reading
+	asked     []flymon.Vector // the flows of queries
 	flows     []answer.FlowEstimate
+	changes   []answer.FlowChange
 	heavy     int // flows that reach the threshold: those, and what flows has no room for
 	from      string
 }
@@ -87,6 +91,7 @@ func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken
 		got.reading.Know(got.digests)
 	}
 	asked := rd.queries.asked(t, p.Task)
+	got.asked = asked
 	if !p.Task.Key.IsZero() {
 		got.from = sources(got.digests, asked)
 		got.flows = got.reading.Heavy(slices.Concat(got.digests, asked), p.Task.Threshold)
@@ -95,6 +100,9 @@ func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken
 	}
 	if exact && p.Task.Share == 0 && rd.oracle(r.ctx) { // of a share it knows that share only
 		flows := allOf(asked, got.flows)
+		if last := t.InASIC.last; p.Task.ChangeThreshold > 0 && last != nil {
+			flows = allOf(slices.Concat(flows, got.digests, last.digests), nil)
+		}
 		if !e.bank.Used { // no packet came, and what the bank has is older
 			got.truth = &truth{Values: make([]uint64, len(flows))}
 		} else if got.truth, err = r.truth(t.Name, e.which, p.Task.Threshold, flows); err != nil || got.truth == nil {
@@ -150,7 +158,7 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	if row.Metrics == nil {
 		row.Metrics = map[string]flymon.Estimate{}
 	}
-	d.compare(e, got, row.Metrics)
+	d.compare(e, got, &row)
 	if _, known := row.Metrics[flymon.MetricHeavy]; !known && d.row.Threshold > 0 && !d.row.Key.IsZero() {
 		row.Metrics[flymon.MetricHeavy] = got.reading.Listed(got.heavy)
 	}
@@ -158,38 +166,81 @@ func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 		row.Metrics[flymon.MetricFalse] = falsely
 	}
 	got.addExact(d.row, row.Metrics)
+	for name, m := range row.Metrics {
+		m.Flags |= e.flags
+		row.Metrics[name] = m
+	}
 	flows := make(swss.FieldValues, len(got.flows))
 	for _, f := range got.flows {
+		f.Flags |= e.flags
 		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(got.withExact(f.Flow, f.Estimate))
 	}
 	rd.rows.flows.Put(t.Name, flows)
-	rd.rows.sizes.Put(t.Name, sizes(got.reading.Sizes()))
+	changes := make(swss.FieldValues, len(got.changes))
+	for _, c := range got.changes {
+		changes[d.row.Key.Format(c.Flow)] = schema.FormatFlyMonChange(c.Change)
+	}
+	rd.rows.changes.Put(t.Name, changes)
+	rd.rows.sizes.Put(t.Name, sizes(got.reading.Sizes(), e.flags))
 	rd.queries.answer(t, d, e, got)
 	rd.rows.results.Put(t.Name, row.Fields())
 }
 
-// compare adds how alike the sets of this epoch and the one before are. There is no such answer unless both epochs are
-// whole: a part of a set differs from the whole set whatever the packets were.
-func (d *deployment) compare(e epoch, got *taken, metrics map[string]flymon.Estimate) {
-	if d.row.Attribute.Kind != flymon.Similarity {
+// compare adds how this epoch differs from the one before, if both are whole: a part of a set differs from the whole
+// set, and a part of the packets from all, whatever the packets were.
+func (d *deployment) compare(e epoch, got *taken, row *schema.FlyMonResult) {
+	if d.row.Attribute.Kind != flymon.Similarity && d.row.ChangeThreshold == 0 {
 		return
 	}
 	if !e.flags.Whole() {
 		d.last = nil
 		return
 	}
-	if d.last != nil && d.lastEpoch+1 == e.number {
-		similar := answer.Similarity(d.last, got.reading)
-		jaccard, difference, known := got.truth.compare(d.lastTruth)
-		for name, exact := range map[string]float64{flymon.MetricJaccard: jaccard, flymon.MetricDifference: difference} {
-			if m, ok := similar[name]; ok && known {
-				m.Exact = &exact
-				similar[name] = m
-			}
-		}
-		maps.Copy(metrics, similar)
+	if d.last != nil && d.lastEpoch.number+1 == e.number {
+		d.similar(got, row.Metrics)
+		d.changes(e, got, row)
 	}
-	d.last, d.lastEpoch, d.lastTruth = got.reading, e.number, got.truth
+	d.last, d.lastEpoch = got, e
+}
+
+// similar adds how alike the sets of this epoch and the one before are.
+func (d *deployment) similar(got *taken, metrics map[string]flymon.Estimate) {
+	similar := answer.Similarity(d.last.reading, got.reading)
+	jaccard, difference, known := got.truth.compare(d.last.truth)
+	for name, exact := range map[string]float64{flymon.MetricJaccard: jaccard, flymon.MetricDifference: difference} {
+		if m, ok := similar[name]; ok && known {
+			m.Exact = &exact
+			similar[name] = m
+		}
+	}
+	maps.Copy(metrics, similar)
+}
+
+// changes finds the heavy changers: among the flows that the chip has reported in either epoch, which are all that
+// reached the threshold unless digests were lost, and those that are asked for.
+func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
+	if d.row.ChangeThreshold == 0 {
+		return
+	}
+	flags := d.lastEpoch.flags | e.flags
+	all := answer.Change(d.last.reading, got.reading, slices.Concat(d.last.digests, got.digests, got.asked),
+		d.row.ChangeThreshold)
+	for i := range all.List {
+		c := &all.List[i]
+		c.Flags = flags
+		before, known := d.last.exact[c.Flow]
+		if after, too := got.exact[c.Flow]; known && too {
+			x := math.Abs(float64(after) - float64(before))
+			c.Exact = &x
+		}
+	}
+	got.changes = all.List[:min(len(all.List), maxFlows)]
+	row.ChangesCut = uint64(len(all.List) - len(got.changes))
+	row.Metrics[flymon.MetricChangers] = flymon.Estimate{
+		Value: float64(len(all.List)), Flags: flags, Saturated: all.Full,
+		Bound: fmt.Sprintf("no bound is known; by the bounds of each flow %d are sure, and %d are possible",
+			all.Sure, all.Possible),
+	}
 }
 
 // compare is how alike the sets of two epochs, one after the other, really are; false: the oracle
@@ -249,10 +300,11 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	}
 }
 
-// sizes are the rows of TAM_FLYMON_DISTRIBUTION.
-func sizes(classes map[uint64]flymon.Estimate) swss.FieldValues {
+// sizes are the rows of TAM_FLYMON_DISTRIBUTION of an epoch with these flags.
+func sizes(classes map[uint64]flymon.Estimate, flags flymon.Flags) swss.FieldValues {
 	row := make(swss.FieldValues, len(classes))
 	for least, e := range classes {
+		e.Flags |= flags
 		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(e)
 	}
 	return row

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"tamtam/flymonorch/plan"
@@ -83,8 +84,18 @@ func parsePlace(text string) (at plan.Place, err error) {
 }
 
 // deployFormer deploys the tasks that have a place of a previous run, there, before others can take it. Otherwise who
-// gets which depends on who comes first, and a task that moves counts anew.
+// gets which depends on who comes first, and a task that moves counts anew. Pinned tasks come first: the filter of
+// another may have changed since, so that it meets theirs.
 func (o *Orch) deployFormer(ctx context.Context, wanted []*task) {
+	wanted = slices.Clone(wanted)
+	slices.SortStableFunc(wanted, func(a, b *task) int {
+		if a.Row.Pinned == b.Row.Pinned {
+			return 0
+		} else if a.Row.Pinned {
+			return -1
+		}
+		return 1
+	})
 	for _, t := range wanted {
 		row := o.counters.former.Former(t.Name)
 		if row == nil || t.Row.Plan || t.InASIC != nil {

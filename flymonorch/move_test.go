@@ -111,6 +111,57 @@ func TestNobodyMoves(t *testing.T) {
 	b.wantTask("chain", "active")
 }
 
+// Who would need a pinned task to move is refused, with its name; a pin that comes or goes changes nothing that counts.
+func TestPinnedIsNotMoved(t *testing.T) {
+	b := full(t, 0, 3, 8)
+	pinned := b.names["4"]
+	b.Pass(time.Second)
+	b.send("10.0.0.1", 5)
+	b.Rec.Reset()
+	b.task(pinned, "pinned", "true")
+	b.Step()
+	if calls := b.Rec.Lines(); len(calls) > 0 {
+		t.Errorf("calls %v", calls)
+	}
+	units := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, pinned)["UNITS"]
+	b.chain("chain")
+	b.wantTask("chain", "; to make room task "+pinned+" would have to move, but is pinned; tried again when a task is removed")
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 7 tasks do not fit into the switch, the first is chain: ")
+	b.task("dry", "attribute", "max(interval)", "key", "ip-pair", "memory", "576", "plan", "true")
+	b.Step()
+	b.wantTask("dry", "task "+pinned+" would have to move, but is pinned")
+	b.Del(schema.AppTAMFlyMonTask, "dry")
+	b.send("10.0.0.1", 2)
+	b.Pass(time.Second)
+	b.wantResult(pinned, "1700000001: 7")
+	if got := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, pinned)["UNITS"]; got != units {
+		t.Errorf("units %s, want %s", got, units)
+	}
+	b.task(pinned)
+	b.Step()
+	b.wantTask("chain", "active")
+	b.wantTask(pinned, "active: moved to group 3 to make room for task chain")
+}
+
+// A pinned task whose new filter meets that of another in its CMUs keeps the old one until the other goes.
+func TestPinnedWithAnotherFilter(t *testing.T) {
+	b := newBench(t)
+	b.task("t1", "filter", "protocol=17", "pinned", "true")
+	b.task("t2", "filter", "protocol=6")
+	b.Step()
+	units := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")["UNITS"]
+	b.task("t1", "filter", "any", "pinned", "true")
+	b.Step()
+	b.wantTask("t1", "pending: task t1 is pinned to its CMUs in group 0, where its new filter meets those of task t2; tried again")
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
+	b.Del(schema.AppTAMFlyMonTask, "t2")
+	b.Step()
+	b.wantTask("t1", "active")
+	if got := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")["UNITS"]; got != units {
+		t.Errorf("units %s, want %s", got, units)
+	}
+}
+
 // Whatever call fails while others move: the task that was to have room waits or fails and says
 // so, and nobody is lost.
 func TestMoveFails(t *testing.T) {

@@ -39,7 +39,7 @@ type task = tamorch.Session[flymon.Task, deployment]
 
 // counters keep the rows of COUNTERS_DB.
 type counters struct {
-	place, groups, results, flows, sizes, answers tamorch.Rows
+	place, groups, results, flows, changes, sizes, answers tamorch.Rows
 
 	former tamorch.Rows // of STATE_DB: where tasks are
 }
@@ -49,19 +49,20 @@ func newCounters() *counters {
 		place: tamorch.Rows{Table: schema.CountersFlyMonPlace}, groups: tamorch.Rows{Table: schema.CountersFlyMonGroup},
 		results: tamorch.Rows{Table: schema.CountersFlyMonResult}, flows: tamorch.Rows{Table: schema.CountersFlyMonFlows},
 		sizes: tamorch.Rows{Table: schema.CountersFlyMonSizes}, answers: tamorch.Rows{Table: schema.CountersFlyMonAnswer},
-		former: tamorch.Rows{Table: schema.StateTAMFlyMonPlace, Places: true},
+		changes: tamorch.Rows{Table: schema.CountersFlyMonChange},
+		former:  tamorch.Rows{Table: schema.StateTAMFlyMonPlace, Places: true},
 	}
 }
 
 // inOrder returns the tables in the order of writing: answers before the results of their epoch, so
 // that a reader that sees a new epoch finds them there.
 func (c *counters) inOrder() []*tamorch.Rows {
-	return []*tamorch.Rows{&c.groups, &c.place, &c.flows, &c.sizes, &c.answers, &c.results, &c.former}
+	return []*tamorch.Rows{&c.groups, &c.place, &c.flows, &c.changes, &c.sizes, &c.answers, &c.results, &c.former}
 }
 
 // forget deletes the rows of a task.
 func (c *counters) forget(task string) {
-	for _, rows := range []*tamorch.Rows{&c.place, &c.results, &c.flows, &c.sizes, &c.former} {
+	for _, rows := range []*tamorch.Rows{&c.place, &c.results, &c.flows, &c.changes, &c.sizes, &c.former} {
 		rows.Drop(task)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
 	"tamtam/tam/flymon"
 	"tamtam/tamorch"
@@ -30,13 +29,12 @@ type deployment struct {
 	// of its count, while the chip says the same
 	generation uint64
 	next       uint64
-	flags      flymon.Flags    // of epoch next
-	began      uint64          // when its registers began to count, ns since 1970; 0: with the epoch
-	at         clock           // the last look at the chip
-	last       *answer.Reading // of an odd sketch: the last whole epoch, with which the next is compared
-	lastEpoch  uint64
-	lastTruth  *truth // of that epoch; nil: not known
-	sweep      sweep  // with readout live
+	flags      flymon.Flags // of epoch next
+	began      uint64       // when its registers began to count, ns since 1970; 0: with the epoch
+	at         clock        // the last look at the chip
+	last       *taken       // of a task that compares epochs: the last whole one, with which the next is compared
+	lastEpoch  epoch
+	sweep      sweep // with readout live
 }
 
 // stays reports whether a task counts in the ASIC; its change is deployAll's.
@@ -147,6 +145,17 @@ func (o *Orch) withdraw(ctx context.Context, t *task) error {
 func (o *Orch) change(ctx context.Context, t *task) error {
 	if err := o.thaw(ctx, t); err != nil || t.InASIC.row == t.Row {
 		return err
+	}
+	if pin := t.InASIC.row; pin.Pinned != t.Row.Pinned { // which is the planner's alone: the chip counts on as it was
+		pin.Pinned = t.Row.Pinned
+		o.pool.Pin(t.Name, pin.Pinned)
+		t.InASIC.row, t.InASIC.placed.Task = pin, pin
+		if !pin.Pinned {
+			o.MarkRefused() // it may be moved for them
+		}
+		if pin == t.Row {
+			return nil
+		}
 	}
 	placed, err := o.room(ctx, t)
 	if err != nil {

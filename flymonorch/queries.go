@@ -151,6 +151,7 @@ func (qs *queries) answer(t *task, d *deployment, e epoch, got *taken) {
 			continue
 		}
 		estimate := got.withExact(v, got.reading.Flow(v))
+		estimate.Flags |= e.flags
 		qs.rows.Put(name, swss.FieldValues{
 			"TASK": t.Name, "FLOW": asks(d.row).Format(v), "EPOCH": strconv.FormatUint(e.number, 10),
 			"START": strconv.FormatUint(e.start, 10), "END": strconv.FormatUint(e.end, 10), "FLAGS": e.flags.String(),

@@ -67,7 +67,7 @@ func (b *bench) random(rnd *rand.Rand) {
 	default:
 		b.task(name, "memory", pick("96", "192", "768", "1536"), "key", pick("src-ip", "src-ip,dst-port", "5-tuple"), "filter", pick("any", "protocol=17", "protocol=6", "dst-port=80"),
 			"epoch", pick("1000", "1000", "300", "0"), "readout", "banked", "threshold", pick("0", "9"), "plan", pick("false", "false", "false", "true"),
-			"attribute", pick("frequency", "max(size)", "frequency(bytes)"), "algorithm", "auto", "share", pick("1", "1", "1/2"))
+			"attribute", pick("frequency", "max(size)", "frequency(bytes)"), "algorithm", "auto", "share", pick("1", "1", "1/2"), "pinned", pick("false", "true"))
 	}
 }
 

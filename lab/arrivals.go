@@ -103,6 +103,7 @@ func (a *arrivals) percentile(perMille uint64) Time {
 // measurements.
 type stamps struct {
 	frames, records  uint64
+	unknown          uint64 // frames of which a record has no latency; they have no rest
 	restMin, restMax Time
 }
 
@@ -111,29 +112,26 @@ func (s *stamps) add(data []byte, delay Time) {
 	if len(records) == 0 {
 		return
 	}
+	known := true
 	for _, r := range records {
-		if d, ok := r.Latency(); ok {
-			delay -= Time(d) * Nanosecond
-		}
+		d, ok := r.Latency()
+		known = known && ok
+		delay -= Time(d) * Nanosecond
 	}
-	if s.frames == 0 || delay < s.restMin {
-		s.restMin = delay
+	one := stamps{1, uint64(len(records)), 1, 0, 0}
+	if known {
+		one.unknown, one.restMin, one.restMax = 0, delay, delay
 	}
-	if s.frames == 0 || delay > s.restMax {
-		s.restMax = delay
-	}
-	s.frames++
-	s.records += uint64(len(records))
+	s.merge(&one)
 }
 
 func (s *stamps) merge(o *stamps) {
-	if o.frames == 0 {
-		return
+	switch {
+	case o.frames == o.unknown: // it has no rest
+	case s.frames == s.unknown:
+		s.restMin, s.restMax = o.restMin, o.restMax
+	default:
+		s.restMin, s.restMax = min(s.restMin, o.restMin), max(s.restMax, o.restMax)
 	}
-	if s.frames == 0 {
-		*s = *o
-		return
-	}
-	s.restMin, s.restMax = min(s.restMin, o.restMin), max(s.restMax, o.restMax)
-	s.frames, s.records = s.frames+o.frames, s.records+o.records
+	s.frames, s.records, s.unknown = s.frames+o.frames, s.records+o.records, s.unknown+o.unknown
 }

@@ -273,7 +273,7 @@ func (r *Result) metricHelp() string {
 		"flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes " +
 			"delay.min " +
 			"delay.mean delay.p50 delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records " +
-			"stamps.rest_min stamps.rest_max)",
+			"stamps.unknown stamps.rest_min stamps.rest_max)",
 		"flows.(as of flow.NAME, over all of them)",
 		"switches.(count balanced problems to_cpu received sent)",
 		"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max)",
@@ -399,7 +399,7 @@ func (f *Flow) metric(field string, r *Result) (Metric, bool) {
 	case "stamps":
 		stamps := cmp.Or(f.Stamps, &Stamps{})
 		if strings.HasPrefix(rest, "rest_") {
-			return delayMetric(stamps, rest, stamps.Frames > 0 && !f.unread)
+			return delayMetric(stamps, rest, stamps.Frames > stamps.Unknown && !f.unread)
 		}
 		m, ok := numbered(stamps, rest, true)
 		if f.unread { // nobody looked

@@ -197,6 +197,10 @@ func TestStampsNobodyReads(t *testing.T) {
 			t.Errorf("%s: %+v, %v: want that it is not known", name, m, ok)
 		}
 	}
+	r.Flows["set"] = Flow{Received: 1, Stamps: &Stamps{Frames: 1, Records: 1, Unknown: 1}} // the clock was set meanwhile
+	if m, ok := r.Metric("flow.set.stamps.rest_min"); !ok || m.Known() {
+		t.Errorf("%+v, %v: want that it is not known", m, ok)
+	}
 	if m, ok := r.Metric("flow.none.stamps.packets"); ok {
 		t.Errorf("%+v", m)
 	}

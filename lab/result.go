@@ -61,6 +61,9 @@ type Flow struct {
 type Stamps struct {
 	Frames  uint64 `json:"frames"`
 	Records uint64 `json:"records"`
+	// Unknown frames have a record without a latency, as of one that was in a switch when its clock was set: they have
+	// no rest. If all are such, RestMin and RestMax say nothing.
+	Unknown uint64 `json:"unknown"`
 	RestMin Time   `json:"rest_min_ps"`
 	RestMax Time   `json:"rest_max_ps"`
 }
@@ -219,7 +222,7 @@ func (l *Lab) flow(i int, s *source) Flow {
 	f.unread = !read || blind
 	f.Received, f.Bytes, f.Reordered = a.frames, a.bytes, a.reordered
 	if s := a.stamps; s.frames > 0 {
-		f.Stamps = &Stamps{s.frames, s.records, s.restMin, s.restMax}
+		f.Stamps = &Stamps{s.frames, s.records, s.unknown, s.restMin, s.restMax}
 	}
 	f.Delay = Delay{a.min, a.mean(), a.percentile(500), a.percentile(900), a.percentile(990), a.percentile(999), a.max}
 	f.InFlight = int64(f.Sent) + f.Copies - int64(f.Received+f.Stray+f.Punted+f.Lost)

@@ -56,6 +56,7 @@ func periodLeaves(at string) []Leaf {
 		{at + "/arrivals", text("ARRIVALS")}, {at + "/arrival-sum", text("ARRIVAL_SUM")},
 		{at + "/out-of-window", text("OUT_OF_WINDOW")}, {at + "/foreign-marks", text("FOREIGN_MARKS")},
 		{at + "/read-at", nanoseconds("READ_AT")}, {at + "/flags", list("FLAGS")},
+		{at + "/match", text("MATCH")},
 		{at + "/clock", text("CLOCK")}, {at + "/kernel-clock", text("KERNEL_CLOCK")},
 		{at + "/kernel-clock-offset", text("KERNEL_CLOCK_OFFSET")}, {at + "/kernel-clock-error", text("KERNEL_CLOCK_ERROR")},
 	}

@@ -55,6 +55,7 @@ func readingChecks() map[string]func(*bed) {
 				b.t.Error(got)
 			}
 		},
+		"P13": checkSONiCTarget,
 		"P9": func(b *bed) {
 			p := path("/tam")
 			p.Origin = "sonic-db"
@@ -108,6 +109,7 @@ func readingChecks() map[string]func(*bed) {
 			if got := b.mustGet(&gpb.GetRequest{}); len(got.GetNotification()) != 0 {
 				b.t.Error(got)
 			}
+			checkPrefixAlone(b)
 		},
 		"G10": func(b *bed) {
 			before := b.server.now().UnixNano()
@@ -183,6 +185,61 @@ func checkPrefix(b *bed) {
 			Prefix: &gpb.Path{Elem: whole.Elem[:cut]}, Path: []*gpb.Path{{Elem: whole.Elem[cut:]}},
 		})
 		b.wantText(answerText(got), want)
+	}
+}
+
+// checkPrefixAlone asks for what a prefix names without a path behind it.
+func checkPrefixAlone(b *bed) {
+	whole := path(portE0 + "/state/counters")
+	want := answerText(b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{whole}}))
+	got := b.mustGet(&gpb.GetRequest{Prefix: whole})
+	b.wantText(answerText(got), want)
+	for _, prefix := range []*gpb.Path{{Target: "sw1"}, {Origin: "openconfig"}} {
+		got, root := b.mustGet(&gpb.GetRequest{Prefix: prefix}), b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{{}}})
+		b.wantText(answerText(got), answerText(root))
+		if p := got.GetNotification()[0].GetPrefix(); p.GetTarget() != prefix.GetTarget() || p.GetOrigin() != prefix.GetOrigin() {
+			b.t.Error(p)
+		}
+	}
+	b.refused(&gpb.GetRequest{Prefix: path(c1)}, "NotFound", c1)
+	list := &gpb.SubscriptionList{Prefix: whole, Mode: gpb.SubscriptionList_ONCE, Subscription: []*gpb.Subscription{{}}}
+	if m, err := b.subscribe(list).rpc.Recv(); err != nil || len(m.GetUpdate().GetUpdate()) == 0 {
+		b.t.Errorf("a subscription without a path: %v, %v", m, err)
+	}
+	rows := path("/CONFIG_DB/localhost/PORT/Ethernet0/mtu")
+	rows.Origin = rawOrigin
+	one := b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{rows}})
+	b.wantText(answerText(b.mustGet(&gpb.GetRequest{Prefix: rows})), answerText(one))
+}
+
+// checkSONiCTarget asks as clients of SONiC's server do, whose target is a database.
+func checkSONiCTarget(b *bed) {
+	for _, tt := range []struct{ target, path, want string }{
+		{"COUNTERS_DB", "/COUNTERS/Ethernet0", "/COUNTERS_DB/localhost/COUNTERS/Ethernet0"},
+		{"COUNTERS_DB", "/interfaces", "/COUNTERS_DB/localhost/interfaces"},
+		{"APPL_DB/asic0", "/", "/APPL_DB/localhost/TABLE"},
+		{"SNMP_OVERLAY_DB", "/x", "sonic-db"},
+		{"OTHERS", "/proc/uptime", "sonic-db"},
+	} {
+		prefix := &gpb.Path{Target: tt.target}
+		for _, req := range []*gpb.GetRequest{
+			{Prefix: prefix, Path: []*gpb.Path{path(tt.path)}},
+			{Prefix: &gpb.Path{Target: tt.target, Elem: path(tt.path).GetElem()}},
+		} {
+			b.refused(req, "InvalidArgument", tt.want)
+			b.refused(req, "InvalidArgument", `origin "sonic-db"`)
+		}
+		list := listOf(gpb.SubscriptionList_ONCE, subOf(0, tt.path))
+		list.Prefix = prefix
+		_, err := b.subscribe(list).rpc.Recv()
+		wantErr(b.t, err, "InvalidArgument", tt.want)
+		b.refusedSet(&gpb.SetRequest{Prefix: prefix, Update: []*gpb.Update{update(rateA, "5")}}, "InvalidArgument", "sonic-db")
+	}
+	rows := path("/CONFIG_DB/localhost/PORT/Ethernet0/mtu")
+	rows.Origin = rawOrigin
+	got := b.mustGet(&gpb.GetRequest{Prefix: &gpb.Path{Target: "CONFIG_DB"}, Path: []*gpb.Path{rows}})
+	if got.GetNotification()[0].GetPrefix().GetTarget() != "CONFIG_DB" {
+		b.t.Error(got)
 	}
 }
 

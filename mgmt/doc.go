@@ -92,7 +92,7 @@
 //	Get, path not in the schema                 InvalidArgument; the error lists what there is
 //	Get, path in the schema without data        NotFound; with a wildcard OK and no update; the root is {}
 //	Get, Subscribe of what the role may not     PermissionDenied; left out of what contains it, and of wildcards
-//	Get without path                            OK, empty
+//	Get without path                            what the prefix names; without a prefix OK, empty
 //	Get, type CONFIG                            what a Set takes: not config that is written elsewhere, nor what is
 //	                                            written through to elsewhere unless nothing else was asked for
 //	replace, delete of what contains such       it stays, unless the value names it, as ethernet/config does
@@ -104,6 +104,7 @@
 //	origin sonic-db                             tables as SONiC's server has them, read-only; rows are JSON,
 //	                                            each an update of its own; another origin: Unimplemented
 //	origins of prefix and path differ           InvalidArgument
+//	a target that is a database of SONiC        InvalidArgument, with the path of origin sonic-db
 //	Path.element                                InvalidArgument, unless elem is there too
 //	names in paths and JSON                     with or without the module's name
 //	wildcards                                   * for a name or key, a missing key, ... for any depth

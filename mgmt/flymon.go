@@ -14,9 +14,10 @@ import (
 func flyMonModule() Module {
 	const tasks, task = "/tam/flymon-tasks/flymon-task", "{name}"
 	// of is a list of estimates that are the fields of a task's row.
-	of := func(path, table, key string) Group {
+	of := func(path, table, key string, more ...Leaf) Group {
 		return Group{Path: tasks + path, Rows: []Row{
-			{DB: swss.CountersDB, Table: table, Key: task, Each: key, Entry: true, Leaves: estimateLeaves("state")},
+			{DB: swss.CountersDB, Table: table, Key: task, Each: key, Entry: true,
+				Leaves: append(append(estimateLeaves("state"), Leaf{"state/flags", list("flags")}), more...)},
 		}}
 	}
 	return Module{Name: "tamtam-flymon", Groups: []Group{
@@ -35,11 +36,14 @@ func flyMonModule() Module {
 				Leaves: append(epochLeaves("state/last-epoch"), Leaf{"state/last-epoch/load", text("LOAD")},
 					Leaf{"state/last-epoch/full", text("FULL")}, Leaf{"state/last-epoch/flows-from", text("FLOWS_FROM")},
 					Leaf{"state/last-epoch/digests-lost", text("DIGESTS_LOST")},
-					Leaf{"state/last-epoch/flows-cut", text("FLOWS_CUT")}),
+					Leaf{"state/last-epoch/flows-cut", text("FLOWS_CUT")},
+					Leaf{"state/last-epoch/changes-cut", text("CHANGES_CUT")}),
 			},
 		}},
 		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are not quantities
 		of("/flows/flow", schema.CountersFlyMonFlows, "flow"),
+		of("/changes/change", schema.CountersFlyMonChange, "flow",
+			Leaf{"state/before", text("before")}, Leaf{"state/after", text("after")}),
 		of("/distribution/bin", schema.CountersFlyMonSizes, "size"),
 		{Path: "/tam/flymon-queries/flymon-query", Finish: queryFits, Rows: []Row{
 			{

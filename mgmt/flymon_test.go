@@ -26,7 +26,7 @@ func flyMonitored() map[string]string {
 	maps.Copy(rows, map[string]string{
 		"CONFIG_DB TAM_FLYMON_TASK_TABLE|hh": "flowgroup=f1 key=src-ip,dst-port attribute=frequency threshold=1000",
 		"APPL_DB TAM_FLYMON_TASK_TABLE:hh": "flowgroup=f1 filter=src-ip=13.92.96.32/32,dst-port=236 key=src-ip,dst-port attribute=frequency algorithm=auto memory=49152 " +
-			"allocation=accurate epoch=1000 threshold=1000 readout=banked translation=tcam share=1 plan=false",
+			"allocation=accurate epoch=1000 threshold=1000 change-threshold=0 readout=banked translation=tcam share=1 pinned=false plan=false",
 		"STATE_DB TAM_STATE_FLYMON_TASK_TABLE|hh":  "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
 		"CONFIG_DB TAM_FLYMON_QUERY_TABLE|q1":      "task=hh flow=13.92.96.32,236",
 		"APPL_DB TAM_FLYMON_QUERY_TABLE:q1":        "task=hh flow=13.92.96.32,236",
@@ -76,17 +76,21 @@ func TestFlyMonGet(t *testing.T) {
 	b.set(schema.CountersFlyMonGroup, "4", schema.FlyMonGroup{
 		Tasks: 1, Keys: []string{"", "", "src-ip,dst-port"}, Free: []uint32{32768, 65536, 65536}, Most: []uint32{32768, 65536, 65536},
 	}.Fields())
-	measurement := `"key":"src-ip,dst-port","attribute":"frequency","algorithm":"auto","memory":49152,"allocation":"accurate","epoch":1000,"threshold":1000,"readout":"banked","translation":"tcam","share":"1","plan":false`
+	change := flymon.Change{Estimate: flymon.Estimate{Value: 70, Lower: 60, Upper: 70, Confidence: 0.75, Bound: "both", Flags: flymon.FlagDigests}, Before: 80, After: 10}
+	b.set(schema.CountersFlyMonChange, "hh", swss.FieldValues{"13.92.96.32,236": schema.FormatFlyMonChange(change)})
+	measurement := `"key":"src-ip,dst-port","attribute":"frequency","algorithm":"auto","memory":49152,"allocation":"accurate","epoch":1000,"threshold":1000,"change-threshold":0,"readout":"banked","translation":"tcam","share":"1","pinned":false,"plan":false`
 	flow := `"estimate":"9.5","lower":"-11.0","upper":"9.5","confidence":"0.95","bound":"Markov","saturated":false,"exact":"9.0"`
 	for _, c := range []struct{ path, want string }{
 		{flyMonHH + "/config", `{"name":"hh","flowgroup":"f1",` + measurement + `}`},
 		{flyMonHH + "/state", `{"name":"hh","flowgroup":"f1","filter":"src-ip=13.92.96.32/32,dst-port=236",` + measurement + `,"status":"active","status-number":1,"since":"2026-01-02T03:04:05Z",
-			"last-epoch":{"epoch":"9","start":"9000000000","end":"10000000000","flags":["first","digests-lost"],"load":"0.25","full":"0.0","flows-from":"digests","digests-lost":"7","flows-cut":"2"},
+			"last-epoch":{"epoch":"9","start":"9000000000","end":"10000000000","flags":["first","digests-lost"],"load":"0.25","full":"0.0","flows-from":"digests","digests-lost":"7","flows-cut":"2","changes-cut":"0"},
 			"placement":{"planned":true,"algorithm":"cms","rows":2,"buckets":32768,"banks":2,"bytes":"262144","groups":[0,4],"units":["0.1:0+16384","4.0:32768+16384"],
 			"hash-units":["0.0=src-ip,dst-port","4.2=src-ip,dst-port"],"rules":21,"tcam-entries":8,"expected":"at most 0.2 % of the packets too many"}}`},
 		{flyMonHH + "/metrics", `{"metric":[{"quantity":"entropy","state":{"quantity":"entropy","estimate":"1.2346","saturated":true}},
 			{"quantity":"packets","state":{"quantity":"packets","estimate":"100.0","lower":"100.0","upper":"100.0","confidence":"1.0","saturated":false}}]}`},
 		{flyMonHH + "/flows", `{"flow":[{"flow":"13.92.96.32,236","state":{"flow":"13.92.96.32,236",` + flow + `}}]}`},
+		{flyMonHH + "/changes", `{"change":[{"flow":"13.92.96.32,236","state":{"flow":"13.92.96.32,236","estimate":"70.0","lower":"60.0","upper":"70.0","confidence":"0.75",
+			"bound":"both","saturated":false,"flags":["digests-lost"],"before":"80.0","after":"10.0"}}]}`},
 		{flyMonHH + "/flows/flow[flow=13.92.96.32,236]/state/estimate", `"9.5"`},
 		{flyMonHH + "/distribution", `{"bin":[{"size":"1","state":{"size":"1","estimate":"60.0","saturated":false}},{"size":"2","state":{"size":"2","estimate":"0.4","saturated":false}}]}`},
 		{flyMonQ1 + "/state", `{"name":"q1","task":"hh","flow":"13.92.96.32,236","status":"active","status-number":1,"since":"2026-01-02T03:04:05Z",

@@ -94,7 +94,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 	defer s.snapshot.RUnlock()
 	resp := &gpb.GetResponse{}
 	size, now := 0, s.now().UnixNano()
-	for _, p := range req.GetPath() {
+	for _, p := range pathsAsked(req) {
 		n, err := s.getPath(ctx, req, p, filter, wire)
 		if status.Code(err) == codes.NotFound {
 			if err := s.mine(ctx); err != nil { // there was nothing, but not by what is configured
@@ -119,6 +119,15 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 		return nil, s.dbError(ctx, err)
 	}
 	return resp, nil
+}
+
+// pathsAsked are the paths of a GetRequest, behind its prefix. A prefix without paths is what is asked for.
+func pathsAsked(req *gpb.GetRequest) []*gpb.Path {
+	p := req.GetPrefix()
+	if len(req.GetPath()) > 0 || len(p.GetElem()) == 0 && p.GetOrigin() == "" && p.GetTarget() == "" {
+		return req.GetPath()
+	}
+	return []*gpb.Path{{}}
 }
 
 // once lets a document of configuration say everything in one place alone.

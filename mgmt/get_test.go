@@ -89,6 +89,9 @@ func TestGet(t *testing.T) {
 			r.Path[0].Origin, r.Prefix = "cli", &gpb.Path{Origin: "openconfig"}
 		}), "InvalidArgument", nil},
 		{"no path", &gpb.GetRequest{}, "OK", nil},
+		{"a prefix alone", &gpb.GetRequest{Prefix: path("/tam/switch/state/op-switch-id"), Encoding: gpb.Encoding_PROTO}, "OK",
+			[]string{"/tam/switch/state/op-switch-id uint_val:2020"}},
+		{"target of SONiC's server in the path", edit(req("/tam"), func(r *gpb.GetRequest) { r.Path[0].Target = "STATE_DB" }), "InvalidArgument", nil},
 		{"config", edit(req(session), func(r *gpb.GetRequest) { r.Type = gpb.GetRequest_CONFIG }), "OK",
 			[]string{session + `/name string_val:"s1"`, session + `/config/flowgroup string_val:"f1"`, session + `/config/name string_val:"s1"`}},
 		{"operational", edit(req(session), func(r *gpb.GetRequest) { r.Type = gpb.GetRequest_OPERATIONAL }), "OK", []string{

@@ -49,7 +49,7 @@ func interfacesModule() Module {
 	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
 	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
 	return Module{Name: "openconfig-interfaces", Groups: []Group{
-		{Path: interfacesPath, Rows: []Row{
+		{Path: interfacesPath, Owns: ownedByInterface(""), Rows: []Row{
 			ports, channels,
 			{
 				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Only: "Loopback",

@@ -219,7 +219,13 @@ func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows, keep fun
 	s.snapshot.Lock()
 	defer s.snapshot.Unlock()
 	t := &tx{model: s.model, reader: s.reader}
-	return t.write(context.WithoutCancel(ctx), packed, next)
+	if err := t.write(context.WithoutCancel(ctx), packed, next); err != nil {
+		return err
+	}
+	if err := s.reader.redis.DB(swss.ConfigDB).SetInitialized(ctx, true); err != nil {
+		s.log.Warn("the configuration is in CONFIG_DB, but SONiC's utilities are not told so", "error", err)
+	}
+	return nil
 }
 
 // Begin is called once the switch has what it starts with. source says where that came from, in words; fresh, that it

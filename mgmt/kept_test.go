@@ -167,6 +167,9 @@ func TestRollback(t *testing.T) {
 	k.sampler("a", 2)
 	k.sampler("b", 2)
 	k.must("copy", `{"source": "0", "destination": "running"}`)
+	if got := k.redis.DB(swss.ConfigDB).Client().Get(t.Context(), swss.KeyInitialized).Val(); got != "1" {
+		t.Errorf("%s is %q behind a configuration that was restored", swss.KeyInitialized, got)
+	}
 	if k.rate("a") != "sampling-rate=1" || k.rate("b") != "" {
 		t.Errorf("behind the rollback: a %q, b %q", k.rate("a"), k.rate("b"))
 	}

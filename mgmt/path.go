@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/swss"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -48,7 +50,29 @@ func origin(prefix, path *gpb.Path) error {
 	} else if o != "" && o != defaultOrigin {
 		return status.Errorf(codes.Unimplemented, "origin %q is not known; there are %s and %s", o, defaultOrigin, rawOrigin)
 	}
-	return nil
+	return sonicTarget(prefix, path)
+}
+
+// sonicTarget refuses a target that is a database, by which SONiC's server chooses what paths are of. To answer from
+// the tree of the modules would be to answer something else.
+func sonicTarget(prefix, path *gpb.Path) error {
+	name := cmp.Or(prefix.GetTarget(), path.GetTarget())
+	db, _, _ := strings.Cut(name, "/") // with a namespace
+	if !strings.HasSuffix(db, "_DB") && db != "OTHERS" {
+		return nil
+	}
+	like := rawDatabases[0]
+	if slices.Contains(rawDatabases, swss.DBName(db)) {
+		like = swss.DBName(db)
+	}
+	elems := append([]*gpb.PathElem{{Name: string(like)}, {Name: "localhost"}}, prefix.GetElem()...)
+	elems = append(elems, path.GetElem()...)
+	if len(elems) == 2 {
+		elems = append(elems, &gpb.PathElem{Name: "TABLE"})
+	}
+	return status.Errorf(codes.InvalidArgument,
+		"target %s is a database of SONiC: want origin %q, and the path %s there", quoted(name), rawOrigin,
+		pathText(&gpb.Path{Elem: elems}))
 }
 
 // resolve finds what a path means. unknown is the code for a path that is not

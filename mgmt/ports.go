@@ -98,11 +98,10 @@ func portsModule() Module {
 			},
 		},
 		lagGroup(), lagMemberGroup(),
-		{Path: "/vlans/vlan", Finish: finishVLAN, Rows: []Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true,
-			},
-		}},
+		{
+			Path: "/vlans/vlan", Finish: finishVLAN, Owns: append(ownedByInterface("Vlan"), Owned{Path: staticFDBPath}),
+			Rows: []Row{{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true}},
+		},
 		{Path: "/vlans/vlan/members/member", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgVLANMember, Key: "Vlan{vlan-id}|{interface}", Entry: true,

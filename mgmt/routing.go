@@ -9,6 +9,17 @@ import (
 	"tamtam/swss"
 )
 
+const (
+	staticNeighborPath = "/routing/neighbors/neighbor"
+	staticFDBPath      = "/fdb/static-entries/entry"
+)
+
+// ownedByInterface returns the entries that go with an interface, whose name is the prefix and the owner's key: it no
+// longer routes, and has no neighbours.
+func ownedByInterface(prefix string) []Owned {
+	return []Owned{{addressPath, prefix}, {routedPath, prefix}, {staticNeighborPath, prefix}}
+}
+
 // routingModule is tamtam-routing in the databases.
 func routingModule() Module {
 	interfaces := Group{Path: "/routing/interfaces/interface"}
@@ -38,7 +49,7 @@ func routingModule() Module {
 				Leaves: []Leaf{{"state/next-hop", readOnly(nextHops())}, {"state/protocol", text("protocol")}},
 			},
 		}},
-		{Path: "/routing/neighbors/neighbor", Finish: finishNeighbor, Rows: []Row{
+		{Path: staticNeighborPath, Finish: finishNeighbor, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{interface}|{address}", Entry: true,
 				Leaves: []Leaf{{"config/mac-address", text("neigh")}},
@@ -65,7 +76,7 @@ func routingModule() Module {
 			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey,
 				Leaves: []Leaf{{"fdb/state/aging-time", text("fdb_aging_time")}}},
 		}},
-		{Path: "/fdb/static-entries/entry", Rows: []Row{
+		{Path: staticFDBPath, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgFDB, Key: "Vlan{vlan-id}|{mac-address}", Entry: true,
 				Leaves: []Leaf{{"config/port", text("port")}},

@@ -80,6 +80,7 @@ type group struct {
 	through *through
 	finish  []func(*Change) error
 	makes   []func(*Change) (string, []string)
+	owns    []Owned
 	refs    []*node // leaves, anywhere, that name an entry of this list
 }
 
@@ -399,6 +400,7 @@ func (b *builder) bind(mod Module) {
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
 		}
+		grp.owns = append(grp.owns, g.Owns...)
 		if g.Makes != nil {
 			grp.makes = append(grp.makes, g.Makes)
 		}
@@ -511,7 +513,9 @@ func (b *builder) addRow(g *group, r Row) error {
 func (b *builder) complete() {
 	b.root.findPlain()
 	for _, g := range b.groups {
-		g.refs = slices.DeleteFunc(g.refs, (*node).elsewhere) // the leaf of ours refers to it
+		g.refs = slices.DeleteFunc(g.refs, func(n *node) bool { // the leaf of ours refers to it
+			return n.elsewhere() || n.group.readOnly()
+		})
 	}
 	for _, g := range b.groups {
 		for i, c := range g.parentDerives() {

@@ -525,6 +525,11 @@ func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 		}
 		t.did(e, x.node, err, d)
 	}
+	if !replace {
+		if err := t.removeOwned(ctx, es, func(*txEntry) bool { return true }); err != nil {
+			return err
+		}
+	}
 	if !x.node.plain {
 		if err := t.removeLeavesThrough(ctx, x); err != nil {
 			return err
@@ -558,8 +563,57 @@ func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, 
 		for _, e := range es {
 			t.did(e, k.node, e.removeOr(replace), d)
 		}
+		if !replace {
+			if err := t.removeOwned(ctx, es, func(*txEntry) bool { return true }); err != nil {
+				return err
+			}
+		}
 		if err := t.removeBelow(ctx, x, k, replace, d); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// removeOwned removes what entries owned that are gone, as far as goes accepts it: addresses that outlive their
+// interface would be in force again for the next of that name.
+func (t *tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
+	var lists []Owned
+	gone := map[Owned]map[string]*txEntry{}
+	for _, e := range es {
+		for _, o := range e.group.owns {
+			if e.present {
+				continue
+			}
+			if gone[o] == nil {
+				gone[o], lists = map[string]*txEntry{}, append(lists, o)
+			}
+			gone[o][o.Prefix+e.keys[0]] = e
+		}
+	}
+	for _, o := range lists {
+		g, owners := t.model.find(o.Path).group, gone[o]
+		var keys [][]string
+		err := t.reader.read(ctx, g, extend(nil, g), make([]bool, len(g.rows)), func(es []*entry) error {
+			for _, e := range es {
+				if owners[e.keys[0]] != nil {
+					keys = append(keys, e.keys)
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			err = t.load(ctx, g, keys)
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range t.order {
+			if e.group == g && e.present && owners[e.keys[0]] != nil && goes(e) {
+				t.must(e)
+				e.drop()
+				e.step = owners[e.keys[0]].step
+			}
 		}
 	}
 	return nil

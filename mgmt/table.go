@@ -32,6 +32,8 @@ type Group struct {
 	Through *through
 	// Refs are leaves that name an entry of any of several lists, which YANG's leafref cannot say.
 	Refs map[string][]string
+	// Owns are entries of other lists that go with an entry of this one.
+	Owns []Owned
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Is accepts the fields of a row that makes up an entry: one that it does not accept is of another list. nil: any.
@@ -42,6 +44,13 @@ type Group struct {
 	// Makes says which entries of a list with one key Finish may create if all rows are valid. If
 	// Finish cannot be called, or fails, these are in doubt.
 	Makes func(*Change) (path string, keys []string)
+}
+
+// Owned are the entries of a list that are nothing without an entry of another: their first key, behind Prefix of that
+// entry's, names it.
+type Owned struct {
+	Path   string // of the list
+	Prefix string
 }
 
 // A Row is one row of a table that an entry of the group has.

@@ -18,6 +18,10 @@ func (t *tx) finish(ctx context.Context) error {
 			return err
 		}
 	}
+	unwritten := func(e *txEntry) bool { return !e.touched }
+	if err := t.removeOwned(ctx, t.touched(), unwritten); err != nil { // behind a replace, or what finishing removed
+		return err
+	}
 	if err := t.checkNeeds(ctx); err != nil {
 		return err
 	}

@@ -250,7 +250,10 @@ func buildEnum(name string, facts enumFacts) *EnumMeta {
 }
 
 func (t *tables) addType(o *objectFacts) {
-	tm := &TypeMeta{Type: o.id, Name: o.name, IsOID: !strings.HasSuffix(o.name, "_ENTRY") || o.id == ObjectTypeACLEntry}
+	tm := &TypeMeta{Type: o.id, Name: o.name, IsOID: !strings.HasSuffix(o.name, "_ENTRY")}
+	if o.id == ObjectTypeACLEntry || o.id == ObjectTypeHostifTableEntry { // an id as other objects, whatever the name
+		tm.IsOID = true
+	}
 	t.types[o.id] = tm
 	for i := range o.attrs {
 		m := t.buildAttr(o.id, &o.attrs[i])

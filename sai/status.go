@@ -38,6 +38,17 @@ func (e *CallError) Error() string {
 // Unwrap returns the status.
 func (e *CallError) Unwrap() error { return e.Status }
 
+// Unsupported reports whether err is a status by which an implementation answers that it lacks an operation, an
+// object type, an attribute or a statistic; the call itself was a valid one.
+func Unsupported(err error) bool {
+	s, ok := StatusOf(err)
+	in := func(first, last Status) bool { return s <= first && s >= last }
+	return ok && (s == StatusNotSupported || s == StatusNotImplemented ||
+		in(StatusAttrNotImplemented0, StatusAttrNotImplementedMax) ||
+		in(StatusAttrNotSupported0, StatusAttrNotSupportedMax) ||
+		in(StatusUnknownAttribute0, StatusUnknownAttributeMax))
+}
+
 // StatusOf returns the SAI status in err: StatusSuccess for nil, false if err
 // holds none.
 func StatusOf(err error) (Status, bool) {

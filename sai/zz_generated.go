@@ -409,6 +409,25 @@ const (
 	HashAlgorithmJenkinsHi  Enum = 10
 )
 
+// sai_hostif_table_entry_type_t
+const (
+	HostifTableEntryTypePort     Enum = 0
+	HostifTableEntryTypeLAG      Enum = 1
+	HostifTableEntryTypeVLAN     Enum = 2
+	HostifTableEntryTypeTrapID   Enum = 3
+	HostifTableEntryTypeWildcard Enum = 4
+)
+
+// sai_hostif_table_entry_channel_type_t
+const (
+	HostifTableEntryChannelTypeCb                 Enum = 0
+	HostifTableEntryChannelTypeFd                 Enum = 1
+	HostifTableEntryChannelTypeNetdevPhysicalPort Enum = 2
+	HostifTableEntryChannelTypeNetdevLogicalPort  Enum = 3
+	HostifTableEntryChannelTypeNetdevL3           Enum = 4
+	HostifTableEntryChannelTypeGenetlink          Enum = 5
+)
+
 // sai_hostif_trap_type_t
 const (
 	HostifTrapTypeStp                         Enum = 0
@@ -2660,6 +2679,15 @@ const (
 	HostifUserDefinedTrapAttrTrapGroup    AttrID = 56<<32 | 0x2
 )
 
+// Attributes of SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY.
+const (
+	HostifTableEntryAttrType        AttrID = 35<<32 | 0x0
+	HostifTableEntryAttrObjID       AttrID = 35<<32 | 0x1
+	HostifTableEntryAttrTrapID      AttrID = 35<<32 | 0x2
+	HostifTableEntryAttrChannelType AttrID = 35<<32 | 0x3
+	HostifTableEntryAttrHostIf      AttrID = 35<<32 | 0x4
+)
+
 // Attributes of SAI_OBJECT_TYPE_MIRROR_SESSION.
 const (
 	MirrorSessionAttrType                    AttrID = 14<<32 | 0x0
@@ -3630,6 +3658,21 @@ var enums = map[string]enumFacts{
 		{"SAI_HASH_ALGORITHM_ROUND_ROBIN", 8},
 		{"SAI_HASH_ALGORITHM_JENKINS_LO", 9},
 		{"SAI_HASH_ALGORITHM_JENKINS_HI", 10},
+	},
+	"sai_hostif_table_entry_type_t": {
+		{"SAI_HOSTIF_TABLE_ENTRY_TYPE_PORT", 0},
+		{"SAI_HOSTIF_TABLE_ENTRY_TYPE_LAG", 1},
+		{"SAI_HOSTIF_TABLE_ENTRY_TYPE_VLAN", 2},
+		{"SAI_HOSTIF_TABLE_ENTRY_TYPE_TRAP_ID", 3},
+		{"SAI_HOSTIF_TABLE_ENTRY_TYPE_WILDCARD", 4},
+	},
+	"sai_hostif_table_entry_channel_type_t": {
+		{"SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_CB", 0},
+		{"SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_FD", 1},
+		{"SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_NETDEV_PHYSICAL_PORT", 2},
+		{"SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_NETDEV_LOGICAL_PORT", 3},
+		{"SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_NETDEV_L3", 4},
+		{"SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_GENETLINK", 5},
 	},
 	"sai_hostif_trap_type_t": {
 		{"SAI_HOSTIF_TRAP_TYPE_STP", 0},
@@ -5632,6 +5675,13 @@ var objects = []objectFacts{
 		{name: "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_hostif_user_defined_trap_type_t"},
 		{name: "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_PRIORITY", id: 0x1, typ: "u32", flags: "S"},
 		{name: "SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP", id: 0x2, typ: "oid", flags: "S", objects: "HOSTIF_TRAP_GROUP"},
+	}},
+	{name: "SAI_OBJECT_TYPE_HOSTIF_TABLE_ENTRY", id: 35, stats: "", attrs: []attrFacts{
+		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_hostif_table_entry_type_t"},
+		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_OBJ_ID", id: 0x1, typ: "oid", flags: "MC", objects: "PORT,LAG,ROUTER_INTERFACE", cond: "or:SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_PORT,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_VLAN,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_LAG"},
+		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_TRAP_ID", id: 0x2, typ: "oid", flags: "MC", objects: "HOSTIF_TRAP,HOSTIF_USER_DEFINED_TRAP", cond: "or:SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_PORT,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_VLAN,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_LAG,SAI_HOSTIF_TABLE_ENTRY_ATTR_TYPE==SAI_HOSTIF_TABLE_ENTRY_TYPE_TRAP_ID"},
+		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE", id: 0x3, typ: "enum", flags: "MC", enum: "sai_hostif_table_entry_channel_type_t"},
+		{name: "SAI_HOSTIF_TABLE_ENTRY_ATTR_HOST_IF", id: 0x4, typ: "oid", flags: "MC", objects: "HOSTIF", cond: "or:SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE==SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_FD,SAI_HOSTIF_TABLE_ENTRY_ATTR_CHANNEL_TYPE==SAI_HOSTIF_TABLE_ENTRY_CHANNEL_TYPE_GENETLINK"},
 	}},
 	{name: "SAI_OBJECT_TYPE_MIRROR_SESSION", id: 14, stats: "", attrs: []attrFacts{
 		{name: "SAI_MIRROR_SESSION_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_mirror_session_type_t"},

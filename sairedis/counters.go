@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -131,7 +133,14 @@ func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID
 			if p == nil {
 				continue
 			}
-			args, err := c.read(ctx, name, vid, p, g.clear)
+			args, gone, err := c.read(ctx, name, vid, p, g.clear)
+			if len(gone) > 0 { // a value of an earlier run would look like one of now
+				to.HDel(ctx, "COUNTERS:"+vid.String(), gone...)
+				if text := strings.Join(gone, ","); text != g.leftOut {
+					g.leftOut = text
+					c.log.Info("syncd: the chip does not count these", "group", name, "object", vid, "left out", text)
+				}
+			}
 			if err != nil {
 				c.log.Warn("syncd: counters", "group", name, "object", vid, "error", err)
 				continue
@@ -148,43 +157,80 @@ func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID
 	return err
 }
 
-// read returns the fields of one object's row.
-func (c *FlexCounters) read(ctx context.Context, group string, vid sai.OID, p *polled, clear bool) ([]any, error) {
+// read returns the fields of one object's row, and the fields that no longer belong there: an attribute or statistic
+// that the backend does not support costs the object no others. It is not asked for again.
+func (c *FlexCounters) read(
+	ctx context.Context, group string, vid sai.OID, p *polled, clear bool,
+) (args []any, gone []string, err error) {
 	t, _ := VIDType(vid)
 	k, err := c.objects.ids.toRealKey(sai.Obj(t, vid))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var args []any
-	if len(p.attrs) > 0 {
-		want := make([]sai.Attr, len(p.attrs))
-		for i, id := range p.attrs {
+	var got []sai.Attr
+	gone, err = readSupported(gone, &p.attrs, func(ids []sai.AttrID) error {
+		want := make([]sai.Attr, len(ids))
+		for i, id := range ids {
 			want[i] = sai.Want(id, 1)
 		}
-		got, err := c.backend.Get(ctx, k, want)
-		if err != nil {
-			return nil, err
-		}
+		got, err = c.backend.Get(ctx, k, want)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(p.attrs) > 0 {
 		for _, a := range got {
 			text, err := sai.FormatValue(a.ID, a.Value)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			args = append(args, a.ID.String(), text)
 		}
 	}
-	if len(p.stats) > 0 {
-		values, err := c.backend.Stats(ctx, k, p.stats)
-		if err != nil {
-			return nil, err
-		}
-		for i, id := range p.stats {
-			args = append(args, id.String(), strconv.FormatUint(values[i], 10))
-		}
-		if clear {
-			return args, c.backend.ClearStats(ctx, k, p.stats)
-		}
-		return append(args, c.countedSince(group, k)...), nil
+	var values []uint64
+	gone, err = readSupported(gone, &p.stats, func(ids []sai.StatID) error {
+		values, err = c.backend.Stats(ctx, k, ids)
+		return err
+	})
+	if err != nil || len(p.stats) == 0 {
+		return args, gone, err
 	}
-	return args, nil
+	for i, id := range p.stats {
+		args = append(args, id.String(), strconv.FormatUint(values[i], 10))
+	}
+	if clear {
+		return args, gone, c.backend.ClearStats(ctx, k, p.stats)
+	}
+	return append(args, c.countedSince(group, k)...), gone, nil
+}
+
+// readSupported reads all ids at once. If the backend does not support that, it drops from ids those that cannot be
+// read alone, appends their names to gone, and reads the others.
+func readSupported[T fmt.Stringer](gone []string, ids *[]T, read func([]T) error) ([]string, error) {
+	if len(*ids) == 0 {
+		return gone, nil
+	}
+	err := read(*ids)
+	if !sai.Unsupported(err) {
+		return gone, err
+	}
+	var can []T
+	for _, id := range *ids {
+		switch err := read([]T{id}); {
+		case err == nil:
+			can = append(can, id)
+		case sai.Unsupported(err):
+			gone = append(gone, id.String())
+		default:
+			return gone, err
+		}
+	}
+	if len(can) == len(*ids) {
+		return gone, err // each alone, but not together
+	}
+	if *ids = can; len(can) == 0 {
+		return gone, nil
+	}
+	return gone, read(can)
 }

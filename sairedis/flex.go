@@ -53,9 +53,10 @@ type counterGroup struct {
 	clear    bool // counters are reset after each reading
 	next     time.Time
 	counters map[sai.OID]*polled // by virtual id
+	leftOut  string              // what was logged last as not supported
 }
 
-// polled is what is read of one object.
+// polled is what is read of one object. What the backend does not support is left out of it by the first reading.
 type polled struct {
 	attrs []sai.AttrID
 	stats []sai.StatID
@@ -121,6 +122,9 @@ func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 			continue
 		}
 		for name := range strings.SplitSeq(p.Value, ",") {
+			if name == "" { // SONiC's orchagent ends the list of a router interface with a comma
+				continue
+			}
 			if strings.HasSuffix(p.Field, "_ATTR_ID_LIST") {
 				id, ok := sai.LookupAttr(name)
 				if !ok || id.ObjectType() != t {

@@ -171,6 +171,13 @@ func (c *Chip) PortByName(name string) (PortID, bool) {
 	return c.objects.PortByName(name)
 }
 
+// PortAdmin reports whether a port's admin state is up; false if there is no such port.
+func (c *Chip) PortAdmin(id PortID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.objects.PortAdmin(id)
+}
+
 // PortName returns the name of a port's host interface, "" if it has none.
 func (c *Chip) PortName(id PortID) string {
 	c.mu.Lock()

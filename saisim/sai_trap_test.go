@@ -1,9 +1,12 @@
 package saisim_test
 
 import (
+	"slices"
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // saihostif.h: each trap with each packet action, on a frame that it is of; what another trap's frame experiences.
@@ -167,4 +170,25 @@ func TestSAITrapGroup(t *testing.T) {
 				with: nil, without: at(l4(at4(0, 9), at4(0, 1), 64, 6, tcp(9, 22, 2, 9)), cpuPort)},
 		}},
 	)
+}
+
+// saihostif.h: the table of host interfaces has the wildcard, which SONiC's orchagent makes as it begins, and nothing
+// that the chip does not do.
+func TestSAIHostifTableEntry(t *testing.T) {
+	r := newRig(t, profile.Small())
+	kind, channel := sai.HostifTableEntryAttrType, sai.HostifTableEntryAttrChannelType
+	wildcard := []any{kind, sai.HostifTableEntryTypeWildcard, channel, sai.HostifTableEntryChannelTypeNetdevPhysicalPort}
+	r.refused(sai.StatusMandatoryAttributeMissing, sai.ObjectTypeHostifTableEntry, wildcard[:2]...)
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeHostifTableEntry,
+		kind, sai.HostifTableEntryTypeWildcard, channel, sai.HostifTableEntryChannelTypeCb)
+	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest,
+		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
+	for range 2 {
+		o := r.create(sai.ObjectTypeHostifTableEntry, wildcard...)
+		r.refused(sai.StatusInsufficientResources, sai.ObjectTypeHostifTableEntry, wildcard...)
+		if got := portsOf(r.send(4, arp(1))); !slices.Equal(got, []saisim.PortID{saisim.CPUPort}) {
+			t.Errorf("an ARP request goes to %v, want the CPU", got)
+		}
+		r.remove(sai.ObjectTypeHostifTableEntry, o)
+	}
 }

@@ -117,6 +117,12 @@ const (
 	PacketCopy    = "COPY"
 )
 
+// Fields of the row "switch" of SWITCH_CAPABILITY. The first is followed by the name of a stage.
+const (
+	FieldACLActions    = "ACL_ACTIONS|"
+	FieldPacketActions = "ACL_ACTION|PACKET_ACTION"
+)
+
 // ACLAction is one action of a rule; see ActionField for which member holds it.
 type ACLAction struct {
 	Field    ActionField

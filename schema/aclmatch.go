@@ -435,3 +435,12 @@ func maskLen(mask netip.Addr) (int, bool) {
 	}
 	return ones, mask == prefixMask(ones, mask.Is4())
 }
+
+// String is the match as a field of a rule and its value.
+func (m ACLMatch) String() string {
+	value, mask := m.text()
+	if mask != "" {
+		value += " mask " + mask
+	}
+	return m.Field.String() + " " + value
+}

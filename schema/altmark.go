@@ -296,6 +296,8 @@ func periodLayout(p *altmark.Period) layout {
 						r.bad("FLAGS", flags, "flags of a period, with commas between")
 					}
 				}, func() string { return p.Flags.String() }).always(),
+			text("MATCH", &p.Match, "Which packets the session gets: what its flow group matches, without what flow groups "+
+				"above it take. Marks and interfaces are not part of it; points of a path are compared if they have the same."),
 			text("CLOCK", &p.Clock.Says, "What vouches for the chip's clock, or why nothing does. "+
 				"It and the next three are there of methods that measure delay, where the clock follows a kernel's or is "+
 				"declared to be good, and the chip itself does not say that it is not synchronised."),

@@ -28,6 +28,7 @@ const (
 	CountersFlyMonGroup  = "TAM_FLYMON_GROUPS"       // :group -> see FlyMonGroup
 	CountersFlyMonResult = "TAM_FLYMON_RESULTS"      // :task -> see FlyMonResult
 	CountersFlyMonFlows  = "TAM_FLYMON_FLOWS"        // :task -> flow -> see FormatFlyMonEstimate
+	CountersFlyMonChange = "TAM_FLYMON_CHANGES"      // :task -> flow -> see FormatFlyMonChange
 	CountersFlyMonSizes  = "TAM_FLYMON_DISTRIBUTION" // :task -> least size -> see FormatFlyMonEstimate
 	CountersFlyMonAnswer = "TAM_FLYMON_ANSWERS"      // :query -> see FormatFlyMonEstimate
 )
@@ -48,6 +49,11 @@ func flyMonTables() (configured, measured []Table) {
 			FlyMonResult{}),
 		{Counters: CountersFlyMonFlows, Words: "Flows of a task's last epoch.", Key: "the task's name",
 			Fields: []Field{{Name: "flow", Form: estimateForm}}},
+		{Counters: CountersFlyMonChange,
+			Words: "Flows whose counts in a task's last two epochs differ by the change threshold. Both are whole.",
+			Key:   "the task's name",
+			Fields: []Field{{Name: "flow", Form: estimateForm,
+				Words: "By how much, with the counts before and after as members."}}},
 		{Counters: CountersFlyMonSizes,
 			Words: "How many flows of a task's last epoch have which size.", Key: "the task's name",
 			Fields: []Field{{Name: "least size", Form: estimateForm,
@@ -125,6 +131,8 @@ func flyMonTaskFields(t *flymon.Task) []field {
 			"How long it is counted, in ms; 0: until it is cleared."),
 		number("threshold", 0, 1<<32-1, 0, &t.Threshold,
 			"From which on a flow is heavy, or distinct values are too many; 0: none."),
+		number("change-threshold", 0, 1<<32-1, 0, &t.ChangeThreshold,
+			"From which on the change of a flow's count from one epoch to the next is heavy; 0: none."),
 		either("readout", "banked", "live", &t.Live,
 			"Banked: of two banks one is read while the other counts; live: one is read while it counts."),
 		either("translation", "tcam", "shift", &t.Shifted, "How addresses are translated."),
@@ -141,6 +149,8 @@ func flyMonTaskFields(t *flymon.Task) []field {
 			}
 			return "1/" + utoa(uint32(1)<<t.Share)
 		}).or("1"),
+		boolean("pinned", false, &t.Pinned,
+			"Whether the task stays where it is: the planner never moves it, for another task or with a new filter."),
 		boolean("plan", false, &t.Plan, "Whether it is only said what it would cost."),
 	}
 }
@@ -368,8 +378,9 @@ type FlyMonResult struct {
 	// DigestsLost counts the packets whose flow reached the threshold when the chip had no room for
 	// another key: of the heavy flows at most so many are missing. FlowsCut are the flows that
 	// TAM_FLYMON_FLOWS has no room for, the smallest.
-	DigestsLost, FlowsCut uint64
-	Metrics               map[string]flymon.Estimate
+	// ChangesCut are the changes that TAM_FLYMON_CHANGES has no room for, the smallest.
+	DigestsLost, FlowsCut, ChangesCut uint64
+	Metrics                           map[string]flymon.Estimate
 }
 
 func (a *FlyMonResult) layout() layout {
@@ -384,6 +395,8 @@ func (a *FlyMonResult) layout() layout {
 			count("DIGESTS_LOST", &a.DigestsLost,
 				"Packets whose flow the chip had no room to report: at most so many flows are missing."),
 			count("FLOWS_CUT", &a.FlowsCut, "Flows that TAM_FLYMON_FLOWS has no room for, the smallest ones."),
+			number("CHANGES_CUT", 0, 1<<64-1, 0, &a.ChangesCut,
+				"Changes that TAM_FLYMON_CHANGES has no room for, the smallest ones."),
 			own("FLAGS", "flags of an epoch, with commas between",
 				"What is wrong with the epoch.", func(r *reader) {
 					var err error
@@ -394,7 +407,8 @@ func (a *FlyMonResult) layout() layout {
 			fraction("LOAD", &a.Load, "Part of the buckets that are not 0."),
 			fraction("FULL", &a.Full, "Part of the buckets that are as high as they can be."),
 			own("METRIC", "JSON of an estimate", "What the epoch says as a whole, a field in small letters for each: "+
-				"packets, bytes, cardinality, entropy, heavy-flows, false-flows, members, similarity, difference.", nil, nil),
+				"packets, bytes, cardinality, entropy, heavy-flows, false-flows, heavy-changers, members, similarity, "+
+				"difference.", nil, nil),
 		},
 		check: func(r *reader) {
 			a.Metrics = map[string]flymon.Estimate{}
@@ -457,4 +471,16 @@ func FormatFlyMonEstimate(e flymon.Estimate) string {
 func ParseFlyMonEstimate(s string) (e flymon.Estimate, err error) {
 	err = json.Unmarshal([]byte(s), &e)
 	return e, err
+}
+
+// FormatFlyMonChange and ParseFlyMonChange are the values of TAM_FLYMON_CHANGES (:task, flow -> change).
+func FormatFlyMonChange(c flymon.Change) string {
+	b, _ := json.Marshal(c) // of numbers, strings and a flag
+	return string(b)
+}
+
+// ParseFlyMonChange is the counterpart of FormatFlyMonChange.
+func ParseFlyMonChange(s string) (c flymon.Change, err error) {
+	err = json.Unmarshal([]byte(s), &c)
+	return c, err
 }

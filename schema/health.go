@@ -46,6 +46,7 @@ const (
 	AlarmStatusUnknown = "STATUS_UNKNOWN"
 	AlarmFault         = "FAULT_INJECTED"
 	AlarmFile          = "FILE_NOT_IN_FORCE"
+	AlarmMTU           = "MTU_ABOVE_WIRE"
 
 	AlarmObjectsFailed  = "OBJECTS_FAILED"
 	AlarmObjectsPending = "OBJECTS_PENDING"

@@ -123,6 +123,7 @@ const (
 	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
 	StateACLRule      = "ACL_RULE_TABLE"
 	StateACLStageCap  = "ACL_STAGE_CAPABILITY_TABLE"
+	StateSwitchCap    = "SWITCH_CAPABILITY"
 	StateFlexCounter  = "FLEX_COUNTER_TABLE"
 	StateCRM          = "CRM"
 	StateTAMSwitch    = "TAM_STATE_SWITCH_TABLE"
@@ -175,3 +176,7 @@ const (
 	ACLPendingRemoval  = "Pending removal"
 	ACLUnknown         = "Unknown" // as StatusUnknown; SONiC has no word for it
 )
+
+// FlushFDBChannel is the channel on which SONiC's utilities ask for learned addresses to be forgotten: ALL, PORT with
+// a port, VLAN with a number, PORTVLAN with port|number.
+const FlushFDBChannel = "FLUSHFDBREQUEST"

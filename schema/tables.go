@@ -229,6 +229,13 @@ func aclTables() []Table {
 			{Name: "is_action_list_mandatory", Form: "true or false", Words: "Whether a table has to say what its rules do."},
 			{Name: "supported_L3V4V6", Form: "true or false", Words: "Whether a table can match both IPv4 and IPv6."},
 		}},
+		{State: StateSwitchCap, Words: "What the switch can do, for SONiC's utilities.", Key: "switch", Fields: []Field{
+			{Name: FieldACLActions + StageIngress, Form: "names of actions, separated by commas",
+				Words: "What rules can do at ingress."},
+			{Name: FieldACLActions + StageEgress, Form: "names of actions, separated by commas",
+				Words: "What rules can do at egress."},
+			{Name: FieldPacketActions, Form: "words, separated by commas", Words: "The words that PACKET_ACTION can have."},
+		}},
 	}
 }
 

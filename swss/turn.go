@@ -34,12 +34,24 @@ func TakeTurn(ctx context.Context, p redis.Pipeliner, turn string) {
 	p.HSet(ctx, KeyMark, fieldTurn, turn)
 }
 
-// Empty reports whether a database has no rows: nothing but the marks.
+// KeyInitialized is the key, a string, by which SONiC's utilities learn that CONFIG_DB holds a configuration: they wait
+// until it exists. The process that loads a configuration sets it behind the last row; daemons never do.
+const KeyInitialized = "CONFIG_DB_INITIALIZED"
+
+// SetInitialized sets or deletes [KeyInitialized].
+func (d *DB) SetInitialized(ctx context.Context, loaded bool) error {
+	if !loaded {
+		return d.wrap(d.client.Del(ctx, KeyInitialized).Err(), "delete", KeyInitialized)
+	}
+	return d.wrap(d.client.Set(ctx, KeyInitialized, "1", 0).Err(), "set", KeyInitialized)
+}
+
+// Empty reports whether a database has no rows: nothing but the marks, and [KeyInitialized].
 func (d *DB) Empty(ctx context.Context) (bool, error) {
 	n, err := d.client.DBSize(ctx).Result()
-	if err == nil && n == 1 {
+	if err == nil && n > 0 && n <= 2 {
 		var marks int64
-		marks, err = d.client.Exists(ctx, KeyMark).Result()
+		marks, err = d.client.Exists(ctx, KeyMark, KeyInitialized).Result()
 		n -= marks
 	}
 	return n == 0, d.wrap(err, "count the keys")

@@ -2,6 +2,7 @@ package tammgr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tamtam/schema"
@@ -14,22 +15,29 @@ type altMark struct{ schema.AltMarkSession }
 
 func (s altMark) refs() refs { return refs{group: s.FlowGroup} }
 
-// check says which marks QoS uses.
+// check says which marks QoS uses: where marks are written, and where the flow group matches the traffic class, for
+// then the mark may decide whether a packet matches.
 func (s altMark) check(m *Manager) (wrong string, lacks []string) {
-	if s.Role != altmark.Initiator && !s.Clear {
-		return "", nil // writes no mark
+	of := "want a mark on which no queue depends"
+	if rule := m.ruleOf(s.FlowGroup); rule != nil && slices.ContainsFunc(rule.fields, isTC) {
+		of = fmt.Sprintf("TC of ACL rule %s would match some of the marked packets only: want a rule without TC, "+
+			"or another mark", rule.key)
+	} else if s.Role != altmark.Initiator && !s.Clear {
+		return "", nil // writes no mark, and matches none
 	}
 	var reasons []string
 	for _, mark := range []altmark.Mark{s.Mark, s.Mark2} {
 		if bit := mark.DSCPBit(); bit != 0 {
 			if used := m.qos.conflict(bit); used != "" {
 				reasons = append(reasons,
-					fmt.Sprintf("mark %s is in use by QoS: %s; want a mark on which no queue depends", mark, used))
+					fmt.Sprintf("mark %s is in use by QoS: %s; %s", mark, used, of))
 			}
 		}
 	}
 	return strings.Join(reasons, "; "), nil
 }
+
+func isTC(field swss.Pair) bool { return field.Field == schema.MatchTC.String() }
 
 func (s altMark) appl(_ *Manager, rule schema.ACLRuleKey) map[string]string {
 	return schema.AltMarkFlow{Name: s.Name, Rule: rule, Session: s.Session}.Fields()

@@ -114,6 +114,18 @@ func TestAltMarkSessions(t *testing.T) {
 			status: map[string]string{a1: dscp0},
 		},
 		{
+			name: "who reads the mark may not match a traffic class that depends on it",
+			do:   ready("TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=terminator method=step interval=0 mark=dscp0", mapA, portA, "step", rule1+" TC=5"),
+			status: map[string]string{
+				a1: `failed: mark dscp0 is in use by QoS: DSCP_TO_TC_MAP "AZURE" of port Ethernet0 has DSCP 46 in traffic class 5 and DSCP 47 in 0; TC of ACL rule TAM|F1 would match some of the marked packets only: want a rule without TC, or another mark (tammgrd)`,
+			},
+		},
+		{
+			name:   "but any other traffic class",
+			do:     ready("TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=terminator method=step interval=0 mark=dscp0", mapA+" 47=5", portA, rule1+" TC=5"),
+			status: map[string]string{a1: pending},
+		},
+		{
 			name: "a mark that is no DSCP", do: ready("TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=initiator method=step interval=0 mark=ipv4-reserved", mapA, portA),
 			status: map[string]string{a1: pending},
 		},

@@ -9,11 +9,11 @@ func TestFlyMonTasks(t *testing.T) {
 		t1    = "TAM_STATE_FLYMON_TASK_TABLE|t1"
 		t2    = "TAM_STATE_FLYMON_TASK_TABLE|t2"
 		q1    = "TAM_STATE_FLYMON_QUERY_TABLE|q1"
-		rest  = " key=src-ip memory=49152 plan=false readout=banked share=1 threshold=0 translation=tcam"
-		appl1 = "t1 algorithm=auto allocation=accurate attribute=frequency epoch=1000 filter=any" + rest
+		rest  = " key=src-ip memory=49152 pinned=false plan=false readout=banked share=1 threshold=0 translation=tcam"
+		appl1 = "t1 algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=any" + rest
 	)
 	applOf := func(filter string) string {
-		return "t2 algorithm=auto allocation=accurate attribute=frequency epoch=1000 filter=" + filter + " flowgroup=F1" + rest
+		return "t2 algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=" + filter + " flowgroup=F1" + rest
 	}
 	ready := func(more ...string) []string { return append([]string{flyActive, flyCapable}, more...) }
 	runRules(t, []ruleTest{

@@ -208,6 +208,9 @@ func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (li
 const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
 	"to be seen beside the estimates"
 
+const keepLinksUsage = "leave interfaces up at the end that the switch has set up, " +
+	"for a restart that no peer is to notice"
+
 // parseChip reads the flags that say what chip there is.
 func parseChip(profile string, ports []string, oracle int) (c device.ChipConfig, err error) {
 	const most = 1 << 24
@@ -291,18 +294,20 @@ func newRunSyncd() *cobra.Command {
 	var profile, cpu, samples string
 	var ports []string
 	var oracle int
+	var keep bool
 	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
 		chip, err := parseChip(profile, ports, oracle)
 		if err != nil {
 			return err
 		}
-		chip.CPUPort, chip.SamplePort = cpu, samples
+		chip.CPUPort, chip.SamplePort, chip.KeepLinks = cpu, samples, keep
 		return device.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", run)
 	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
+	c.Flags().BoolVar(&keep, "keep-links", false, keepLinksUsage)
 	c.Flags().StringVar(&cpu, "cpu-port", "",
 		"serve the chip's CPU port, frames punted and frames to send, at this Unix socket, to one client")
 	c.Flags().StringVar(&samples, "sample-port", "",

@@ -126,30 +126,51 @@ func (c *datagramsIn) receive(ctx context.Context, conn net.PacketConn, p datagr
 	return nil
 }
 
-// frames counts frames of which datagrams are read.
-type frames struct{ whole, cut int }
+// frames are those of which datagrams are read.
+type frames struct {
+	whole, cut int
+	join       *collector.Joiner
+}
 
-// frame prints the datagram that a frame carries, if it is one that is meant.
+// frame prints the datagrams that are complete with a frame, if they are meant.
 func (c *datagramsIn) frame(n *frames, f capture.Packet, p datagramPrinter) error {
 	if f.Cut() {
 		n.cut++
 	}
-	u, ok := collector.ParseUDP(f.Data)
-	if !ok || u.To.Port() != c.port {
-		return nil
-	}
-	n.whole++
-	return p.Datagram(u.From, u.Payload)
+	return c.joined(n, n.join.Add(f.Data, f.Time), p)
 }
 
-// tell says what was not read of frames.
-func (c *datagramsIn) tell(n frames, from string, out io.Writer) {
+// joined prints the datagrams of frames. Of those of which fragments are missing the beginning is read.
+func (c *datagramsIn) joined(n *frames, list []collector.Joined, p datagramPrinter) error {
+	for _, x := range list {
+		u, ok := collector.ParseUDP(x.Frame)
+		if !ok || u.To.Port() != c.port || c.count > 0 && p.Records() >= c.count {
+			continue
+		}
+		if !x.Incomplete {
+			n.whole++
+		}
+		if err := p.Datagram(u.From, u.Payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end prints what waited for fragments, tells what was not read of frames, and prints the report.
+func (c *datagramsIn) end(n *frames, from string, cmd *cobra.Command, p datagramPrinter) error {
+	err := c.joined(n, n.join.Flush(), p)
+	out := cmd.ErrOrStderr()
 	if n.whole == 0 {
 		fmt.Fprintf(out, "tamtam: %s has no datagram to UDP port %d that is whole (--port)\n", from, c.port)
 	}
 	if n.cut > 0 {
 		fmt.Fprintf(out, "tamtam: %d frames are cut by the snap length, and were not read\n", n.cut)
 	}
+	if text := n.join.Counts().Text(); text != "" {
+		fmt.Fprintf(out, "tamtam: %s: %s\n", from, text)
+	}
+	return errors.Join(err, p.Report())
 }
 
 // file prints what a capture has.
@@ -159,21 +180,20 @@ func (c *datagramsIn) file(cmd *cobra.Command, p datagramPrinter) error {
 		return err
 	}
 	defer in.Close()
-	var n frames
+	n := frames{join: collector.NewJoiner(collector.CaptureWait)}
 	for c.more(cmd.Context(), p) {
 		f, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return errors.Join(p.Report(), err)
+			return errors.Join(c.end(&n, c.read, cmd, p), err)
 		}
 		if err := c.frame(&n, f, p); err != nil {
 			return err
 		}
 	}
-	c.tell(n, c.read, cmd.ErrOrStderr())
-	return p.Report()
+	return c.end(&n, c.read, cmd, p)
 }
 
 // pass prints what passes an interface.
@@ -184,7 +204,7 @@ func (c *datagramsIn) pass(cmd *cobra.Command, p datagramPrinter) error {
 	}
 	defer in.Close()
 	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: reading %s\n", c.iface)
-	var n frames
+	n := frames{join: collector.NewJoiner(collector.LiveWait)}
 	for c.more(cmd.Context(), p) {
 		f, err := in.Next(cmd.Context())
 		if cmd.Context().Err() != nil {
@@ -194,16 +214,17 @@ func (c *datagramsIn) pass(cmd *cobra.Command, p datagramPrinter) error {
 			err = c.frame(&n, f, p)
 		}
 		if err != nil {
-			return errors.Join(p.Report(), err)
+			return errors.Join(c.end(&n, c.iface, cmd, p), err)
 		}
 	}
-	c.tell(n, c.iface, cmd.ErrOrStderr())
-	if lost, err := in.Lost(); err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: it is not known how many frames were lost before they were read: %v\n", err)
+	err = c.end(&n, c.iface, cmd, p)
+	out := cmd.ErrOrStderr()
+	if lost, unknown := in.Lost(); unknown != nil {
+		fmt.Fprintf(out, "tamtam: it is not known how many frames were lost before they were read: %v\n", unknown)
 	} else if lost > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %d frames were lost before they could be read\n", lost)
+		fmt.Fprintf(out, "tamtam: %d frames were lost before they could be read\n", lost)
 	}
-	return p.Report()
+	return err
 }
 
 // newCollectSFlow makes the command that prints samples of sFlow.

@@ -165,3 +165,53 @@ func TestReadIPFIX(t *testing.T) {
 		t.Errorf("exit %d, %q, want %q", code, &errOut, want)
 	}
 }
+
+// Messages that come in fragments are joined, and none of them is lost. Where a fragment is missing that is told, and what
+// the sequence numbers miss is of the message that could not be read.
+func TestReadFragments(t *testing.T) {
+	message := func(number byte) string { // template 256, sourceTransportPort, and four records of it
+		return "\x00\x0a\x00\x28\x65\x53\xf1\x00\x00\x00\x00" + string([]byte{number}) + "\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01" +
+			"\x00\x07\x00\x02\x01\x00\x00\x0c\x00\x50\x00\x51\x00\x52\x00\x53"
+	}
+	from := netip.MustParseAddrPort("192.0.2.1:5000")
+	for _, missing := range []int{-1, 0, 1} {
+		path := filepath.Join(t.TempDir(), "messages.pcap")
+		w, err := capture.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func(f []byte) {
+			if err := w.Write(time.Unix(1700000000, 0), f, len(f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(frameOf(t, from, message(0)))
+		frame := frameOf(t, from, message(4))
+		for i, f := range [][]byte{frame[:14+20+24], append(frame[:34:34], frame[14+20+24:]...)} {
+			f = bytes.Clone(f)
+			f[17], f[19] = byte(len(f)-14), 9
+			if f[20] = 0x20; i == 1 {
+				f[20], f[21] = 0, 3
+			}
+			if i != missing {
+				write(f)
+			}
+		}
+		write(frameOf(t, from, message(8)))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), []string{"collect", "ipfix", "--read", path}, nil, &out, &errOut)
+		want := map[int]string{
+			-1: "12 records in 3 messages, 0 lost\n",
+			0:  "8 records in 2 messages, 4 lost\n", // the message is in the fragment that is missing
+			1: "8 records in 3 messages, 0 lost, 1 messages that are wrong, " +
+				"4 records that could not be read, or were lost beside them\n",
+		}[missing]
+		told := "1 fragment of 1 packet could not be joined"
+		if code != 0 || !strings.HasSuffix(out.String(), want) || strings.Contains(errOut.String(), told) != (missing >= 0) {
+			t.Errorf("without fragment %d: exit %d, %s%s, want %q", missing, code, &out, &errOut, want)
+		}
+	}
+}

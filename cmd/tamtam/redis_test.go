@@ -62,6 +62,9 @@ func TestRedisLogin(t *testing.T) {
 				t.Errorf("%s: %v: exit %d: %s", name, command, code, out)
 			}
 		}
+		if got := initialized(t, server, own); got != "1" {
+			t.Errorf("%s: behind config load, %s is %q", name, swss.KeyInitialized, got)
+		}
 		if _, out := tamtam(t.Context(), append([]string{"health", "tammgrd"}, login...)...); !strings.Contains(out, "has not been heard of") {
 			t.Errorf("%s: health: %s", name, out)
 		}
@@ -128,6 +131,13 @@ func marked(t *testing.T, server *swsstest.Server, password, name string) bool {
 	r := as(t, server, password)
 	defer r.Close()
 	return r.DB(swss.StateDB).Client().HGet(t.Context(), swss.KeyMark, name).Val() != ""
+}
+
+// initialized returns what SONiC's utilities wait for in CONFIG_DB.
+func initialized(t *testing.T, server *swsstest.Server, password string) string {
+	r := as(t, server, password)
+	defer r.Close()
+	return r.DB(swss.ConfigDB).Client().Get(t.Context(), swss.KeyInitialized).Val()
 }
 
 func unmark(t *testing.T, server *swsstest.Server, password string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -331,7 +332,7 @@ func writeTasks(w io.Writer, r *device.Report) {
 	if len(r.FlyMon) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nTask\tStatus\tAlgorithm\tOf\tEstimate\tBounds\tExact")
+	fmt.Fprintln(w, "\nTask\tStatus\tAlgorithm\tOf\tEstimate\tBounds\tExact\tFlags")
 	line := func(task, status, algorithm, of string, e flymon.Estimate) {
 		bounds, exact := "no bound", "-"
 		switch lower, upper := e.Bounds(); {
@@ -346,7 +347,8 @@ func writeTasks(w io.Writer, r *device.Report) {
 		if e.Exact != nil {
 			exact = fmt.Sprintf("%.6g", *e.Exact)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.6g\t%s\t%s\n", task, status, algorithm, of, e.Value, bounds, exact)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.6g\t%s\t%s\t%s\n", task, status, algorithm, of, e.Value, bounds, exact,
+			cmp.Or(e.Flags.String(), "-"))
 	}
 	for _, name := range device.SortedKeys(r.FlyMon) {
 		t := r.FlyMon[name]
@@ -361,6 +363,9 @@ func writeTasks(w io.Writer, r *device.Report) {
 		}
 		for _, flow := range device.SortedKeys(t.Flows) {
 			line(name, "", "", flow, t.Flows[flow])
+		}
+		for _, flow := range device.SortedKeys(t.Changes) {
+			line(name, "", "", "change of "+flow, t.Changes[flow].Estimate)
 		}
 	}
 	for _, name := range device.SortedKeys(r.Queries) {

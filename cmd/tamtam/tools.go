@@ -287,6 +287,9 @@ func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name stri
 	if err := rows.Load(cmd.Context(), r); err != nil {
 		return err
 	}
+	if err := r.DB(swss.ConfigDB).SetInitialized(cmd.Context(), true); err != nil {
+		return err
+	}
 	replaced, stay := 0, 0
 	for _, d := range configfile.Diff(found, rows) {
 		switch d.Kind {

@@ -30,6 +30,7 @@ type upCommand struct {
 	config, profile, numbers string
 	ports                    []string
 	oracle                   int
+	keepLinks                bool
 	faults, keep, noHost     bool
 }
 
@@ -63,6 +64,7 @@ of the shell: its content says which. One that is refused, with the line or the 
 		"N: wire the first N ports of the configuration, or of the profile, to eth1 to ethN; auto: as many as there are")
 	f.BoolVar(&u.keep, "keep", false,
 		"keep CONFIG_DB in the data directory when the switch ends; what is there is used instead of --config")
+	f.BoolVar(&u.keepLinks, "keep-links", false, keepLinksUsage)
 	f.BoolVar(&u.faults, "allow-faults", false, allowFaultsUsage)
 	f.BoolVar(&u.noHost, "no-hostd", false,
 		"without hostd: the switch neither asks for neighbours nor answers as a host")
@@ -85,6 +87,7 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 	if cfg.ChipConfig, err = parseChip(u.profile, u.ports, u.oracle); err != nil {
 		return cfg, err
 	}
+	cfg.KeepLinks = u.keepLinks
 	if cfg.Ports, err = parseNumber(u.numbers); err != nil {
 		return cfg, err
 	}

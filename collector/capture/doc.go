@@ -1,9 +1,10 @@
 // Package capture reads and writes packet captures: what comes into a simulated
 // switch from a file, what leaves it into one, and what the decoders read.
 //
-// It reads pcap (microseconds and nanoseconds, both byte orders) and pcapng, Ethernet
-// only, in constant memory however long the file is or whatever its length fields
-// claim. Times are exact to the nanosecond. A file that is damaged gives an [Error]
+// It reads pcap (microseconds and nanoseconds, both byte orders) and pcapng, packed by gzip
+// or not, of Ethernet, of Linux' cooked headers (versions 1 and 2) and of raw IP, in constant
+// memory however long the file is or whatever its length fields claim. Each packet is given as
+// an Ethernet frame. Times are exact to the nanosecond. A file that is damaged gives an [Error]
 // that says where and what was expected; it never gives a made-up packet. Output is
 // nanosecond pcap.
 //

@@ -18,6 +18,7 @@ type pcap struct {
 	order binary.ByteOrder
 	unit  time.Duration // of the fraction of a second
 	fcs   int           // bytes of frame check sequence at each packet's end
+	link  uint32
 	head  [16]byte
 }
 
@@ -36,7 +37,7 @@ func newPcap(s *source, order binary.ByteOrder, unit time.Duration) (*pcap, erro
 	if err := checkLinkType(s, 20, link&0xffff); err != nil {
 		return nil, err
 	}
-	p := &pcap{order: order, unit: unit}
+	p := &pcap{order: order, unit: unit, link: link & 0xffff}
 	if link&(1<<26) != 0 {
 		p.fcs = int(link>>28) * 2
 	}
@@ -52,7 +53,7 @@ func (p *pcap) next(r *Reader) (Packet, error) {
 	if limit := time.Second / p.unit; fraction >= limit {
 		return Packet{}, r.src.fail(at+4, "fraction of a second %d, want below %d", fraction, limit)
 	}
-	data, wire, err := r.data(at+8, p.order.Uint32(p.head[8:]), p.order.Uint32(p.head[12:]), p.fcs)
+	data, wire, err := r.data(at+8, p.link, p.order.Uint32(p.head[8:]), p.order.Uint32(p.head[12:]), p.fcs)
 	if err != nil {
 		return Packet{}, err
 	}

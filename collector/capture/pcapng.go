@@ -83,13 +83,16 @@ func (g *pcapng) next(r *Reader) (Packet, error) {
 		var p Packet
 		var err error
 		switch b.kind {
-		case blockEnhanced, blockPacket:
-			if p, err = g.packet(r, b); err == nil {
+		case blockEnhanced, blockPacket, blockSimple:
+			if b.kind == blockSimple {
+				p, err = g.simple(r, b)
+			} else {
+				p, err = g.packet(r, b)
+			}
+			if err == nil {
 				err = g.end(s, b)
 			}
 			return p, err
-		case blockSimple:
-			return p, s.fail(at, "a simple packet block has no time; want enhanced packet blocks")
 		case blockInterface:
 			err = g.iface(s, b)
 		}
@@ -269,23 +272,13 @@ func (g *pcapng) packet(r *Reader, b block) (Packet, error) {
 		return Packet{}, s.fail(b.at+8, "interface %d, but the section describes %d so far", index, len(g.interfaces))
 	}
 	in := g.interfaces[index]
-	if err := checkLinkType(s, b.at, in.linkType); err != nil {
-		return Packet{}, err
-	}
 	when, ok := in.time(uint64(g.order.Uint32(head[4:]))<<32 | uint64(g.order.Uint32(head[8:])))
 	if !ok {
 		return Packet{}, s.fail(b.at+12, "time outside the years 1970 to 9999")
 	}
 	captured, length := g.order.Uint32(head[12:]), g.order.Uint32(head[16:])
-	if padded := (int64(captured) + 3) &^ 3; padded > b.rest(s) && captured <= MaxCaptured {
-		return Packet{}, s.fail(b.at+20, "captured length %d, want at most the %d bytes that are left of the block",
-			captured, b.rest(s))
-	}
-	data, wire, err := r.data(b.at+20, captured, length, 0)
+	data, wire, err := g.data(r, b, in, b.at+20, captured, length)
 	if err != nil {
-		return Packet{}, err
-	}
-	if err := s.skip(-int64(captured)&3, "padding"); err != nil {
 		return Packet{}, err
 	}
 	fcs := in.fcs
@@ -302,6 +295,49 @@ func (g *pcapng) packet(r *Reader, b block) (Packet, error) {
 	}
 	wire = max(0, wire-fcs)
 	return Packet{Time: when, Data: data[:min(len(data), wire)], Len: wire}, nil
+}
+
+// data reads the captured bytes of a packet and their padding. at is the offset of their length.
+func (g *pcapng) data(r *Reader, b block, in pcapngInterface, at int64, captured, length uint32,
+) (data []byte, wire int, err error) {
+	s := &r.src
+	if err := checkLinkType(s, b.at, in.linkType); err != nil {
+		return nil, 0, err
+	}
+	if padded := (int64(captured) + 3) &^ 3; padded > b.rest(s) && captured <= MaxCaptured {
+		return nil, 0, s.fail(at, "captured length %d, want at most the %d bytes that are left of the block",
+			captured, b.rest(s))
+	}
+	if data, wire, err = r.data(at, in.linkType, captured, length, 0); err != nil {
+		return nil, 0, err
+	}
+	return data, wire, s.skip(-int64(captured)&3, "padding")
+}
+
+// simple reads a simple packet block: a packet of the section's first interface, without a time. How much of it was
+// captured follows from the interface's snap length.
+func (g *pcapng) simple(r *Reader, b block) (Packet, error) {
+	s := &r.src
+	r.simple = b.at
+	head, err := g.fixed(s, b, 4, "packet's length")
+	if err != nil {
+		return Packet{}, err
+	}
+	if len(g.interfaces) == 0 {
+		return Packet{}, s.fail(b.at, "a simple packet block, but the section describes no interface so far")
+	}
+	in := g.interfaces[0]
+	length := g.order.Uint32(head)
+	captured := length
+	if in.snap > 0 {
+		captured = min(captured, in.snap)
+	}
+	data, wire, err := g.data(r, b, in, b.at+8, captured, length)
+	if err != nil {
+		return Packet{}, err
+	}
+	wire = max(0, wire-in.fcs)
+	return Packet{Data: data[:min(len(data), wire)], Len: wire}, nil
 }
 
 // time converts a packet's time, rounding down to the nanosecond.

@@ -157,7 +157,9 @@ func TestDamagedPcapng(t *testing.T) {
 		{"resolution", newNg(le).iface(option(optResolution, 20)...), "time resolution 0x14, want at most 10^-19 or 2^-63 s"},
 		{"time too far", newNg(le).iface(option(optResolution, 0)...).enhanced(0, math.MaxUint64, 60, 60), "time outside the years 1970 to 9999"},
 		{"time before 1970", newNg(le).iface(option(optOffset, 0, 0, 0, 0, 0, 0, 0, 0x80)...).enhanced(0, 1, 60, 60), "time outside the years 1970 to 9999"},
-		{"simple packet", newNg(le).iface().block(blockSimple, uint32(4), make([]byte, 4)), "a simple packet block has no time"},
+		{"simple packet", newNg(le).block(blockSimple, uint32(4), make([]byte, 4)), "a simple packet block, but the section describes no interface"},
+		{"simple packet without its length", newNg(le).iface().block(blockSimple), "leaves 0 bytes for the packet's length"},
+		{"cut simple packet", newNg(le).iface().block(blockSimple, uint32(90), make([]byte, 60)), "captured length 90, want at most the 60 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bufio"
+	"compress/gzip"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -15,10 +16,14 @@ const MaxCaptured = 262144
 
 // Packet is one frame of a capture, without its frame check sequence.
 type Packet struct {
-	Time   time.Time // UTC, exact to the nanosecond (finer ones are rounded down)
-	Data   []byte    // what was captured, from the destination MAC on; valid until the next call of Next
-	Len    int       // length of the frame on the wire; above len(Data) when the snap length cut it
-	Number int64     // its place in the file, from 1
+	// Time is UTC and exact to the nanosecond; finer times are rounded down. It is zero for a simple packet block, which
+	// has no time.
+	Time time.Time
+	// Data is what was captured, from the destination MAC on. It is valid until the next call of Next. Where the capture
+	// has no Ethernet header, one stands here in its place, whose unknown addresses are zero.
+	Data   []byte
+	Len    int   // length of the frame on the wire; above len(Data) when the snap length cut it
+	Number int64 // its place in the file, from 1
 }
 
 // Cut reports whether the capture holds only the frame's beginning.
@@ -31,6 +36,7 @@ type Reader struct {
 	closer io.Closer
 	buf    []byte
 	err    error // what ended the reading
+	simple int64 // offset of the last simple packet block
 }
 
 // format is a file format after its header was read. The two are pcap and pcapng.
@@ -56,9 +62,18 @@ func Open(path string) (*Reader, error) {
 }
 
 // NewReader reads a capture from in, and its file header at once; name stands for it in errors. It
-// is an [*Error] if that is not one of pcap or pcapng. Closing in stays the caller's task.
+// is an [*Error] if that is not one of pcap or pcapng, packed by gzip or not. Offsets in errors are those of
+// the unpacked file. Closing in stays the caller's task.
 func NewReader(in io.Reader, name string) (*Reader, error) {
-	r := &Reader{src: source{br: bufio.NewReaderSize(in, 64<<10), name: name}}
+	const buffer = 64 << 10
+	r := &Reader{src: source{br: bufio.NewReaderSize(in, buffer), name: name}}
+	if m, _ := r.src.br.Peek(2); len(m) == 2 && m[0] == 0x1f && m[1] == 0x8b {
+		unpacked, err := gzip.NewReader(r.src.br)
+		if err != nil {
+			return nil, &Error{File: name, Reason: "cannot unpack the gzip file", Err: err}
+		}
+		r.src.br = bufio.NewReaderSize(unpacked, buffer)
+	}
 	var magic [4]byte
 	if err := r.src.read(magic[:], "magic number (pcap or pcapng expected)", false); err != nil {
 		return nil, err
@@ -76,7 +91,8 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	case blockSection:
 		r.format, err = newPcapng(&r.src)
 	default:
-		err = r.src.fail(0, "magic number % x is that of %s; supported are pcap (microseconds or nanoseconds) and pcapng",
+		err = r.src.fail(0, "magic number % x is that of %s; supported are pcap (microseconds or nanoseconds) and pcapng, "+
+			"packed by gzip or not",
 			magic, otherFormat(magic))
 	}
 	if err != nil {
@@ -89,7 +105,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 func otherFormat(magic [4]byte) string {
 	switch {
 	case magic[0] == 0x1f && magic[1] == 0x8b:
-		return "a gzip file (unpack it first)"
+		return "a gzip file inside another (unpack it first)"
 	case magic == [4]byte{0x28, 0xb5, 0x2f, 0xfd}:
 		return "a zstd file (unpack it first)"
 	case magic == [4]byte{'s', 'n', 'o', 'o'}:
@@ -116,6 +132,16 @@ func (r *Reader) Next() (Packet, error) {
 	return p, nil
 }
 
+// NextTimed is Next for a reader that needs the time of each packet. A packet without a time is an [*Error].
+func (r *Reader) NextTimed() (Packet, error) {
+	p, err := r.Next()
+	if err == nil && p.Time.IsZero() {
+		r.err = r.src.fail(r.simple, "a simple packet block has no time, which is needed here; want enhanced packet blocks")
+		return Packet{}, r.err
+	}
+	return p, err
+}
+
 // Name is the name given to Open or NewReader.
 func (r *Reader) Name() string { return r.src.name }
 
@@ -127,9 +153,9 @@ func (r *Reader) Close() error {
 	return r.closer.Close()
 }
 
-// data reads a packet's captured bytes into r's buffer. at is the offset of the packet's
-// header; fcs is how many of the bytes on the wire were a frame check sequence.
-func (r *Reader) data(at int64, captured, length uint32, fcs int) (data []byte, wire int, err error) {
+// data reads a packet's captured bytes into r's buffer, and makes them an Ethernet frame. at is the offset of the
+// packet's header; fcs is how many of the bytes on the wire were a frame check sequence.
+func (r *Reader) data(at int64, link uint32, captured, length uint32, fcs int) (data []byte, wire int, err error) {
 	if captured > MaxCaptured {
 		return nil, 0, r.src.fail(at, "captured length %d, want at most %d", captured, MaxCaptured)
 	}
@@ -139,32 +165,20 @@ func (r *Reader) data(at int64, captured, length uint32, fcs int) (data []byte, 
 	if captured > length {
 		return nil, 0, r.src.fail(at, "captured length %d is above the original length %d", captured, length)
 	}
-	if cap(r.buf) < int(captured) {
-		r.buf = make([]byte, max(2048, int(captured)))
+	if cap(r.buf) < ethernetHeader+int(captured) {
+		r.buf = make([]byte, max(2048, ethernetHeader+int(captured)))
 	}
-	r.buf = r.buf[:captured]
-	if err := r.src.read(r.buf, "packet's data", false); err != nil {
+	r.buf = r.buf[:ethernetHeader+int(captured)]
+	if err := r.src.read(r.buf[ethernetHeader:], "packet's data", false); err != nil {
 		return nil, 0, err
 	}
-	wire = max(0, int(length)-fcs)
-	return r.buf[:min(len(r.buf), wire)], wire, nil
-}
-
-// ethernet is the one link type that is read (LINKTYPE_ETHERNET).
-const ethernet = 1
-
-// checkLinkType refuses what is not Ethernet, by its name where it is a common one.
-func checkLinkType(s *source, at int64, linkType uint32) error {
-	if linkType == ethernet {
-		return nil
+	if header := linkHeaders[link]; int(captured) < header {
+		return nil, 0, r.src.fail(at, "captured length %d, want the %d bytes of the header of link type %d and more",
+			captured, header, link)
 	}
-	name, ok := map[uint32]string{
-		0: "NULL", 8: "SLIP", 9: "PPP", 101: "RAW", 104: "C_HDLC", 105: "IEEE802_11", 113: "LINUX_SLL",
-		127: "IEEE802_11_RADIOTAP", 189: "USB_LINUX", 228: "IPV4", 229: "IPV6", 276: "LINUX_SLL2",
-	}[linkType]
-	if !ok {
-		name = "unknown"
+	if data, wire = toEthernet(r.buf, link, int(length)); wire > MaxCaptured {
+		return nil, 0, r.src.fail(at+4, "original length %d, want at most %d with a header of Ethernet", length, MaxCaptured)
 	}
-	return s.fail(at, "link type %d (%s); supported is 1 (ETHERNET) only: "+
-		"capture on an Ethernet interface, not on \"any\"", linkType, name)
+	wire = max(0, wire-fcs)
+	return data[:min(len(data), wire)], wire, nil
 }

@@ -60,7 +60,7 @@ func (s *Sorted) fill() {
 		s.head = 0
 	}
 	for s.end == nil && len(s.ahead)-s.head < lookAhead {
-		p, err := s.reader.Next()
+		p, err := s.reader.NextTimed()
 		if err != nil {
 			s.end = err
 			return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,6 +210,7 @@ func (s *session) settings() (altmark.Session, error) {
 	if r.has("flow-mon-id") {
 		out.FlowMonID = altmark.FlowMonID{Given: true, ID: uint32(r.atMost("flow-mon-id", altmark.MaxFlowMonID))}
 	}
+	out.Encap.Src, out.Encap.Dst = r.address("encap-src"), r.address("encap-dst")
 	out.Clear, out.SlotSync = r.text("clear") == "true", r.text("slot-sync") != "false"
 	out.MeanDelay = r.text("mean-delay") == "true"
 	if r.has("foreign-marks") {
@@ -239,6 +241,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 		Captures:    uint32(r.atMost("captures", math.MaxUint32)),
 		OutOfWindow: r.counter("out-of-window"), ReadAt: r.time("read-at"),
 	}
+	p.Match = r.text("match")
 	if r.has("foreign-marks") {
 		p.Foreign = r.counter("foreign-marks")
 	}
@@ -273,6 +276,18 @@ func (r *reader) refuse(name, value, want string) {
 func (r *reader) has(name string) bool { return len(r.leaves[name]) > 0 && r.leaves[name][0] != "" }
 
 func (r *reader) text(name string) string { return strings.Join(r.leaves[name], ",") }
+
+// address reads an address of a header; without one it is not valid.
+func (r *reader) address(name string) (a netip.Addr) {
+	if !r.has(name) {
+		return a
+	}
+	a, err := altmark.ParseEncapAddress(r.text(name))
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %s is %w", r.what, name, err))
+	}
+	return a
+}
 
 // interval reads the length of periods; that of none is a second.
 func (r *reader) interval() altmark.Interval {

@@ -267,7 +267,13 @@ func (w *sketchWatch) ended(name string) {
 func (w *sketchWatch) answer(task, key string, epoch, estimate leafValues, flags []string) {
 	r := &reader{leaves: epoch, what: fmt.Sprintf("task %s, %s", task, key)}
 	a := Answer{Task: task, Key: key, Epoch: r.counter("epoch"), Start: int64(r.nanos("start", 0, 0)),
-		End: int64(r.nanos("end", 0, 0)), Flags: slices.Concat(epoch["flags"], flags)}
+		End: int64(r.nanos("end", 0, 0))}
+	// The estimate has the flags of all epochs that it is computed from.
+	for _, f := range slices.Concat(epoch["flags"], estimate["flags"], flags) {
+		if !slices.Contains(a.Flags, f) {
+			a.Flags = append(a.Flags, f)
+		}
+	}
 	if !r.has("end") || task == "" {
 		r.refuse("end", r.text("end"), "when the epoch of a task ended")
 	}

@@ -81,6 +81,9 @@ func stampedFrames() (all [][]byte) {
 		for i := range n % 4 {
 			r := tailstamp.Record{SwitchID: uint32(10*n + i), InPort: uint16(4 * i), OutPort: uint16(8 * n), Ingress: at(uint32(1000 * n)),
 				Egress: at(uint32(1500*n + i)), Flags: tailstamp.Flags(n % 3 & 2)}
+			if n%7 == 3 {
+				r.Flags |= tailstamp.ClockSet
+			}
 			if n%5 == 4 {
 				r.Flags, r.Egress, r.OutPort = tailstamp.NoEgress, tailstamp.Timestamp{}, tailstamp.CPUPort
 			}
@@ -137,7 +140,7 @@ func TestDissectStamps(t *testing.T) {
 	hasTshark(t)
 	frames := stampedFrames()
 	got := dissected(t, frames, "tamtam.stamp.switch", "tamtam.stamp.residence", "tamtam.stamp.in_port", "tamtam.stamp.out_port",
-		"tamtam.stamp.no_egress", "tamtam.stamp.unsynchronised", "tamtam.stamp.ingress")
+		"tamtam.stamp.no_egress", "tamtam.stamp.unsynchronised", "tamtam.stamp.clock_set", "tamtam.stamp.ingress")
 	bit := map[bool]string{true: "1", false: "0"}
 	for n, f := range frames {
 		inner := f
@@ -148,10 +151,10 @@ func TestDissectStamps(t *testing.T) {
 		if len(records) != n%4 {
 			t.Fatalf("frame %d has %d records", n, len(records))
 		}
-		var columns [7][]string
+		var columns [8][]string
 		for _, r := range records {
 			row := []string{number(r.SwitchID), "", number(r.InPort), number(r.OutPort), bit[r.Flags&tailstamp.NoEgress != 0],
-				bit[r.Flags&tailstamp.Unsynchronised != 0], r.Ingress.Time().Format("Jan _2, 2006 15:04:05.000000000 UTC")}
+				bit[r.Flags&tailstamp.Unsynchronised != 0], bit[r.Flags&tailstamp.ClockSet != 0], r.Ingress.Time().Format("Jan _2, 2006 15:04:05.000000000 UTC")}
 			if ns, ok := collector.Residence(r); ok {
 				row[1] = number(ns)
 			}

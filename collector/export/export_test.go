@@ -110,6 +110,9 @@ func TestTailStamp(t *testing.T) {
 	later.LaterFragment, later.Protocol = true, 17
 	x.TailStamp(epoch, collector.StampedFrame{Number: 8, Time: time.Unix(-5, 0), Flow: later, Records: []tailstamp.Record{
 		{SwitchID: 1, InPort: 0, OutPort: 4, Ingress: at(0, 0), Egress: at(1700000000, 5)}}})
+	x.TailStamp(epoch, collector.StampedFrame{Number: 9, Time: epoch, Flow: flow, Records: []tailstamp.Record{
+		{SwitchID: 1, InPort: tailstamp.NoPort, OutPort: 4, Ingress: at(1700000000, 100), Egress: at(1600000000, 600), Flags: tailstamp.ClockSet},
+		{SwitchID: 2, InPort: 8, OutPort: tailstamp.CPUPort, Ingress: at(1700000000, 550), Flags: tailstamp.NoEgress}}})
 	x.Flush(epoch)
 	const web = `"packetDeltaCount":1,"protocolIdentifier":6,"sourceIPv4Address":"192.0.2.1","sourceTransportPort":1234,`
 	want := []string{
@@ -128,6 +131,13 @@ func TestTailStamp(t *testing.T) {
 			`"flowEndMilliseconds":"2023-11-14T22:13:20Z","flowEndNanoseconds":"2023-11-14T22:13:20.000000005Z","ingressInterface":1,` +
 			`"packetDeltaCount":1,"protocolIdentifier":17,"sourceIPv6Address":"2001:db8::1","tamtamFrameNumber":8,"tamtamHopCount":1,` +
 			`"tamtamHopFlags":20,"tamtamHopIndex":1,"tamtamSwitchId":1}`,
+		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2","destinationTransportPort":80,` +
+			`"egressInterface":5,"flowEndMilliseconds":"2020-09-13T12:26:40Z","flowEndNanoseconds":"2020-09-13T12:26:40.0000006Z",` +
+			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.0000001Z",` +
+			web + `"tamtamFrameNumber":9,"tamtamHopCount":2,"tamtamHopFlags":68,"tamtamHopIndex":1,"tamtamSwitchId":1}`,
+		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2","destinationTransportPort":80,` +
+			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.00000055Z","ingressInterface":9,` +
+			web + `"tamtamFrameNumber":9,"tamtamHopCount":2,"tamtamHopFlags":13,"tamtamHopIndex":2,"tamtamSwitchId":2}`,
 	}
 	got := received(t, conn, x.Sent()[0].Messages)
 	for i, fields := range got {
@@ -345,7 +355,7 @@ func TestPrinterText(t *testing.T) {
 	const record = `192.0.2.9:4739 domain 3 template 256 sequence 0 interfaceName="a\x1b\"" sourceTransportPort=80 ` +
 		`sourceTransportPort#2=81 id32512=0x05` + "\n"
 	const want = record + "192.0.2.9:4739: ipfix: byte 2: length: 53, want 20 as the datagram has\n" + record +
-		"192.0.2.9:4739: 2 records in 3 messages, 0 lost, 1 messages that are wrong, 1 messages that came late\n"
+		"192.0.2.9:4739: 2 records in 3 messages, 0 lost, 1 messages that are wrong, 2 messages that came late\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}

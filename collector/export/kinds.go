@@ -19,6 +19,7 @@ const (
 	noLinkDelay                // nor those of this hop and the one before
 	badIngress                 // the time of arrival is none that IPFIX can say
 	badEgress                  // nor that of departure
+	clockSet                   // the clock was set while the frame was in the switch
 	searched       = 1 << 7    // the record was found by search
 )
 
@@ -76,6 +77,9 @@ func fillHop(r *ipfix.Record, f *collector.StampedFrame, i int) {
 	}
 	if hop.Flags&tailstamp.Unsynchronised != 0 {
 		flags |= unsynchronised
+	}
+	if hop.Flags&tailstamp.ClockSet != 0 {
+		flags |= clockSet
 	}
 	if hop.Flags&tailstamp.Searched != 0 {
 		flags |= searched

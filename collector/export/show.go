@@ -51,6 +51,8 @@ type recordJSON struct {
 	Sequence uint32         `json:"sequence"`
 	Exported time.Time      `json:"exported"`
 	Fields   map[string]any `json:"fields"`
+	// Raw names the fields whose values are bytes of unknown meaning: their elements cannot have these.
+	Raw []string `json:"raw,omitempty"`
 	// Reasons are what the chip calls the numbers of reasons, by the names of their fields.
 	Reasons map[string]string `json:"reasons,omitempty"`
 }
@@ -106,6 +108,9 @@ func (p *Printer) record(from netip.AddrPort, r *ipfix.DataRecord) {
 			names[i] = r.Fields[i].Name() + "#" + strconv.Itoa(n)
 		}
 		j.Fields[names[i]] = r.Fields[i].Value(r.Values[i])
+		if r.Fields[i].Raw(r.Values[i]) {
+			j.Raw = append(j.Raw, names[i])
+		}
 		if why := reasonOf(&r.Fields[i], j.Fields[names[i]]); why != "" {
 			if j.Reasons == nil {
 				j.Reasons = map[string]string{}
@@ -120,6 +125,10 @@ func (p *Printer) record(from netip.AddrPort, r *ipfix.DataRecord) {
 			b.WriteString(" options")
 		}
 		for i := range r.Fields {
+			if slices.Contains(j.Raw, names[i]) {
+				fmt.Fprintf(&b, " %s=raw:%s", names[i], j.Fields[names[i]])
+				continue
+			}
 			fmt.Fprintf(&b, " %s=%s", names[i], valueText(&r.Fields[i], j.Fields[names[i]]))
 			if why := j.Reasons[names[i]]; why != "" {
 				b.WriteString(":" + why)
@@ -203,7 +212,8 @@ func countsText(c ipfix.Counts) string {
 		n    uint64
 		what string
 	}{
-		{c.Bad, "messages that are wrong"}, {c.WithoutTemplate, "sets without a template"},
+		{c.Bad, "messages that are wrong"}, {c.Reserved, "sets with a reserved id"},
+		{c.Raw, "values that their elements cannot have, shown raw"}, {c.WithoutTemplate, "sets without a template"},
 		{c.Undecoded, "records that could not be read, or were lost beside them"}, {c.Late, "messages that came late"},
 	} {
 		if more.n > 0 {

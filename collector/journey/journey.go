@@ -30,7 +30,7 @@ type Record struct {
 	Arrived time.Duration
 	Left    time.Duration // when the record was made; both since 1970, by the switch's clock
 	TTL     int           // or hop limit, as it came; -1: it has none
-	Doubt   bool          // the clock was not synchronised
+	Doubt   bool          // the clock was not synchronised, or was set while the packet was in the switch
 	Ended   Ended         // what End is in words, to tell records of one exit; 0: only the words are known
 	Path    string        // the tables that it ran
 	Known   bool          // Path and End are by the plan of the record

@@ -27,6 +27,7 @@ func randomCopy(r *rand.Rand) collector.RecordCopy {
 		Bits: bytes(1 + r.IntN(record.MaxBits/8)), Switch: r.Uint32(), Plan: r.Uint32(), InPort: uint16(r.Uint32()), OutPort: uint16(r.Uint32()),
 		In: record.Time{Seconds: r.Uint64N(1 << 48), Nanoseconds: r.Uint32N(1e9)}, At: record.Time{Seconds: r.Uint64N(1 << 48), Nanoseconds: r.Uint32N(1e9)},
 		Length: r.Uint32(), Why: uint8(r.Uint32()), Unsynchronised: r.IntN(2) == 0, Old: r.IntN(4) == 0,
+		ClockSet: r.IntN(2) == 0,
 	}
 	if !c.Old {
 		c.Trap, c.Queue, c.NoRoom = uint8(r.Uint32()), uint8(r.Uint32()), r.IntN(2) == 0

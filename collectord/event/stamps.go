@@ -76,8 +76,9 @@ const (
 	Unsynchronised HopFlags = 1 << iota // the switch does not vouch for its clock
 	NoArrival                           // Arrival is not known
 	NoDeparture                         // Departure is not known
+	ClockSet                            // the clock was set between Arrival and Departure
 	Searched       HopFlags = 1 << 4    // the record was found by search: other bytes stood where it should be
-	hopFlags                = Unsynchronised | NoArrival | NoDeparture | Searched
+	hopFlags                = Unsynchronised | NoArrival | NoDeparture | ClockSet | Searched
 )
 
 // A Hop is one tail-stamp.
@@ -93,6 +94,9 @@ func HopOf(r tailstamp.Record) Hop {
 	h := Hop{Switch: r.SwitchID, In: r.InPort, Out: r.OutPort}
 	if r.Flags&tailstamp.Unsynchronised != 0 {
 		h.Flags |= Unsynchronised
+	}
+	if r.Flags&tailstamp.ClockSet != 0 {
+		h.Flags |= ClockSet
 	}
 	if r.Flags&tailstamp.Searched != 0 {
 		h.Flags |= Searched

@@ -280,20 +280,27 @@ func (x *reading) sketches(context.Context) error {
 		r := x.result.Switches[name].Report
 		for _, task := range device.SortedKeys(r.FlyMon) {
 			t := r.FlyMon[task]
-			flags := ""
 			when := x.end
 			if t.Epoch != nil {
-				flags, when = t.Epoch.Flags, t.Epoch.EndNS
+				when = t.Epoch.EndNS
 				if n := t.Epoch.FlowsCut; n > 0 {
 					x.run.missing = append(x.run.missing,
 						fmt.Sprintf("sketch task %s of %s: %d flows, the smallest, are missing for room", task, name, n))
 				}
+				if n := t.Epoch.ChangesCut; n > 0 {
+					x.run.missing = append(x.run.missing,
+						fmt.Sprintf("sketch task %s of %s: %d changes, the smallest, are missing for room", task, name, n))
+				}
 				for _, m := range device.SortedKeys(t.Epoch.Metrics) {
-					x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, m, when, flags, t.Epoch.Metrics[m]))
+					x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, m, when, t.Epoch.Metrics[m]))
 				}
 			}
 			for _, f := range device.SortedKeys(t.Flows) {
-				x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, f, when, flags, t.Flows[f]))
+				x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, f, when, t.Flows[f]))
+			}
+			for _, f := range device.SortedKeys(t.Changes) {
+				x.batch.Sketches = append(x.batch.Sketches,
+					switchpage.Sketch(name, task, "change of "+f, when, t.Changes[f].Estimate))
 			}
 		}
 	}

@@ -28,18 +28,14 @@ type reading struct {
 // killed and is started again sends the same batches under the same numbers, and the log's readers leave out those that
 // they have.
 func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
-	var open []*reading
+	open, err := openCaptures(paths)
 	defer func() {
 		for _, r := range open {
 			r.in.Close()
 		}
 	}()
-	for _, path := range paths {
-		in, failed := capture.Open(path)
-		if failed != nil {
-			return failed
-		}
-		open = append(open, &reading{path: path, in: in})
+	if err != nil {
+		return err
 	}
 	left := make([]*reading, 0, len(open))
 	for _, r := range open {
@@ -49,36 +45,55 @@ func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 		}
 	}
 	for n := 1; len(left) > 0 && ctx.Err() == nil; n++ {
-		first := 0
-		for i, r := range left {
-			if r.next.Time.Before(left[first].next.Time) {
-				first = i
-			}
-		}
+		first := earliest(left)
 		r := left[first]
 		if err != nil { // of one that is damaged
 			t.doubt(r.next.Time)
 		}
-		if failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time); failed != nil {
-			return errors.Join(err, failed)
+		failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time)
+		if failed == nil && n%flushEvery == 0 {
+			failed = t.flush(ctx)
 		}
-		if n%flushEvery == 0 {
-			if failed := t.flush(ctx); failed != nil {
-				return errors.Join(err, failed)
-			}
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		more, failed := r.step(t)
 		if err = errors.Join(err, failed); !more {
 			left = append(left[:first], left[first+1:]...)
 		}
 	}
+	if ctx.Err() == nil {
+		err = errors.Join(err, t.End(ctx))
+	}
 	return errors.Join(err, ctx.Err())
+}
+
+// openCaptures opens captures, all or those before the one that cannot be opened.
+func openCaptures(paths []string) (open []*reading, err error) {
+	for _, path := range paths {
+		in, err := capture.Open(path)
+		if err != nil {
+			return open, err
+		}
+		open = append(open, &reading{path: path, in: in})
+	}
+	return open, nil
+}
+
+// earliest returns the index of the capture whose next frame is the earliest.
+func earliest(list []*reading) (first int) {
+	for i, r := range list {
+		if r.next.Time.Before(list[first].next.Time) {
+			first = i
+		}
+	}
+	return first
 }
 
 // step reads the next frame; false: there is none.
 func (r *reading) step(t *Tap) (more bool, err error) {
 	last := r.next.Time
-	r.next, err = r.in.Next()
+	r.next, err = r.in.NextTimed()
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -390,6 +391,26 @@ func TestSFlow(t *testing.T) {
 	if len(rows) != 1 || rows[0].Packets != 5 || rows[0].Switch != "leaf1" || rows[0].Reason != "acl" ||
 		rows[0].Flags != result.Gap || stats.Lost != 2+4+1 || counts.Bad != 1 {
 		t.Errorf("%+v, %+v, %+v: want 5 packets of one row, 7 lost", rows, stats, counts)
+	}
+}
+
+// Of a damaged datagram of sFlow the intact notifications count, and the others are lost.
+func TestSFlowDamaged(t *testing.T) {
+	d := sflow.Datagram{Agent: exporterAt.Addr(), Sequence: 1, Uptime: 5}
+	for n := range uint32(4) {
+		d.Samples = append(d.Samples, &sflow.Discarded{Sequence: n, Source: sflow.Source{Index: 3}, Input: 3, Reason: sflow.ACL})
+	}
+	whole := d.Append(nil)
+	rows, stats, counts := reported(t, func(r *Reports) {
+		for _, b := range [][]byte{whole[:len(whole)-41], append(bytes.Clone(whole), 1)} {
+			if err := r.SFlow(t.Context(), exporterAt, b, start); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if len(rows) != 1 || rows[0].Packets != 2+4 || rows[0].Flags&result.Gap == 0 || stats.Lost != 2+1 || counts.Bad != 2 ||
+		counts.Undecoded != 2 {
+		t.Errorf("%+v, %+v, %+v: want 6 packets of one row with a gap, 3 lost", rows, stats, counts)
 	}
 }
 

@@ -38,10 +38,10 @@ type Reports struct {
 type ReportCounts struct {
 	Datagrams int64
 	Twice     int64 // they came before, and are not read again
-	Bad       int64 // not as RFC 7011 or sFlow version 5 have them; what stands before the fault was read
+	Bad       int64 // not as RFC 7011 or sFlow version 5 have them; what is intact of them was read
 	Beyond    int64 // of exporters or agents beyond the first MaxExporters
 	Others    int64 // records and samples that are no drops
-	Undecoded int64 // records and sets of IPFIX whose template was not known
+	Undecoded int64 // records and sets of IPFIX that could not be read, and samples of sFlow
 }
 
 type exporter struct {
@@ -143,15 +143,19 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 // decode gives each what a message has of drops, and returns how many records are missing before it or in it, and
 // whether it came later than the next one. What is wrong with the message is counted.
 func (r *Reports) decode(e *exporter, message []byte, each func(report)) (lost int64, late bool) {
+	unread := uint64(0)
 	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {
-		if x, ok := dropOf(d); ok {
+		switch x, ok := dropOf(d); {
+		case ok:
 			each(x)
-		} else {
+		case x.unread:
+			unread++
+		default:
 			r.counts.others.Add(1)
 		}
 	})
 	now := e.decoder.Counts()
-	unread := now.Undecoded - e.before.Undecoded + now.WithoutTemplate - e.before.WithoutTemplate
+	unread += now.Undecoded - e.before.Undecoded + now.WithoutTemplate - e.before.WithoutTemplate
 	lost, late = int64(now.Lost-e.before.Lost+unread), now.Late > e.before.Late
 	r.counts.undecoded.Add(int64(unread))
 	if err != nil {
@@ -170,32 +174,62 @@ type report struct {
 	out     string // port
 	flags   uint64
 	reasons bool // it has one
+	// What of it cannot be read (see [ipfix.FieldSpec.Raw]): something without which it is no report, the port of arrival,
+	// the flow.
+	unread, noPort, noFlow bool
 }
 
-// dropOf reads a record of a drop; false: it is of something else, or of nothing that was dropped.
+// dropOf reads a record of a drop; false: it is of something else, or of nothing that was dropped, or it is unread.
 func dropOf(d *ipfix.DataRecord) (report, bool) {
 	r := report{Drop: event.Drop{Queue: -1, Source: "ipfix"}}
-	for i := range d.Fields {
-		if e := d.Fields[i].Element; e != nil && !r.field(e.Name, d.Values[i]) {
-			r.flowField(e.Name, d.Values[i])
-		}
-	}
+	r.fields(d)
+	r.unread = r.unread && r.reasons && r.flags&dropreport.FlagPunted == 0
 	switch {
-	case !r.reasons, r.Packets == 0, r.flags&dropreport.FlagPunted != 0:
-		return report{}, false
+	case !r.reasons, r.unread, r.Packets == 0, r.flags&dropreport.FlagPunted != 0:
+		return r, false
 	case r.flags&(dropreport.FlagMirror|dropreport.FlagCPU) != 0:
 		r.Reason = "of a copy: " + r.Reason
 	}
-	if r.Port == "" {
+	if r.Port == "" && !r.noPort {
 		r.Port = r.out
 	}
-	if r.flow.Source.IsValid() && r.flow.Destination.IsValid() {
+	if !r.noFlow && r.flow.Source.IsValid() && r.flow.Destination.IsValid() {
 		r.Flow = r.flow.String()
 	}
 	if r.at.IsZero() || r.at.Unix() <= 0 { // the switch had no time
 		r.at = d.Exported
 	}
 	return r, true
+}
+
+// fields takes the fields of a record that are known.
+func (r *report) fields(d *ipfix.DataRecord) {
+	for i := range d.Fields {
+		switch e := d.Fields[i].Element; {
+		case e == nil:
+		case d.Fields[i].Raw(d.Values[i]):
+			r.raw(e.Name)
+		case !r.field(e.Name, d.Values[i]):
+			r.flowField(e.Name, d.Values[i])
+		}
+	}
+}
+
+// raw notes a field whose value cannot be read: it is unknown, not zero.
+func (r *report) raw(name string) {
+	switch name {
+	case "tamtamDropReason":
+		r.unread, r.reasons = true, true
+	case "droppedPacketDeltaCount", "tamtamDropFlags":
+		r.unread = true
+	case "observationTimeNanoseconds":
+		r.Unsynchronised = true
+	case "ingressInterface":
+		r.noPort = true
+	case "protocolIdentifier", "sourceIPv4Address", "sourceIPv6Address", "destinationIPv4Address",
+		"destinationIPv6Address", "sourceTransportPort", "destinationTransportPort":
+		r.noFlow = true
+	}
 }
 
 // field takes a field that is about the drop; false: it is not.
@@ -264,7 +298,14 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 	d, err := sflow.Decode(datagram)
 	if err != nil {
 		r.counts.bad.Add(1)
-		r.drops.Lose(1, at)
+		lost := int64(1) // of bytes behind the last sample it is not known how many samples they were
+		if d != nil {
+			lost = max(lost, int64(d.Unread))
+			r.counts.undecoded.Add(int64(d.Unread))
+		}
+		r.drops.Lose(lost, at)
+	}
+	if d == nil {
 		return nil
 	}
 	if !d.Agent.IsValid() { // it does not say

@@ -29,11 +29,12 @@ type Tap struct {
 	// (0: as far as they like). A capture is read up to a frame that is farther.
 	Ahead time.Duration
 
+	join                  *collector.Joiner // nil: no frame came
 	hops                  []event.Hop
 	numbers               numbers
 	copies                twice // that are numbered
 	frames, cut, mirrored atomic.Int64
-	doubled               atomic.Int64
+	doubled, unjoined     atomic.Int64
 	skipped, searched     atomic.Int64
 	noLength              atomic.Int64
 }
@@ -43,6 +44,8 @@ type TapCounts struct {
 	Frames   int64
 	Cut      int64 // by a capture or a mirror session: what stood at their ends is lost
 	Mirrored int64 // copies in ERSPAN
+	// Unjoined are fragments of packets of which others are missing. Of the packet at most the beginning was read.
+	Unjoined int64
 	Twice    int64 // of them, those whose number and bytes came before: they are not read again
 	Skipped  int64 // bytes behind stamped datagrams that belong to no record
 	Searched int64 // records that were found by search because of such bytes
@@ -52,7 +55,8 @@ type TapCounts struct {
 // Counts returns the counts so far.
 func (t *Tap) Counts() TapCounts {
 	return TapCounts{Frames: t.frames.Load(), Cut: t.cut.Load(), Mirrored: t.mirrored.Load(),
-		Twice: t.doubled.Load(), Skipped: t.skipped.Load(), Searched: t.searched.Load(), NoLength: t.noLength.Load()}
+		Twice: t.doubled.Load(), Unjoined: t.unjoined.Load(), Skipped: t.skipped.Load(), Searched: t.searched.Load(),
+		NoLength: t.noLength.Load()}
 }
 
 // Frame takes a frame without FCS, captured at a time; length is its length on the wire.
@@ -63,6 +67,51 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 		t.tellCopies(hole{lost: 1, since: at}, at)
 		return nil
 	}
+	if t.join == nil {
+		t.join = collector.NewJoiner(collector.LiveWait)
+	}
+	before := t.join.Counts().Fragments
+	list := t.join.Add(frame, at)
+	if t.join.Counts().Fragments > before && t.Stamps != nil { // which may be stamped itself
+		if err := t.stamps(ctx, frame, at); err != nil {
+			return err
+		}
+	}
+	return t.joined(ctx, list)
+}
+
+// joined takes frames whose fragments were joined. Of a packet of which fragments are missing a report that begins in
+// it is read up to there, and counted as damaged.
+func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
+	t.unjoined.Store(t.join.Counts().Unjoined)
+	for _, x := range list {
+		if !x.Incomplete {
+			if err := t.whole(ctx, x.Frame, x.At); err != nil {
+				return err
+			}
+			continue
+		}
+		u, ok := collector.ParseUDP(x.Frame)
+		if !ok || t.Reports == nil || t.elsewhere(u.To) {
+			continue
+		}
+		if _, err := t.report(ctx, u, x.At); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// End takes what waited for fragments. It is called behind the last frame.
+func (t *Tap) End(ctx context.Context) error {
+	if t.join == nil {
+		return nil
+	}
+	return t.joined(ctx, t.join.Flush())
+}
+
+// whole takes a frame, or a packet that was joined.
+func (t *Tap) whole(ctx context.Context, frame []byte, at time.Time) error {
 	if c, ok := collector.ReadMirrorCopy(frame); ok {
 		t.mirrored.Add(1)
 		numbers := uint64(c.Session)<<32 | uint64(c.Sequence)
@@ -107,6 +156,11 @@ func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bo
 			return true, err
 		}
 	}
+	return t.report(ctx, u, at)
+}
+
+// report takes a datagram to a port of reports; false: it is to another.
+func (t *Tap) report(ctx context.Context, u collector.UDP, at time.Time) (took bool, err error) {
 	switch port := u.To.Port(); {
 	case t.Reports != nil && port != 0 && port == t.IPFIX:
 		return true, t.Reports.IPFIX(ctx, u.From, u.Payload, at)

@@ -49,10 +49,7 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 	for {
 		if now := time.Now(); now.Sub(looked) > lookEvery {
 			looked = now
-			if last, err = l.look(ctx, t); err == nil {
-				err = l.restarted(ctx, t, from, last)
-			}
-			if err != nil {
+			if last, err = l.lookFrom(ctx, t, from); err != nil {
 				return nil, l.failed(name, fmt.Sprintf("message %d not read", from), unlessAnswered(ctx, answered, err))
 			}
 		}
@@ -114,6 +111,15 @@ func (l *Log) look(ctx context.Context, t *topic) (last uint64, err error) {
 		t.mu.Unlock()
 	}
 	return state.LastSeq, err
+}
+
+// lookFrom is look for a reader that waits for a message: it also finds that the topic has begun again before that.
+func (l *Log) lookFrom(ctx context.Context, t *topic, from uint64) (last uint64, err error) {
+	last, err = l.look(ctx, t)
+	if err == nil {
+		err = l.restarted(ctx, t, from, last)
+	}
+	return last, err
 }
 
 // notShared fails if somebody shares a topic out, in this process or another. It asks once.

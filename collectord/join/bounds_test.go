@@ -135,6 +135,38 @@ func TestLostBehindTheEnd(t *testing.T) {
 	}
 }
 
+// Of a hop between whose times the clock was set no time counts, in its residence or in the links on both sides; the
+// packet is counted as one of which the residence is not known.
+func TestClockSet(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	w := x.writer("leaf1")
+	for _, flags := range []event.HopFlags{0, event.ClockSet} {
+		var hops []event.Hop
+		for n := range 3 {
+			hops = append(hops, event.Hop{Switch: uint32(n), Arrival: 100 * second, Departure: 100*second + 7})
+		}
+		hops[1].Flags, hops[1].Departure = flags, 90*second
+		if flags == 0 {
+			hops[1].Departure = 100*second + 7
+		}
+		w.Stamped(&event.Frame{Time: 105 * second, Hops: hops})
+	}
+	x.message(w, event.Ended)
+	for i, h := range x.p.Cut(x.now, true).Hops {
+		resident, link, unknown := int64(2), int64(1), int64(0)
+		if i == 1 {
+			resident, unknown = 1, 1
+		}
+		if i == 0 {
+			link = 0
+		}
+		if h.Packets != 2 || h.Resident.Count != resident || h.Link.Count != link || h.Unknown != unknown ||
+			h.Resident.Min != 7 || h.Resident.Max != 7 {
+			t.Errorf("hop %d: %+v, want %d of 2 with a residence of 7 ns, %d over the link, %d unknown", i, h, resident, link, unknown)
+		}
+	}
+}
+
 // The link from a switch whose clock nobody vouches for to another is by both clocks: its row says so.
 func TestLinkUnsynchronised(t *testing.T) {
 	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}

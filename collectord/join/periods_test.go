@@ -44,7 +44,9 @@ type marking struct {
 	file  dial.File
 	truth map[lossKey]result.Loss
 	means int // results with a mean delay
-	tell  func(collector.AltMarkResult)
+	// recolour has something in front of l2 set all marks to 0.
+	recolour bool
+	tell     func(collector.AltMarkResult)
 }
 
 func newMarking(t testing.TB, r *rand.Rand, periods int) *marking {
@@ -80,6 +82,9 @@ func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark
 	early := r.IntN(6) // periods that were reported before anybody listened
 	for k := first; k < first+uint64(periods); k++ {
 		for name, p := range periodsOf(r, settings["l1"].Interval, k) {
+			if m.recolour && name == "l2" {
+				p.Packets *= 2 * (1 - k&1)
+			}
 			if settings[name].MeanDelay {
 				p.Arrivals = arrivals(r, name, p, length)
 			}
@@ -314,6 +319,31 @@ func TestPeriodsOnce(t *testing.T) {
 	if (known == 0 || means == 0) && (testing.Short() || run.Whole(fixed)) {
 		t.Errorf("%d losses and %d mean delays were known, want some of both", known, means)
 	}
+}
+
+// Something in front of the last switch sets all marks to 0. No row to that switch has a loss, on the path or of the graph:
+// those of even periods have an excess, and those of odd ones lack what is in excess there.
+func TestPeriodsRecoloured(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 14))
+		file, err := dial.ReadFile(strings.NewReader(markedFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := marked(t, r, &marking{file: file, truth: map[lossKey]result.Loss{}, recolour: true}, 12)
+		o := Options{Window: time.Second, Silence: time.Hour, Expect: m.names, Paths: m.file}
+		log := stream.NewMemory(0)
+		messages, _ := m.deliver(t, r, log, 0)
+		got, _ := losses(t, work(t, r, log, o, messages))
+		for key, l := range got {
+			if key.to == "l2" && (l.Known || l.Status == "ok") {
+				t.Errorf("%+v: %+v, want that no loss is known", key, l)
+			}
+		}
+		if len(got) == 0 {
+			t.Error("there is no row")
+		}
+	})
 }
 
 // When batches are lost, or switches are heard that nobody expected, what is not flagged is right all the same.

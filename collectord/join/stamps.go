@@ -213,12 +213,13 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 			i > 0 && hops[i-1].Flags&event.Unsynchronised != 0 // the link is by both clocks
 		c.searched = c.searched || h.Flags&event.Searched != 0
 		resident := h.Departure - h.Arrival
-		if h.Flags&(event.NoArrival|event.NoDeparture) == 0 && resident >= -longest && resident <= longest {
+		if h.Flags&(event.NoArrival|event.NoDeparture|event.ClockSet) == 0 && resident >= -longest && resident <= longest {
 			ok = sw.add(&c.resident, resident) && ok
 		} else {
 			c.unknown++
 		}
-		if i == 0 || h.Flags&event.NoArrival != 0 || hops[i-1].Flags&event.NoDeparture != 0 {
+		if i == 0 || h.Flags&(event.NoArrival|event.ClockSet) != 0 ||
+			hops[i-1].Flags&(event.NoDeparture|event.ClockSet) != 0 {
 			continue
 		}
 		if link := h.Arrival - hops[i-1].Departure; link >= -longest && link <= longest {

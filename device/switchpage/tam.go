@@ -120,6 +120,7 @@ func (t *tables) stamping() (list []page.StampingSession) {
 func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
 	results := t.dump(swss.CountersDB, schema.CountersFlyMonResult)
 	flows := t.dump(swss.CountersDB, schema.CountersFlyMonFlows)
+	changes := t.dump(swss.CountersDB, schema.CountersFlyMonChange)
 	trouble := func(task, what string) {
 		s.Troubles = append(s.Troubles, "sketch task "+task+": "+what)
 	}
@@ -129,9 +130,8 @@ func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
 			trouble(task, err.Error())
 			continue
 		}
-		flags := epoch.Flags.String()
 		for _, name := range sortedKeys(epoch.Metrics) {
-			list = append(list, Sketch(s.Name, task, name, epoch.End, flags, epoch.Metrics[name]))
+			list = append(list, Sketch(s.Name, task, name, epoch.End, epoch.Metrics[name]))
 		}
 		for _, flow := range sortedKeys(flows[task]) {
 			e, err := schema.ParseFlyMonEstimate(flows[task][flow])
@@ -139,7 +139,11 @@ func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
 				trouble(task, "flow "+flow+": "+err.Error())
 				continue
 			}
-			list = append(list, Sketch(s.Name, task, flow, epoch.End, flags, e))
+			list = append(list, Sketch(s.Name, task, flow, epoch.End, e))
+		}
+		list = append(list, changesOf(s, task, changes[task], epoch.End)...)
+		if n := epoch.ChangesCut; n > 0 {
+			trouble(task, strconv.FormatUint(n, 10)+" changes, the smallest, are missing for room")
 		}
 		if n := epoch.DigestsLost; n > 0 {
 			trouble(task, "up to "+strconv.FormatUint(n, 10)+" flows are missing, which the chip had no room to report")
@@ -149,6 +153,19 @@ func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
 		}
 	}
 	return append(list, t.answers(s)...)
+}
+
+// changesOf are the heavy changers of a task's epoch.
+func changesOf(s *page.Switch, task string, rows map[string]string, end int64) (list []result.Sketch) {
+	for _, flow := range sortedKeys(rows) {
+		c, err := schema.ParseFlyMonChange(rows[flow])
+		if err != nil {
+			s.Troubles = append(s.Troubles, "sketch task "+task+": change of flow "+flow+": "+err.Error())
+			continue
+		}
+		list = append(list, Sketch(s.Name, task, "change of "+flow, end, c.Estimate))
+	}
+	return list
 }
 
 // answers are those to queries.
@@ -162,16 +179,16 @@ func (t *tables) answers(s *page.Switch) (list []result.Sketch) {
 			s.Troubles = append(s.Troubles, "the answer to query "+query+" cannot be read")
 			continue
 		}
-		list = append(list, Sketch(s.Name, row["TASK"], row["FLOW"], end, row["FLAGS"], e))
+		list = append(list, Sketch(s.Name, row["TASK"], row["FLOW"], end, e))
 	}
 	return list
 }
 
 // Sketch is an estimate as a row.
-func Sketch(name, task, key string, when int64, flags string, e flymon.Estimate) result.Sketch {
+func Sketch(name, task, key string, when int64, e flymon.Estimate) result.Sketch {
 	lower, upper := e.Bounds()
 	s := result.Sketch{Time: when, Switch: name, Task: task, Key: key, Estimate: e.Value, Low: e.Lower, High: e.Upper,
-		Bounded: lower || upper, Flags: flags}
+		Bounded: lower || upper, Flags: e.Flags.String()}
 	if s.Bounded && !lower {
 		s.Low = math.Inf(-1)
 	}

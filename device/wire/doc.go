@@ -24,6 +24,8 @@ type Config struct {
 	Start time.Time         // the chip's cycle 0, with the monotonic clock
 	Wires map[string]string // port -> interface
 	Log   *slog.Logger
+	// Links, if set, sets interfaces up and down with their ports.
+	Links *Links
 	// Punt, if set, takes the frames for the CPU; it is called with the chip locked, and must not keep them.
 	Punt func(*saisim.Out)
 	// Inject, if set, has what is to be done to the chip at the end of a turn, behind all that came in before, as

@@ -39,6 +39,8 @@ type line struct {
 	id      saisim.PortID
 	present bool // the chip has the port
 	warned  [NumLosses]bool
+	is      interfaceState // at the last look; zero if that failed
+	follower
 	// Lost since the chip was told.
 	unread, unsent uint64
 	frames         []saisim.Arrival // of this turn
@@ -104,6 +106,11 @@ func Run(ctx context.Context, cfg Config) error {
 		}
 		closed.Wait()
 	}()
+	if p.Links != nil {
+		if err := p.Links.open(); err != nil {
+			return err
+		}
+	}
 	ring := min(mostRing, max(leastRing, ringMemory/max(1, len(cfg.Wires))))
 	for _, port := range slices.Sorted(maps.Keys(cfg.Wires)) {
 		s, err := openSocket(port, cfg.Wires[port], ring)
@@ -384,15 +391,7 @@ func (p *pump) look(now time.Time) {
 	for _, l := range p.lines {
 		is, err := l.look()
 		var taken *takenError
-		reason := ""
-		switch {
-		case err != nil:
-			reason = err.Error()
-		case !is.there:
-			reason = "there is no interface " + l.Interface
-		case !is.up:
-			reason = "interface " + l.Interface + " is down or has no carrier"
-		}
+		reason := l.reason(is, err)
 		if is.up != l.Up || reason != l.Reason {
 			level := slog.LevelInfo
 			if err != nil {
@@ -401,11 +400,15 @@ func (p *pump) look(now time.Time) {
 			p.Log.Log(context.Background(), level, "link of a live interface", "port", l.Name, "interface", l.Interface,
 				"up", is.up, "reason", reason)
 		}
+		if l.is = is; err != nil {
+			l.is = interfaceState{}
+		}
 		l.There, l.Up, l.Taken, l.MTU, l.Reason = is.there, is.up, errors.As(err, &taken), is.mtu, reason
 		l.send.mtu = is.mtu
 		p.countDrops(l)
 	}
 	p.connect()
+	p.follow(now)
 	for _, l := range p.lines {
 		if l.present && l.unread+l.unsent > 0 && p.Chip.AddLost(l.id, l.unread, l.unsent) {
 			l.unread, l.unsent = 0, 0
@@ -418,6 +421,36 @@ func (p *pump) look(now time.Time) {
 			list[i] = l.Port
 		}
 		p.Look(list)
+	}
+}
+
+// reason returns why the interface of a line carries nothing; "" if it does.
+func (l *line) reason(is interfaceState, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case !is.there:
+		return "there is no interface " + l.Interface
+	case l.shut && l.refused == "":
+		return "the port is shut down, and interface " + l.Interface + " with it"
+	case l.refused != "":
+		return l.refused
+	case !is.up:
+		return "interface " + l.Interface + " is down or has no carrier"
+	}
+	return ""
+}
+
+// follow sets interfaces up and down as their ports are.
+func (p *pump) follow(now time.Time) {
+	if p.Links == nil {
+		return
+	}
+	for _, l := range p.lines {
+		l.follower.follow(now, l.present, l.present && p.Chip.PortAdmin(l.id))
+		if err := l.act(p.Links, l.socket, l.is); err != nil {
+			p.Log.Warn("an interface does not follow its port", "port", l.Name, "interface", l.Interface, "error", err)
+		}
 	}
 }
 

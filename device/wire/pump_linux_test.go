@@ -28,6 +28,8 @@ type rig struct {
 	ports chan []Port // at each look
 	oids  sai.OIDs
 	links chan sai.PortState // what the chip tells
+
+	follow *Links // nil: interfaces do not follow ports
 }
 
 func newRig(t testing.TB) *rig {
@@ -135,7 +137,7 @@ func (r *rig) start(t testing.TB) (end func()) {
 		ended <- r.place.Do(func() error {
 			return Run(ctx, Config{
 				Chip: r.chip, Start: started, Wires: map[string]string{"Ethernet0": "eth0", "Ethernet1": "eth1"},
-				Log: slog.New(slog.DiscardHandler),
+				Log: slog.New(slog.DiscardHandler), Links: r.follow,
 				Look: func(p []Port) {
 					select {
 					case r.ports <- p:

@@ -175,6 +175,7 @@ func (s *socket) bindTo(index int) error {
 // An interfaceState is what is known of the interface of a socket.
 type interfaceState struct {
 	there, up bool
+	set       bool // up by its administrator, whatever its carrier
 	mtu       int
 }
 
@@ -196,6 +197,7 @@ func (s *socket) look() (interfaceState, error) {
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, ask) == nil {
 		flags = ask.Uint16()
 	}
+	is.set = flags&unix.IFF_UP != 0
 	if index != s.index && flags&unix.IFF_UP != 0 {
 		if err := s.bind(index); err != nil {
 			return is, err

@@ -20,6 +20,7 @@ local stamp = {
   out_port = ProtoField.uint16("tamtam.stamp.out_port", "Egress port"),
   no_egress = ProtoField.bool("tamtam.stamp.no_egress", "No egress time"),
   unsynchronised = ProtoField.bool("tamtam.stamp.unsynchronised", "Clock not synchronised"),
+  clock_set = ProtoField.bool("tamtam.stamp.clock_set", "Clock set in between"),
   residence = ProtoField.int64("tamtam.stamp.residence", "Residence in ns"),
 }
 
@@ -41,6 +42,7 @@ local record = {
   identities = ProtoField.bytes("tamtam.record.identities", "Identities"),
   identity = ProtoField.string("tamtam.record.identity", "Identity"),
   unsynchronised = ProtoField.bool("tamtam.record.unsynchronised", "Clock not synchronised"),
+  clock_set = ProtoField.bool("tamtam.record.clock_set", "Clock set in between"),
   no_room = ProtoField.bool("tamtam.record.no_room", "No room for identities"),
 }
 
@@ -68,6 +70,7 @@ local ifa = {
   queue_bytes = ProtoField.uint32("tamtam.ifa.queue_bytes", "Bytes in the queue"),
   no_egress = ProtoField.bool("tamtam.ifa.no_egress", "No egress time"),
   unsynchronised = ProtoField.bool("tamtam.ifa.unsynchronised", "Clock not synchronised"),
+  clock_set = ProtoField.bool("tamtam.ifa.clock_set", "Clock set in between"),
 }
 
 -- The own elements: id, name, and u (unsigned), i (signed), s (string) or b (boolean).
@@ -202,7 +205,8 @@ local function stamps(tvb, root, stop, limit)
     tree:add(stamp.switch, tvb(at, 4))
     local came = add_time(tree, stamp.ingress, tvb, at + 4)
     local no_egress = bit.band(flags, 1) ~= 0
-    if not no_egress and add_time(tree, stamp.egress, tvb, at + 14) and came then
+    local clock_set = bit.band(flags, 4) ~= 0
+    if not no_egress and add_time(tree, stamp.egress, tvb, at + 14) and came and not clock_set then
       local s1, n1 = time_at(tvb, at + 4)
       local s2, n2 = time_at(tvb, at + 14)
       if math.abs(s2 - s1) < 1000000 then
@@ -215,6 +219,8 @@ local function stamps(tvb, root, stop, limit)
     local doubtful = bit.band(flags, 2) ~= 0
     tree:add(stamp.unsynchronised, tvb(at + 31, 1), doubtful)
     if doubtful then tree:add_proto_expert_info(doubt, "clock not synchronised") end
+    tree:add(stamp.clock_set, tvb(at + 31, 1), clock_set)
+    if clock_set then tree:add_proto_expert_info(doubt, "clock set in between") end
   end
 end
 
@@ -290,6 +296,9 @@ local function table_record(tvb, root, start, limit)
   local doubtful = bit.band(flags, 1) ~= 0
   tree:add(record.unsynchronised, tvb(limit - 1, 1), doubtful)
   if doubtful then tree:add_proto_expert_info(doubt, "clock not synchronised") end
+  local clock_set = bit.band(flags, 4) ~= 0
+  tree:add(record.clock_set, tvb(limit - 1, 1), clock_set)
+  if clock_set then tree:add_proto_expert_info(doubt, "clock set in between") end
 end
 
 -- ifa_time is when a hop's packet came: of the instants that the 20 bits of its seconds may mean the one nearest to the capture.
@@ -320,12 +329,14 @@ local function ifa_hop(tvb, pinfo, parent, at)
   end
   local known = lns == 5
   local flags = known and word(6):bitfield(0, 16) or 2
-  local no_egress, doubtful = flags % 2 == 1, flags % 4 >= 2
-  if not no_egress and word(4):uint() ~= 4294967295 then item:add(ifa.residence, word(4)) end
+  local no_egress, doubtful, clock_set = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4
+  if not no_egress and not clock_set and word(4):uint() ~= 4294967295 then item:add(ifa.residence, word(4)) end
   if known then
     item:add(ifa.queue_bytes, word(5))
     item:add(ifa.no_egress, tvb(at + 24, 2), no_egress)
     item:add(ifa.unsynchronised, tvb(at + 24, 2), doubtful)
+    item:add(ifa.clock_set, tvb(at + 24, 2), clock_set)
+    if clock_set then item:add_proto_expert_info(doubt, "clock set in between") end
   end
   if doubtful then item:add_proto_expert_info(doubt, known and "clock not synchronised" or "a layout that is not known") end
 end

@@ -20,6 +20,7 @@ type Seat struct {
 	Group   int        `json:"group"`
 	CMU     int        `json:"cmu"`
 	Base    uint32     `json:"base"`
+	Buckets uint32     `json:"buckets,omitempty"` // of all banks; 0: not remembered, those that the task takes now
 	Key     flymon.Ref `json:"key"`
 	Element flymon.Ref `json:"element,omitzero"` // of P1 from a compressed key
 }
@@ -29,7 +30,8 @@ func (p *Placed) Place() Place {
 	at := Place{Masks: p.Layout.Masks}
 	for i := range p.Layout.Units {
 		u := &p.Layout.Units[i]
-		seat := Seat{Group: u.Group, CMU: u.CMU, Base: u.Base, Key: flymon.Ref{A: u.Key.A, B: u.Key.B}}
+		seat := Seat{Group: u.Group, CMU: u.CMU, Base: u.Base, Buckets: u.Size * p.Layout.Banks(),
+			Key: flymon.Ref{A: u.Key.A, B: u.Key.B}}
 		if u.P1.From == flymon.Compressed {
 			seat.Element = flymon.Ref{A: u.P1.Key.A, B: u.P1.Key.B}
 		}
@@ -163,6 +165,9 @@ func (s *search) seat(c *choice, at Seat, p *part) error {
 	}
 	cmu := &s.view.groups[c.group].cmus[at.CMU]
 	n := p.unit.Size * s.recipe.banks
+	if at.Buckets != 0 && at.Buckets != n { // what is beside them may be a task's that has not come yet
+		return fmt.Errorf("%d buckets, want %d: the task was resized", at.Buckets, n)
+	}
 	if at.Base%n != 0 || uint64(at.Base)+uint64(n) > uint64(geo.Depth) {
 		return fmt.Errorf("base is %d, want a multiple of %d below %d", at.Base, n, geo.Depth)
 	}

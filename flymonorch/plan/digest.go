@@ -15,7 +15,8 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		d.Threshold = 1 << (width - int(s.Bits[0]))
 		return d, nil
 	}
-	if t.Threshold == 0 {
+	threshold, field := reported(t, s)
+	if threshold == 0 {
 		return nil, nil
 	}
 	var reach uint64
@@ -27,13 +28,16 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		}
 		d.Threshold = uint32(1<<s.Coupons - 1)
 		return d, nil
-	case flymon.CMS, flymon.SuMaxSum:
-		reach = max(1, t.Threshold>>t.Share)
+	case flymon.CMS, flymon.SuMaxSum, flymon.MRAC:
+		if s.Algorithm == flymon.MRAC && t.ChangeThreshold == 0 { // which counts heavy flows by its distribution
+			return nil, nil
+		}
+		reach = max(1, threshold>>t.Share)
 		if t.Attribute.Kind == flymon.Bytes {
 			most = uint64(bytesFull(width))
 		}
 	case flymon.Tower: // the last row has the widest counters
-		reach = max(1, t.Threshold>>t.Share)
+		reach = max(1, threshold>>t.Share)
 		d.Unit = s.Rows[len(s.Rows)-1][0]
 		b := int(s.Bits[len(s.Rows)-1])
 		most, unit = uint64(1)<<b-1, uint64(1)<<(width-b)
@@ -41,17 +45,26 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		if t.Key.IsZero() { // there is one flow
 			return nil, nil
 		}
-		reach = max(1, t.Threshold>>s.Scale)
+		reach = max(1, threshold>>s.Scale)
 	case flymon.MaxInterArr:
-		reach = max(1, t.Threshold>>s.Scale)
+		reach = max(1, threshold>>s.Scale)
 		d.Unit = s.Rows[0][2]
 	default:
 		return nil, nil
 	}
 	if reach > most {
-		return nil, fmt.Errorf("threshold is %d, want at most %d: no bucket of %s reaches it",
-			t.Threshold, most*(t.Threshold/reach), s.Algorithm)
+		return nil, fmt.Errorf("%s is %d, want at most %d: no bucket of %s reaches it",
+			field, threshold, most*(threshold/reach), s.Algorithm)
 	}
 	d.Threshold = uint32(reach * unit)
 	return d, nil
+}
+
+// reported returns from which count on flows are reported, and the field that says so: a flow that changes by the
+// change threshold reaches it before or after.
+func reported(t *flymon.Task, s *flymon.Sketch) (threshold uint64, field string) {
+	if c := t.ChangeThreshold; c > 0 && (t.Threshold == 0 || c < t.Threshold || s.Algorithm == flymon.MRAC) {
+		return c, "change-threshold"
+	}
+	return t.Threshold, "threshold"
 }

@@ -18,6 +18,8 @@ type Lack struct {
 	// InTheWay are tasks without which there is room; nil: not looked for, or the task itself is in
 	// its way.
 	InTheWay []string
+	// Pinned are pinned tasks that would have to move for the task; nil: they would not help.
+	Pinned []string
 }
 
 func (l *Lack) Error() string { return l.What }
@@ -33,6 +35,19 @@ func beside(err error) error {
 		return &Lack{Task: l.Task, What: l.What + beside}
 	}
 	return err
+}
+
+// pinnedHere says that a pinned task cannot stay where it is with another filter, because of other tasks.
+func pinnedHere(old *Placed, t flymon.Task, others []string) error {
+	return &Lack{Task: t, InTheWay: others, Pinned: []string{old.Name}, What: fmt.Sprintf(
+		"task %s is pinned to its CMUs in %s, where its new filter meets those of %s",
+		old.Name, old.Groups(), taskWords(others))}
+}
+
+// pinned is the lack where pinned tasks would have to move.
+func (l *Lack) pinned(tasks []string) error {
+	return &Lack{Task: l.Task, Pinned: tasks,
+		What: fmt.Sprintf("%s; to make room %s would have to move, but is pinned", l.What, taskWords(tasks))}
 }
 
 // A refusal is why a CMU does not take a row.

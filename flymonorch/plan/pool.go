@@ -105,9 +105,13 @@ func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 	if old == nil {
 		return nil, fmt.Errorf("task %q has no place", name)
 	}
-	if stay, ok := p.stay(old, t); ok {
+	stay, others := p.stay(old, t)
+	switch {
+	case stay != nil && len(others) == 0:
 		p.put(stay)
 		return stay, nil
+	case stay != nil && t.Pinned:
+		return nil, pinnedHere(old, t, others)
 	}
 	h := held(old, t)
 	p.put(h)
@@ -121,29 +125,41 @@ func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 	return placed, nil
 }
 
-// stay returns the task with the units that it has, if they do for what is wanted now.
-func (p *Pool) stay(old *Placed, t flymon.Task) (*Placed, bool) {
+// Pin says whether a task is pinned from now on.
+func (p *Pool) Pin(name string, pinned bool) {
+	if old := p.Get(name); old != nil {
+		placed := *old
+		placed.Task.Pinned = pinned
+		p.put(&placed)
+	}
+}
+
+// stay returns the task with the units that it has, nil if these do not suit what is wanted now, and the tasks of the
+// same CMUs whose filters meet the new one: beside them it cannot stay.
+func (p *Pool) stay(old *Placed, t flymon.Task) (stay *Placed, others []string) {
 	a, b := old.Task, t
 	a.Filter, b.Filter = flymon.Filter{}, flymon.Filter{}
-	a.Plan, b.Plan = false, false
+	a.Plan, b.Plan, a.Pinned, b.Pinned = false, false, false, false
 	if a.Attribute.Kind != flymon.Distinct { // whose coupons depend on it
-		a.Threshold, b.Threshold = 0, 0
+		a.Threshold, b.Threshold, a.ChangeThreshold, b.ChangeThreshold = 0, 0, 0, 0
 	}
 	if a != b {
-		return nil, false
+		return nil, nil
 	}
 	placed := *old
 	placed.Task, placed.Layout.Filter = t, t.Filter
 	v := p.view(old.Name)
 	for i := range placed.Layout.Units {
 		u := &placed.Layout.Units[i]
-		if v.meets(u.Group, u.CMU, &t.Filter, u.From, u.To) != "" {
-			return nil, false
+		if other := v.meets(u.Group, u.CMU, &t.Filter, u.From, u.To); other != "" && !slices.Contains(others, other) {
+			others = append(others, other)
 		}
 	}
 	var err error
-	placed.Layout.Digest, err = digest(&t, &placed.Sketch, p.geo.Width)
-	return &placed, err == nil
+	if placed.Layout.Digest, err = digest(&t, &placed.Sketch, p.geo.Width); err != nil {
+		return nil, nil
+	}
+	return &placed, others
 }
 
 // Thaw frees the frozen partitions of a task; false: there are none.

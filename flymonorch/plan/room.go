@@ -24,17 +24,21 @@ const (
 // takes nothing.
 //
 // Tasks without epochs and those that are read live are not moved: what they have counted would be
-// lost or split, and no epoch would end soon to start over.
+// lost or split, and no epoch would end soon to start over. Nor are those that are pinned.
 func (p *Pool) Room(name string, t flymon.Task) (placed *Placed, moves []*Placed, err error) {
 	placed, err = p.Try(name, t)
 	var lack *Lack
-	if !errors.As(err, &lack) {
+	if !errors.As(err, &lack) || lack.Pinned != nil {
 		return placed, nil, err
 	}
 	m := &mover{looks: moveLooks}
 	after, ok := p, false
 	if p.roomy(name, t) {
-		after, ok = m.room(p, name, t, nil, moveDepth)
+		if after, ok = m.room(p, name, t, nil, moveDepth); !ok {
+			if pinned := p.pinnedFor(name, t); len(pinned) > 0 {
+				return nil, nil, lack.pinned(pinned)
+			}
+		}
 	}
 	if !ok {
 		return nil, nil, &Lack{Task: lack.Task, What: lack.What + m.inTheWay(p, name, t), InTheWay: m.way}
@@ -109,22 +113,51 @@ func (p *Pool) roomy(name string, t flymon.Task) bool {
 	return free >= need
 }
 
-// movable reports whether a task can be moved for another.
+// pinnedFor returns the pinned tasks that would have to move for a task: the moves of a search that may move them, and
+// moves as few of them as it finds.
+func (p *Pool) pinnedFor(name string, t flymon.Task) (pinned []string) {
+	if !slices.ContainsFunc(p.tasks, func(o *Placed) bool { return o.Task.Pinned }) {
+		return nil
+	}
+	m := &mover{looks: moveLooks, unpinned: true}
+	if _, ok := m.room(p, name, t, nil, moveDepth); !ok {
+		return nil
+	}
+	for _, to := range m.moves {
+		if to.Task.Pinned && !slices.Contains(pinned, to.Name) {
+			pinned = append(pinned, to.Name)
+		}
+	}
+	return pinned
+}
+
+// movable reports whether a task can be moved for another; if it is pinned, only to learn who is in the way.
 func movable(t *Placed) bool {
 	return t.Layout.Epoch > 0 && len(t.Layout.Frozen) == 0 && len(t.Layout.Units) > 0
 }
 
 // A mover looks for tasks to move.
 type mover struct {
-	looks int
-	moves []*Placed
-	way   []string // names: without these tasks there is room
+	unpinned bool // it may move pinned tasks, which nothing then does
+	looks    int
+	moves    []*Placed
+	way      []string // names: without these tasks there is room
 }
 
 // An eviction is a place for a task, and the tasks that are there.
 type eviction struct {
 	placed *Placed
 	tasks  []*Placed
+}
+
+// pinned is how many of the tasks are pinned.
+func (e *eviction) pinned() (n int) {
+	for _, t := range e.tasks {
+		if t.Task.Pinned {
+			n++
+		}
+	}
+	return n
 }
 
 func (e *eviction) buckets() (n uint32) {
@@ -134,19 +167,21 @@ func (e *eviction) buckets() (n uint32) {
 	return n
 }
 
-// room makes room for a task in a pool where the places of pinned tasks stay, and
+// room makes room for a task in a pool where the places of some tasks stay, and
 // returns that pool as it is then.
-func (m *mover) room(p *Pool, name string, t flymon.Task, pinned []string, depth int) (*Pool, bool) {
+func (m *mover) room(p *Pool, name string, t flymon.Task, staying []string, depth int) (*Pool, bool) {
 	if _, err := p.aside(name, t).place(name, t); err == nil {
 		return p, true
 	}
 	if depth == 0 {
 		return nil, false
 	}
-	can := func(o *Placed) bool { return movable(o) && o.Name != name && !slices.Contains(pinned, o.Name) }
+	can := func(o *Placed) bool {
+		return movable(o) && (m.unpinned || !o.Task.Pinned) && o.Name != name && !slices.Contains(staying, o.Name)
+	}
 	for _, e := range m.evictions(p, name, t, can) {
 		before := len(m.moves)
-		if after, ok := m.evict(p, &e, append(slices.Clone(pinned), name), depth); ok {
+		if after, ok := m.evict(p, &e, append(slices.Clone(staying), name), depth); ok {
 			return after, true
 		}
 		m.moves = m.moves[:before]
@@ -158,15 +193,15 @@ func (m *mover) room(p *Pool, name string, t flymon.Task, pinned []string, depth
 }
 
 // evict moves the tasks of an eviction elsewhere, each when there is room for it.
-func (m *mover) evict(p *Pool, e *eviction, pinned []string, depth int) (*Pool, bool) {
+func (m *mover) evict(p *Pool, e *eviction, staying []string, depth int) (*Pool, bool) {
 	p = p.with(e.placed)
 	for _, t := range e.tasks {
-		pinned = append(pinned, t.Name)
+		staying = append(staying, t.Name)
 	}
 	for left := e.tasks; len(left) > 0; {
 		var stuck []*Placed
 		for _, t := range left {
-			after, ok := m.room(p, t.Name, t.Task, pinned, depth-1)
+			after, ok := m.room(p, t.Name, t.Task, staying, depth-1)
 			if !ok {
 				stuck = append(stuck, t)
 				continue
@@ -222,7 +257,8 @@ func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed)
 		all = append(all, e)
 	}
 	slices.SortStableFunc(all, func(a, b eviction) int {
-		return cmp.Or(cmp.Compare(len(a.tasks), len(b.tasks)), cmp.Compare(a.buckets(), b.buckets()))
+		return cmp.Or(cmp.Compare(a.pinned(), b.pinned()), cmp.Compare(len(a.tasks), len(b.tasks)),
+			cmp.Compare(a.buckets(), b.buckets()))
 	})
 	return all
 }
@@ -271,16 +307,25 @@ func (m *mover) inTheWay(p *Pool, name string, t flymon.Task) string {
 	if len(all) == 0 || len(all[0].tasks) == 0 {
 		return ""
 	}
-	var stay []string
+	var stay, pinned []string
 	for _, o := range all[0].tasks {
 		m.way = append(m.way, o.Name)
-		if !movable(o) {
+		switch {
+		case o.Task.Pinned:
+			pinned = append(pinned, o.Name)
+		case !movable(o):
 			stay = append(stay, o.Name)
 		}
 	}
 	words := fmt.Sprintf("; in the way in %s: %s", all[0].placed.Groups(), taskWords(m.way))
+	if len(pinned) > 0 {
+		words += fmt.Sprintf("; %s cannot be moved: pinned", taskWords(pinned))
+	}
 	if len(stay) > 0 {
-		return words + fmt.Sprintf("; %s cannot be moved: counted without banked epochs", taskWords(stay))
+		words += fmt.Sprintf("; %s cannot be moved: counted without banked epochs", taskWords(stay))
+	}
+	if len(pinned)+len(stay) > 0 {
+		return words
 	}
 	return words + ", with no other room to move to"
 }

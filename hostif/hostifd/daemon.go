@@ -47,8 +47,10 @@ func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
 		host: cfg.Host, log: d.Logger(), mac: cfg.Fallback, rows: rows{}, due: true,
-		neighborhood: *newNeighborhood(db, cfg.Host.kernel), nextHops: newNextHops(),
+		neighborhood: *newNeighborhood(db, cfg.Host.kernel),
 	}
+	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
+	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
 	forward.Consume(d, cfg.Redis.DB(swss.ConfigDB), schema.CfgDeviceMetadata, func(key string, fields swss.FieldValues) {
 		if row, err := schema.ParseDeviceMetadata(key, fields); key == schema.MetadataKey {
 			if s.due, s.mac = true, cfg.Fallback; err == nil && !row.MAC.IsZero() {
@@ -60,6 +62,10 @@ func New(cfg Config) *Sync {
 		s.rows[table] = map[string]swss.FieldValues{}
 		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
 	}
+	s.rows[schema.StateWire] = map[string]swss.FieldValues{}
+	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
+		return swss.NewSubscriber(l, cfg.Redis.DB(swss.StateDB), schema.StateWire)
+	}, s.sawWire)
 	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
 	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
 	wanted := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, db, schema.AppNeighResolve) }
@@ -86,6 +92,16 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 		return
 	}
 	s.rows[table][key] = fields
+}
+
+// sawWire takes a row of a live interface, of which only the MTU matters here.
+func (s *Sync) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
+	mtu, was := swss.ToFieldValues(k.Fields)[schema.WireMTU], s.rows[schema.StateWire][k.Key][schema.WireMTU]
+	if k.Op == swss.OpSet && mtu != "" && mtu != was { // a row that goes says nothing: syncd is away
+		s.rows[schema.StateWire][k.Key] = swss.FieldValues{schema.WireMTU: mtu}
+		s.due = true
+	}
+	return nil
 }
 
 // settle brings Linux and NEIGH_TABLE to what the rows say.

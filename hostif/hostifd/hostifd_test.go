@@ -295,6 +295,43 @@ func TestDevices(t *testing.T) {
 	}
 }
 
+// Devices have at most the MTU of the wires behind them: of members the smallest.
+func TestMTUOfTheWire(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	wire := func(port, mtu string) {
+		t.Helper()
+		fields := swss.FieldValues{"mtu": mtu, "received": fmt.Sprint(len(mtu))}
+		if err := swss.NewTable(b.r.DB(swss.StateDB), schema.StateWire).Set(t.Context(), port, fields); err != nil {
+			t.Fatal(err)
+		}
+		b.step()
+	}
+	mtus := func(name string, want int) {
+		t.Helper()
+		if got := b.k.devices[name].MTU; got != want {
+			t.Errorf("%s has %d, want %d", name, got, want)
+		}
+	}
+	wire("Ethernet0", "1500")
+	mtus("Ethernet0", 1500)
+	wire("Ethernet8", "1450")
+	mtus("Ethernet8", 1450)
+	mtus("Ethernet4", 1500)
+	mtus("PortChannel1", 1450)
+	mtus("Vlan10", 1400)
+	b.set("VLAN_MEMBER_TABLE:Vlan10:PortChannel1 tagging_mode=tagged")
+	mtus("Vlan10", 1400)
+	wire("Ethernet4", "1300")
+	mtus("PortChannel1", 1300)
+	mtus("Vlan10", 1300)
+	wire("Ethernet4", "9000")
+	mtus("Ethernet4", 1500)
+	mtus("Vlan10", 1400)
+	wire("Ethernet0", "nonsense")
+	mtus("Ethernet0", 9100)
+}
+
 // A punted frame comes from the chip.
 type punted struct {
 	port  string
@@ -414,6 +451,28 @@ func TestNeighbors(t *testing.T) {
 	}
 	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:98 family=IPv4")
 	b.wantNeighbors("somebody else writes the row", v4)
+}
+
+// A neighbour's address of the link at a numbered interface is no row, by neighsyncd's rules, but while a route leads
+// there: without the row the route is not in the chip.
+func TestLinkLocalNextHop(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	const mac = "02:00:00:00:00:11"
+	const row = "Ethernet0:fe80::2 family=IPv6 neigh=" + mac
+	b.learned(neighbor("Ethernet0", "fe80::2", mac), neighbor("Ethernet0", "fe80::3", mac))
+	b.wantNeighbors("no route leads there")
+	b.set("ROUTE_TABLE:2001:db8:60::/48 nexthop=fe80::2 ifname=Ethernet0 protocol=bgp")
+	b.wantNeighbors("a route does", row)
+	b.set("ROUTE_TABLE:2001:db8:61::/48 nexthop=2001:db8::9,fe80::2 ifname=Ethernet0,Ethernet0 protocol=bgp")
+	b.set("ROUTE_TABLE:2001:db8:60::/48")
+	b.wantNeighbors("another does", row)
+	b.learned(neighbor("Ethernet0", "fe80::2", ""))
+	b.wantNeighbors("it no longer answers")
+	b.learned(neighbor("Ethernet0", "fe80::2", mac))
+	b.wantNeighbors("it answers again", row)
+	b.set("ROUTE_TABLE:2001:db8:61::/48 nexthop=fe80::2 ifname=Ethernet4 protocol=bgp")
+	b.wantNeighbors("the route leads elsewhere")
 }
 
 // A row that Linux does not know when hostifd begins stays while it is asked; without an answer it goes.

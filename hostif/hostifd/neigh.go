@@ -31,13 +31,14 @@ type neighborhood struct {
 	static map[string]Neighbor         // permanent in Linux
 	dirty  map[string]bool             // to be written
 	ask    bool                        // before and static are to be brought to Linux
+	routed func(key string) bool       // whether a route leads by a neighbour, or orchagent waits for it
 }
 
 func newNeighborhood(db *swss.DB, k Kernel) *neighborhood {
 	return &neighborhood{
 		table: beside.Table{DB: db, Name: schema.AppNeigh}, kernel: k, known: map[string]Neighbor{},
 		seen: map[string]swss.FieldValues{}, put: map[string]bool{}, before: map[string]bool{},
-		static: map[string]Neighbor{}, dirty: map[string]bool{},
+		static: map[string]Neighbor{}, dirty: map[string]bool{}, routed: func(string) bool { return false },
 	}
 }
 
@@ -85,15 +86,16 @@ func (b *neighborhood) swept() {
 	clear(b.before)
 }
 
-// wanted says whether a neighbour of Linux is one of the switch, by neighsyncd's rules: IPv6 addresses of the link only
-// where the interface works with those alone, no groups of receivers.
-func wanted(p plan, n Neighbor) bool {
+// wanted reports whether a neighbour of Linux is one of the switch, by neighsyncd's rules: IPv6 addresses of the link
+// only where the interface works with those alone, no groups of receivers. Beyond these rules an address of the link is
+// wanted while a route leads there, since the route is not in the chip without it.
+func (b *neighborhood) wanted(p plan, n Neighbor) bool {
 	_, ours := p.devices[n.Interface]
 	switch {
 	case !ours, n.MAC.IsZero(), n.MAC[0]&1 == 1, n.Addr.IsMulticast(), n.Addr.IsUnspecified(), n.Addr.IsLoopback():
 		return false
 	case n.Addr.Is6() && n.Addr.IsLinkLocalUnicast():
-		return p.local[n.Interface]
+		return p.local[n.Interface] || b.routed(keyOf(n))
 	}
 	return true
 }
@@ -114,7 +116,7 @@ func (b *neighborhood) flush(ctx context.Context, p plan) error {
 		n, known := b.known[key]
 		seen, is := b.seen[key]
 		row := beside.Row{Key: key}
-		if known && wanted(p, n) {
+		if known && b.wanted(p, n) {
 			row.Fields = fields(n)
 		}
 		switch {

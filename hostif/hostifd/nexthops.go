@@ -14,9 +14,10 @@ import (
 // chip before one of its next hops is known, and Linux has no packet for them that would make it ask: so it is told to,
 // as by SONiC's nbrmgrd. It belongs to the daemon's goroutine.
 type nextHops struct {
-	of   map[string][]string // neighbours, by route, or by themselves where orchagent wants them
-	uses map[string]int      // of these, by neighbour
-	wait map[string]wait     // by neighbour that was asked for
+	of    map[string][]string // neighbours, by route, or by themselves where orchagent wants them
+	uses  map[string]int      // of these, by neighbour
+	wait  map[string]wait     // by neighbour that was asked for
+	moved func(key string)    // is called for a neighbour that is wanted now, or no longer is
 }
 
 // A wait is when a neighbour is asked for again.
@@ -34,8 +35,8 @@ const (
 // mostAsked is how many are asked for at a time.
 const mostAsked = 256
 
-func newNextHops() nextHops {
-	return nextHops{of: map[string][]string{}, uses: map[string]int{}, wait: map[string]wait{}}
+func newNextHops(moved func(key string)) nextHops {
+	return nextHops{of: map[string][]string{}, uses: map[string]int{}, wait: map[string]wait{}, moved: moved}
 }
 
 // took takes a row of ROUTE_TABLE.
@@ -66,12 +67,15 @@ func (h *nextHops) resolve(t orch.Task) {
 // want has neighbours be wanted for something, in place of those before.
 func (h *nextHops) want(what string, neighbors []string) {
 	for _, n := range neighbors {
-		h.uses[n]++
+		if h.uses[n]++; h.uses[n] == 1 {
+			h.moved(n)
+		}
 	}
 	for _, n := range h.of[what] {
 		if h.uses[n]--; h.uses[n] == 0 {
 			delete(h.uses, n)
 			delete(h.wait, n)
+			h.moved(n)
 		}
 	}
 	if h.of[what] = neighbors; len(neighbors) == 0 {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -48,7 +50,7 @@ type rows map[string]map[string]swss.FieldValues
 
 // tables are those that say what interfaces there are.
 var tables = []string{
-	schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppInterface,
+	schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember, schema.AppInterface,
 }
 
 // makePlan makes the plan of all rows. Rows that are wrong are orchagent's to tell of; here they count as not there. A
@@ -70,7 +72,38 @@ func makePlan(r rows, mac schema.MAC) plan {
 	}
 	p.addMembers(r)
 	p.addInterfaces(r, mac)
+	p.fitWires(r)
 	return p
+}
+
+// leastMTU is the least that an IP link has (RFC 791).
+const leastMTU = 68
+
+// fitWires lowers MTUs to those of the wires behind a device, of which it takes the smallest: what Linux would send
+// beyond that is lost for good, BGP's updates too.
+func (p plan) fitWires(r rows) {
+	fit := func(name string, mtu int) {
+		if d, ok := p.devices[name]; ok && mtu < d.MTU {
+			d.MTU = mtu
+			p.devices[name] = d
+		}
+	}
+	vlans := map[string][]string{} // by member
+	for key := range r[schema.AppVLANMember] {
+		if vlan, member, ok := strings.Cut(key, ":"); ok {
+			vlans[member] = append(vlans[member], vlan)
+		}
+	}
+	for port, f := range r[schema.StateWire] {
+		mtu, err := strconv.Atoi(f[schema.WireMTU])
+		if err != nil || mtu < leastMTU {
+			continue
+		}
+		lag := p.lagOf[port]
+		for _, name := range slices.Concat([]string{port, lag}, vlans[port], vlans[lag]) {
+			fit(name, mtu)
+		}
+	}
 }
 
 // up says whether a port or PortChannel is up.

@@ -53,6 +53,11 @@ func paths() []Point {
 			Demand: "the old Path.element",
 			Choice: "InvalidArgument, unless elem is there too",
 		},
+		{
+			ID:     "P13",
+			Demand: "a target that is a database of SONiC's server, as `COUNTERS_DB`, gets no data of the tree",
+			Choice: "InvalidArgument, with the path of origin sonic-db that has it",
+		},
 	}
 }
 
@@ -78,7 +83,7 @@ func gets() []Point {
 			Choice: "a model or version that is not served: InvalidArgument; a leaf whose identities are " +
 				"another model's is left out",
 		},
-		{ID: "G9", Demand: "Get without path", Choice: "OK, empty"},
+		{ID: "G9", Demand: "Get without path", Choice: "what the prefix names; without a prefix OK, empty"},
 		{ID: "G10", Where: "3.3.2", Demand: "the time of an answer is that of the values"},
 		{ID: "G11", Where: "3.4.3", Demand: "Get sees all of a Set or nothing"},
 	}

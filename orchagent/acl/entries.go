@@ -187,6 +187,7 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 // added records an entry that is in the ASIC.
 func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
+	b.noteChange(e)
 	if old := e.rule.entries.get(e.key); old != nil { // recreated
 		b.release(ctx, old.ranges)
 		b.releaseSampler(ctx, old.sampler)
@@ -287,6 +288,7 @@ func (p *programmer) setEntries(ctx context.Context, w *work) {
 			continue
 		}
 		simple[i].have.spec = simple[i].spec
+		p.noteChange(simple[i].have)
 	}
 }
 
@@ -327,7 +329,14 @@ func (b *objects) change(ctx context.Context, c *change, sets []sai.Attr) error 
 		e.ranges = c.spec.ranges
 	}
 	e.spec = c.spec
+	b.noteChange(e)
 	return nil
+}
+
+// noteChange records that an entry was created or changed.
+func (b *objects) noteChange(e *entry) {
+	b.changes++
+	e.changed = b.changes
 }
 
 // former returns what an attribute of an entry was set to, or disabled.

@@ -99,6 +99,7 @@ type objects struct {
 	samplers map[uint32]*shared // by rate
 	labels   bool               // counters of all rules have labels
 	orphans  []sai.OID          // counters that no entry has and that could not be removed
+	changes  uint64             // of entries so far
 	counters counters
 	crm      crm
 }
@@ -267,10 +268,16 @@ func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
 
 func (o *Orch) tableRow(_ context.Context, t orch.Task) {
 	tb := o.tableOf(t.Key)
+	ports := tb.row.Ports
 	tb.configured, tb.reported = t.Op == orch.Set, ""
 	tb.row, tb.parseErr = schema.ACLTable{Name: t.Key}, nil
 	if tb.configured {
 		tb.row, tb.parseErr = schema.ParseACLTable(t.Key, t.Fields)
+	}
+	for k, r := range o.rules {
+		if r.table == tb && len(r.uses) > 0 && !slices.Equal(ports, tb.row.Ports) {
+			o.news[k] = true // the same entries match at other ports
+		}
 	}
 	o.markTable(tb)
 }
@@ -362,7 +369,7 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 		n[i] = uint64(v)
 	}
 	o.priorities = sai.Range{Min: n[0], Max: n[1]}
-	rows := map[string]swss.FieldValues{}
+	rows, whole := map[string]swss.FieldValues{}, swss.FieldValues{}
 	for _, s := range []struct {
 		stage string
 		id    sai.AttrID
@@ -373,8 +380,37 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 		}
 		o.capability[s.stage] = c
 		rows[s.stage] = capabilityRow(c)
+		whole[schema.FieldACLActions+s.stage] = actionList(c)
 	}
-	return swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateACLStageCap).SetMany(ctx, rows)
+	whole[schema.FieldPacketActions] = strings.Join(o.packetWords(ctx), ",")
+	state := cfg.Redis.DB(swss.StateDB)
+	if err := swss.NewTable(state, schema.StateACLStageCap).SetMany(ctx, rows); err != nil {
+		return err
+	}
+	return swss.NewTable(state, schema.StateSwitchCap).Set(ctx, "switch", whole)
+}
+
+// packetWords returns the words of PACKET_ACTION that the switch implements, in order. Where the switch does not
+// answer, all that SONiC has are assumed, as SONiC's orchagent does.
+func (o *Orch) packetWords(ctx context.Context) (words []string) {
+	id := sai.ACLEntryAttrActionPacketAction
+	kind, _ := actionType(id)
+	if !slices.ContainsFunc([]string{schema.StageIngress, schema.StageEgress}, func(stage string) bool {
+		return slices.Contains(o.capability[stage].Actions, kind)
+	}) {
+		return nil
+	}
+	has, err := o.api.EnumCapability(ctx, id)
+	if err != nil {
+		o.log.Warn("the switch does not tell its packet actions; all are assumed", "err", err)
+	}
+	for word, e := range packetActions {
+		if err != nil || slices.Contains(has, e) {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return words
 }
 
 func readCapability(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, room int) (sai.ACLCapability, error) {

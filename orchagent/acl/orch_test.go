@@ -1,6 +1,7 @@
 package acl
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -387,6 +388,50 @@ func TestStageCapability(t *testing.T) {
 	row, _, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateACLStageCap).Get(b.Ctx, "INGRESS")
 	if err != nil || row["is_action_list_mandatory"] != "false" || !strings.Contains(row["action_list"], "PACKET_ACTION,REDIRECT_ACTION,") {
 		t.Errorf("INGRESS = %v, %v", row, err)
+	}
+}
+
+// fewActions is a switch whose rules can do less than others', or that does not say so.
+type fewActions struct {
+	sai.API
+	words []sai.Enum
+	err   error
+}
+
+func (f fewActions) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum, error) {
+	if id == sai.ACLEntryAttrActionPacketAction {
+		return f.words, f.err
+	}
+	return f.API.EnumCapability(ctx, id)
+}
+
+// SWITCH_CAPABILITY has the actions of ACL rules as SONiC's acl-loader reads them: what it does not find there it leaves
+// out of the rules that it installs.
+func TestSwitchCapability(t *testing.T) {
+	for name, tt := range map[string]struct {
+		few  fewActions
+		want string
+	}{
+		"all":       {fewActions{words: sai.Meta(sai.ACLEntryAttrActionPacketAction).Enum.Values}, "COPY,DROP,FORWARD"},
+		"some":      {fewActions{words: []sai.Enum{sai.PacketActionDrop, sai.PacketActionTrap}}, "DROP"},
+		"no answer": {fewActions{err: sai.StatusNotSupported}, "COPY,DROP,FORWARD"},
+	} {
+		b := newBench(t, saitest.Options{})
+		tt.few.API = b.orch.api
+		b.orch.api = tt.few
+		if err := b.orch.readLimits(b.Ctx, Config{Redis: b.Redis, Switch: b.orch.crm.switchID}); err != nil {
+			t.Fatal(err)
+		}
+		row, _, err := swss.NewTable(b.Redis.DB(swss.StateDB), "SWITCH_CAPABILITY").Get(b.Ctx, "switch")
+		if err != nil || row["ACL_ACTION|PACKET_ACTION"] != tt.want {
+			t.Errorf("%s: %v, %v, want the packet actions %s", name, row, err, tt.want)
+		}
+		for stage, want := range map[string]string{"INGRESS": "MIRROR_INGRESS_ACTION", "EGRESS": "MIRROR_EGRESS_ACTION"} {
+			got := strings.Split(row["ACL_ACTIONS|"+stage], ",")
+			if !slices.Contains(got, "PACKET_ACTION") || !slices.Contains(got, want) {
+				t.Errorf("%s: the actions at %s are %v", name, stage, got)
+			}
+		}
 	}
 }
 

@@ -48,7 +48,8 @@ type spec struct {
 	never    bool // no packet matches
 	ranges   []rangeKey
 	sampler  samplerKey
-	attrs    []sai.Attr // matches, then actions, each by id; sampling left out
+	attrs    []sai.Attr        // matches, then actions, each by id; sampling left out
+	matches  []schema.ACLMatch // of the rule, from which ranges and attrs were made
 }
 
 // An entryKey says which of its entries a rule has: the one in the table of a TAM feature ("" in
@@ -69,7 +70,8 @@ type entry struct {
 	counter *counter
 	ranges  []rangeKey
 	sampler samplerKey
-	fresh   bool // made in this pass
+	fresh   bool   // made in this pass
+	changed uint64 // a number that no other change of any entry has
 }
 
 type counter struct {
@@ -168,7 +170,7 @@ func (r *rule) parse(t schema.ACLTableType) {
 // resolve translates a rule to SAI. Ports that a rule names must exist; a PortChannel among
 // IN_PORTS or OUT_PORTS stands for its members.
 func (x *terms) resolve(r schema.ACLRule, stage string) (*spec, error) {
-	s := &spec{priority: r.Priority}
+	s := &spec{priority: r.Priority, matches: r.Matches}
 	if lo, hi := x.priorities.Min, x.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
 		want := fmt.Sprintf("%d..%d, the priorities of this switch", lo, hi)
 		if r.Priority == 0 {
@@ -362,7 +364,7 @@ func (r *rule) wanted(early map[string]bool) map[entryKey]*spec {
 // as returns the content of a rule's entry for a variant. What the variant matches replaces what
 // the rule says of the same field.
 func (s *spec) as(v Variant, off bool) *spec {
-	n := &spec{priority: s.priority + v.Raise, off: off || s.never, ranges: s.ranges}
+	n := &spec{priority: s.priority + v.Raise, off: off || s.never, ranges: s.ranges, matches: s.matches}
 	for _, a := range s.attrs {
 		if _, ok := sai.Find(v.Match, a.ID); !ok {
 			n.attrs = append(n.attrs, a)

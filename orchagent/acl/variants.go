@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -136,7 +137,7 @@ func (s *spec) same(t *spec) bool {
 		return s == t
 	}
 	sets, ok := s.diff(t)
-	return ok && len(sets) == 0
+	return ok && len(sets) == 0 && slices.Equal(s.ranges, t.ranges)
 }
 
 // SetVariantActive makes the entry of a variant match packets, or not: with one SAI call, or none
@@ -188,6 +189,43 @@ func (o *Orch) MatchOf(k schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool) 
 	v, ok := sai.Find(r.spec.attrs, field)
 	f, _ := v.(sai.Field)
 	return f, ok
+}
+
+// InForce returns what the ASIC's entries of a rule for a feature match. It is false if there are none.
+func (o *Orch) InForce(k schema.ACLRuleKey, feature string) (in orch.ACLInForce, ok bool) {
+	r := o.rules[k]
+	if r == nil {
+		return in, false
+	}
+	for _, x := range r.entries {
+		e := x.value
+		if x.key.feature != feature {
+			continue
+		}
+		if !ok || e.spec.priority < in.Lowest {
+			in.Lowest = e.spec.priority
+		}
+		in.Highest, in.Changed, ok = max(in.Highest, e.spec.priority), max(in.Changed, e.changed), true
+		here := o.within(e.spec, r.table.row.Ports)
+		in.Matches, in.Ports = e.spec.matches, nil
+		if v, found := sai.Find(here.attrs, sai.ACLEntryAttrFieldInPorts); found {
+			f, _ := v.(sai.Field)
+			ports, _ := f.Data.(sai.OIDs)
+			in.Ports = append([]sai.OID{}, ports...)
+		}
+		if here.never {
+			in.Ports = []sai.OID{}
+		}
+	}
+	for _, m := range in.Matches {
+		if m.Field == schema.MatchInPorts {
+			in.Interfaces = strings.Join(m.Ports, ",")
+		}
+	}
+	if ports := r.table.row.Ports; len(ports) > 0 {
+		in.Interfaces += "@" + strings.Join(ports, ",")
+	}
+	return in, ok
 }
 
 // removeIncomplete removes the entries of rules whose variants are not all in the ASIC as they

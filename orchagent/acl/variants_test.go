@@ -392,3 +392,67 @@ func refuseAll(op string, keys []sai.Key) (errs []error) {
 	}
 	return errs
 }
+
+// What is in force of a rule follows each of its changes, which whoever uses it hears of: that of a range, and that of
+// the interfaces of its table, too.
+func TestInForce(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.table("TAM", "TAM", "")
+	b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8")
+	b.Step()
+	if in, ok := b.orch.InForce(flow, am); ok {
+		t.Errorf("not bound: %+v", in)
+	}
+	raised := colours(7)
+	raised[1].Raise = 1
+	if err := b.bindVariants(raised); err != nil {
+		t.Fatal(err)
+	}
+	var changed uint64
+	for _, step := range []struct {
+		do       func()
+		told     bool
+		priority uint32
+		matches  string
+		at       string
+		ports    int // -1: any
+	}{
+		{func() {}, false, 5, "SRC_IP 10.0.0.0/8", "", -1},
+		{func() { b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8", "L4_SRC_PORT_RANGE", "1-5") }, true, 5, "SRC_IP 10.0.0.0/8, L4_SRC_PORT_RANGE 1-5", "", -1},
+		{func() { b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8", "L4_SRC_PORT_RANGE", "1-6") }, true, 5, "SRC_IP 10.0.0.0/8, L4_SRC_PORT_RANGE 1-6", "", -1},
+		{func() { b.rule("TAM:F1", "PRIORITY", "9", "SRC_IP", "10.0.0.0/8") }, true, 9, "SRC_IP 10.0.0.0/8", "", -1},
+		{func() { b.rule("TAM:F1", "PRIORITY", "9", "SRC_IP", "10.0.0.0/8", "IN_PORTS", "Ethernet0,Ethernet4") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4", "Ethernet0,Ethernet4", 2},
+		{func() { b.table("TAM", "TAM", "Ethernet4") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4", "Ethernet0,Ethernet4@Ethernet4", 1},
+		{func() { b.table("TAM", "TAM", "Ethernet8") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4", "Ethernet0,Ethernet4@Ethernet8", 0},
+	} {
+		b.told = nil
+		step.do()
+		b.Step()
+		in, ok := b.orch.InForce(flow, am)
+		var matches []string
+		for _, m := range in.Matches {
+			matches = append(matches, m.String())
+		}
+		ports := len(in.Ports)
+		if in.Ports == nil {
+			ports = -1
+		}
+		if got := strings.Join(matches, ", "); !ok || got != step.matches || in.Lowest != step.priority || in.Highest != step.priority+1 ||
+			in.Interfaces != step.at || ports != step.ports {
+			t.Errorf("in force: %+v, want %+v", in, step)
+		}
+		if told := slices.Contains(b.told, flow); told != step.told {
+			t.Errorf("%s: told %v, want %v", step.matches, told, step.told)
+		}
+		if same := in.Changed == changed; same && step.at == "" {
+			t.Errorf("%s: the entries have changed, and that does not show", step.matches)
+		}
+		changed = in.Changed
+	}
+	if err := b.unbindVariants(); err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := b.orch.InForce(flow, am); ok {
+		t.Errorf("no longer bound: %+v", in)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/sai"
 	"tamtam/schema"
@@ -91,6 +92,55 @@ func (o *Orch) flushLearned(ctx context.Context, what string, attrs ...sai.Attr)
 	if err := o.api.FlushFDB(ctx, attrs); err != nil {
 		o.log.Error("addresses learned stay", "at", what, "err", err)
 	}
+}
+
+// flushRequest flushes what a message of [schema.FlushFDBChannel] asks for. Static entries stay, as in SONiC. A port or
+// VLAN without a member has learned nothing.
+func (o *Orch) flushRequest(ctx context.Context, m swss.KeyOpFieldsValues) error {
+	port, vlan := "", ""
+	switch m.Op {
+	case "ALL":
+		o.flushLearned(ctx, "all ports")
+		return nil
+	case "PORT":
+		port = m.Key
+	case "VLAN":
+		vlan = m.Key
+	case "PORTVLAN":
+		port, vlan, _ = strings.Cut(m.Key, "|")
+	default:
+		o.log.Warn("a request to flush the FDB is not known: want ALL, PORT, VLAN or PORTVLAN", "request", m.Op, "of", m.Key)
+		return nil
+	}
+	var attrs []sai.Attr
+	if m.Op != "VLAN" {
+		bp := o.ports.BridgePortOf(port)
+		if bp == 0 {
+			o.log.Warn("a request to flush the FDB is of no bridge port", "request", m.Op, "port", port)
+			return nil
+		}
+		attrs = append(attrs, sai.Attr{ID: sai.FDBFlushAttrBridgePortID, Value: bp})
+	}
+	if m.Op != "PORT" {
+		oid := o.vlanOID("Vlan" + strings.TrimPrefix(vlan, "Vlan"))
+		if oid == 0 {
+			o.log.Warn("a request to flush the FDB is of no VLAN with members", "request", m.Op, "VLAN", vlan)
+			return nil
+		}
+		attrs = append(attrs, sai.Attr{ID: sai.FDBFlushAttrBvID, Value: oid})
+	}
+	o.flushLearned(ctx, m.Key, attrs...)
+	return nil
+}
+
+// vlanOID returns the VLAN of that name; 0 if it has no members.
+func (o *Orch) vlanOID(name string) sai.OID {
+	for member, oids := range o.members {
+		if member[0] == name {
+			return oids[0]
+		}
+	}
+	return 0
 }
 
 // layoutChanged flushes what was learned at members that are about to leave

@@ -95,6 +95,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	})
 	cfg.Daemon.Consume(func(*swss.Listener) swss.Source { return unwritten{o} }, schema.StateFDB,
 		orch.Each(func(ctx context.Context, _ orch.Task) error { return o.flush(ctx) }), orch.Reporting{None: true})
+	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
+		return swss.NewNotificationConsumer(l, cfg.Redis.DB(swss.ApplDB), schema.FlushFDBChannel)
+	}, o.flushRequest)
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Downs().Subscribe(o.portDown)
 	return o, nil

@@ -297,3 +297,41 @@ func TestConvergence(t *testing.T) {
 		}
 	})
 }
+
+// Requests of SONiC's fdbclear flush what was learned, as it publishes them; what names nothing that there is flushes
+// nothing.
+func TestFlushRequests(t *testing.T) {
+	b := newBench(t)
+	port, vlan := b.ports.bridge["Ethernet4"], b.ports.vlans["Vlan20"]
+	byPort := fmt.Sprintf("SAI_FDB_FLUSH_ATTR_BRIDGE_PORT_ID=%s|", port)
+	byVLAN := fmt.Sprintf("SAI_FDB_FLUSH_ATTR_BV_ID=%s|", vlan)
+	for _, tt := range []struct{ text, want string }{
+		{`["ALL","ALL"]`, "-"},
+		{`["PORT","Ethernet4"]`, byPort},
+		{`["VLAN","20"]`, byVLAN},
+		{`["VLAN","Vlan20"]`, byVLAN},
+		{`["PORTVLAN","Ethernet4|20"]`, byPort + byVLAN},
+		{`["PORT","Ethernet8"]`, ""},
+		{`["PORT",""]`, ""},
+		{`["VLAN","30"]`, ""},
+		{`["VLAN",""]`, ""},
+		{`["PORTVLAN","Ethernet4"]`, ""},
+		{`["PORTVLAN","Ethernet8|20"]`, ""},
+		{`["all","ALL"]`, ""},
+		{`{}`, ""},
+	} {
+		b.Rec.Reset()
+		if err := b.Redis.DB(swss.ApplDB).Client().Publish(b.Ctx, "FLUSHFDBREQUEST", tt.text).Err(); err != nil {
+			t.Fatal(err)
+		}
+		b.Step()
+		want := tt.want
+		if want != "" {
+			want = "f|SAI_OBJECT_TYPE_FDB_FLUSH|" + strings.Trim(want, "-") +
+				"SAI_FDB_FLUSH_ATTR_ENTRY_TYPE=SAI_FDB_FLUSH_ENTRY_TYPE_DYNAMIC"
+		}
+		if got := b.Rec.Text(); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.text, got, want)
+		}
+	}
+}

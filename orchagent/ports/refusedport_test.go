@@ -10,7 +10,7 @@ import (
 
 // A vendor's switch may number the attribute in its status, or not: then what it can do tells which field is at fault.
 func TestRefusedPort(t *testing.T) {
-	o := &Orch{chip: &chip{lanes: []uint32{1, 2, 3, 4, 9, 10, 11, 12}, speeds: map[int][]uint64{4: {40000, 100000}}}}
+	o := &Orch{asic: asic{chip: &chip{lanes: []uint32{1, 2, 3, 4, 9, 10, 11, 12}, speeds: map[int][]uint64{4: {40000, 100000}}}}}
 	const refused = "the switch refused a value "
 	for _, tt := range []struct {
 		lanes  []uint32

@@ -7,6 +7,7 @@ package saitest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sort"
 	"sync"
@@ -23,6 +24,7 @@ type Options struct {
 	Extensions []string // names of the generic programmable objects it has
 	// Unsupported lists attributes that cannot be created, set or read.
 	Unsupported []sai.AttrID
+	Uncounted   []sai.StatID           // statistics that it does not count
 	Notify      func(sai.Notification) // called by [Fake.Notify]; may be nil
 }
 
@@ -311,7 +313,7 @@ func (f *Fake) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) []
 func (f *Fake) Stats(_ context.Context, k sai.Key, ids []sai.StatID) ([]uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.check.CheckStats(k, ids); err != nil {
+	if err := f.counts(k, ids); err != nil {
 		return nil, err
 	}
 	n := make([]uint64, len(ids))
@@ -321,11 +323,24 @@ func (f *Fake) Stats(_ context.Context, k sai.Key, ids []sai.StatID) ([]uint64, 
 	return n, nil
 }
 
+// counts returns an error for an unknown object, and for statistics that it does not count.
+func (f *Fake) counts(k sai.Key, ids []sai.StatID) error {
+	if err := f.check.CheckStats(k, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if slices.Contains(f.opts.Uncounted, id) {
+			return fmt.Errorf("%s: %w", id, sai.StatusNotSupported)
+		}
+	}
+	return nil
+}
+
 // ClearStats implements [sai.API].
 func (f *Fake) ClearStats(_ context.Context, k sai.Key, ids []sai.StatID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.check.CheckStats(k, ids); err != nil {
+	if err := f.counts(k, ids); err != nil {
 		return err
 	}
 	for _, id := range ids {

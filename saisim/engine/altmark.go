@@ -6,6 +6,7 @@ import (
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
+	"tamtam/tam/ifa"
 )
 
 // A markTime is when a packet came, for alternate marking.
@@ -321,16 +322,28 @@ func (x *markColour) capture(pk *packet, t markTime) {
 // digestBytes is how much of an IP packet its digest covers.
 const digestBytes = 80
 
-// digest identifies a packet: it is the same at every switch that the packet meets.
+// digest identifies a packet: it is the same at every switch that the packet meets. What switches change on its way
+// is left out: marks and congestion, TTL, checksums, IFA, and the MSS of a TCP segment with SYN.
 func (pk *packet) digest() uint32 {
 	var b [digestBytes]byte
-	copy(b[:], pk.h.datagram(pk.data))
-	if pk.h.flags&flagIPv4 != 0 {
+	var h headers
+	h.parse(pk.data, pk.length) // a program may have changed pk.h
+	ip, v4 := h.datagram(pk.data), h.flags&flagIPv4 != 0
+	if h.ifa == 0 {
+		copy(b[:], ip)
+	} else {
+		p, _ := ifa.Locate(ip)
+		p.CopyPlain(b[:], ip)
+	}
+	if h.flags&flagTCP != 0 && h.tcpFlags&tcpSYN != 0 {
+		leaveOutMSS(b[:], ip, int(h.ifa), v4)
+	}
+	if v4 {
 		b[1], b[8], b[10], b[11] = 0, 0, 0, 0
 		b[6] &^= 0x80
 	} else {
 		b[0], b[1], b[7] = b[0]&0xf0, b[1]&0x0f, 0
-		if at := int(pk.h.altMark); at > 0 && at < digestBytes {
+		if at := int(h.altMark); at > 0 && at < digestBytes {
 			b[at] &^= optionLoss | optionDelay
 		}
 	}
@@ -339,6 +352,18 @@ func (pk *packet) digest() uint32 {
 		x = mixHash(x, binary.BigEndian.Uint64(b[at:]))
 	}
 	return endHash(x)
+}
+
+// leaveOutMSS zeroes checksum and options of TCP in b, which has the beginning of ip without IFA, whose header is at
+// before in ip; 0 if there is none.
+func leaveOutMSS(b, ip []byte, before int, v4 bool) {
+	at, tcp := before, before+ifa.HeaderSize
+	if before == 0 {
+		at = tcpHeader(ip, v4)
+		tcp = at
+	}
+	clear(b[min(at+16, len(b)):min(at+18, len(b))])
+	clear(b[min(at+20, len(b)):min(at+max(20, int(ip[tcp+12]>>4)*4), len(b))])
 }
 
 // markTimeOf is a timestamp as alternate marking has it.

@@ -64,8 +64,6 @@ func (c *clamping) apply(r config.MSSClamp, gone bool) {
 	}
 }
 
-const tcpSYN = 1 << 1
-
 // wants reports whether a frame that usualIPv4 knows is for see.
 func (c *clamping) wants(data []byte) bool {
 	return len(c.list) > 0 && data[ethernetHeader+9] == protoTCP && data[ethernetHeader+20+13]&tcpSYN != 0
@@ -159,23 +157,4 @@ func (pk *packet) findMSS() (o mssOption) {
 		at += int(ip[at+1])
 	}
 	return o
-}
-
-// tcpHeader returns where the TCP header is in an IP packet that the parser has found one in.
-func tcpHeader(ip []byte, v4 bool) int {
-	if v4 {
-		return int(ip[0]&15) * 4
-	}
-	at, next := 40, ip[6]
-	for next != protoTCP {
-		size := (int(ip[at+1]) + 1) * 8
-		switch next {
-		case authenticated:
-			size = (int(ip[at+1]) + 2) * 4
-		case fragment:
-			size = 8
-		}
-		next, at = ip[at], at+size
-	}
-	return at
 }

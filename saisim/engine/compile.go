@@ -197,7 +197,7 @@ func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}
 	c.ids, c.skips, c.switchMAC = map[config.ID]any{}, 0, 0
-	c.ifas, c.transits, c.decaps = 0, transits{}, nil
+	c.transits, c.decaps = transits{}, nil
 	c.byID, c.ports = make([]*port, c.prof.FirstLane+c.prof.Lanes), nil
 	c.ingressCycles, c.egressCycles = Cycle(c.prof.IngressCycles()), Cycle(c.prof.EgressCycles())
 	c.vlans, c.lags, c.recorders = [4096]*vlan{}, nil, 0

@@ -67,7 +67,6 @@ type compiled struct {
 	recorders                   uint64 // mirror sessions that record, by index
 	ingressCycles, egressCycles Cycle
 	skips                       describe.Marks    // fixed functions that are skipped: faults
-	ifas                        int               // TAM INT objects of IFA
 	decaps                      map[[2]uint64]int // addresses where headers end, of how many indexes
 	transits
 	lagSeed  uint32 // of the flow hash

@@ -78,7 +78,7 @@ func (c *cpu) fromCPU(f *Frame, to PortID) *packet {
 	c.refresh()
 	pk := c.newPacket(f, f.Len)
 	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
-	c.parse(pk)
+	pk.h.parse(pk.data, pk.length)
 	pk.ecn = pk.h.ecn()
 	if c.choosing {
 		c.choose(pk)

@@ -1,13 +1,13 @@
 // # Inband Flow Analyzer
 //
-// While the chip has a TAM INT object of IFA, its parser looks through the IFA header of packets in which
-// [ifa.Locate] finds the parts, in what was captured of the datagram: protocol, ports and flags of TCP are those of the
-// transport header behind it.
+// The parser looks through the IFA header of packets in which [ifa.Locate] finds the parts, in what was captured of the
+// datagram: protocol, ports and flags of TCP are those of the transport header behind it. It does so on a chip without
+// any object of IFA too, so that a flow is the same flow at each switch, with IFA in its packets and without.
 //
 // The hit that decides among those of the ingress tables whose entries initiate or terminate IFA counts the packet as
 // matched. An initiator then leaves alone packets that the parser has looked through (already), and of all that it
 // has matched takes the first and each n-th behind it (else, and before that: unsampled); a terminator leaves alone
-// those // that the parser has not looked through (absent). A packet that is left alone is as if it had hit nothing.
+// those that the parser has not looked through (absent). A packet that is left alone is as if it had hit nothing.
 // The values of the object are those of that instant; a terminator takes the mirror sessions of its entry for itself.
 //
 // In the egress pipe, in front of the MTU, each copy that is neither one for the CPU nor for a mirror session is
@@ -34,7 +34,6 @@ package engine
 
 import (
 	"tamtam/saisim/config"
-	"tamtam/saisim/tailstamp"
 	"tamtam/tam/ifa"
 )
 
@@ -50,7 +49,6 @@ func (c *core) applyIFA(r config.TAMInt) {
 	if x == nil {
 		x = &ifaInt{}
 		c.ids[r.ID] = x
-		c.ifas++
 	}
 	x.values = &ifaValues{r.IFA, r.SwitchID}
 }
@@ -93,24 +91,6 @@ func (e *aclEntry) bindIFA() {
 func (a *ifaAction) count(what ifa.Count) {
 	if a.counts != nil {
 		a.counts[what]++
-	}
-}
-
-// parse fills in what the parser finds in a packet.
-func (c *core) parse(pk *packet) {
-	pk.h.parse(pk.data, pk.length)
-	if pk.h.proto == ifa.Protocol && c.ifas > 0 && pk.h.flags&(flagIP|flagNoLength) == flagIP {
-		pk.h.throughIFA(pk.data)
-	}
-}
-
-// throughIFA looks through an IFA header, if there is one.
-func (h *headers) throughIFA(data []byte) {
-	ip := h.datagram(data)
-	p, err := ifa.Locate(ip)
-	if err == nil {
-		h.ifa, h.proto = uint16(p.Header), ip[p.Header+1]
-		h.parseL4(ip[p.Transport:])
 	}
 }
 
@@ -290,14 +270,16 @@ func (c *core) putIFA(b []byte, l3 int, cp *copyOf) []byte {
 // hopIFA is what the chip says of a copy whose IP packet, as it leaves, is ip.
 func (c *core) hopIFA(cp *copyOf, ip []byte) ifa.Hop {
 	w, pk := cp.ifa, cp.pk
-	in, a := c.timeOfDay(pk.rx)
-	out, b := c.timeOfDay(w.leaves)
+	t := c.stayFrom(pk.rx, w.leaves)
 	hop := ifa.Hop{
-		Device: w.values.device, Speed: w.speed, Queue: w.queue, Seconds: uint32(in.Seconds), Nanoseconds: in.Nanoseconds,
-		OutPort: w.out, InPort: pk.inN, QueueBytes: w.depth, Residence: residence(in, out),
+		Device: w.values.device, Speed: w.speed, Queue: w.queue, Seconds: uint32(t.in.Seconds), Nanoseconds: t.in.Nanoseconds,
+		OutPort: w.out, InPort: pk.inN, QueueBytes: w.depth, Residence: t.residence(),
 	}
-	if a || b {
+	if t.unsync {
 		hop.Trust = ifa.Unsynchronised
+	}
+	if t.set {
+		hop.Trust |= ifa.ClockSet
 	}
 	if ip[0]>>4 == 4 {
 		hop.TTL, hop.Congestion = ip[8], ip[1]&3
@@ -307,9 +289,9 @@ func (c *core) hopIFA(cp *copyOf, ip []byte) ifa.Hop {
 	return hop
 }
 
-// residence is the time between two of the chip's times, as a hop says it.
-func residence(in, out tailstamp.Timestamp) uint32 {
-	if d := out.Sub(in); d >= 0 && d < ifa.Longest {
+// residence returns how long the packet was in the chip, as a hop says it.
+func (s *stay) residence() uint32 {
+	if d := s.out.Sub(s.in); !s.set && d >= 0 && d < ifa.Longest {
 		return uint32(d)
 	}
 	return ifa.Longest

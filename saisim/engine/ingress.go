@@ -198,7 +198,7 @@ func (c *ingressPipe) begin(x *entering) {
 	if c.tracking {
 		pk.graph, pk.counted = c.programs.described(), len(c.recording.plans) > 0
 	}
-	c.parse(pk)
+	pk.h.parse(pk.data, pk.length)
 	if c.choosing {
 		c.choose(pk)
 	}

@@ -75,10 +75,12 @@
 // A capture sets the timestamp of the index and colour to T (to O of a late one), with it
 // whether the clock was not synchronised then and the packet's digest, and counts. The digest is the
 // same at every switch: the hash of hash.go, x = 0 at first, of the first 80 bytes of
-// the IP packet as it came in, as ten words of 64 bits, with 0 for what the packet does
-// not have, or a capture cut, and for what changes on the way: the traffic class (IPv4:
-// type of service), TTL or hop limit, the IPv4 header's checksum and reserved flag, L
-// and D of the AltMark option. All that is kept for an index begins at 0
+// the IP packet as it came in, but without IFA where the parser has looked through that
+// (length and protocol are then those of the packet without), as ten words of 64 bits,
+// with 0 for what the packet does not have, or a capture cut, and for what changes on the
+// way: the traffic class (IPv4: type of service), TTL or hop limit, the IPv4 header's
+// checksum and reserved flag, L and D of the AltMark option, and of a whole TCP header
+// with SYN the checksum and the options, of which a clamp may change the MSS. All that is kept for an index begins at 0
 // when it gets its first entry, enabled or not; an entry that is set to another
 // value is of the new index before it is none of the old one's. A change of the
 // profile changes none of it. A chip without alternate marking takes 0xA as any

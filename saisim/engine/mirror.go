@@ -128,9 +128,9 @@ func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *
 		Trap: uint8(t.trap), Queue: t.queue, InLane: uint16(pk.in), OutLane: uint16(t.lane),
 	}
 	s.plan.row.PHV.Put(r.Bits, s.plan.word(&t.passed, &t.acted))
-	in, a := c.timeOfDay(pk.rx)
-	at, b := c.timeOfDay(c.now)
-	r.In, r.At, r.Unsynchronised = record.Time(in), record.Time(at), a || b
+	times := c.stayFrom(pk.rx, c.now)
+	r.In, r.At = record.Time(times.in), record.Time(times.out)
+	r.Unsynchronised, r.ClockSet = times.unsync, times.set
 	all := r.Bits
 	if s.identities {
 		r.Identities, r.NoRoom = t.identities.Bytes(), t.identities.Left

@@ -195,7 +195,7 @@ func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, gr
 	pk.met.outerGrew += int16(grew)
 	if done {
 		pk.h = headers{}
-		m.parse(pk)
+		pk.h.parse(pk.data, pk.length)
 	}
 	pk.met.outer, pk.met.outerCounts = o, counts
 	if pk.noted |= notedOuter; done {

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
 )
 
 // What the parser has seen, one bit each. They are matched like any other
@@ -41,6 +42,9 @@ const (
 	etherIPv4, etherARP, etherIPv6 = 0x0800, 0x0806, 0x86dd
 	etherVLAN, etherSVLAN          = 0x8100, 0x88a8
 )
+
+// tcpSYN is a TCP flag.
+const tcpSYN = 1 << 1
 
 // headers are the fields that the parser extracts. Fields that a frame does not
 // have are zero.
@@ -129,6 +133,9 @@ func (h *headers) walk(data []byte, length int) {
 				h.flags |= flagARPReply
 			}
 		}
+	}
+	if h.proto == ifa.Protocol && h.flags&flagNoLength == 0 {
+		h.throughIFA(data)
 	}
 }
 
@@ -286,6 +293,35 @@ func (h *headers) parseL4(b []byte) {
 			h.icmpType, h.icmpCode = b[0], b[1]
 		}
 	}
+}
+
+// throughIFA looks through an IFA header, if there is one.
+func (h *headers) throughIFA(data []byte) {
+	ip := h.datagram(data)
+	p, err := ifa.Locate(ip)
+	if err == nil {
+		h.ifa, h.proto = uint16(p.Header), ip[p.Header+1]
+		h.parseL4(ip[p.Transport:])
+	}
+}
+
+// tcpHeader returns where the TCP header is in an IP packet that the parser has found one in.
+func tcpHeader(ip []byte, v4 bool) int {
+	if v4 {
+		return int(ip[0]&15) * 4
+	}
+	at, next := 40, ip[6]
+	for next != protoTCP {
+		size := (int(ip[at+1]) + 1) * 8
+		switch next {
+		case authenticated:
+			size = (int(ip[at+1]) + 2) * 4
+		case fragment:
+			size = 8
+		}
+		next, at = ip[at], at+size
+	}
+	return at
 }
 
 // tailstamp notes whether a record follows the datagram b[:total] in a frame

@@ -10,7 +10,6 @@ import (
 func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
 	if gone {
 		if x := at[*ifaInt](c, r.ID); x != nil {
-			c.ifas--
 			x.reports = nil
 		}
 		delete(c.ids, r.ID)
@@ -47,22 +46,26 @@ func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size 
 
 // appendRecord pads the frame b, which is in c.scratch, and appends the record.
 // An egress cycle of 0 means that the egress time is not taken.
-func (c *core) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, egress Cycle) []byte {
+func (c *core) appendRecord(b []byte, a *stampAction, pk *packet, out uint16, egress Cycle) []byte {
 	for len(b) < minFrame {
 		b = append(b, 0)
 	}
 	n := len(b)
 	b = slices.Grow(b, tailstamp.Size)[:n+tailstamp.Size]
-	r := tailstamp.Record{SwitchID: s.switchID, InPort: pk.inN, OutPort: out}
-	var in, eg bool
-	r.Ingress, in = c.timeOfDay(pk.rx)
+	r := tailstamp.Record{SwitchID: a.switchID, InPort: pk.inN, OutPort: out}
+	var s stay
 	if egress == 0 {
 		r.Flags = tailstamp.NoEgress
+		s.in, s.unsync = c.timeOfDay(pk.rx)
 	} else {
-		r.Egress, eg = c.timeOfDay(egress)
+		s = c.stayFrom(pk.rx, egress)
 	}
-	if in || eg {
+	r.Ingress, r.Egress = s.in, s.out
+	if s.unsync {
 		r.Flags |= tailstamp.Unsynchronised
+	}
+	if s.set {
+		r.Flags |= tailstamp.ClockSet
 	}
 	r.Put((*[tailstamp.Size]byte)(b[n:]))
 	return b

@@ -56,6 +56,7 @@ type todSegment struct {
 	rest    uint64 // of a second, in units of 1/(hz * 10^9) s; below 8 * 10^18
 	speed   uint64 // the same units per cycle
 	unsync  bool
+	steps   uint64 // how often the clock had been set when the segment began
 }
 
 const nanos = 1_000_000_000
@@ -152,6 +153,28 @@ func (t *Clock) Status(now Cycle) altmark.ChipClock {
 // timeOfDay is what the clock says at a cycle, and whether it was not synchronised.
 func (c *core) timeOfDay(at Cycle) (tailstamp.Timestamp, bool) { return c.tod.read(c.clock.Load(), at) }
 
+// A stay is when a packet came and when it left, by the clock, and what is wrong with that.
+type stay struct {
+	in, out tailstamp.Timestamp
+	unsync  bool // the clock was not synchronised at one of the two times
+	set     bool // it was set between them
+}
+
+// stayFrom returns what the clock says of the time from one cycle to a later one.
+func (c *core) stayFrom(from, to Cycle) (s stay) {
+	var a, b bool
+	s.in, a = c.timeOfDay(from)
+	s.out, b = c.timeOfDay(to)
+	s.unsync, s.set = a || b, c.clock.Load().setBetween(from, to)
+	return s
+}
+
+// setBetween reports whether the clock was set behind a cycle, up to a later one.
+func (t *Clock) setBetween(from, to Cycle) bool {
+	last := &t.segments[len(t.segments)-1]
+	return from < last.from && t.segment(from).steps != t.segment(to).steps
+}
+
 // CycleAt returns the first cycle that is not before d after the start.
 func (t *Clock) CycleAt(d time.Duration) Cycle {
 	if d <= 0 {
@@ -170,7 +193,7 @@ func (t Clock) change(c Cycle, step time.Duration) (*Clock, error) {
 	if step != 0 {
 		t.steps++
 	}
-	s := todSegment{from: c, speed: uint64(nanos + t.Drift + t.Rate), unsync: t.Unsynchronised}
+	s := todSegment{from: c, speed: uint64(nanos + t.Drift + t.Rate), unsync: t.Unsynchronised, steps: t.steps}
 	last := &t.segments[len(t.segments)-1]
 	s.seconds, s.rest = last.advance(t.hz, c)
 	whole, part := int64(step/time.Second), int64(step%time.Second)

@@ -252,6 +252,12 @@ func (s *Store) PortByName(name string) (engine.PortID, bool) {
 	return 0, false
 }
 
+// PortAdmin reports whether a port's admin state is up; false if there is no such port.
+func (s *Store) PortAdmin(id engine.PortID) bool {
+	p := s.ports.byID(id)
+	return p != nil && p.o.flag(sai.PortAttrAdminState)
+}
+
 // PortName returns the name of a port's host interface, "" if it has none.
 func (s *Store) PortName(id engine.PortID) string {
 	if p := s.ports.byID(id); p != nil {

@@ -43,3 +43,16 @@ func (ps *ports) hostifKind() *kind {
 		},
 	}
 }
+
+// hostifTableKind has the one entry that describes the chip: a trapped packet goes to the host interface of the port
+// that it came in by, whatever its trap is. The packet path does so without the entry too.
+func (ps *ports) hostifTableKind() *kind {
+	return &kind{
+		attrs: []sai.AttrID{sai.HostifTableEntryAttrType, sai.HostifTableEntryAttrChannelType},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.HostifTableEntryAttrType:        {sai.HostifTableEntryTypeWildcard},
+			sai.HostifTableEntryAttrChannelType: {sai.HostifTableEntryChannelTypeNetdevPhysicalPort},
+		},
+		max: 1,
+	}
+}

@@ -123,6 +123,17 @@ func checkTunnel(o *object, t *config.MirrorTunnel) error {
 				version, t.Src, t.Dst)
 		}
 	}
+	if err := checkGRE(t, bad); err != nil {
+		return err
+	}
+	if t.ERSPAN != 0 && o.number(sai.MirrorSessionAttrErspanSessionID) > erspan.MaxSession {
+		return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", t.Session)
+	}
+	return nil
+}
+
+// checkGRE refuses, by bad, a GRE header that does not fit what it carries.
+func checkGRE(t *config.MirrorTunnel, bad func(sai.AttrID, string, ...any) error) error {
 	if t.GREFlags&0xb000 != 0 { // fields that would be missing, but for a sequence number where there is one anyway
 		if t.ERSPAN == 0 || t.GREFlags&0xa000 != 0 {
 			return bad(sai.MirrorSessionAttrGREHeaderFirst16bit, "%#04x, want no checksum, key or sequence number", t.GREFlags)
@@ -135,9 +146,6 @@ func checkTunnel(o *object, t *config.MirrorTunnel) error {
 	if t.ERSPAN == 0 && t.GREType == erspan.GREType3 {
 		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, which requires the encapsulation of ERSPAN type III",
 			t.GREType)
-	}
-	if t.ERSPAN != 0 && o.number(sai.MirrorSessionAttrErspanSessionID) > erspan.MaxSession {
-		return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", t.Session)
 	}
 	return nil
 }

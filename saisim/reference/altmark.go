@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
@@ -236,12 +237,28 @@ func (s *steps) see(p laneProfile, mark string, t *big.Rat) (pulse, step, gap bo
 }
 
 // digest is what tells a packet from others at every switch: a hash of the first 80
-// bytes of the IP packet, without what changes on the way.
+// bytes of the IP packet, without what changes on the way: as it is without IFA, and of
+// a TCP segment with SYN without checksum and options.
 func digest(data []byte, length int) uint32 {
 	h := parse(data, length)
 	var ip [80]byte
-	copy(ip[:], data[h.ip.at:min(len(data), h.ip.at+h.ip.size)])
-	clear := func(at int, bits byte) { ip[at] &^= bits }
+	copy(ip[:], h.withoutIFA(data))
+	clear := func(at int, bits byte) {
+		if at < len(ip) {
+			ip[at] &^= bits
+		}
+	}
+	if h.l4 != nil && h.l4.tcp && h.l4.tcpFlags&2 != 0 {
+		at := h.l4.at - h.ip.at
+		if h.ifa != nil {
+			at -= 4
+		}
+		for i := 16; i < max(4*int(data[h.l4.at+12]>>4), 20); i++ {
+			if i < 18 || i >= 20 {
+				clear(at+i, 0xff)
+			}
+		}
+	}
 	if h.ip.version == 4 {
 		for _, at := range []int{1, 8, 10, 11} { // type of service, TTL, checksum
 			clear(at, 0xff)
@@ -260,6 +277,24 @@ func digest(data []byte, length int) uint32 {
 		words = append(words, binary.BigEndian.Uint64(ip[at:]))
 	}
 	return hashWords(0, words)
+}
+
+// withoutIFA returns the IP packet, as far as it was captured, as its sender made it.
+func (h headers) withoutIFA(data []byte) []byte {
+	ip := data[h.ip.at:min(len(data), h.ip.at+h.ip.size)]
+	if h.ifa == nil {
+		return ip
+	}
+	a := *h.ifa
+	plain := slices.Concat(data[h.ip.at:a.base], data[a.transport:a.metadata], data[a.payload:h.ip.at+len(ip)])
+	length, protocol := 2, 9
+	if h.ip.version == 6 {
+		length, protocol = 4, 6
+	}
+	plain[protocol] = data[a.base+1]
+	put := 4 + a.payload - a.metadata
+	binary.BigEndian.PutUint16(plain[length:], binary.BigEndian.Uint16(plain[length:])-uint16(put))
+	return plain
 }
 
 // A written is a mark with the value that a packet leaves with.

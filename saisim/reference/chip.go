@@ -302,7 +302,7 @@ func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
 	}
 	pk := newPacket(f)
 	pk.in, pk.rx, pk.number, pk.conf = saisim.CPUPort, c.now, tailstamp.NoPort, c.conf
-	pk.h = c.conf.parseThrough(pk.data, pk.length)
+	pk.h = parse(pk.data, pk.length)
 	if c.version != nil {
 		pk.passage = &passage{version: c.version, faults: c.faults}
 	}
@@ -321,7 +321,7 @@ func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
 		return fmt.Errorf("reference: a frame with a tag of its own for VLAN %d", vid)
 	}
 	pk.in, pk.rx, pk.number, pk.vid = saisim.CPUPort, c.now, tailstamp.NoPort, vid
-	pk.h = c.conf.parseThrough(pk.data, pk.length)
+	pk.h = parse(pk.data, pk.length)
 	c.books.Injected++
 	c.arbiter = append(c.arbiter, pk)
 	return nil

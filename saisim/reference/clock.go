@@ -14,6 +14,7 @@ type clock struct {
 	begin        *big.Rat // ns since 1970
 	speed        *big.Rat // ns per cycle
 	synchronised bool
+	steps        uint64 // how often it had been set
 }
 
 func (k clock) at(c saisim.Cycle) *big.Rat {
@@ -45,7 +46,7 @@ func (c *Chip) ChangeClock(step time.Duration, drift, rate int64, synchronised b
 	if last.from == c.now {
 		c.clocks = c.clocks[:len(c.clocks)-1]
 	}
-	c.clocks = append(c.clocks, clock{c.now, begin, speed(c.prof.ClockHz, drift+rate), synchronised})
+	c.clocks = append(c.clocks, clock{c.now, begin, speed(c.prof.ClockHz, drift+rate), synchronised, c.clockSteps})
 }
 
 // clockAt returns the clock as it was at a cycle.
@@ -55,6 +56,11 @@ func (c *Chip) clockAt(at saisim.Cycle) clock {
 		i--
 	}
 	return c.clocks[i]
+}
+
+// setBetween reports whether the clock was set after one cycle and not after another.
+func (c *Chip) setBetween(from, to saisim.Cycle) bool {
+	return c.clockAt(from).steps != c.clockAt(to).steps
 }
 
 // timeOfDay is what the clock says at a cycle, rounded down to nanoseconds.

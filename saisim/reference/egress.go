@@ -419,6 +419,9 @@ func (c *Chip) appendRecord(
 	if !c.clockAt(pk.rx).synchronised || flags&tailstamp.NoEgress == 0 && !c.clockAt(c.now).synchronised {
 		flags |= tailstamp.Unsynchronised
 	}
+	if flags&tailstamp.NoEgress == 0 && c.setBetween(pk.rx, c.now) {
+		flags |= tailstamp.ClockSet
+	}
 	return tailstamp.V1{}.Append(b, tailstamp.Record{
 		SwitchID: s.switchID, Ingress: c.timeOfDay(pk.rx), Egress: egress, InPort: pk.number, OutPort: out, Flags: flags,
 	})

@@ -61,41 +61,34 @@ func (conf *settings) transit() config.TAMInt {
 	return config.TAMInt{}
 }
 
-// hasIFA reports whether there is an object of IFA.
-func (conf *settings) hasIFA() bool {
-	return slices.ContainsFunc(conf.TAMInts, func(r config.TAMInt) bool { return r.IFA.On })
-}
-
 // An analysis is IFA in a packet: where its parts begin in the frame.
 type analysis struct{ base, transport, metadata, payload int }
 
-// parseThrough is parse, by a chip that looks through IFA headers if it has a reason to.
-func (conf *settings) parseThrough(data []byte, length int) headers {
-	h := parse(data, length)
-	if !conf.hasIFA() || h.ip == nil || h.ip.protocol != 253 || h.ip.fragment || h.ip.endless ||
+// parseIFA looks through an IFA header right behind that of IP.
+func (h *headers) parseIFA(data []byte) {
+	if h.ip == nil || h.ip.protocol != 253 || h.ip.fragment || h.ip.endless ||
 		h.ip.version == 6 && data[h.ip.at+6] != 253 {
-		return h
+		return
 	}
 	end := min(len(data), h.ip.at+h.ip.size)
 	a := analysis{base: h.ip.at + h.ip.head, transport: h.ip.at + h.ip.head + 4}
 	if end < a.transport || data[a.base]>>4 != 2 || data[a.base+2]&(1|8|16) != 0 {
-		return h
+		return
 	}
 	size := transportSize(data[a.base+1], data[a.transport:end])
 	if size == 0 {
-		return h
+		return
 	}
 	a.metadata = a.transport + size
 	if end < a.metadata+4 {
-		return h
+		return
 	}
 	a.payload = a.metadata + 4 + 4*int(data[a.metadata+3])
 	if end < a.payload {
-		return h
+		return
 	}
 	h.ifa, h.ip.protocol = &a, data[a.base+1]
 	h.parseL4(data[a.transport:end], a.transport)
-	return h
 }
 
 // transportSize is the size of a whole header of UDP or TCP at the beginning of b, 0 if there is none.
@@ -393,7 +386,9 @@ func (c *Chip) hop(o *outgoing, header []byte) []byte {
 		trust = 2
 	}
 	residence := uint64(0xffffffff)
-	if d := left.Sub(in).Nanoseconds(); d >= 0 && uint64(d) < residence {
+	if c.setBetween(o.rx, j.leaves) {
+		trust |= 4
+	} else if d := left.Sub(in).Nanoseconds(); d >= 0 && uint64(d) < residence {
 		residence = uint64(d)
 	}
 	bits := new(big.Int)

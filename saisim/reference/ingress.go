@@ -41,7 +41,7 @@ const (
 // not send.
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
-	pk.h = pk.conf.parseThrough(pk.data, pk.length)
+	pk.h = parse(pk.data, pk.length)
 	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // as it was at its entry
 	pk.mirrors = pk.conf.noRecording(pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors))
 	pk.lag = pk.conf.lagOf[pk.in]

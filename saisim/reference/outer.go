@@ -97,7 +97,7 @@ func (pk *packet) reframe(frame []byte) {
 	pk.grew += len(frame) - len(pk.data)
 	pk.length += len(frame) - len(pk.data)
 	pk.data = frame
-	pk.h = pk.conf.parseThrough(pk.data, pk.length)
+	pk.h = parse(pk.data, pk.length)
 }
 
 func (pk *packet) findOuter(table string, r config.AltMarkOuter, done bool) {

@@ -19,7 +19,7 @@ type headers struct {
 	ip         *ipHeader
 	l4         *l4Header
 	icmp       *icmpHeader
-	ifa        *analysis // that it was looked through
+	ifa        *analysis // of IFA, which was looked through; nil if there is none
 }
 
 type tag struct{ tpid, tci uint16 }
@@ -77,6 +77,7 @@ func parse(data []byte, length int) headers {
 			h.arpOp = binary.BigEndian.Uint16(data[at+6:])
 		}
 	}
+	h.parseIFA(data)
 	return h
 }
 

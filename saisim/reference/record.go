@@ -219,6 +219,7 @@ func (c *Chip) makeRecords(pk *packet, path []record.Step, e fate) {
 			InPort: pk.number, OutPort: e.out, Length: uint32(pk.length), Why: uint8(e.why),
 			Trap: uint8(e.trap), Queue: e.queue, InLane: uint16(pk.in), OutLane: uint16(e.lane),
 			Unsynchronised: !c.clockAt(pk.rx).synchronised || !c.clockAt(c.now).synchronised,
+			ClockSet:       c.setBetween(pk.rx, c.now),
 		}
 		if r.Identities {
 			rec.Identities, rec.NoRoom = e.identities, e.left
@@ -266,6 +267,7 @@ func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r re
 	add(len(pk.recordings) > 1, "by two sessions")
 	add(c.conf.recorders[r.Label] == nil || c.conf.recorders[r.Label].plan.ID != r.plan.ID, "of a plan that is no more")
 	add(rec.Unsynchronised, "unsynchronised")
+	add(rec.ClockSet, "the clock was set")
 	for _, mark := range r.plan.Marks {
 		for _, s := range path {
 			program := strings.HasPrefix(s.Table, "ingress.") || strings.HasPrefix(s.Table, "egress.")

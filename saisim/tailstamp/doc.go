@@ -16,7 +16,8 @@
 //	28-29  reserved, zero
 //	30     0x5A
 //	31     version 1 in the high nibble, flags in the low:
-//	       bit 0 no egress time, bit 1 clock not synchronised
+//	       bit 0 no egress time, bit 1 clock not synchronised, bit 2 the clock
+//	       was set between the two times, so that they cannot be compared
 //
 // Captures may have undeclared bytes behind a frame (an FCS, the trailer of a tap), and a switch that receives such a
 // frame stamps it behind these. [ReadTail] therefore searches for records that are not at their place, and flags them.

@@ -38,8 +38,11 @@ type Flags uint8
 const (
 	NoEgress       Flags = 1 << 0 // the egress time was not taken
 	Unsynchronised Flags = 1 << 1 // the switch's clock was not synchronised
+	// ClockSet is for a frame that was in the switch when its clock was set: its egress time is by another clock than its
+	// ingress time, so that their difference is no latency.
+	ClockSet Flags = 1 << 2
 
-	allFlags = NoEgress | Unsynchronised
+	allFlags = NoEgress | Unsynchronised | ClockSet
 )
 
 // Searched is a flag that decoders set and no record has on the wire: the record was not at its place, which is between
@@ -61,9 +64,9 @@ type Record struct {
 }
 
 // Latency returns the time from arrival to departure, and false if one of them
-// was not taken.
+// was not taken, or the clock was set between them.
 func (r Record) Latency() (time.Duration, bool) {
-	if r.Ingress.IsZero() || r.Egress.IsZero() || r.Flags&NoEgress != 0 {
+	if r.Ingress.IsZero() || r.Egress.IsZero() || r.Flags&(NoEgress|ClockSet) != 0 {
 		return 0, false
 	}
 	return r.Egress.Sub(r.Ingress), true

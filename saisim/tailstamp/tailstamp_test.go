@@ -48,6 +48,13 @@ func TestRecordBytes(t *testing.T) {
 			},
 			hex: "ffffffff ffff ffffffff 00000001 0000 00000000 00000000 ffff ffff 0000 5a13",
 		},
+		{
+			name: "the clock was set while the frame was there",
+			rec: tailstamp.Record{
+				SwitchID: 7, Ingress: tailstamp.Timestamp{Seconds: 2}, Egress: tailstamp.Timestamp{Seconds: 1}, Flags: tailstamp.ClockSet,
+			},
+			hex: "00000007 0000 00000002 00000000 0000 00000001 00000000 0000 0000 0000 5a14",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := unhex(t, tt.hex)
@@ -78,7 +85,7 @@ func TestAnyRecordComesBack(t *testing.T) {
 			room := append(make([]byte, 0, rnd.IntN(200)), before...)
 			frame := tailstamp.V1{}.Append(room, r)
 			r.Ingress.Seconds, r.Egress.Seconds = r.Ingress.Seconds&(1<<48-1), r.Egress.Seconds&(1<<48-1)
-			r.Flags &= tailstamp.NoEgress | tailstamp.Unsynchronised
+			r.Flags &= tailstamp.NoEgress | tailstamp.Unsynchronised | tailstamp.ClockSet
 			n := len(before)
 			got, ok := tailstamp.V1{}.Decode(frame[n:])
 			if !ok || got != r || !bytes.Equal(frame[:n], before) {
@@ -109,7 +116,7 @@ func TestNotARecord(t *testing.T) {
 		ok   bool
 	}{
 		{"whole", func(b []byte) []byte { return b }, true},
-		{"unknown flag bits are ignored", func(b []byte) []byte { b[31] |= 0x0c; return b }, true},
+		{"unknown flag bits are ignored", func(b []byte) []byte { b[31] |= 0x08; return b }, true},
 		{"wrong mark", func(b []byte) []byte { b[30] = 0x5b; return b }, false},
 		{"version 2", func(b []byte) []byte { b[31] = 0x20; return b }, false},
 		{"short", func(b []byte) []byte { return b[1:] }, false},
@@ -202,6 +209,12 @@ func TestTimes(t *testing.T) {
 	r.Flags = tailstamp.NoEgress
 	if _, ok := r.Latency(); ok {
 		t.Error("a record without egress time has a latency")
+	}
+	if r.Flags = tailstamp.ClockSet; r.Flags != 4 {
+		t.Errorf("flag %d on the wire, want 4", r.Flags)
+	}
+	if _, ok := r.Latency(); ok {
+		t.Error("a record between whose times the clock was set has a latency")
 	}
 	if !(tailstamp.Timestamp{}).IsZero() || ts.IsZero() {
 		t.Error("IsZero")

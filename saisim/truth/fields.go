@@ -74,8 +74,8 @@ func (f *fields) ipv4(b []byte, length int) {
 	f.ip, f.v4 = true, true
 	f.tos, f.ttl, f.proto = b[1], b[8], b[9]
 	f.src, f.dst = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
-	if binary.BigEndian.Uint16(b[6:])&0x1fff == 0 {
-		f.l4(b[header:min(total, len(b))])
+	if fragment := binary.BigEndian.Uint16(b[6:]); fragment&0x1fff == 0 {
+		f.l4(f.throughIFA(b[header:min(total, len(b))], fragment&0x2000 == 0))
 	}
 }
 
@@ -91,7 +91,7 @@ func (f *fields) ipv6(b []byte, length int) {
 	f.ip, f.v6 = true, true
 	f.tos, f.label, f.proto, f.ttl = uint8(word>>20), word&0xfffff, b[6], b[7]
 	f.src, f.dst = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
-	b = b[40:min(total, len(b))]
+	b = f.throughIFA(b[40:min(total, len(b))], true)
 	for {
 		var size int
 		switch f.proto {
@@ -123,6 +123,27 @@ func (f *fields) ipv6(b []byte, length int) {
 		}
 		f.proto, b = b[0], b[size:]
 	}
+}
+
+// throughIFA returns what is behind an IFA header, where TCP or UDP stands, if b begins with one: a frame is
+// in the same group with IFA and without. Headers and stack must be there whole, as switches want them.
+func (f *fields) throughIFA(b []byte, whole bool) []byte {
+	if f.proto != 253 || !whole || len(b) < 4+8 || b[0]>>4 != 2 || b[2]&0b11001 != 0 {
+		return b
+	}
+	transport := 0
+	switch next := b[1]; {
+	case next == 17:
+		transport = 8
+	case next == 6 && len(b) >= 4+20:
+		transport = int(b[4+12]>>4) * 4
+	}
+	metadata := 4 + transport
+	if transport < 8 || b[1] == 6 && transport < 20 || len(b) < metadata+4 || len(b) < metadata+4+4*int(b[metadata+3]) {
+		return b
+	}
+	f.proto = b[1]
+	return b[4:]
 }
 
 func (f *fields) l4(b []byte) {

@@ -172,4 +172,10 @@ type Period struct {
 	ReadAt      Time // when the counters were read, by the switch's clock
 	Flags       Flags
 	Clock       Clock // what vouches for the switch's clock
+	// Match is which packets the session gets, in words: those that its flow group matches, without those of sessions
+	// above it. Bits of its marks and interfaces are not part of it. It is the same wherever the same packets count.
+	Match string
 }
+
+// MaxMatch is the length of the longest [Period.Match] in bytes.
+const MaxMatch = 256

@@ -159,16 +159,19 @@ const (
 	Shadowed                         // another flow group may have taken packets of this one
 	Foreign                          // packets came to the initiator with a mark
 	LateFrames                       // packets that the chip was given late are of this period, or counted in it
+	// Interfaces: the flow group is of some interfaces only, and they changed since the measurement began, or no packet
+	// came by them. Then packets may come by others.
+	Interfaces
 )
 
 var flagWords = []string{
 	"first", "late-read", "clock-step", "unsynchronised", "out-of-window", "many-pulses", "late-pulse", "counter-reset",
-	"shadowed", "foreign-marks", "late-frames",
+	"shadowed", "foreign-marks", "late-frames", "interfaces",
 }
 
 // VoidsLoss reports whether counts of such a period must not be compared.
 func (f Flags) VoidsLoss() bool {
-	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign|LateFrames) != 0
+	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign|LateFrames|Interfaces) != 0
 }
 
 // VoidsDelay reports whether the timestamp of such a period must not be compared

@@ -19,6 +19,8 @@ type Estimate struct {
 	// Saturated: so full that the value says little, such as a counter at its maximum; its bounds,
 	// if any, still hold.
 	Saturated bool
+	// Flags say what is wrong with the epochs that the estimate is computed from.
+	Flags Flags
 	// Exact is the oracle's value, where it is on.
 	Exact *float64
 }
@@ -37,13 +39,16 @@ type jsonEstimate struct {
 	Confidence float64  `json:"confidence,omitempty"`
 	Bound      string   `json:"bound,omitempty"`
 	Saturated  bool     `json:"saturated,omitempty"`
+	Flags      string   `json:"flags,omitempty"`
 	Exact      *float64 `json:"exact,omitempty"`
 }
 
 // MarshalJSON writes an estimate without bounds that do not exist. An infinite value, or NaN, is
 // left out too.
-func (e Estimate) MarshalJSON() ([]byte, error) {
-	j := jsonEstimate{Bound: e.Bound, Saturated: e.Saturated, Exact: e.Exact}
+func (e Estimate) MarshalJSON() ([]byte, error) { return json.Marshal(e.json()) }
+
+func (e *Estimate) json() jsonEstimate {
+	j := jsonEstimate{Bound: e.Bound, Saturated: e.Saturated, Flags: e.Flags.String(), Exact: e.Exact}
 	if !math.IsNaN(e.Value) && !math.IsInf(e.Value, 0) {
 		j.Value = &e.Value
 	}
@@ -54,7 +59,7 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 	if upper {
 		j.Upper = &e.Upper
 	}
-	return json.Marshal(j)
+	return j
 }
 
 // UnmarshalJSON is the counterpart of MarshalJSON: a value that is left out is infinite, and so is an
@@ -64,7 +69,13 @@ func (e *Estimate) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return err
 	}
-	*e = Estimate{Value: math.Inf(1), Confidence: j.Confidence, Bound: j.Bound, Saturated: j.Saturated, Exact: j.Exact}
+	var err error
+	*e, err = j.estimate()
+	return err
+}
+
+func (j *jsonEstimate) estimate() (Estimate, error) {
+	e := Estimate{Value: math.Inf(1), Confidence: j.Confidence, Bound: j.Bound, Saturated: j.Saturated, Exact: j.Exact}
 	if j.Value != nil {
 		e.Value = *j.Value
 	}
@@ -77,7 +88,38 @@ func (e *Estimate) UnmarshalJSON(text []byte) error {
 	case e.Confidence > 0:
 		e.Upper = math.Inf(1)
 	}
-	return nil
+	var err error
+	e.Flags, err = ParseFlags(j.Flags)
+	return e, err
+}
+
+// A Change is by how much a flow's count changed from one epoch to the next, up or down, with both counts.
+type Change struct {
+	Estimate
+	Before, After float64
+}
+
+// jsonChange is a change in JSON: an estimate with two members more.
+type jsonChange struct {
+	jsonEstimate
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+// MarshalJSON writes a change as its estimate is written.
+func (c Change) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonChange{c.json(), c.Before, c.After})
+}
+
+// UnmarshalJSON is the counterpart of MarshalJSON.
+func (c *Change) UnmarshalJSON(text []byte) error {
+	var j jsonChange
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	e, err := j.estimate()
+	*c = Change{e, j.Before, j.After}
+	return err
 }
 
 // Error returns the relative error; false if the exact value is not known, or is 0.
@@ -90,16 +132,17 @@ func (e *Estimate) Error() (float64, bool) {
 
 // Metrics of a task as a whole.
 const (
-	MetricPackets     = "packets"     // that match the filter; exact without a share
-	MetricBytes       = "bytes"       // of these, with FCS
-	MetricCardinality = "cardinality" // distinct flows, or values of a single-key task
-	MetricEntropy     = "entropy"     // of flow sizes, in bits
-	MetricMaximum     = "maximum"     // of all packets
-	MetricHeavy       = "heavy-flows" // flows at or above the threshold
-	MetricFalse       = "false-flows" // expected number of listed flows below the threshold, of coupons
-	MetricMembers     = "members"     // elements of a set, from its load
-	MetricJaccard     = "similarity"  // of the last two epochs' sets, Jaccard
-	MetricDifference  = "difference"  // elements in one of the two sets
+	MetricPackets     = "packets"        // that match the filter; exact without a share
+	MetricBytes       = "bytes"          // of these, with FCS
+	MetricCardinality = "cardinality"    // distinct flows, or values of a single-key task
+	MetricEntropy     = "entropy"        // of flow sizes, in bits
+	MetricMaximum     = "maximum"        // of all packets
+	MetricHeavy       = "heavy-flows"    // flows at or above the threshold
+	MetricFalse       = "false-flows"    // expected number of listed flows below the threshold, of coupons
+	MetricChangers    = "heavy-changers" // flows whose counts in this epoch and the last differ by the change threshold
+	MetricMembers     = "members"        // elements of a set, from its load
+	MetricJaccard     = "similarity"     // of the last two epochs' sets, Jaccard
+	MetricDifference  = "difference"     // elements in one of the two sets
 )
 
 // Flags say what is wrong with an epoch's answers.

@@ -21,6 +21,8 @@ type Task struct {
 	Epoch    time.Duration // 0: the task counts until it is cleared
 	// Threshold is that of heavy hitters, or of the number of distinct values; 0: none.
 	Threshold uint64
+	// ChangeThreshold is that of heavy changers, whose counts in two adjacent epochs differ by so much; 0: none.
+	ChangeThreshold uint64
 	// Live reads one bank while it counts, instead of the frozen one of two, to show the error of that.
 	Live bool
 	// Share n lets the task see 2^-n of the packets, so that tasks whose filters meet can share a CMU
@@ -28,6 +30,8 @@ type Task struct {
 	Share uint8
 	// Shifted translates addresses by shift instead of by TCAM (section 3.3).
 	Shifted bool
+	// Pinned keeps the planner from moving the task: only a change of what it measures gives it another place.
+	Pinned bool
 	// Plan: only report what the task would cost and where it would be placed.
 	Plan bool
 }
@@ -198,7 +202,24 @@ func (t *Task) checkNumbers(bad *faults) {
 	if t.Live && t.Epoch == 0 {
 		bad.add("readout is live without an epoch, want an epoch to read at")
 	}
+	if t.ChangeThreshold > 0 {
+		t.checkChange(bad)
+	}
 	if t.Share > MaxShare {
 		bad.add("share is 1/%d, want at least 1/%d", uint64(1)<<min(t.Share, 63), 1<<MaxShare)
+	}
+}
+
+// checkChange checks what only tasks that look for heavy changers need: counts of flows in two whole epochs.
+func (t *Task) checkChange(bad *faults) {
+	if k := t.Attribute.Kind; k != Packets && k != Bytes {
+		bad.add("change-threshold is %d with the attribute %s, want 0, or %s or %s", t.ChangeThreshold, t.Attribute, Packets,
+			Bytes)
+	}
+	if t.Epoch == 0 {
+		bad.add("change-threshold is %d without an epoch, want one: two epochs are compared", t.ChangeThreshold)
+	}
+	if t.Live {
+		bad.add("change-threshold is %d with readout live, want banked: only whole epochs are compared", t.ChangeThreshold)
 	}
 }

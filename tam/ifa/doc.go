@@ -25,7 +25,8 @@
 //	3     32    time of arrival, nanoseconds
 //	4     32    residence time, nanoseconds, from arrival to departure; all ones: that or more, or not taken
 //	5     32    bytes that were in the queue when the packet came to it
-//	6     16    flags, those of a tail-stamp record: bit 0 no egress time, bit 1 clock not synchronised
+//	6     16    flags, those of a tail-stamp record: bit 0 no egress time, bit 1 clock not
+//	            synchronised, bit 2 clock set while the packet was there, so that the residence time is not known
 //	6     16    zero
 //	7     32    zero
 //

@@ -47,6 +47,7 @@ type Trust uint8
 const (
 	NoEgress       Trust = 1 << iota // the packet's departure was not timed
 	Unsynchronised                   // the switch's clock was not synchronised
+	ClockSet                         // it was set while the packet was in the switch: the residence time is not known
 )
 
 // A Hop is what one node says of a packet.
@@ -88,14 +89,14 @@ func ReadHop(b *[HopSize]byte) Hop {
 		OutPort: uint16(ports >> 16), InPort: uint16(ports), Nanoseconds: u(b[12:]), Residence: u(b[16:]),
 	}
 	if h.LNS == LNS {
-		h.QueueBytes, h.Trust = u(b[20:]), Trust(b[25])&(NoEgress|Unsynchronised)
+		h.QueueBytes, h.Trust = u(b[20:]), Trust(b[25])&(NoEgress|Unsynchronised|ClockSet)
 	}
 	return h
 }
 
 // Residing returns how long the packet was in the switch, false if that was not taken or is longer than the field says.
 func (h *Hop) Residing() (time.Duration, bool) {
-	if h.Residence == Longest || h.Trust&NoEgress != 0 {
+	if h.Residence == Longest || h.Trust&(NoEgress|ClockSet) != 0 {
 		return 0, false
 	}
 	return time.Duration(h.Residence), true

@@ -47,6 +47,15 @@ func (p Place) Strip(b []byte) []byte {
 	return append(b[:end], b[p.Payload:]...)
 }
 
+// CopyPlain copies the beginning of the packet without IFA to dst, as far as dst has room and ip was captured. dst has
+// room for the IP header. It allocates nothing.
+func (p Place) CopyPlain(dst, ip []byte) {
+	n := copy(dst, ip[:p.Header])
+	n += copy(dst[n:], ip[p.Transport:p.Metadata])
+	copy(dst[n:], ip[p.Payload:])
+	relabel(dst, ip[p.Header+1], -p.Size())
+}
+
 // Size is how many bytes IFA takes.
 func (p Place) Size() int { return HeaderSize + p.Payload - p.Metadata }
 

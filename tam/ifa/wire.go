@@ -8,6 +8,8 @@ import (
 // Protocol is the number of IFA in IP: of those for experiments (RFC 3692).
 const Protocol = 253
 
+const protoTCP, protoUDP = 6, 17
+
 // Sizes in bytes.
 const (
 	HeaderSize = 4  // of either header
@@ -82,22 +84,12 @@ type Place struct {
 
 // Locate finds the parts of IFA in an IP packet, of which ip has what was captured. It allocates nothing.
 func Locate(ip []byte) (Place, error) {
-	at, total, err := network(ip)
+	at, total, h, err := begin(ip)
 	if err != nil {
 		return Place{}, err
 	}
 	ip = ip[:min(total, len(ip))]
 	p := Place{Header: at, Transport: at + HeaderSize}
-	if len(ip) < p.Transport {
-		return Place{}, ErrCut
-	}
-	h := ReadHeader(ip[at:])
-	switch {
-	case ip[at]>>4 != version:
-		return Place{}, ErrVersion
-	case h.Flags&(Checksummed|TailStamp|Fragmented) != 0:
-		return Place{}, ErrFlags
-	}
 	n, err := TransportSize(h.Next, ip[p.Transport:])
 	if err != nil {
 		return Place{}, err
@@ -111,6 +103,37 @@ func Locate(ip []byte) (Place, error) {
 		return Place{}, ErrCut
 	}
 	return p, nil
+}
+
+// Behind returns the protocol of the transport header behind an IFA header, and where in the IP packet it begins; false
+// if there is none. Other than [Locate] it needs no more of a packet than that.
+func Behind(ip []byte) (proto uint8, at int, ok bool) {
+	at, total, h, err := begin(ip)
+	if at += HeaderSize; err != nil || at > min(total, len(ip)) {
+		return 0, 0, false
+	}
+	if h.Next != protoTCP && h.Next != protoUDP {
+		return 0, 0, false
+	}
+	return h.Next, at, true
+}
+
+// begin reads the IFA header of an IP packet: where it is, how long the datagram is, and what it says.
+func begin(ip []byte) (at, total int, h Header, err error) {
+	if at, total, err = network(ip); err != nil {
+		return 0, 0, h, err
+	}
+	if min(total, len(ip)) < at+HeaderSize {
+		return 0, 0, h, ErrCut
+	}
+	h = ReadHeader(ip[at:])
+	switch {
+	case ip[at]>>4 != version:
+		err = ErrVersion
+	case h.Flags&(Checksummed|TailStamp|Fragmented) != 0:
+		err = ErrFlags
+	}
+	return at, total, h, err
 }
 
 // network is the IP header of an IFA packet: where what is behind it begins, and how long the datagram is.
@@ -140,11 +163,11 @@ func network(ip []byte) (at, total int, err error) {
 // TransportSize is the length of the TCP or UDP header at the beginning of b.
 func TransportSize(proto uint8, b []byte) (int, error) {
 	switch proto {
-	case 17:
+	case protoUDP:
 		if len(b) >= 8 {
 			return 8, nil
 		}
-	case 6:
+	case protoTCP:
 		if len(b) >= 20 {
 			if n := int(b[12]>>4) * 4; n >= 20 && n <= len(b) {
 				return n, nil

@@ -68,7 +68,11 @@ type DataRecord struct {
 type Counts struct {
 	Messages uint64 `json:"messages"`
 	Records  uint64 `json:"records"`
-	Bad      uint64 `json:"bad_messages"` // not as RFC 7011 has them; what stands before the fault was read
+	Bad      uint64 `json:"bad_messages"` // not as RFC 7011 has them; their intact sets were read
+	// Reserved are sets whose ids RFC 7011 reserves. They were skipped.
+	Reserved uint64 `json:"sets_reserved"`
+	// Raw are values that their elements cannot have, by length or content: see [FieldSpec.Raw].
+	Raw uint64 `json:"values_raw"`
 	// WithoutTemplate are sets whose template had not come, or was refused.
 	WithoutTemplate uint64 `json:"sets_without_template"`
 	// Undecoded are records that were in such sets, in bad messages, or lost at such a time: the next message tells.
@@ -99,6 +103,8 @@ type Decoder struct {
 	counts     Counts
 	record     DataRecord
 	learned    map[elementKey]*Element
+	fault      error // the first of the message that is read
+	faults     int   // of that message
 }
 
 // domain is what is known of an observation domain.
@@ -121,24 +127,34 @@ func NewDecoder(enterprise uint32) *Decoder {
 // Counts returns the counts so far.
 func (d *Decoder) Counts() Counts { return d.counts }
 
-// Message reads a message and gives its records to each. An error is an [*Error]: the message is read up to there. A
-// set without a template is no error, it is counted.
+// Message reads a message and gives its records to each. An error is an [*Error] and describes the first fault. A fault
+// costs at most the rest of its set, because the lengths of the sets lead past it. A set without a template is not an
+// error, and neither is a value that its element cannot have: both are counted.
 func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	d.counts.Messages++
+	d.fault, d.faults = nil, 0
 	dom, err := d.header(b)
 	if err != nil {
 		d.counts.Bad++
 		return err
 	}
 	before, unread := d.counts.Records, d.counts.WithoutTemplate
-	if err = d.sets(b, dom, each); err != nil {
+	d.sets(b, dom, each)
+	if d.fault != nil {
 		d.counts.Bad++
 	}
 	if dom.late == 0 {
 		dom.next = binary.BigEndian.Uint32(b[8:]) + uint32(d.counts.Records-before)
-		dom.sound = err == nil && d.counts.WithoutTemplate == unread
+		dom.sound = d.fault == nil && d.counts.WithoutTemplate == unread
 	}
-	return err
+	return d.fault
+}
+
+// fail notes a fault of the message.
+func (d *Decoder) fail(offset int, field, format string, args ...any) {
+	if d.faults++; d.faults == 1 {
+		d.fault = wrong(offset, field, format, args...)
+	}
 }
 
 // header reads a message's header, and what its sequence number says.
@@ -149,8 +165,11 @@ func (d *Decoder) header(b []byte) (*domain, error) {
 	if v := binary.BigEndian.Uint16(b); v != version {
 		return nil, wrong(0, "version", "%d, want %d", v, version)
 	}
-	if n := int(binary.BigEndian.Uint16(b[2:])); n != len(b) {
+	switch n := int(binary.BigEndian.Uint16(b[2:])); {
+	case n < headerLen:
 		return nil, wrong(2, "length", "%d, want %d as the datagram has", n, len(b))
+	case n != len(b):
+		d.fail(2, "length", "%d, want %d as the datagram has", n, len(b))
 	}
 	id := binary.BigEndian.Uint32(b[12:])
 	dom := d.domains[id]
@@ -170,7 +189,7 @@ func (d *Decoder) header(b []byte) (*domain, error) {
 // seconds; false: it has no header of IPFIX.
 func Domain(message []byte) (domain uint32, exported time.Time, ok bool) {
 	if len(message) < headerLen || binary.BigEndian.Uint16(message) != version ||
-		int(binary.BigEndian.Uint16(message[2:])) != len(message) {
+		binary.BigEndian.Uint16(message[2:]) < headerLen {
 		return 0, time.Time{}, false
 	}
 	return binary.BigEndian.Uint32(message[12:]), time.Unix(int64(binary.BigEndian.Uint32(message[4:])), 0).UTC(), true
@@ -194,34 +213,33 @@ func (d *Decoder) sequence(dom *domain, number uint32) {
 	dom.begun, dom.late = true, 0
 }
 
-func (d *Decoder) sets(b []byte, dom *domain, each func(*DataRecord)) error {
+func (d *Decoder) sets(b []byte, dom *domain, each func(*DataRecord)) {
 	d.record.Sequence = binary.BigEndian.Uint32(b[8:])
+	b = b[:min(len(b), int(binary.BigEndian.Uint16(b[2:])))] // behind its end stands no set
 	for at := headerLen; at < len(b); {
 		if len(b)-at < setHeaderLen {
-			return wrong(at, "set", "%d bytes, want the %d of its header and more", len(b)-at, setHeaderLen)
+			d.fail(at, "set", "%d bytes, want the %d of its header and more", len(b)-at, setHeaderLen)
+			return
 		}
 		id, n := binary.BigEndian.Uint16(b[at:]), int(binary.BigEndian.Uint16(b[at+2:]))
 		if n < setHeaderLen || n > len(b)-at {
-			return wrong(at+2, "length of the set", "%d, want %d to %d", n, setHeaderLen, len(b)-at)
+			d.fail(at+2, "length of the set", "%d, want %d to %d", n, setHeaderLen, len(b)-at)
+			return
 		}
 		body := reader{b: b[:at+n], at: at + setHeaderLen}
-		var err error
 		switch {
 		case id == setTemplates || id == setOptions:
-			err = d.readTemplates(&body, dom, binary.BigEndian.Uint32(b[12:]), id == setOptions)
+			d.readTemplates(&body, dom, binary.BigEndian.Uint32(b[12:]), id == setOptions)
 		case id < firstID:
-			err = wrong(at, "set id", "%d, want %d, %d, or %d and more", id, setTemplates, setOptions, firstID)
+			d.counts.Reserved++
+		case body.left() == 0: // a set without records
 		case dom.templates[id] == nil:
 			d.counts.WithoutTemplate++
 		default:
-			err = d.readData(&body, dom.templates[id], each)
-		}
-		if err != nil {
-			return err
+			d.readData(&body, dom.templates[id], each)
 		}
 		at += n
 	}
-	return nil
 }
 
 // A reader reads the bytes of a set.
@@ -238,64 +256,81 @@ func (r *reader) u16() uint16 {
 }
 
 // padding checks that what is left is padding.
-func (r *reader) padding() error {
+func (d *Decoder) padding(r *reader) {
 	for i, c := range r.b[r.at:] {
 		if c != 0 {
-			return wrong(r.at+i, "padding", "%#x, want 0", c)
+			d.fail(r.at+i, "padding", "%#x, want 0", c)
+			return
 		}
 	}
-	return nil
 }
 
-func (d *Decoder) readTemplates(r *reader, dom *domain, id uint32, options bool) error {
+func (d *Decoder) readTemplates(r *reader, dom *domain, id uint32, options bool) {
 	for r.left() >= 4 {
-		if err := d.readTemplate(r, dom, id, options); err != nil {
-			return err
+		t := &Template{Domain: id, ID: r.u16()}
+		n := int(r.u16())
+		if n == 0 {
+			if t.ID == 0 && r.left() < 4 { // four bytes of padding
+				r.at -= 4
+				break
+			}
+			d.fail(r.at-2, "field count", "0 withdraws template %d, which is not done over UDP: want 1 and more", t.ID)
+			continue
+		}
+		start, before := r.at-4, d.faults
+		whole := d.readTemplate(r, t, n, options)
+		if d.faults == before {
+			d.keep(dom, t, start)
+		} else {
+			d.forget(dom, t.ID) // records that follow are not of the template that had this id before
+		}
+		if !whole {
+			return
 		}
 	}
-	return r.padding()
+	d.padding(r)
 }
 
-func (d *Decoder) readTemplate(r *reader, dom *domain, domainID uint32, options bool) error {
-	start := r.at
-	t := &Template{Domain: domainID, ID: r.u16()}
-	n := int(r.u16())
+// readTemplate reads a template of n fields behind its header; false: the set ends in it.
+func (d *Decoder) readTemplate(r *reader, t *Template, n int, options bool) (whole bool) {
+	start := r.at - 4
 	switch {
 	case t.ID < firstID:
-		return wrong(start, "template id", "%d, want %d and more", t.ID, firstID)
-	case n == 0:
-		return wrong(start+2, "field count",
-			"0 withdraws template %d, which is not done over UDP: want 1 and more", t.ID)
+		d.fail(start, "template id", "%d, want %d and more", t.ID, firstID)
 	case n > MaxFields:
-		return wrong(start+2, "field count", "%d, want at most %d", n, MaxFields)
+		d.fail(start+2, "field count", "%d, want at most %d", n, MaxFields)
 	}
 	if options {
 		if r.left() < 2 {
-			return wrong(r.at, "scope field count", "the set ends")
+			d.fail(r.at, "scope field count", "the set ends")
+			return false
 		}
 		if t.Scope = int(r.u16()); t.Scope == 0 || t.Scope > n {
-			return wrong(r.at-2, "scope field count", "%d, want 1 to %d", t.Scope, n)
+			d.fail(r.at-2, "scope field count", "%d, want 1 to %d", t.Scope, n)
 		}
 	}
 	if r.left() < 4*n {
-		return wrong(r.at, "template", "%d bytes for %d fields, want %d and more", r.left(), n, 4*n)
+		d.fail(r.at, "template", "%d bytes for %d fields, want %d and more", r.left(), n, 4*n)
+		return false
 	}
 	t.Fields = make([]FieldSpec, n)
 	for i := range t.Fields {
-		if err := d.readSpec(r, t, i); err != nil {
-			return err
+		if !d.readSpec(r, t, i) {
+			return false
 		}
 	}
 	if t.least == 0 {
-		return wrong(start, "template", "%d has records of no bytes, want one and more", t.ID)
+		d.fail(start, "template", "%d has records of no bytes, want one and more", t.ID)
 	}
 	t.types = typesOf(t)
-	return d.keep(dom, t, start)
+	return true
 }
 
-func (d *Decoder) readSpec(r *reader, t *Template, i int) error {
+// readSpec reads a field of a template; false: the set ends in it.
+func (d *Decoder) readSpec(r *reader, t *Template, i int) bool {
 	if r.left() < 4 {
-		return wrong(r.at, "template", "%d ends at field %d of %d", t.ID, i+1, len(t.Fields))
+		d.fail(r.at, "template", "%d ends at field %d of %d", t.ID, i+1, len(t.Fields))
+		return false
 	}
 	f := &t.Fields[i]
 	f.ID, f.Length = r.u16(), r.u16()
@@ -303,15 +338,15 @@ func (d *Decoder) readSpec(r *reader, t *Template, i int) error {
 	if f.ID&enterpriseBit != 0 {
 		f.ID &^= enterpriseBit
 		if r.left() < 4 {
-			return wrong(r.at, "enterprise number", "template %d ends in field %d", t.ID, i+1)
+			d.fail(r.at, "enterprise number", "template %d ends in field %d", t.ID, i+1)
+			return false
 		}
 		f.Enterprise = uint32(r.u16())<<16 | uint32(r.u16())
 		if table = nil; f.Enterprise == d.enterprise {
 			table = own
 		}
 		if f.Enterprise == 0 {
-			return wrong(r.at-4, "enterprise number",
-				"0 of field %d of template %d, want more, or no enterprise bit", i+1, t.ID)
+			d.fail(r.at-4, "enterprise number", "0 of field %d of template %d, want more, or no enterprise bit", i+1, t.ID)
 		}
 	}
 	f.Element = lookup(table, f.ID)
@@ -323,77 +358,86 @@ func (d *Decoder) readSpec(r *reader, t *Template, i int) error {
 	} else {
 		t.least += int(f.Length)
 	}
-	if e := f.Element; e != nil && !e.Type.fits(f.Length) {
-		return wrong(r.at-4, e.Name, "a length of %d in template %d, want %d", f.Length, t.ID, sizes[e.Type])
-	}
-	return nil
+	return true
 }
 
-// keep remembers a template, in the place of one with its id.
-func (d *Decoder) keep(dom *domain, t *Template, at int) error {
-	old := dom.templates[t.ID]
-	if old != nil && old.Scope == t.Scope && slices.Equal(old.Fields, t.Fields) {
-		return nil
+// keep remembers a template, in the place of one with its id. at is where it begins.
+func (d *Decoder) keep(dom *domain, t *Template, at int) {
+	if old := dom.templates[t.ID]; old != nil && old.Scope == t.Scope && slices.Equal(old.Fields, t.Fields) {
+		return
 	}
-	templates, specs := d.templates+1, d.specs+len(t.Fields)
-	if old != nil {
-		templates, specs = templates-1, specs-len(old.Fields)
+	d.forget(dom, t.ID)
+	if d.templates+1 > MaxTemplates || d.specs+len(t.Fields) > maxSpecs {
+		d.fail(at, "template", "%d, beyond %d templates with %d fields in all", t.ID, MaxTemplates, maxSpecs)
+		return
 	}
-	if templates > MaxTemplates || specs > maxSpecs {
-		return wrong(at, "template", "%d, beyond %d templates with %d fields in all", t.ID, MaxTemplates, maxSpecs)
-	}
-	d.templates, d.specs = templates, specs
+	d.templates++
+	d.specs += len(t.Fields)
 	dom.templates[t.ID] = t
-	return nil
 }
 
-func (d *Decoder) readData(r *reader, t *Template, each func(*DataRecord)) error {
+// forget removes the template with an id, if there is one.
+func (d *Decoder) forget(dom *domain, id uint16) {
+	if old := dom.templates[id]; old != nil {
+		d.templates--
+		d.specs -= len(old.Fields)
+		delete(dom.templates, id)
+	}
+}
+
+func (d *Decoder) readData(r *reader, t *Template, each func(*DataRecord)) {
 	d.record.Template = t
 	if r.left() < t.least {
-		return wrong(r.at, "set", "%d bytes for template %d, whose records have %d and more", r.left(), t.ID, t.least)
+		d.fail(r.at, "set", "%d bytes for template %d, whose records have %d and more", r.left(), t.ID, t.least)
+		return
 	}
 	for r.left() >= t.least {
 		d.record.Values = d.record.Values[:0]
+		raw := uint64(0)
 		for i := range t.Fields {
-			v, err := r.value(&t.Fields[i])
-			if err != nil {
-				return err
+			f := &t.Fields[i]
+			v, ok := d.value(r, f)
+			if !ok {
+				return
+			}
+			if f.Raw(v) {
+				raw++
 			}
 			d.record.Values = append(d.record.Values, v)
 		}
 		d.counts.Records++
+		d.counts.Raw += raw
 		if t.types != nil {
 			d.learn(t.types)
 		}
 		each(&d.record)
 		d.record.Sequence++
 	}
-	return r.padding()
+	d.padding(r)
 }
 
-func (r *reader) value(f *FieldSpec) ([]byte, error) {
+// value reads the bytes of a field; false: the set ends in it.
+func (d *Decoder) value(r *reader, f *FieldSpec) ([]byte, bool) {
 	start, n := r.at, int(f.Length)
 	if f.Length == Variable {
 		if r.left() < 1 {
-			return nil, wrong(start, f.Name(), "the set ends in front of its length")
+			d.fail(start, f.Name(), "the set ends in front of its length")
+			return nil, false
 		}
 		n = int(r.b[r.at])
 		if r.at++; n == 255 {
 			if r.left() < 2 {
-				return nil, wrong(start, f.Name(), "the set ends in its length")
+				d.fail(start, f.Name(), "the set ends in its length")
+				return nil, false
 			}
 			n = int(r.u16())
 		}
 	}
 	if n > r.left() {
-		return nil, wrong(start, f.Name(), "%d bytes, the set has %d more", n, r.left())
+		d.fail(start, f.Name(), "%d bytes, the set has %d more", n, r.left())
+		return nil, false
 	}
 	v := r.b[r.at : r.at+n]
 	r.at += n
-	if e := f.Element; e != nil && !f.Learned {
-		if why := e.Type.invalid(v); why != "" {
-			return nil, wrong(start, e.Name, "%s", why)
-		}
-	}
-	return v, nil
+	return v, true
 }

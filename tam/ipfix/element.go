@@ -196,7 +196,8 @@ var own = []Element{
 		Text: "hops that stamped the frame"},
 	{Own: true, ID: 4, Name: "tamtamHopFlags", Type: Unsigned32, Semantics: Flags,
 		Text: "1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, " +
-			"16 no ingress time, 32 no usable egress time, 128 found by search"},
+			"16 no ingress time, 32 no usable egress time, 64 clock set while the frame was in the switch, " +
+			"128 found by search"},
 	{Own: true, ID: 5, Name: "tamtamResidence", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
 		Text: "departure minus arrival at the hop"},
 	{Own: true, ID: 6, Name: "tamtamLinkDelay", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,

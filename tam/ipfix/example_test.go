@@ -19,7 +19,7 @@ func ExampleOwn() {
 	// | 1 | `tamtamSwitchId` | unsigned32 | switch of a hop |
 	// | 2 | `tamtamHopIndex` | unsigned16 | place of the hop on the path, from 1 |
 	// | 3 | `tamtamHopCount` | unsigned16 | hops that stamped the frame |
-	// | 4 | `tamtamHopFlags` | unsigned32 | 1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, 16 no ingress time, 32 no usable egress time, 128 found by search |
+	// | 4 | `tamtamHopFlags` | unsigned32 | 1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, 16 no ingress time, 32 no usable egress time, 64 clock set while the frame was in the switch, 128 found by search |
 	// | 5 | `tamtamResidence` | signed64 | departure minus arrival at the hop |
 	// | 6 | `tamtamLinkDelay` | signed64 | arrival minus departure at the hop before |
 	// | 7 | `tamtamFrameNumber` | unsigned64 | number of the frame among those read, from 1 |

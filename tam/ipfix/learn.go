@@ -42,6 +42,11 @@ func typesOf(t *Template) *typeSpec {
 // learn notes the element of an enterprise that the record at hand describes, for templates that come later. The first
 // description counts, and only one with a type of RFC 7011 and a name of letters, digits and the like.
 func (d *Decoder) learn(s *typeSpec) {
+	for _, place := range []int{s.enterprise, s.id, s.kind, s.name} {
+		if d.record.Fields[place].Raw(d.record.Values[place]) {
+			return
+		}
+	}
 	value := func(place int) uint64 {
 		v, _ := Unsigned(d.record.Values[place])
 		return v

@@ -52,7 +52,7 @@ func shown(t *testing.T, before ...[]byte) (text string) {
 	return text
 }
 
-// What is no description, or contradicts an earlier one, is not believed; a value that is none of its type is octets.
+// What is no description, or contradicts an earlier one, is not believed; a value that is none of its type is raw.
 func TestNotLearned(t *testing.T) {
 	for _, b := range [][]byte{
 		message(""), description(200, "theirs"), description(byte(String), "a b"), description(byte(String), ""),
@@ -65,7 +65,7 @@ func TestNotLearned(t *testing.T) {
 	}
 	theirs := description(byte(String), "theirs")
 	for _, before := range [][][]byte{{theirs}, {theirs, description(byte(OctetArray), "other")}} {
-		if got, want := shown(t, before...), "e77:theirs=ff41"; got != want {
+		if got, want := shown(t, before...), "e77:theirs=0xff41"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -11,15 +11,21 @@ import (
 	"unicode/utf8"
 )
 
-// invalid says what is wrong with the bytes of a value; "": nothing.
-func (t Type) invalid(b []byte) string {
-	switch {
-	case t == Boolean && b[0] != 1 && b[0] != 2:
-		return strconv.Itoa(int(b[0])) + ", want 1 or 2"
-	case t == String && !utf8.Valid(b):
-		return "bytes that are no UTF-8"
+// Raw reports whether the element is known and cannot have this value: its type does not fit the length in the
+// template, or does not have these bytes. The value is then bytes of unknown meaning, neither a number nor a text.
+func (f *FieldSpec) Raw(b []byte) bool {
+	if f.Element == nil {
+		return false
 	}
-	return ""
+	switch t := f.Element.Type; {
+	case !t.fits(f.Length):
+		return true
+	case t == Boolean:
+		return b[0] != 1 && b[0] != 2
+	case t == String:
+		return !utf8.Valid(b)
+	}
+	return false
 }
 
 // Unsigned reads an unsigned integer of up to eight bytes; false: there are more.
@@ -45,10 +51,14 @@ func Signed(b []byte) (int64, bool) {
 }
 
 // Value is the value of a field for people and JSON: a number, a bool, or a string. What is not known, or is octets, is
-// hexadecimal digits; a time is one of RFC 3339, and one that was not taken is nil.
+// hexadecimal digits; a [FieldSpec.Raw] value is 0x and hexadecimal digits. A time is one of RFC 3339, and one that was
+// not taken is nil.
 func (f *FieldSpec) Value(b []byte) any {
-	if f.Element == nil || f.Element.Type.invalid(b) != "" { // of one that was learned
+	switch {
+	case f.Element == nil:
 		return hex.EncodeToString(b)
+	case f.Raw(b):
+		return "0x" + hex.EncodeToString(b)
 	}
 	switch t := f.Element.Type; t {
 	case Unsigned8, Unsigned16, Unsigned32, Unsigned64:

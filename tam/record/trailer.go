@@ -28,7 +28,8 @@ import (
 //	1      n
 //	1      0x5C
 //	1      version 2 in the high nibble, flags in the low: bit 0 clock not
-//	       synchronised, bit 1 identities left out, for there was no room; others zero and ignored
+//	       synchronised, bit 1 identities left out, for there was no room, bit 2 the clock was
+//	       set between the two times; others zero and ignored
 //
 // Version 1 has neither identities nor what stands between drop reason and n.
 //
@@ -46,6 +47,7 @@ type Record struct {
 	Length         uint32
 	Why            uint8
 	Unsynchronised bool
+	ClockSet       bool // between In and At, so that they cannot be compared
 	// Old is version 1, of which nothing of the following is known.
 	Old             bool
 	Trap            uint8
@@ -80,6 +82,7 @@ const (
 const (
 	flagUnsynchronised = 1 << iota
 	flagNoRoom
+	flagClockSet
 )
 
 // Len is the length in bytes of a record with n bytes of containers, and no identities.
@@ -102,6 +105,9 @@ func (r *Record) AppendTail(b []byte) []byte {
 	flags := byte(0)
 	if r.Unsynchronised {
 		flags = flagUnsynchronised
+	}
+	if r.ClockSet {
+		flags |= flagClockSet
 	}
 	if r.Old {
 		return append(b, r.Why, byte(len(r.Bits)), mark, 1<<4|flags)
@@ -149,7 +155,8 @@ func Decode(b []byte) (r Record, frame []byte, err error) {
 		Switch: binary.BigEndian.Uint32(t), Plan: binary.BigEndian.Uint32(t[4:]),
 		In: readTime(t[8:]), At: readTime(t[18:]),
 		InPort: binary.BigEndian.Uint16(t[28:]), OutPort: binary.BigEndian.Uint16(t[30:]),
-		Length: binary.BigEndian.Uint32(t[32:]), Why: t[36], Unsynchronised: end[2]&flagUnsynchronised != 0, Old: of == 1,
+		Length: binary.BigEndian.Uint32(t[32:]), Why: t[36], Unsynchronised: end[2]&flagUnsynchronised != 0,
+		ClockSet: end[2]&flagClockSet != 0, Old: of == 1,
 	}
 	if !r.Old {
 		r.Trap, r.Queue, r.NoRoom = t[37], t[38], end[2]&flagNoRoom != 0

@@ -3,6 +3,7 @@ package recordplan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tamtam/tam/record"
@@ -21,6 +22,7 @@ type (
 	bmTable struct {
 		Name      string             `json:"name"`
 		Key       []bmKey            `json:"key"`
+		Match     string             `json:"match_type"`
 		Actions   []string           `json:"actions"`
 		ActionIDs []int              `json:"action_ids"`
 		Next      map[string]*string `json:"next_tables"`
@@ -30,8 +32,10 @@ type (
 			Action int  `json:"action_id"`
 			Const  bool `json:"action_const"`
 		} `json:"default_entry"`
-		Profile    string `json:"action_profile"`
-		OldProfile string `json:"act_prof_name"`
+		// Entries are all that the table has for good; nil: it is filled at runtime.
+		Entries    []bmEntry `json:"entries"`
+		Profile    string    `json:"action_profile"`
+		OldProfile string    `json:"act_prof_name"`
 	}
 	bmKey struct {
 		Match  string          `json:"match_type"`
@@ -194,12 +198,16 @@ func (r *bmReader) table(t *bmTable) error {
 	for _, f := range r.meters[t.Name] {
 		use.writes[f] = true
 	}
-	for _, a := range actions {
+	run, err := r.runs(t, actions)
+	if err != nil {
+		return fmt.Errorf("table %q: %w", t.Name, err)
+	}
+	for _, a := range run.hits {
 		n.Actions = append(n.Actions, a.name)
 	}
 	// An action that is listed twice is added once, so that the cost of a list depends on the actions
 	// in it only.
-	byID := slices.SortedFunc(slices.Values(actions), func(a, b *bmAction) int { return a.id - b.id })
+	byID := slices.SortedFunc(slices.Values(run.any), func(a, b *bmAction) int { return a.id - b.id })
 	for _, a := range slices.Compact(byID) {
 		use.add(a.use)
 	}
@@ -210,7 +218,7 @@ func (r *bmReader) table(t *bmTable) error {
 	if len(r.g.Edges) > MaxEdges {
 		return fmt.Errorf("more than %d edges", MaxEdges)
 	}
-	if err := r.ways(t, actions); err != nil {
+	if err := r.ways(t, actions, run); err != nil {
 		return fmt.Errorf("table %q: %w", t.Name, err)
 	}
 	return nil
@@ -264,7 +272,7 @@ func (r *bmReader) resolve(t *bmTable) ([]*bmAction, error) {
 }
 
 // ways adds the edges of a table: by hit and miss, or by its actions.
-func (r *bmReader) ways(t *bmTable, actions []*bmAction) error {
+func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 	_, hit := t.Next[bmHit]
 	_, miss := t.Next[bmMiss]
 	if hit || miss {
@@ -272,18 +280,24 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction) error {
 			return fmt.Errorf("next_tables has %d keys and one of them is %s or %s, want just these two, or every action",
 				len(t.Next), bmHit, bmMiss)
 		}
-		return r.hitWays(t, actions)
+		r.hitWays(t, run)
+		return nil
 	}
 	often := map[string]int{}
 	for _, a := range actions {
-		often[a.name]++
-	}
-	to := map[string]bool{}
-	for _, a := range actions {
-		way, ok := t.Next[a.name]
-		if !ok {
+		if _, ok := t.Next[a.name]; !ok {
 			return fmt.Errorf("next_tables says nothing of action %q, want a node or null for every action", a.name)
 		}
+		often[a.name]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Next)) {
+		if often[name] == 0 {
+			return fmt.Errorf("next_tables names action %q, which the table does not have; it has %q", name, names(actions))
+		}
+	}
+	to := map[string]bool{}
+	for _, a := range run.any {
+		way := t.Next[a.name]
 		label := a.label()
 		if often[a.name] > 1 {
 			label = fmt.Sprintf("%s#%d", label, a.id)
@@ -293,37 +307,22 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction) error {
 	}
 	// A miss without a default action runs none. It is an edge of its own only if it leads where no
 	// action leads.
-	if base := next(t.BaseNext); t.Default == nil && !to[base] {
+	if base := next(t.BaseNext); t.Default == nil && !run.never && !to[base] {
 		r.edge(t.Name, record.Miss, base, nil)
 	}
 	return nil
 }
 
-// hitWays adds the edges of a table that branches by its hit. A table without key never hits. A hit
-// runs any action; a miss runs the default one if that is fixed, otherwise any, or none.
-func (r *bmReader) hitWays(t *bmTable, actions []*bmAction) error {
-	ran := &bmAction{}
-	for _, a := range actions {
-		ran.mayExit, ran.mayStay = ran.mayExit || a.mayExit, ran.mayStay || a.mayStay
+// hitWays adds the edges of a table that branches by its hit.
+func (r *bmReader) hitWays(t *bmTable, run bmRuns) {
+	if hit := oneOf(run.hits); run.hit {
+		hit.mayStay = hit.mayStay || len(run.hits) == 0
+		r.edge(t.Name, record.Hit, next(t.Next[bmHit]), hit)
 	}
-	if len(t.Key) > 0 {
-		hit := *ran
-		hit.mayStay = hit.mayStay || len(actions) == 0
-		r.edge(t.Name, record.Hit, next(t.Next[bmHit]), &hit)
+	if miss := oneOf(run.misses); !run.never {
+		miss.mayStay = miss.mayStay || t.Default == nil
+		r.edge(t.Name, record.Miss, next(t.Next[bmMiss]), miss)
 	}
-	miss := *ran
-	switch {
-	case t.Default == nil:
-		miss.mayStay = true
-	case t.Default.Const:
-		a := r.byID[t.Default.Action]
-		if a == nil {
-			return fmt.Errorf("default_entry: no action has id %d", t.Default.Action)
-		}
-		miss = *a
-	}
-	r.edge(t.Name, record.Miss, next(t.Next[bmMiss]), &miss)
-	return nil
 }
 
 func (r *bmReader) conditional(c *bmConditional) error {

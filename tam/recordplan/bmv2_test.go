@@ -40,7 +40,16 @@ func TestWaysOfBMv2(t *testing.T) {
 		"names":    {"a go c", "a on_miss EXIT", "b drop EXIT", "c true b", "c false EXIT"},
 		"repeated": {"a nop b", "a hit() EXIT", "b nop#1 c", "b nop#3 c", "c hit() EXIT"},
 		"calls":    {"a go EXIT", "c true marked", "c false stopped", "marked mark a", "stopped stop EXIT"},
-		"empty":    nil,
+		"entries": {
+			"fixed go changes", "fixed stop EXIT", // not on, which no entry has
+			"changes go hits", "changes on hits", "changes stop EXIT", // the default action may become any
+			"hits hit EXIT", "hits miss all", // the entries' action exits, the default one does not
+			"none miss all",
+			"all go never", "all on prefix", // no miss, and nothing behind the entry that matches everything
+			"prefix hit never",
+			"never go EXIT", // no key, and the default action is fixed
+		},
+		"empty": nil,
 	} {
 		g := readFile(t, filepath.Join("testdata", "bmv2", file+".json"), "")
 		var got []string
@@ -131,6 +140,13 @@ func TestBadBMv2(t *testing.T) {
 		{`"go": "c"`, `"go": "elsewhere"`, `edge "go" of node "a" leads to "elsewhere", which is no node`},
 		{`"go": "c", `, ``, `table "a": next_tables says nothing of action "go"`},
 		{`"go": "c"`, `"__HIT__": "c"`, `table "a": next_tables has 2 keys and one of them is __HIT__ or __MISS__`},
+		{`"go": "c", `, `"go": "c", "gone": "c", `, `table "a": next_tables names action "gone", which the table does not have; it has ["go" "on_miss"]`},
+		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [], "action_entry": {"action_id": 0}}], "actions": ["go", "on_miss"]`,
+			`table "a": entry 0: match_key has 0 fields, want 1 as the key has`},
+		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [{}]}], "actions": ["go", "on_miss"]`,
+			`table "a": entry 0: it has no action_entry`},
+		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [{}], "action_entry": {"action_id": 2}}], "actions": ["go", "on_miss"]`,
+			`table "a": entry 0: action_id 2 is no action of the table; it has ["go" "on_miss"]`},
 		{`"actions": ["go", "on_miss"]`, `"actions": ["go", "gone"]`, `table "a": there is no action "gone"`},
 		{`"actions": ["go", "on_miss"]`, `"action_ids": [0, 77]`, `table "a": no action has id 77`},
 		{`"name": "on_miss"`, `"name": "go"`, `table "a": there are 2 actions "go", want action_ids`},

@@ -21,6 +21,9 @@ type Datagram struct {
 	Sequence uint32 // of the datagrams of this sub-agent
 	Uptime   uint32 // milliseconds since the agent started
 	Samples  []Sample
+	// Unread is how many samples of a damaged datagram [Decode] has left out, and Behind how many bytes stand behind the
+	// last one.
+	Unread, Behind int
 }
 
 // A Sample is a [*FlowSample], a [*CounterSample], a [*Discarded] or an [*Other].

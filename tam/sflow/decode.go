@@ -77,10 +77,10 @@ func (r *reader) address(field string) netip.Addr {
 	return netip.Addr{}
 }
 
-// count reads how many structures follow: each has eight bytes at least.
+// count reads how many structures follow.
 func (r *reader) count(field string) int {
 	n := r.u32(field)
-	if left := r.end - r.at; r.err == nil && int64(n) > int64(left/8) {
+	if left := r.end - r.at; r.err == nil && int64(n) > int64(left/leastSample) {
 		r.fail(field, "%d in %d bytes", n, left)
 		return 0
 	}
@@ -88,29 +88,33 @@ func (r *reader) count(field string) int {
 }
 
 // structure reads a structure: what is left in it behind those fields that are known is skipped, as the specification
-// has it, for what later versions add.
-func (r *reader) structure(field string, body func(number uint32)) {
+// has it, for what later versions add. It returns where the structure ends; -1: there is no such place.
+func (r *reader) structure(field string, body func(number uint32)) (end int) {
 	number := r.u32(field + " format")
 	n := int64(r.u32(field + " length"))
 	if r.err == nil && n > int64(r.end-r.at) {
 		r.fail(field+" length", "%d, %d bytes are left", n, r.end-r.at)
 	}
 	if r.err != nil {
-		return
+		return -1
 	}
 	outer := r.end
 	r.end = r.at + int(n)
+	end = r.end
 	body(number)
 	if r.err == nil {
-		r.at, r.end = r.end, outer
+		r.at, r.end = end, outer
 	}
+	return end
 }
 
 func (r *reader) rest(number uint32) Other {
 	return Other{Enterprise: number >> 12, Format: number & 0xfff, Bytes: r.take("structure", r.end-r.at)}
 }
 
-// Decode reads a datagram. What it returns has parts of b.
+// Decode reads a datagram. What it returns has parts of b. Of a damaged datagram it returns the intact samples in
+// front of the damage together with the error, or nil if the damage is in front of the samples. A sample that is
+// damaged inside costs only itself if the datagram is intact from its end on.
 func Decode(b []byte) (*Datagram, error) {
 	if len(b) > MaxDatagram {
 		return nil, fmt.Errorf("sflow: a datagram of %d bytes, want at most %d", len(b), MaxDatagram)
@@ -121,16 +125,54 @@ func Decode(b []byte) (*Datagram, error) {
 	}
 	d := &Datagram{Agent: r.address("agent address")}
 	d.SubAgent, d.Sequence, d.Uptime = r.u32("sub-agent"), r.u32("sequence number"), r.u32("uptime")
-	for range r.count("samples") {
-		r.structure("sample", func(number uint32) { d.Samples = append(d.Samples, r.sample(number)) })
-	}
-	if r.err == nil && r.at != len(b) {
-		r.fail("end", "%d bytes behind the last sample", len(b)-r.at)
-	}
+	n := r.u32("samples")
 	if r.err != nil {
 		return nil, r.err
 	}
-	return d, nil
+	if left := len(b) - r.at; int64(n) > int64(left/leastSample) {
+		r.fail("samples", "%d in %d bytes", n, left)
+	}
+	r.samples(d, min(int(n), MaxDatagram/leastSample))
+	return d, r.err
+}
+
+// leastSample is how many bytes a structure has at least.
+const leastSample = 8
+
+// samples reads n samples, and counts those that are left out.
+func (r *reader) samples(d *Datagram, n int) {
+	first, sound := r.err, -1 // what was wrong first; samples in front of one that is damaged inside
+	r.err = nil
+	read := 0
+	for ; read < n; read++ {
+		var s Sample
+		end := r.structure("sample", func(number uint32) { s = r.sample(number) })
+		if r.err == nil {
+			d.Samples = append(d.Samples, s)
+			continue
+		}
+		if end < 0 { // where the next one begins is not known
+			break
+		}
+		if sound < 0 {
+			sound = len(d.Samples)
+		}
+		if first == nil {
+			first = r.err
+		}
+		r.err, r.at, r.end = nil, end, len(r.all)
+	}
+	if behind := len(r.all) - r.at; read == n && behind > 0 {
+		r.fail("end", "%d bytes behind the last sample", behind)
+		d.Behind = behind
+	}
+	if sound >= 0 && r.err != nil { // what follows the damaged sample may be anything
+		d.Samples = d.Samples[:sound]
+	}
+	d.Unread = n - len(d.Samples)
+	if first != nil {
+		r.err = first
+	}
 }
 
 func (r *reader) sample(number uint32) Sample {

@@ -183,6 +183,67 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Of a datagram that is cut anywhere, or has bytes behind it, or in a sample of which a length is wrong, the intact samples
+// are read, and it is said how many are not.
+func TestDamaged(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 35))
+		d := Datagram{Agent: agent, Sequence: 1}
+		head := len(d.Append(nil))
+		ends := []int{head} // of so many samples
+		for range 1 + r.IntN(6) {
+			d.Samples = append(d.Samples, randomSample(r))
+			ends = append(ends, len(d.Append(nil)))
+		}
+		whole := d.Append(nil)
+		intact, err := Decode(whole)
+		if err != nil || intact.Unread+intact.Behind != 0 {
+			t.Fatal(err, intact.Unread, intact.Behind)
+		}
+		n := len(d.Samples)
+		judge := func(what string, b []byte, samples []Sample, behind int) {
+			t.Helper()
+			got, err := Decode(b)
+			if err == nil || got == nil || !reflect.DeepEqual(got.Samples, samples) && len(got.Samples)+len(samples) > 0 ||
+				got.Unread != n-len(samples) || got.Behind != behind || got.Sequence != 1 {
+				t.Fatalf("%s: %+v, %v; want %d samples of %d", what, got, err, len(samples), n)
+			}
+		}
+		for at := range whole {
+			if at < head {
+				if got, err := Decode(whole[:at]); got != nil || err == nil {
+					t.Fatalf("cut at %d: %+v, %v", at, got, err)
+				}
+				continue
+			}
+			left := 0
+			for ends[left+1] <= at {
+				left++
+			}
+			judge(fmt.Sprint("cut at ", at), bytes.Clone(whole[:at]), intact.Samples[:left], 0)
+		}
+		more := make([]byte, 1+r.IntN(64))
+		for i := range more {
+			more[i] = byte(r.UintN(256))
+		}
+		judge("longer", append(bytes.Clone(whole), more...), intact.Samples, len(more))
+
+		// The inside of one sample ends too early.
+		i := r.IntN(n)
+		b, size := bytes.Clone(whole), ends[i+1]-ends[i]-8
+		switch d.Samples[i].(type) {
+		case *Other: // may have any bytes
+		default:
+			short := r.IntN(size) &^ 3 % 20 // of its fixed fields
+			b = append(b[:ends[i]+8+short], b[ends[i+1]:]...)
+			b[ends[i]+4], b[ends[i]+5], b[ends[i]+6], b[ends[i]+7] = 0, 0, 0, byte(short)
+			samples := append(append([]Sample{}, intact.Samples[:i]...), intact.Samples[i+1:]...)
+			judge("one is damaged inside", b, samples, 0)
+			judge("and the last is cut", b[:len(b)-1], samples[:i], 0)
+		}
+	})
+}
+
 // Another decoder reads the same.
 func TestOtherDecoder(t *testing.T) {
 	d := Datagram{Agent: agent, SubAgent: 1, Sequence: 2, Uptime: 3, Samples: []Sample{
@@ -233,7 +294,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, err := Decode(b)
-		if err != nil {
+		if (err != nil) != (d == nil || d.Unread+d.Behind > 0) {
+			t.Errorf("%+v, %v", d, err)
+		}
+		if d == nil {
 			return
 		}
 		again, err := Decode(d.Append(nil))

@@ -19,8 +19,8 @@ import (
 
 // The answers of alternate marking, end to end: rows of CONFIG_DB, orchs, chips that mark and count,
 // COUNTERS_DB (which in one case of twenty is read by gNMI too, and says the same), the collector's
-// join. On random networks, with faults of many kinds, each answer is compared with independent books
-// of every packet.
+// join. On random networks, with faults of many kinds, rules that change, and other features on the same packets, each
+// answer is compared with the lab's truth, and that with independent books of every packet.
 //
 // Inside the domain that docs/alternate-marking.md states no period is ok and wrong: loss and
 // packets are exact, a delay is within A of the truth. Outside of it, wrong periods are counted.
@@ -44,7 +44,7 @@ func TestAltMarkCalibration(t *testing.T) {
 		if seed%20 == 0 {
 			sameByGNMI(t, seen)
 		}
-		sum.fabric(t, f, r)
+		sum.fabric(t, f, r, seen)
 	})
 	t.Logf("%v", sum)
 	// With few networks a share means nothing: one of them may have all its periods flagged.
@@ -60,7 +60,7 @@ type tally struct {
 	fabrics, networks, paths      int
 	periods, ok, flagged, missing int
 	reasons                       map[string]int
-	kinds                         map[string]int // of networks
+	inside                        map[string]*rows // of periods inside the domain, by what the network has
 	violations                    int
 	violated                      map[string]int // by fault
 	outside                       map[string]*rate
@@ -72,6 +72,9 @@ type tally struct {
 // A rate is how many ok periods were wrong.
 type rate struct{ networks, ok, losses, delays int }
 
+// rows is how many periods networks with something have, by their status, and how many that are ok are wrong.
+type rows struct{ networks, ok, wrong, flagged, missing int }
+
 // A share is how many periods were flagged, or missing, and why.
 type share struct {
 	periods, flagged int
@@ -80,7 +83,7 @@ type share struct {
 
 func newTally() *tally {
 	return &tally{
-		reasons: map[string]int{}, violated: map[string]int{}, kinds: map[string]int{}, outside: map[string]*rate{},
+		reasons: map[string]int{}, violated: map[string]int{}, inside: map[string]*rows{}, outside: map[string]*rate{},
 		clean: share{reasons: map[string]int{}}, sparse: share{reasons: map[string]int{}},
 	}
 }
@@ -121,49 +124,67 @@ func (f *fabric) isClean(n *network) bool {
 	fine := n.kind == wayPlain || n.kind == wayLAG || n.kind == waySplit
 	b := n.books
 	low, high := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond
-	return fine && f.clocks == clocksExact && f.restart == "" && !b.doubled && b.least >= low && b.most <= high
+	return fine && n.change == changeNothing && f.clocks == clocksExact && f.restart == "" && !b.doubled && b.least >= low && b.most <= high
+}
+
+// has lists what a network has, as rows of the result.
+func (f *fabric) has(n *network) []string {
+	list := []string{"network: " + n.kind, "clocks: " + f.clocks, "change: " + n.change, "features: " + strings.Join(n.features, ", ")}
+	if f.restart != "" {
+		list = append(list, restartOfPoint+": "+f.restart)
+	}
+	return list
 }
 
 // fabric judges all answers of a fabric.
-func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
+func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fabrics++
-	s.kinds[f.clocks]++
-	if f.restart != "" {
-		s.kinds[restartOfPoint]++
-	}
 	for _, n := range f.nets {
 		s.networks++
-		s.kinds[n.kind]++
 		why, before := f.outsideOf(n), s.violations
 		if kind := cmp.Or(why, f.delaysOutsideOf()); kind != "" {
 			s.outsideAs(kind).networks++
 		}
-		for path, report := range reportOf(r) {
-			if !strings.HasPrefix(path, n.name+"-") {
+		for _, name := range f.has(n) {
+			s.insideAs(name).networks++
+		}
+		if n.remarks() {
+			s.outsideAs(remarkHidden).networks++
+		}
+		for _, path := range seen.paths {
+			if !strings.HasPrefix(path.name, n.name+"-") {
 				continue
 			}
 			s.paths++
-			outside := why
-			if graph := strings.HasSuffix(path, "-graph"); graph && why == wayInside {
+			outside, graph := why, strings.HasSuffix(path.name, "-graph")
+			if graph && why == wayInside {
 				outside = "" // that is what graphs are for
 			}
-			for _, segment := range report.Segments {
+			for i, segment := range reportOf(r)[path.name].Segments {
 				before := s.ok
-				s.segment(t, f, n, segment, outside)
-				if strings.HasSuffix(path, "-graph") {
+				s.segment(t, &judged{f, n, segment, reportOf(r)[path.name], path.truth, path.segments[i], n.views(segment)}, outside)
+				if graph {
 					s.graphs, s.sure = s.graphs+len(segment.Periods), s.sure+s.ok-before
 				}
 			}
 		}
 		if s.violations > before {
-			t.Logf("%s: %s; clocks: %s; restart %q; way %v, %+v, rate %v, outside %q", n.name, n.kind, f.clocks, f.restart, n.way, n.session, n.rate, why)
+			t.Logf("%s: %s; clocks: %s; restart %q; change %q; features %q; way %v, %+v, rate %v, outside %q", n.name, n.kind, f.clocks,
+				f.restart, n.change, n.features, n.way, n.session, n.rate, why)
 		}
 	}
 	if t.Failed() {
 		t.Logf("L %v, events %+v", f.l, f.top.Events)
 	}
+}
+
+func (s *tally) insideAs(name string) *rows {
+	if s.inside[name] == nil {
+		s.inside[name] = &rows{}
+	}
+	return s.inside[name]
 }
 
 // outsideAs is the rate of what is outside of the domain as kind.
@@ -174,17 +195,70 @@ func (s *tally) outsideAs(kind string) *rate {
 	return s.outside[kind]
 }
 
+// A judged is what is reported of the periods between two points, and what is true.
+type judged struct {
+	f     *fabric
+	n     *network
+	g     *Segment
+	path  *PathReport
+	truth *markTruth
+	of    segment
+	views []view
+}
+
+// A view is what the books say of the packets that points match at some time of the run.
+type view struct {
+	from, to []int
+	sources  map[int]bool
+	books    map[period]*account
+}
+
+func (n *network) views(g *Segment) (list []view) {
+	for _, has := range n.matched {
+		v := view{from: switchesOf(g.From), to: switchesOf(g.To), sources: n.counts(has)}
+		v.books = n.books.between(v.from, v.to, v.sources)
+		list = append(list, v)
+	}
+	return list
+}
+
+// remarkHidden is outside of the domain: marks are written in transit, and no count of the period and those beside it
+// shows it. The same reports come from a network that lost the packets.
+const remarkHidden = "marks written in transit, all within the guards, and as many packets lost"
+
+func (n *network) remarks() bool { return n.change == changeRemark || n.change == changeRemarkPart }
+
+// hidden reports whether marks may be written in transit, and no point of the path has, in period k or beside it, more
+// packets than one before it, or packets out of window.
+func (j *judged) hidden(k uint64) bool {
+	own := func(reason string) bool {
+		return strings.Contains(reason, "out-of-window") && !strings.Contains(reason, " in period ")
+	}
+	for _, g := range j.path.Segments {
+		for _, p := range g.Periods {
+			near := k-1 <= p.Period && p.Period <= k+1
+			if near && (p.Sent != nil && *p.Received > *p.Sent || slices.ContainsFunc(p.Reasons, own)) {
+				return false
+			}
+		}
+	}
+	return j.n.remarks()
+}
+
 // segment judges the periods between two points.
-func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside string) {
-	from, to := switchesOf(g.From), switchesOf(g.To)
-	truth := n.books.between(from, to)
-	for i, p := range g.Periods {
+func (s *tally) segment(t *testing.T, j *judged, why string) {
+	f, n := j.f, j.n
+	for i, p := range j.g.Periods {
+		outside := why
+		if outside == "" && j.hidden(p.Period) {
+			outside = remarkHidden
+		}
 		s.periods++
 		if p.MeanDelay != nil {
 			s.means++
 		}
-		s.count(p, 2 <= i && i < len(g.Periods)-3 && !n.lacksPulse(p.Period, to), f, n)
-		bad := f.wrong(n, p, truth, from, to)
+		s.count(p, 2 <= i && i < len(j.g.Periods)-3 && !j.lacksPulse(p.Period), f, n)
+		bad := j.wrong(p)
 		late := strings.Contains(bad, "delay")
 		if kind := cmp.Or(outside, f.delaysOutsideOf()); kind != "" && p.Status == "ok" {
 			r := s.outsideAs(kind)
@@ -195,16 +269,56 @@ func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside
 				r.losses++
 			}
 		}
-		switch {
-		case late && f.delaysOutsideOf() != "":
-		case outside == "" && bad != "" && (p.Status == "ok" || f.asSaid()):
-			s.violations++
-			s.violated[fmt.Sprintf("%s, %s, restart %s, %v %s", n.kind, f.clocks, f.restart, n.session.Method, p.Status)]++
-			t.Errorf("%s, %s to %s, period %d at %v (%s): %s %q", n.name, g.From, g.To, p.Period, p.Start, p.Status, bad, p.Reasons)
-		}
+		violation := outside == "" && bad != "" && (p.Status == "ok" || f.asSaid()) && !(late && f.delaysOutsideOf() != "")
 		if p.Lost != nil && *p.Lost < 0 && p.Status == "ok" && outside == "" {
+			violation, bad = true, fmt.Sprintf("%d lost, and ok", *p.Lost)
+		}
+		if violation {
 			s.violations++
-			t.Errorf("%s, %s to %s, period %d: %d lost, and ok", n.name, g.From, g.To, p.Period, *p.Lost)
+			s.violated[fmt.Sprintf("%s, %s, restart %s, %s, %v %s", n.kind, f.clocks, f.restart, n.change, n.session.Method, p.Status)]++
+			t.Errorf("%s, %s to %s, period %d at %v (%s): %s %q", n.name, j.g.From, j.g.To, p.Period, p.Start, p.Status, bad, p.Reasons)
+		}
+		if outside == "" {
+			s.row(f.has(n), p.Status, violation)
+		}
+		j.check(t, p.Period)
+	}
+}
+
+// row counts a period inside the domain.
+func (s *tally) row(names []string, status string, wrong bool) {
+	for _, name := range names {
+		r := s.insideAs(name)
+		switch {
+		case status == "ok" && wrong:
+			r.ok, r.wrong = r.ok+1, r.wrong+1
+		case status == "ok":
+			r.ok++
+		case status == "missing":
+			r.missing++
+		default:
+			r.flagged++
+		}
+	}
+}
+
+// check compares the lab's truth with the books. They differ where a packet passes a switch beside the path's points.
+func (j *judged) check(t *testing.T, k uint64) {
+	if j.n.kind == wayInside || j.n.books.doubled {
+		return
+	}
+	for era := range uint64(j.truth.path.eras()) {
+		k := period{k, era}
+		p := j.truth.periods[k]
+		if p == nil {
+			continue
+		}
+		for _, v := range j.views {
+			sent, lost, _ := p.account(j.of, func(flow int) bool { return v.sources[flow] })
+			if a := v.books[k]; a != nil && (a.sent != int64(sent) || a.lost != lost) || a == nil && sent > 0 {
+				t.Errorf("%s, %s to %s, period %v: the lab's truth is %d lost of %d, the books have %+v", j.n.name, j.g.From, j.g.To, k,
+					lost, sent, a)
+			}
 		}
 	}
 }
@@ -222,52 +336,64 @@ func switchesOf(names string) (list []int) {
 }
 
 // wrong says what is wrong with the numbers of a period; "": nothing. Where the clock was set the
-// number may have come twice, and an answer is right if it is of either time.
-func (f *fabric) wrong(n *network, p Period, truth map[period]account, from, to []int) (what string) {
-	for era := range uint64(len(f.top.Events) + 1) {
-		k := period{p.Period, era}
-		w := f.wrongOf(n, p, truth[k], k, from, to)
-		if w == "" {
-			return ""
-		}
-		if _, ok := truth[k]; ok || what == "" {
-			what = w
+// number may have come twice, and an answer is right if it is of either time; where the rules changed, if it is of what
+// the points matched at any time.
+func (j *judged) wrong(p Period) (what string) {
+	for era := range uint64(j.truth.path.eras()) {
+		for i := range j.views {
+			k := period{p.Period, era}
+			w := j.wrongOf(p, k, &j.views[i])
+			if w == "" {
+				return ""
+			}
+			if what == "" || i == 0 && j.truth.periods[k] != nil || strings.Contains(w, "delay") { // then the loss is right
+				what = w
+			}
 		}
 	}
 	return what
 }
 
-func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to []int) string {
-	if p.Status == "ok" && n.session.Method.Loss() && p.Lost == nil {
+func (j *judged) wrongOf(p Period, k period, v *view) string {
+	if p.Status == "ok" && j.n.session.Method.Loss() && p.Lost == nil {
 		return "ok, without a loss"
 	}
 	if p.Status != "ok" && len(p.Reasons) == 0 {
 		return "not ok, for no reason"
 	}
-	if p.Lost != nil && (*p.Lost != a.lost || int64(*p.Sent) != a.sent) {
-		return fmt.Sprintf("%d lost of %d, truly %d of %d", *p.Lost, *p.Sent, a.lost, a.sent)
+	var sent uint64
+	var lost int64
+	if x := j.truth.periods[k]; x != nil {
+		sent, lost, _ = x.account(j.of, func(flow int) bool { return v.sources[flow] })
 	}
-	if bad := wrongMean(n, p, a); bad != "" {
+	if p.Lost != nil && (*p.Lost != lost || *p.Sent != sent) {
+		return fmt.Sprintf("%d lost of %d, truly %d of %d", *p.Lost, *p.Sent, lost, sent)
+	}
+	a := v.books[k]
+	if a == nil {
+		a = &account{}
+	}
+	if bad := wrongMean(j.n, p, a); bad != "" {
 		return bad
 	}
 	if p.Delay == nil {
 		return ""
 	}
-	true, ok := n.books.delay(k, from, to)
+	true, ok := a.delay(v.from, v.to)
 	if !ok {
 		return fmt.Sprintf("a delay of %v, but no packet to be measured came", *p.Delay)
 	}
 	// A timestamp is up to a cycle (0.8 ns) and 1 ns of rounding from the truth.
 	off := lab.Time(*p.Delay)*lab.Nanosecond - true
-	if most := lab.Time(n.session.ClockError)*lab.Nanosecond + 1800; off < -most || off > most {
-		return fmt.Sprintf("delay %v, truly %v, and A is %v", *p.Delay, true, n.session.ClockError)
+	if most := lab.Time(j.n.session.ClockError)*lab.Nanosecond + 1800; off < -most || off > most {
+		return fmt.Sprintf("delay %v, truly %v, and A is %v", *p.Delay, true, j.n.session.ClockError)
 	}
 	return ""
 }
 
 // wrongMean says what is wrong with the mean delay of all packets. By the switches' clocks it is exact, to the ns of the
 // sum; truly it is within A.
-func wrongMean(n *network, p Period, a account) string {
+func wrongMean(n *network, p Period, a *account) string {
 	switch {
 	case p.MeanDelay == nil && !n.session.MeanDelay:
 		if p.MeanUnknown != "" {
@@ -301,12 +427,13 @@ func wrongMean(n *network, p Period, a account) string {
 
 // lacksPulse reports whether a pulse that muxed counts need did not come to a point: then it is not
 // known whether it was lost or late. It is that of the period, or of the previous one.
-func (n *network) lacksPulse(k uint64, to []int) bool {
+func (j *judged) lacksPulse(k uint64) bool {
+	if j.n.session.Method != altmark.Muxed {
+		return false
+	}
 	for _, q := range []period{{k - 1, 0}, {k, 0}} {
-		if _, sent := n.books.pulses[q]; sent && n.session.Method == altmark.Muxed {
-			if _, came := n.books.delay(q, []int{n.first()}, to); !came {
-				return true
-			}
+		if a := j.views[0].books[q]; a != nil && a.pulse != nil && a.pulse.came(j.views[0].to) < 0 {
+			return true
 		}
 	}
 	return false
@@ -371,7 +498,11 @@ func (s *tally) String() string {
 	}
 	fmt.Fprintf(&b, "%d mean delays\n", s.means)
 	fmt.Fprintf(&b, "of graphs: %d of %d ok\n", s.sure, s.graphs)
-	list("networks and clocks", s.kinds)
+	for _, name := range slices.Sorted(maps.Keys(s.inside)) {
+		r := s.inside[name]
+		fmt.Fprintf(&b, "inside: %s: %d networks, %d ok, %d of them wrong, %d flagged, %d missing\n", name, r.networks, r.ok, r.wrong,
+			r.flagged, r.missing)
+	}
 	list("flagged", s.reasons)
 	list("violations", s.violated)
 	for _, sh := range []struct {

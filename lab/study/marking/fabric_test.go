@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tamtam/device"
@@ -67,7 +68,7 @@ func randomFabric(seed uint64) *fabric {
 		f.ports = append(f.ports, 0)
 	}
 	f.top.Duration = calibPeriods * f.l
-	for range 2 + rnd.IntN(maxNetworks-1) {
+	for range maxNetworks - rnd.IntN(2) { // as many as there are ports for: what a fabric costs is mostly its switches
 		f.addNetwork()
 	}
 	f.setClocks()
@@ -157,6 +158,13 @@ type network struct {
 	rate    float64 // packets of a period, on average
 	sparse  bool    // the method needs packets that periods may lack, or an order that packets may not have
 
+	nth      int
+	change   string // of its rules
+	features []string
+	senders  []sender
+	matched  []func(*sender) bool // what the points match, at some time of the run
+	ports    map[int][]string     // of each switch, in use
+
 	books *books
 }
 
@@ -185,7 +193,8 @@ func (n *network) hops() int { return len(n.way) - 1 }
 
 func (f *fabric) addNetwork() {
 	rnd := f.rnd
-	n := &network{name: fmt.Sprintf("n%d", len(f.nets)), family: "4"}
+	n := &network{name: fmt.Sprintf("n%d", len(f.nets)), nth: len(f.nets), family: "4", ports: map[int][]string{},
+		matched: []func(*sender) bool{flowGroup}}
 	n.kind = pick(rnd, []weighted{
 		{wayPlain, 40}, {wayLate, 20}, {wayVeryLate, 6}, {wayHost, 12}, {wayDouble, 6}, {wayLAG, 10}, {waySplit, 10}, {wayInside, 10}, {wayForeign, 8}, {wayInitiator, 8},
 	})
@@ -211,10 +220,14 @@ func (f *fabric) addNetwork() {
 		return
 	}
 	n.setSession(f)
+	n.change, n.features = randomChange(rnd), randomFeatures(rnd)
 	f.nets = append(f.nets, n)
 	f.configure(n)
 	f.connect(n, lag)
 	f.addTraffic(n)
+	f.combine(n)
+	f.change(n)
+	f.follow(n)
 }
 
 // setPaths lists the paths: all points, and sometimes fewer of them.
@@ -298,9 +311,7 @@ func (f *fabric) configure(n *network) {
 			t := f.top.Switches[sw].Config.Tables
 			t["VLAN"][vlan] = swss.FieldValues{"vlanid": fmt.Sprint(10 + i)}
 			t["TAM_FLOWGROUP_TABLE"][n.name] = swss.FieldValues{"id": fmt.Sprint(1 + i)}
-			t["ACL_RULE"]["TAM|"+n.name] = swss.FieldValues{
-				"PRIORITY": fmt.Sprint(10 + i), map[string]string{"4": "IP_PROTOCOL", "6": "NEXT_HEADER"}[n.family]: "17", "L4_DST_PORT": fmt.Sprint(5000 + i),
-			}
+			t["ACL_RULE"]["TAM|"+n.name] = n.rule()
 			role := "transit"
 			switch {
 			case r == 0 || n.kind == wayInitiator && r == 1:
@@ -367,7 +378,7 @@ func (n *network) row(role string, clear bool) swss.FieldValues {
 }
 
 // port takes the next port of a switch into the network, or into a LAG of it.
-func (f *fabric) port(n *network, sw int, lag bool) string {
+func (f *fabric) port(n *network, sw int, lag, hop bool) string {
 	t := f.top.Switches[sw].Config.Tables
 	i := f.ports[sw]
 	f.ports[sw]++
@@ -382,21 +393,25 @@ func (f *fabric) port(n *network, sw int, lag bool) string {
 		t["PORTCHANNEL"][member] = swss.FieldValues{"admin_status": "up"}
 		t["PORTCHANNEL_MEMBER"][member+"|"+name] = swss.FieldValues{"NULL": "NULL"}
 	}
-	t["VLAN_MEMBER"][vlan+"|"+member] = swss.FieldValues{"tagging_mode": "untagged"}
+	n.ports[sw] = append(n.ports[sw], name)
+	mode := "untagged"
+	if hop && slices.Contains(n.features, featureTags) {
+		mode = "tagged"
+	}
+	t["VLAN_MEMBER"][vlan+"|"+member] = swss.FieldValues{"tagging_mode": mode}
 	return fmt.Sprintf("s%d:%s", sw, name)
 }
 
 // connect makes hosts and links.
 func (f *fabric) connect(n *network, lag int) {
-	address := map[string]string{"4": "10.0.0.%d/24", "6": "2001:db8::%d/64"}[n.family]
 	for i, end := range []int{n.first(), n.way[n.hops()][0]} {
-		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf(address, i+1))}}
+		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{netip.MustParsePrefix(n.addressOf(i+1) + map[string]string{"4": "/24", "6": "/64"}[n.family])}}
 		f.top.Hosts = append(f.top.Hosts, h)
 		near := lab.Impairment{Delay: 50 * lab.Nanosecond}
 		if n.kind == wayHost && i == 0 && f.rnd.IntN(2) == 0 {
 			near.Reorder = f.lateHost()
 		}
-		f.top.Links = append(f.top.Links, lab.Link{A: h.Name, B: f.port(n, end, false), Impairment: near})
+		f.top.Links = append(f.top.Links, lab.Link{A: h.Name, B: f.port(n, end, false, false), Impairment: near})
 	}
 	held := f.rnd.IntN(n.hops()) // where packets are held back, or doubled
 	for r := range n.hops() {
@@ -410,7 +425,7 @@ func (f *fabric) connect(n *network, lag int) {
 				split := len(n.way[r])+len(n.way[r+1]) > 2
 				for range links {
 					f.top.Links = append(f.top.Links, lab.Link{
-						A: f.port(n, a, both || split && len(n.way[r]) == 1), B: f.port(n, b, both || split && len(n.way[r+1]) == 1),
+						A: f.port(n, a, both || split && len(n.way[r]) == 1, true), B: f.port(n, b, both || split && len(n.way[r+1]) == 1, true),
 						Impairment: f.impairment(n, r, r == held),
 					})
 				}
@@ -493,20 +508,48 @@ func (f *fabric) addTraffic(n *network) {
 	if n.kind == wayForeign {
 		t.DSCP = uint8(rnd.IntN(64))
 	}
-	f.send(n, t)
+	f.send(n, t, false, false)
+	t.Flows.Count = 1
 	if n.kind == wayForeign && rnd.IntN(2) == 0 {
-		t.Name, t.DSCP, t.SrcPort = t.Name+"m", 63, 3000
-		f.send(n, t)
+		t.Name, t.DSCP, t.SrcPort = n.name+"m", 63, apartPort
+		f.send(n, t, true, false)
+		t.DSCP = 0
 	}
-	if rnd.IntN(5) == 0 { // in no flow group
-		t.Name, t.DstPort, t.AltMark = n.name+"x", 6000, false
-		f.top.Traffic = append(f.top.Traffic, t)
+	if n.change != changeNothing {
+		t.Name, t.SrcPort = n.name+"v", apartPort
+		f.send(n, t, true, false)
+	}
+	if rnd.IntN(5) == 0 || n.change != changeNothing { // in no flow group, unless a rule is changed
+		t.Name, t.DstPort, t.SrcPort = n.name+"x", uint16(6000+i), 2000
+		f.send(n, t, false, true)
 	}
 }
 
-func (f *fabric) send(n *network, t lab.Traffic) {
+// send adds a traffic source. Packets of others are not of the flow group; those that are apart have a source port of
+// their own.
+func (f *fabric) send(n *network, t lab.Traffic, apart, other bool) {
 	f.top.Traffic = append(f.top.Traffic, t)
 	n.flows = append(n.flows, uint64(len(f.top.Traffic)))
+	n.senders = append(n.senders, sender{len(f.top.Traffic), apart, other})
+}
+
+// follow has the truth count all traffic sources of the network.
+func (f *fabric) follow(n *network) {
+	var names []string
+	for _, s := range n.senders {
+		names = append(names, f.top.Traffic[s.number-1].Name)
+	}
+	study := studyOf(f.top)
+	for i := range study.AltMark.Paths {
+		if p := &study.AltMark.Paths[i]; strings.HasPrefix(p.Name, n.name+"-") {
+			p.Traffic = names
+		}
+	}
+	for i := range study.AltMark.Graphs {
+		if g := &study.AltMark.Graphs[i]; strings.HasPrefix(g.Name, n.name+"-") {
+			g.Traffic = names
+		}
+	}
 }
 
 // dense reports whether nearly every period has the packets that the method needs. A muxed

@@ -26,7 +26,7 @@ func (r Report) Metrics() string {
 	return "PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost " +
 		"delay).at.TIME loss.max " +
 		"loss_error.max delay.samples delay.min delay.mean delay.max delay.untrue true_delay.min true_delay.max " +
-		"delay_error.max jitter.max correlation truth.sent truth.received truth.lost)"
+		"delay_error.max jitter.max correlation truth.sent truth.received truth.lost truth.doubled)"
 }
 
 // Notices returns the notices of whole paths.

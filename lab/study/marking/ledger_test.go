@@ -30,7 +30,7 @@ type onWire struct {
 type books struct {
 	net     *network
 	packets map[uint64]*booked
-	pulses  map[period]uint64 // the packet whose delay is measured, by period
+	order   []uint64 // names of packets, as they came to the first point
 	// latest is how long after the beginning of its period any packet came to a point, by the
 	// clock of the point; latestTruly by that of the first point. least and most are the delays
 	// from the first point to any other.
@@ -42,6 +42,7 @@ type books struct {
 // A booked packet. Times are -1 where it was not seen.
 type booked struct {
 	period
+	pulse bool     // it may be the packet whose delay is measured
 	phase lab.Time // in its period, at the first point
 	at    [maxFabric]lab.Time
 	clock [maxFabric]*big.Int // of the switch, at that time
@@ -50,7 +51,7 @@ type booked struct {
 func keepBooks(l *lab.Lab, nets []*network) *bookkeeper {
 	k := &bookkeeper{lab: l, byID: make([]*books, len(l.Topology().Traffic)+1)}
 	for _, n := range nets {
-		n.books = &books{net: n, packets: map[uint64]*booked{}, pulses: map[period]uint64{}, least: forever}
+		n.books = &books{net: n, packets: map[uint64]*booked{}, least: forever}
 		for _, flow := range n.flows {
 			k.byID[flow] = n.books
 		}
@@ -118,11 +119,9 @@ func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 		p.number, p.phase = periodOf(b.net.session.Interval, now)
 		p.era = era
 		b.packets[id] = p
-		if quarter := 4 * p.phase / length(b.net.session.Interval); b.net.session.Method != altmark.Muxed || quarter == 2 {
-			if _, ok := b.pulses[p.period]; !ok && w.late == 0 {
-				b.pulses[p.period] = id
-			}
-		}
+		quarter := 4 * p.phase / length(b.net.session.Interval)
+		p.pulse = w.late == 0 && (b.net.session.Method != altmark.Muxed || quarter == 2)
+		b.order = append(b.order, id)
 	}
 	if p.at[i] >= 0 {
 		b.doubled = true
@@ -151,29 +150,35 @@ func sinceEpoch(seconds uint64, nanoseconds uint32) *big.Int {
 	return ns.Add(ns, big.NewInt(int64(nanoseconds)))
 }
 
-// A period has a number, by the clock of the first point. Where that clock is set back a number is used
-// again, for another time: era is how often the clock was set.
-type period struct{ number, era uint64 }
-
 // An account is what the books say of one period between two points.
 type account struct {
 	sent, lost int64
 	// delays are the sum of those of packets that came to both sides, by the clocks of the switches in ns; truly in ps.
 	came          int64
 	delays, truly *big.Int
+	pulse         *booked // the packet whose delay is measured; nil: there is none
 }
 
-// between accounts for all periods between switches of the path that are beside each other. A packet is lost between
-// them if it was at one of the first, and neither at one of the second nor at any switch that is as far or further.
-func (b *books) between(from, to []int) map[period]account {
-	list := map[period]account{}
-	for _, p := range b.packets {
-		if p.came(from) < 0 {
+// between accounts for all periods between switches of the path that are beside each other, of the packets of some
+// traffic sources. A packet is lost between them if it was at one of the first, and neither at one of the second nor at
+// any switch that is as far or further.
+func (b *books) between(from, to []int, sources map[int]bool) map[period]*account {
+	list := map[period]*account{}
+	for _, id := range b.order {
+		p := b.packets[id]
+		if !sources[lab.FlowOf(id)] {
 			continue
 		}
-		a, ok := list[p.period]
-		if !ok {
-			a.delays, a.truly = new(big.Int), new(big.Int)
+		a := list[p.period]
+		if a == nil {
+			a = &account{delays: new(big.Int), truly: new(big.Int)}
+			list[p.period] = a
+		}
+		if p.pulse && a.pulse == nil {
+			a.pulse = p
+		}
+		if p.came(from) < 0 {
+			continue
 		}
 		a.sent++
 		if p.came(to) >= 0 {
@@ -184,7 +189,6 @@ func (b *books) between(from, to []int) map[period]account {
 		if !b.beyond(p, to[0]) {
 			a.lost++
 		}
-		list[p.period] = a
 	}
 	return list
 }
@@ -198,9 +202,9 @@ func (b *books) beyond(p *booked, to int) bool {
 	return false
 }
 
-// delay is that of the packet which is measured in a period.
-func (b *books) delay(k period, from, to []int) (d lab.Time, ok bool) {
-	p := b.packets[b.pulses[k]]
+// delay is that of the packet which is measured.
+func (a *account) delay(from, to []int) (d lab.Time, ok bool) {
+	p := a.pulse
 	if p == nil || p.came(from) < 0 || p.came(to) < 0 {
 		return 0, false
 	}

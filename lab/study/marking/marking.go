@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,6 +42,9 @@ func (s *Study) Asked() bool { return len(s.AltMark.Paths)+len(s.AltMark.Graphs)
 type Path struct {
 	Name   string   `yaml:"name"`
 	Points []string `yaml:"points"` // SWITCH:SESSION
+	// Traffic names the traffic sources whose packets the truth counts. None: the packets that the first point's flow
+	// group matches, as it is configured at the start, when they come to that point.
+	Traffic []string `yaml:"traffic"`
 }
 
 // A Graph is where the packets of a flow group go if each takes one of several ways. The first point is an initiator.
@@ -51,6 +52,8 @@ type Graph struct {
 	Name   string     `yaml:"name"`
 	Points []string   `yaml:"points"` // SWITCH:SESSION
 	Links  [][]string `yaml:"links"`  // each from the switch of one point to that of another
+	// Traffic is as that of a Path.
+	Traffic []string `yaml:"traffic"`
 }
 
 // drainPeriods is the number of periods of the shortest interval after which published periods are
@@ -61,14 +64,15 @@ const drainPeriods = schema.AltMarkHistory / 4
 // published.
 type marking struct {
 	paths    []*markPath
-	switches map[string]*markSwitch
-	every    lab.Time // how often the collector reads
+	switches map[string]*markSwitch // all of the lab, since mirror copies come from anywhere
+	every    lab.Time               // how often the collector reads
 }
 
 // A markSwitch is a switch with its measurement points.
 type markSwitch struct {
 	*lab.Tap
-	points []*markPoint
+	mirrors mirrors
+	points  []*markPoint
 }
 
 // A markPath is a Path or a Graph in a run.
@@ -82,14 +86,16 @@ type markPath struct {
 	join     *markJoin
 }
 
-// A segment is a part of a path between two points, or of a graph between points: their indices.
-type segment struct{ from, to []int }
+// A segment is a part of a path between two points, or of a graph between points: their indices. Points behind it are
+// those that packets come to later.
+type segment struct{ from, to, behind []int }
 
 // A markPoint is a measurement point: a session of a switch.
 type markPoint struct {
 	node    *markSwitch
 	session schema.AltMarkSession
 	watch   *markWatch
+	sets    []lab.Time // when the switch's clock is set or lost, in order
 
 	fields  swss.FieldValues // as last read
 	periods []published
@@ -101,11 +107,30 @@ type published struct {
 	at time.Time // by a true clock
 }
 
+// era returns how often the clock was set until some time of the run.
+func (p *markPoint) era(at lab.Time) uint64 {
+	n, _ := slices.BinarySearch(p.sets, at+1)
+	return uint64(n)
+}
+
+// eras returns a number above that of any era of a first point.
+func (path *markPath) eras() (n int) {
+	for _, i := range path.begins {
+		n = max(n, len(path.points[i].sets)+1)
+	}
+	return n
+}
+
 func (p *markPoint) String() string { return p.node.Name() + ":" + p.session.Name }
 
 // Observe finds the sessions of all points in the configuration.
 func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 	m := &marking{switches: map[string]*markSwitch{}, every: math.MaxInt64}
+	watchMirrors(l, func(tap *lab.Tap) *mirrors { // before the points' watches, which ask it
+		n := &markSwitch{Tap: tap}
+		m.switches[tap.Name()] = n
+		return &n.mirrors
+	})
 	for i, p := range s.AltMark.Paths {
 		path := &markPath{name: p.Name}
 		if err := m.observe(l, path, lab.Item("altmark.paths", p.Name, i), p.Points); err != nil {
@@ -114,6 +139,7 @@ func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 		if err := path.joinPath(); err != nil {
 			return nil, err // excluded by Validate
 		}
+		path.follows(l.Topology(), p.Traffic)
 	}
 	for i, g := range s.AltMark.Graphs {
 		path, at := &markPath{name: g.Name}, lab.Item("altmark.graphs", g.Name, i)
@@ -123,20 +149,34 @@ func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 		if err := path.joinGraph(g.Links); err != nil {
 			return nil, fmt.Errorf("%s%s: %w", l.Topology().Where(at), at, err)
 		}
+		path.follows(l.Topology(), g.Traffic)
 	}
 	return m, nil
+}
+
+// follows has the truth count the packets of some traffic sources, and at later points those that passed a first one.
+func (path *markPath) follows(t *lab.Topology, traffic []string) {
+	var numbers map[int]bool
+	for i := range t.Traffic {
+		if slices.Contains(traffic, t.Traffic[i].Name) {
+			if numbers == nil {
+				numbers = map[int]bool{}
+			}
+			numbers[i+1] = true
+		}
+	}
+	for i, p := range path.points {
+		if p.watch.flow.traffic = numbers; !slices.Contains(path.begins, i) {
+			p.watch.flow = nil
+		}
+	}
 }
 
 // observe finds the points of a path.
 func (m *marking) observe(l *lab.Lab, path *markPath, at string, points []string) error {
 	t := l.Topology()
 	for j, text := range points {
-		var marks uint8
-		if j > 0 {
-			first := path.points[0].session
-			marks = first.Mark.DSCPBit() | first.Mark2.DSCPBit()
-		}
-		point, err := m.point(l, text, marks)
+		point, err := m.point(l, text)
 		if err != nil {
 			at := fmt.Sprintf("%s.points[%d]", at, j)
 			return fmt.Errorf("%s%s: %q: %w", t.Where(at), at, text, err)
@@ -160,9 +200,8 @@ func length(n altmark.Interval) lab.Time {
 	return lab.Second << n
 }
 
-// point finds the session of a point, SWITCH:SESSION. marks are the bits of the DSCP that packets may
-// have set or not.
-func (m *marking) point(l *lab.Lab, text string, marks uint8) (*markPoint, error) {
+// point finds the session of a point, SWITCH:SESSION.
+func (m *marking) point(l *lab.Lab, text string) (*markPoint, error) {
 	name, session, _ := strings.Cut(text, ":")
 	config, err := l.Config(name)
 	if err != nil {
@@ -174,10 +213,6 @@ func (m *marking) point(l *lab.Lab, text string, marks uint8) (*markPoint, error
 			lab.Few(device.SortedKeys(config[schema.CfgTAMAltMark])))
 	}
 	n := m.switches[name]
-	if n == nil {
-		n = &markSwitch{Tap: l.Tap(name)}
-		m.switches[name] = n
-	}
 	p := &markPoint{node: n}
 	if p.session, err = schema.ParseAltMarkSession(session, fields); err != nil {
 		return nil, err
@@ -191,35 +226,21 @@ func (m *marking) point(l *lab.Lab, text string, marks uint8) (*markPoint, error
 	if !ok {
 		return nil, fmt.Errorf("the configuration has no %s|%s for its flow group", schema.CfgACLRule, rule.Config())
 	}
-	filter, err := truth.ParseFilter(unmarked(match, marks))
+	filter, err := truth.ParseFilter(match)
 	if err != nil {
 		return nil, fmt.Errorf("%s|%s: %w", schema.CfgACLRule, rule.Config(), err)
 	}
-	p.watch = &markWatch{filter: filter, interval: p.session.Interval, node: n}
+	p.watch = &markWatch{flow: &markFlow{filter: filter}, interval: p.session.Interval, node: n}
 	n.Watch(p.watch)
+	for _, e := range l.Topology().Events {
+		if e.Switch == name && (e.Do == "step-clock" || e.What == "syncd") {
+			p.sets = append(p.sets, e.At)
+		}
+	}
+	slices.Sort(p.sets)
 	n.points = append(n.points, p)
 	n.Sim().Settled = n.listen
 	return p, nil
-}
-
-// unmarked returns a rule's match without some bits of the DSCP: after the initiator they say which
-// period a packet belongs to, and not whether it belongs to the flow.
-func unmarked(match map[string]string, marks uint8) map[string]string {
-	dscp, ok := match["DSCP"]
-	if !ok || marks == 0 {
-		return match
-	}
-	value, text, masked := strings.Cut(dscp, "/")
-	mask := uint64(0x3f)
-	if masked {
-		var err error
-		if mask, err = strconv.ParseUint(strings.TrimSpace(text), 0, 8); err != nil {
-			return match // the parser of the filter refuses it
-		}
-	}
-	match = maps.Clone(match)
-	match["DSCP"] = fmt.Sprintf("%s/%d", strings.TrimSpace(value), mask&^uint64(marks))
-	return match
 }
 
 // impairments returns all that links have during the run.
@@ -285,6 +306,9 @@ func (m *marking) Follow(now lab.Time) {
 			p.watch.passed = p.watch.passed[:0]
 		}
 	}
+	for _, n := range m.switches {
+		n.mirrors.follow()
+	}
 }
 
 func sortPeriods(list []published) {
@@ -302,14 +326,23 @@ func (s *Study) Validate(v *lab.Validator) {
 		at := lab.Item("altmark.paths", p.Name, i)
 		v.Name(at, p.Name, seen)
 		validatePoints(v, at, p.Points, 16)
+		validateTraffic(v, at, p.Traffic)
 	}
 	for i, g := range graphs {
 		at := lab.Item("altmark.graphs", g.Name, i)
 		v.Name(at, g.Name, seen)
 		validatePoints(v, at, g.Points, 256)
+		validateTraffic(v, at, g.Traffic)
 		for j, l := range g.Links {
 			v.Want(len(l) == 2, fmt.Sprintf("%s.links[%d]", at, j), strings.Join(l, ", "), "two switches, [FROM, TO]")
 		}
+	}
+}
+
+func validateTraffic(v *lab.Validator, at string, names []string) {
+	for j, name := range names {
+		known := slices.ContainsFunc(v.Topology().Traffic, func(t lab.Traffic) bool { return t.Name == name })
+		v.Want(known, fmt.Sprintf("%s.traffic[%d]", at, j), name, "the name of a traffic source of this file")
 	}
 }
 

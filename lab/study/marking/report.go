@@ -51,9 +51,11 @@ type Period struct {
 	DelaySum    *altmark.Sum   `json:"delay_sum_ns,omitempty"`
 	MeanUnknown string         `json:"mean_delay_unknown,omitempty"`
 
-	TrueSent  uint64    `json:"true_sent"`
-	TrueLost  int64     `json:"true_lost"`
-	TrueDelay *lab.Time `json:"true_delay_ps"` // nil: there was no packet to measure, or it was lost
+	TrueSent uint64 `json:"true_sent"`
+	TrueLost int64  `json:"true_lost"`
+	// TrueDoubled is how often packets that were there before came again, to both sides.
+	TrueDoubled [2]uint64 `json:"true_doubled"`
+	TrueDelay   *lab.Time `json:"true_delay_ps"` // nil: there was no packet to measure, or it was lost
 }
 
 // A markJoin is the collector of one path or graph in the lab.
@@ -85,10 +87,14 @@ func (path *markPath) joinPath() error {
 	last := len(path.points) - 1
 	path.begins, path.ends = []int{0}, []int{last}
 	for i := range last {
-		path.segments = append(path.segments, segment{[]int{i}, []int{i + 1}})
+		s := segment{from: []int{i}, to: []int{i + 1}}
+		for j := i + 2; j <= last; j++ {
+			s.behind = append(s.behind, j)
+		}
+		path.segments = append(path.segments, s)
 	}
 	if last > 1 {
-		path.segments = append(path.segments, segment{[]int{0}, []int{last}})
+		path.segments = append(path.segments, segment{from: []int{0}, to: []int{last}})
 	}
 	return nil
 }
@@ -105,12 +111,12 @@ func (path *markPath) joinGraph(links [][]string) error {
 	}
 	path.collect(m)
 	for _, c := range m.Clusters() {
-		path.segments = append(path.segments, segment{path.indices(c.From), path.indices(c.To)})
+		path.segments = append(path.segments, segment{path.indices(c.From), path.indices(c.To), path.behind(c.To, links)})
 	}
 	ends := m.Whole()
 	path.begins, path.ends = path.indices(strings.Split(ends[0], "+")), path.indices(strings.Split(ends[1], "+"))
 	if len(path.segments) > 1 {
-		path.segments = append(path.segments, segment{path.begins, path.ends})
+		path.segments = append(path.segments, segment{from: path.begins, to: path.ends})
 	}
 	return nil
 }
@@ -125,6 +131,19 @@ func (path *markPath) settings() (points []collector.AltMarkPoint) {
 			Settings: x.session.Session})
 	}
 	return points
+}
+
+// behind are the points that packets may pass after some switches.
+func (path *markPath) behind(switches []string, links [][]string) []int {
+	var found []string
+	for next := slices.Clone(switches); len(next) > 0; next = next[1:] {
+		for _, l := range links {
+			if l[0] == next[0] && !slices.Contains(found, l[1]) {
+				found, next = append(found, l[1]), append(next, l[1])
+			}
+		}
+	}
+	return path.indices(found)
 }
 
 // indices are those of the points of switches.
@@ -204,11 +223,16 @@ func (path *markPath) segment(of segment) *Segment {
 	}
 	slices.SortFunc(s.Periods, func(a, b Period) int { return cmp.Compare(a.Period, b.Period) })
 	s.count()
-	for _, p := range path.truth.periods {
-		s.Numbers["truth.sent"] += int64(p.sum(of.from))
-		s.Numbers["truth.received"] += int64(p.sum(of.to))
+	for _, name := range []string{"truth.sent", "truth.received", "truth.lost", "truth.doubled"} {
+		s.Numbers[name] = 0
 	}
-	s.Numbers["truth.lost"] = s.Numbers["truth.sent"] - s.Numbers["truth.received"]
+	for _, p := range path.truth.periods {
+		sent, lost, received := p.account(of, anySource)
+		s.Numbers["truth.sent"] += int64(sent)
+		s.Numbers["truth.received"] += int64(received)
+		s.Numbers["truth.lost"] += lost
+		s.Numbers["truth.doubled"] += int64(p.again(of.to))
+	}
 	return s
 }
 
@@ -232,9 +256,12 @@ func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, of s
 	if p.MeanUnknown = r.Mean.Unknown; r.Mean.Valid {
 		p.MeanDelay, p.DelaySum = &r.Mean.Delay, &r.Mean.Sum
 	}
-	p.TrueSent, p.TrueLost = path.truth.lost(r.Period, of)
-	if d, ok := path.truth.delay(r.Period, of); ok {
-		p.TrueDelay = &d
+	if t := path.truth.numbered(r.Period, of, p.Sent); t != nil {
+		p.TrueSent, p.TrueLost, _ = t.account(of, anySource)
+		p.TrueDoubled = [2]uint64{t.again(of.from), t.again(of.to)}
+		if d, ok := t.delay(of); ok {
+			p.TrueDelay = &d
+		}
 	}
 	return p
 }

@@ -10,17 +10,32 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A markWatch sees the packets of a flow group come to a measurement point. It does not look at marks:
-// it identifies packets by the name that their sender gave them, which no packet carries, and periods
-// by the clock of the switch.
+// A markWatch sees packets come to a measurement point. It looks at no mark and, except where packets enter the path,
+// at no rule: it identifies a packet by the name that its sender gave it, which no packet carries and no header hides,
+// and periods by the clock of the switch.
 type markWatch struct {
 	node     *markSwitch
-	filter   truth.Filter
+	flow     *markFlow // of the path, where its packets enter; nil at later points
 	interval altmark.Interval
 
 	received [saisim.CPUPort]arrived // by port: on the wire, not yet in the pipe
 	passed   []passage               // since the last window
 	last     uint64                  // number, in the chip, of the last of passed
+}
+
+// A markFlow selects the packets whose loss is measured when they come to the first point: those of some traffic
+// sources, or those that the flow group of that point matches as it is configured at the start. What becomes of the
+// rule later changes nothing.
+type markFlow struct {
+	traffic map[int]bool // numbers of traffic sources; nil: filter selects
+	filter  truth.Filter
+}
+
+func (f *markFlow) has(m *saisim.Moment, in string) bool {
+	if f.traffic != nil {
+		return f.traffic[lab.FlowOf(m.ID)]
+	}
+	return f.filter.Match(m.Data, m.Len, in, 0)
 }
 
 // arrived are packets of which the MAC has received the beginning, in order.
@@ -43,7 +58,7 @@ type passage struct {
 func (w *markWatch) Saw(m saisim.Moment) {
 	switch m.What {
 	case saisim.MomentReceived:
-		if w.filter.Match(m.Data, m.Len, w.node.Port(m.Port), 0) {
+		if !w.node.mirrors.passing[m.Number] && (w.flow == nil || w.flow.has(&m, w.node.Port(m.Port))) {
 			w.receive(m)
 		}
 	case saisim.MomentEntered:
@@ -97,28 +112,68 @@ func (w *markWatch) Restarted() {
 	clear(w.received[:])
 }
 
-// A markTruth is what became of the packets of one path.
+// A markTruth is what became of the packets of one path. Each packet counts once at each point, however often it comes.
 type markTruth struct {
 	path *markPath
-	// seen has the period of each packet that has passed the initiator, by name; older ones are
-	// forgotten when no packet can still be on its way.
-	seen, older map[uint64]uint64
+	// seen are the packets that have passed a first point, by name; older ones are forgotten when no packet can still be
+	// on its way.
+	seen, older map[uint64]*markedPacket
 	turn, turns lab.Time
 	double      bool // links may duplicate packets: one may come again after the last point
-	periods     map[uint64]*truePeriod
+	periods     map[period]*truePeriod
 	current     *truePeriod
+}
+
+// A period has a number, by the clock of the first point. Where that clock is set back a number is used
+// again, for another time: era is how often the clock was set.
+type period struct{ number, era uint64 }
+
+// A markedPacket is a packet on the path.
+type markedPacket struct {
+	period *truePeriod
+	marked
+}
+
+// marked is what packets of a period have in common.
+type marked struct {
+	flow int       // number of the traffic source
+	came pointsSet // the points to which they came
+}
+
+// A pointsSet is a set of points of a path, by index.
+type pointsSet [4]uint64
+
+func pointsOf(list []int) (s pointsSet) {
+	for _, i := range list {
+		s.add(i)
+	}
+	return s
+}
+
+func (s *pointsSet) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *pointsSet) has(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
+
+func (s *pointsSet) meets(o *pointsSet) bool {
+	for i, w := range s {
+		if w&o[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // A truePeriod is one period of the initiator's clock.
 type truePeriod struct {
-	number uint64
-	passed []uint64   // packets that the initiator saw in this period, by point that they came to
-	pulse  uint64     // the packet whose delay is measured, 0: there was none
-	at     []lab.Time // of it, by point; -1: it has not come
+	period
+	packets map[marked]uint64 // that the initiator saw in this period
+	doubled []uint64          // how often one of them came again, by point
+	pulse   uint64            // the packet whose delay is measured, 0: there was none
+	at      []lab.Time        // of it, by point; -1: it has not come
 }
 
 func newMarkTruth(path *markPath, links []*lab.Impairment) *markTruth {
-	t := &markTruth{path: path, seen: map[uint64]uint64{}, older: map[uint64]uint64{}, periods: map[uint64]*truePeriod{}}
+	t := &markTruth{path: path, seen: map[uint64]*markedPacket{}, older: map[uint64]*markedPacket{},
+		periods: map[period]*truePeriod{}}
 	t.turns = max(4*length(path.points[0].session.Interval), lab.Second)
 	for _, m := range links {
 		t.turns = max(t.turns, 16*(m.Delay+m.Jitter.Max+m.Reorder.Delay))
@@ -154,74 +209,124 @@ func (t *markTruth) follow(now lab.Time) {
 // begin handles a packet at the initiator. That of which the delay is measured is the
 // first of its period, for muxed marking the first of its third quarter.
 func (t *markTruth) begin(i int, x passage) {
+	if p := t.find(x.id); p != nil {
+		t.pass(p, i)
+		return
+	}
 	s := &t.path.points[i].session
-	k := x.quarter >> 2
-	p := t.period(k)
-	p.passed[i]++
-	t.seen[x.id] = k
+	p := t.period(period{x.quarter >> 2, t.path.points[i].era(x.at)})
 	if s.Method.Delay() && p.pulse == 0 && (s.Method != altmark.Muxed || x.quarter&3 == 2) {
 		p.pulse, p.at[i] = x.id, x.at
 	}
+	one := &markedPacket{p, marked{flow: lab.FlowOf(x.id)}}
+	one.came.add(i)
+	p.packets[one.marked]++
+	t.seen[x.id] = one
 }
 
 // come handles a packet at a later point.
 func (t *markTruth) come(i int, x passage) {
-	from := t.seen
-	k, ok := from[x.id]
-	if !ok {
-		from = t.older
-		if k, ok = from[x.id]; !ok {
-			return // not from the initiator
-		}
+	one := t.find(x.id)
+	if one == nil {
+		return // not from the initiator
 	}
-	p := t.period(k)
-	p.passed[i]++
-	if p.pulse == x.id && p.at[i] < 0 {
+	t.pass(one, i)
+	if p := one.period; p.pulse == x.id && p.at[i] < 0 {
 		p.at[i] = x.at
 	}
 	if !t.double && slices.Contains(t.path.ends, i) {
-		delete(from, x.id)
+		delete(t.seen, x.id)
+		delete(t.older, x.id)
 	}
 }
 
-func (t *markTruth) period(k uint64) *truePeriod {
-	if t.current != nil && t.current.number == k {
+func (t *markTruth) find(id uint64) *markedPacket {
+	if p := t.seen[id]; p != nil {
+		return p
+	}
+	return t.older[id]
+}
+
+// pass counts a packet at a point; one that was there before is a duplicate.
+func (t *markTruth) pass(one *markedPacket, i int) {
+	p := one.period
+	if one.came.has(i) {
+		p.doubled[i]++
+		return
+	}
+	if p.packets[one.marked]--; p.packets[one.marked] == 0 {
+		delete(p.packets, one.marked)
+	}
+	one.came.add(i)
+	p.packets[one.marked]++
+}
+
+func (t *markTruth) period(k period) *truePeriod {
+	if t.current != nil && t.current.period == k {
 		return t.current
 	}
 	p := t.periods[k]
 	if p == nil {
 		n := len(t.path.points)
-		p = &truePeriod{number: k, passed: make([]uint64, n), at: slices.Repeat([]lab.Time{-1}, n)}
+		p = &truePeriod{period: k, packets: map[marked]uint64{}, doubled: make([]uint64, n),
+			at: slices.Repeat([]lab.Time{-1}, n)}
 		t.periods[k] = p
 	}
 	t.current = p
 	return p
 }
 
-// lost returns how many packets of a period were lost between two points, and
-// sent how many came to the first of them.
-func (t *markTruth) lost(k uint64, of segment) (sent uint64, lost int64) {
-	p := t.periods[k]
-	if p == nil {
-		return 0, 0
+// numbered returns a period by its number. Where a clock was set back so that there are several, it is the one in which
+// the first points saw as many packets as was measured; nil if there is none.
+func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *truePeriod) {
+	for era := range uint64(t.path.eras()) {
+		p := t.periods[period{k, era}]
+		if p == nil {
+			continue
+		}
+		sent, _, _ := p.account(of, anySource)
+		if found == nil || measured != nil && sent == *measured {
+			found = p
+		}
 	}
-	sent = p.sum(of.from)
-	return sent, int64(sent - p.sum(of.to))
+	return found
 }
 
-// sum is how many packets came to some points.
-func (p *truePeriod) sum(points []int) (n uint64) {
+// anySource selects all traffic sources.
+func anySource(int) bool { return true }
+
+// account returns what became, between two points, of the packets of some traffic sources: how many came to the first
+// of them, were lost, and came to the second. A packet that is seen at a point behind the second is not lost.
+func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint64, lost int64, received uint64) {
+	from, to, reached := pointsOf(of.from), pointsOf(of.to), pointsOf(slices.Concat(of.to, of.behind))
+	for m, n := range p.packets {
+		if !source(m.flow) {
+			continue
+		}
+		if m.came.meets(&to) {
+			received += n
+		}
+		if m.came.meets(&from) {
+			sent += n
+			if !m.came.meets(&reached) {
+				lost += int64(n)
+			}
+		}
+	}
+	return sent, lost, received
+}
+
+// again is how often packets of a period came again to some points.
+func (p *truePeriod) again(points []int) (n uint64) {
 	for _, i := range points {
-		n += p.passed[i]
+		n += p.doubled[i]
 	}
 	return n
 }
 
-// delay returns how long the measured packet of a period took from one point to
-// another; false: there is none, or it did not come.
-func (t *markTruth) delay(k uint64, of segment) (lab.Time, bool) {
-	p := t.periods[k]
-	if p == nil || p.pulse == 0 {
+// delay returns how long the measured packet took from one point to another; false: there is none, or it did not come.
+func (p *truePeriod) delay(of segment) (lab.Time, bool) {
+	if p.pulse == 0 {
 		return 0, false
 	}
 	from, to := p.came(of.from), p.came(of.to)

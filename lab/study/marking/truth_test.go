@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/lab"
+	"tamtam/swss"
 )
 
 // markedPair is two switches and a session on each, with a method and an interval. Only the oracle is
@@ -86,21 +87,118 @@ traffic:
 	truth, r := runTruth(t, top, 120*lab.Millisecond)
 	var sent, received uint64
 	first := uint64(lab.Epoch().Unix()) << 10
-	for k, p := range truth.periods {
+	for key, p := range truth.periods {
+		k := key.number
 		// Frame n leaves at n/20480 s and arrives a little more than 50 ns later: 20 in each period.
-		if k >= first && k < first+100 && p.passed[0] != 20 {
-			t.Errorf("period %d after the start has %d packets, want 20", k-first, p.passed[0])
+		n, _, came := p.account(truth.path.segments[0], anySource)
+		if k >= first && k < first+100 && n != 20 {
+			t.Errorf("period %d after the start has %d packets, want 20", k-first, n)
 		}
-		sent, received = sent+p.passed[0], received+p.passed[1]
+		sent, received = sent+n, received+came
 	}
 	if f := r.Flows["marked"]; sent != f.Sent || received != f.Received || f.Lost == 0 {
 		t.Errorf("oracle: %d sent, %d received, want %d and %d", sent, received, f.Sent, f.Received)
 	}
-	if sent, lost := truth.lost(first+7, segment{[]int{0}, []int{1}}); sent != 20 || lost < 0 || lost > 20 {
+	seventh := truth.numbered(first+7, truth.path.segments[0], nil)
+	if sent, lost, _ := seventh.account(truth.path.segments[0], anySource); sent != 20 || lost < 0 || lost > 20 {
 		t.Errorf("period 7: %d sent, %d lost", sent, lost)
 	}
-	if _, ok := truth.delay(first+7, segment{[]int{0}, []int{1}}); ok {
+	if _, ok := seventh.delay(truth.path.segments[0]); ok {
 		t.Error("step marking has a measured packet")
+	}
+}
+
+// The oracle knows packets by their names: neither the rules of points behind the first, nor headers that switches add,
+// nor duplicates and mirror copies change what it counts.
+func TestTruthIsIndependent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
+	const lossless = false
+	rows := func(top *lab.Topology, i int, tables map[string]map[string]map[string]string) {
+		for table, rows := range tables {
+			to := top.Switches[i].Config.Tables
+			if to[table] == nil {
+				to[table] = map[string]swss.FieldValues{}
+			}
+			for key, row := range rows {
+				to[table][key] = row
+			}
+		}
+	}
+	ifa := func(role string) map[string]map[string]map[string]string {
+		return map[string]map[string]map[string]string{
+			"TAM":            {"device": {"device-id": fmt.Sprint(len(role))}},
+			"TAM_FLOW_GROUP": {"g": {}, "g|r": {"src_ip_prefix": "10.0.0.0/16", "dst_ip_prefix": "0.0.0.0/0"}},
+			"TAM_SESSION":    {"i": {"type": "ifa", "role": role, "flow_group": "g"}},
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(top *lab.Topology)
+		lossy  bool
+	}{
+		"a rule that matches nothing": {func(top *lab.Topology) {
+			rows(top, 1, map[string]map[string]map[string]string{"ACL_RULE": {"TAM|f": {"PRIORITY": "10", "L4_DST_PORT": "7"}}})
+		}, true},
+		"a rule that is edited": {func(top *lab.Topology) {
+			for _, sw := range []string{"s1", "s2"} {
+				top.Events = append(top.Events, lab.Event{At: 30 * lab.Millisecond, Do: "config", Switch: sw,
+					Set: map[string]map[string]string{"ACL_RULE|TAM|f": {"PRIORITY": "10", "L4_DST_PORT": "7"}}})
+			}
+		}, true},
+		"IFA": {func(top *lab.Topology) {
+			rows(top, 0, ifa("initiator"))
+			rows(top, 1, ifa("terminator"))
+		}, true},
+		"duplicates": {func(top *lab.Topology) { top.Links[1].Duplicate = 1_000_000_000 / 2 }, lossless},
+		"mirror copies on the same link": {func(top *lab.Topology) {
+			rows(top, 0, map[string]map[string]map[string]string{"MIRROR_SESSION": {
+				"m": {"type": "SPAN", "dst_port": "Ethernet4", "src_port": "Ethernet0", "direction": "RX"}}})
+		}, lossless},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top := markedPair(t, "step", -7, `
+traffic:
+- {name: marked, from: h1, to: h2, dst_port: 5000, pps: 20480, size: 300, start: 100us, count: 1000}
+`)
+			if c.lossy {
+				top.Links[1].Loss = 1_000_000_000 / 10
+			}
+			c.change(top)
+			_, r := runTruth(t, top, 70*lab.Millisecond)
+			n := reportOf(r)["p"].Segments[0].Numbers
+			sent, lost := int64(r.Flows["marked"].Sent), int64(r.Flows["marked"].Lost)
+			if n["truth.sent"] != sent || n["truth.lost"] != lost || n["truth.received"] != sent-lost || sent != 1000 || (lost > 0) != c.lossy {
+				t.Errorf("%d sent, %d received, %d lost, truly %d sent and %d lost", n["truth.sent"], n["truth.received"], n["truth.lost"],
+					sent, lost)
+			}
+			if again := n["truth.doubled"]; (again > 400) != (name == "duplicates") {
+				t.Errorf("%d packets came again", again)
+			}
+		})
+	}
+}
+
+// The truth of a path can be that of a part of the traffic, whatever the flow group matches.
+func TestTruthOfTraffic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
+	top := markedPair(t, "step", -7, `
+traffic:
+- {name: marked, from: h1, to: h2, dst_port: 5000, pps: 20480, start: 100us, count: 300}
+- {name: other, from: h1, to: h2, dst_port: 5001, pps: 20480, start: 100us, count: 200}
+`)
+	studyOf(top).AltMark.Paths[0].Traffic = []string{"other"}
+	_, r := runTruth(t, top, 70*lab.Millisecond)
+	if n := reportOf(r)["p"].Segments[0].Numbers; n["truth.sent"] != 200 || n["truth.lost"] != 0 {
+		t.Errorf("%d sent, %d lost, want 200 and 0", n["truth.sent"], n["truth.lost"])
+	}
+	studyOf(top).AltMark.Paths[0].Traffic = []string{"none"}
+	if _, err := lab.New(t.Context(), top, lab.Options{Workers: 1}); err == nil ||
+		!strings.Contains(err.Error(), `altmark.paths[p].traffic[0]: "none": want the name of a traffic source of this file`) {
+		t.Errorf("a name of no traffic source: %v", err)
 	}
 }
 
@@ -119,12 +217,13 @@ traffic:
 		first := uint64(lab.Epoch().Unix()) << 10
 		const timeBits = 48 // of a frame's name: when it was sent
 		for k := first; k < first+10; k++ {
-			id := truth.periods[k].pulse
+			p := truth.periods[period{k, 0}]
+			id := p.pulse
 			n := int((id&(1<<timeBits-1))*20480/uint64(lab.Second)) - 20*int(k-first)
 			if id == 0 || n != want {
 				t.Errorf("%s: the measured packet of period %d is number %d of it, want %d", method, k-first, n, want)
 			}
-			d, ok := truth.delay(k, segment{[]int{0}, []int{1}})
+			d, ok := p.delay(truth.path.segments[0])
 			// All frames are alike, and alone: host to host is the same as point to point,
 			// two switches later.
 			if least := r.Flows["marked"].Delay.Min; !ok || d <= 500*lab.Nanosecond || d >= least {

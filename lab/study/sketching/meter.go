@@ -21,20 +21,34 @@ type meter interface {
 type taskMeter struct {
 	p      *planned
 	groups *cmu.Groups
+	half   uint64          // when the second epoch begins; 0: there is one, or it has begun
+	before *answer.Reading // of the first epoch
+	failed error           // to read that
 }
 
-func newTaskMeter(p *planned) (*taskMeter, error) {
+func newTaskMeter(p *planned, half uint64) (*taskMeter, error) {
 	g, err := cmu.New(p.geo)
 	if err != nil {
 		return nil, err
 	}
-	return &taskMeter{p, g}, g.Apply(p.placed.Layout)
+	return &taskMeter{p: p, groups: g, half: half}, g.Apply(p.placed.Layout)
 }
 
 func (m *taskMeter) see(batch []cmu.Packet) {
 	for i := range batch {
+		if m.half > 0 && batch[i].Vector[5] >= m.half {
+			m.endEpoch()
+		}
 		m.groups.Run(&batch[i])
 	}
+}
+
+// endEpoch reads the first epoch, and clears it.
+func (m *taskMeter) endEpoch() {
+	if m.before, m.failed = reading(m.groups, m.p); m.failed == nil {
+		m.failed = m.groups.Clear(m.p.placed.Layout.Task, 0)
+	}
+	m.half = 0
 }
 
 // reading reads all registers of a task's bank 0.
@@ -70,6 +84,14 @@ func (m *taskMeter) read(f *Settings, truth *flyTruth) (map[string]float64, erro
 			return reports(atLeast(r.Decode(vectors), f.Threshold), vectors, packets, f.Threshold), nil
 		}
 		return reports(r.Heavy(vectors, f.Threshold), vectors, packets, f.Threshold), nil
+	case Changers:
+		if m.half > 0 { // no packet came in the second
+			m.endEpoch()
+			if r, err = reading(m.groups, m.p); err != nil {
+				return nil, err
+			}
+		}
+		return m.changes(r, truth, f.Threshold), m.failed
 	case Victims:
 		return reports(r.Heavy(vectors, f.Threshold), vectors, truth.elements(), f.Threshold), nil
 	case Cardinality:
@@ -82,6 +104,43 @@ func (m *taskMeter) read(f *Settings, truth *flyTruth) (map[string]float64, erro
 		return membership(f, truth, func(v flymon.Vector) bool { return r.Flow(v).Value > 0 }), nil
 	}
 	return nil, fmt.Errorf("flymon.study %q measures nothing", f.Study)
+}
+
+// changes compares the listed heavy changers with those that there are, and the bounds of the listed ones with their
+// changes: wrong is the part that is not within them.
+func (m *taskMeter) changes(r *answer.Reading, truth *flyTruth, threshold uint64) map[string]float64 {
+	if m.failed != nil {
+		return nil
+	}
+	m.before.Know(truth.vectors)
+	r.Know(truth.vectors)
+	changed := make(map[flymon.Vector]float64, len(truth.vectors))
+	actual := 0
+	for i, v := range truth.vectors {
+		early, late := truth.early[i], truth.packets[i]-truth.early[i]
+		changed[v] = float64(max(early, late) - min(early, late))
+		if changed[v] >= float64(threshold) {
+			actual++
+		}
+	}
+	var right, bounded, outside int
+	list := answer.Change(m.before, r, truth.vectors, threshold).List
+	for _, c := range list {
+		n := changed[c.Flow]
+		if n >= float64(threshold) {
+			right++
+		}
+		if c.Confidence > 0 {
+			if bounded++; n < c.Lower || n > c.Upper {
+				outside++
+			}
+		}
+	}
+	scores := scoreReports(right, len(list)-right, actual)
+	if scores["changers"] = float64(actual); bounded > 0 {
+		scores["wrong"] = float64(outside) / float64(bounded)
+	}
+	return scores
 }
 
 // atLeast returns the flows that reach a threshold.

@@ -49,6 +49,8 @@ func (f *Settings) task(c *Curve) (flymon.Task, error) {
 		if t.Algorithm == flymon.BeauCoup {
 			t.Attribute, err = flymon.ParseAttribute("distinct(timestamp)")
 		}
+	case Changers:
+		t.Threshold = f.Threshold
 	case Victims:
 		t.Threshold, t.Attribute = f.Threshold, flymon.Attribute{Kind: flymon.Distinct, Of: element}
 	case Cardinality:

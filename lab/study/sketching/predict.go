@@ -125,6 +125,8 @@ func (s *run) assumptions() []string {
 	case Heavy, Victims:
 		return []string{hashes, bounds, "candidates are all flows there were",
 			"flow sizes are known: what others add to a bucket is compound Poisson"}
+	case Changers:
+		return []string{hashes, "each half of the time is an epoch", "candidates are all flows there were"}
 	case Cardinality:
 		return []string{hashes, bounds,
 			"HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; " +

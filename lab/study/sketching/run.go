@@ -83,6 +83,7 @@ func (s *run) measure(ctx context.Context, seed uint64) ([]map[string]float64, *
 		return nil, nil, err
 	}
 	truth := newFlyTruth(source, key, element)
+	truth.half = s.half()
 	batch := make([]cmu.Packet, 0, batchSize)
 	number := uint64(0)
 	var p sighting
@@ -148,7 +149,7 @@ func (s *run) meter(p *planned, seed uint64) (meter, error) {
 	if p.curve.baseline() {
 		return s.baseline(p, seed)
 	}
-	return newTaskMeter(p)
+	return newTaskMeter(p, s.half())
 }
 
 // compose makes the report of what was measured and what theory says.

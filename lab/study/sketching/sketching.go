@@ -39,7 +39,7 @@ type Settings struct {
 	Geometry Chip    `yaml:"geometry"`
 	Curves   []Curve `yaml:"curves"`
 	Memory   []Bytes `yaml:"memory"` // that tasks ask for; the x axis
-	// Threshold of heavy hitters in packets, of victims in sources.
+	// Threshold of heavy hitters and of changes in packets, of victims in sources.
 	Threshold uint64 `yaml:"threshold"`
 	Members   int    `yaml:"members"` // of the set: flows that are inserted; the others are not
 	// Epochs, for the study of that name.
@@ -55,21 +55,22 @@ type Settings struct {
 // Studies, and the figures of the paper that they reproduce.
 const (
 	Heavy       = "heavy-hitters" // 14a, 14b
-	Victims     = "victims"       // 14c
-	Cardinality = "cardinality"   // 14d
-	Entropy     = "entropy"       // 14e
-	Interval    = "interval"      // 14f
-	Members     = "members"       // 14g
-	Epochs      = "epochs"        // 12b
-	Translation = "translation"   // 11
-	Program     = "program"       // 13a
-	Stacking    = "stacking"      // 13b
-	Keys        = "keys"          // 13c
-	Deployment  = "deployment"    // table 3, in real time
+	Changers    = "heavy-changers"
+	Victims     = "victims"     // 14c
+	Cardinality = "cardinality" // 14d
+	Entropy     = "entropy"     // 14e
+	Interval    = "interval"    // 14f
+	Members     = "members"     // 14g
+	Epochs      = "epochs"      // 12b
+	Translation = "translation" // 11
+	Program     = "program"     // 13a
+	Stacking    = "stacking"    // 13b
+	Keys        = "keys"        // 13c
+	Deployment  = "deployment"  // table 3, in real time
 )
 
 func accuracyStudies() []string {
-	return []string{Heavy, Victims, Cardinality, Entropy, Interval, Members}
+	return []string{Heavy, Changers, Victims, Cardinality, Entropy, Interval, Members}
 }
 
 func studies() []string {
@@ -180,6 +181,15 @@ func (f *Settings) seeds() int {
 	return max(1, f.Seeds)
 }
 
+// half returns when the second epoch of a study of changes begins, in ns of the time of day: in the middle of the
+// traffic. Of other studies it is 0.
+func (f *Settings) half() uint64 {
+	if f.Study != Changers {
+		return 0
+	}
+	return uint64(lab.Epoch().UnixNano()) + uint64(f.Traffic.Time/lab.Nanosecond/2)
+}
+
 func (c *Curve) baseline() bool {
 	return c.Algorithm == OriginalBeauCoup || c.Algorithm == UnivMon
 }
@@ -215,14 +225,22 @@ func (s *Study) Validate(v *lab.Validator) {
 		f.Traffic.validate(v, "flymon.traffic")
 		v.Want(len(f.Curves) >= 1 && len(f.Curves) <= maxCurves, "flymon.curves", len(f.Curves), "1 to %d curves", maxCurves)
 	}
-	original := slices.ContainsFunc(f.Curves, func(c Curve) bool { return c.Algorithm == OriginalBeauCoup })
-	if f.Study == Heavy || f.Study == Victims || original {
-		v.Want(f.Threshold > 1 && f.Threshold < 1<<24, "flymon.threshold", f.Threshold, "2 to %d", 1<<24-1)
-	}
+	f.validateThreshold(v)
 	if f.Study == Epochs {
 		f.validateSpike(v)
 	}
 	f.validateCurves(v, accuracy)
+}
+
+func (f *Settings) validateThreshold(v *lab.Validator) {
+	original := slices.ContainsFunc(f.Curves, func(c Curve) bool { return c.Algorithm == OriginalBeauCoup })
+	if f.Study == Heavy || f.Study == Changers || f.Study == Victims || original {
+		v.Want(f.Threshold > 1 && f.Threshold < 1<<24, "flymon.threshold", f.Threshold, "2 to %d", 1<<24-1)
+	}
+	if f.Study == Changers {
+		v.Want(f.Traffic.Pcap == "", "flymon.traffic.pcap", f.Traffic.Pcap,
+			"generated traffic, of which each half is an epoch")
+	}
 }
 
 func (f *Settings) validateGeometry(v *lab.Validator) {
@@ -244,6 +262,8 @@ func (f *Settings) validateCurves(v *lab.Validator, accuracy bool) {
 		v.Name(p, c.Name, seen)
 		known := c.baseline() || slices.Contains(flymon.Algorithms(), flymon.Algorithm(c.Algorithm))
 		v.Want(known, p+".algorithm", c.Algorithm, "%s, %s or one of %v", OriginalBeauCoup, UnivMon, flymon.Algorithms())
+		v.Want(f.Study != Changers || !c.baseline(), p+".algorithm", c.Algorithm, "one that counts flows: %v",
+			flymon.AlgorithmsOf(flymon.Attribute{Kind: flymon.Packets}, false))
 		v.Want(c.Rows <= flymon.MaxRows, p+".rows", c.Rows, "0 to %d", flymon.MaxRows)
 		v.Want(c.Share <= flymon.MaxShare, p+".share", c.Share, "0 to %d", flymon.MaxShare)
 		n := len(f.memory(c))

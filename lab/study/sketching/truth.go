@@ -18,6 +18,8 @@ type flyTruth struct {
 	group   []int32         // flow of the traffic: flow of the key
 	vectors []flymon.Vector // flows of the key
 	packets []uint32        // of each
+	half    uint64          // when the second epoch begins; 0: there is one
+	early   []uint32        // packets of each before that
 	last    []uint64        // arrival
 	longest []uint64        // interval, ns
 }
@@ -38,6 +40,9 @@ func (x *flyTruth) see(p *sighting) {
 		x.longest[i] = max(x.longest[i], p.at-x.last[i])
 	}
 	x.packets[i]++
+	if p.at < x.half {
+		x.early[i]++
+	}
 	x.last[i] = p.at
 }
 
@@ -57,6 +62,7 @@ func (x *flyTruth) meet(n int) {
 				x.index[v] = i
 			}
 			x.packets, x.last, x.longest = append(x.packets, 0), append(x.last, 0), append(x.longest, 0)
+			x.early = append(x.early, 0)
 		}
 		x.group = append(x.group, i)
 	}

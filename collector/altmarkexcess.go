@@ -1,0 +1,85 @@
+package collector
+
+import (
+	"fmt"
+
+	"tamtam/tam/altmark"
+)
+
+// An altMarkExcess is a period in which more packets, or more pulses, came to a stage than to one before it.
+type altMarkExcess struct {
+	packets bool // else pulses
+	text    string
+}
+
+// split returns where packets of a period came to a later point of the path without having met an earlier
+// one, or more than once: more came than were sent. Then no difference between points is a loss:
+// packets missing at one of them may be those in excess at another, and a duplicate hides a lost
+// packet. Nor need the pulse have taken the path of the packets.
+func (m *AltMark) split(k uint64) (reasons []string) {
+	for _, x := range anyExcess(m, k) {
+		reasons = append(reasons, fmt.Sprintf("%s: %s", AltMarkSplit, x.text))
+	}
+	return reasons
+}
+
+// anyExcess returns the excesses of a period along the path, or in all clusters of the graph.
+func anyExcess(m *AltMark, k uint64) (all []altMarkExcess) {
+	if m.beside == nil {
+		return m.excess(k)
+	}
+	for _, b := range m.beside {
+		all = append(all, b.excess(k)...)
+	}
+	return all
+}
+
+// excess returns the excesses of a period that the segments of this join show. Counts that are not those of the period
+// alone prove nothing.
+func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
+	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
+	for _, s := range m.segments() {
+		a, b := m.report(k, s[0]), m.report(k, s[1])
+		if !a.has || !b.has || a.conflict || b.conflict || (a.Flags|b.Flags)&void != 0 {
+			continue
+		}
+		from, to := m.path.Points[s[0]].Switch, m.path.Points[s[1]].Switch
+		if m.method().Loss() && b.Packets > a.Packets {
+			text := fmt.Sprintf("%s counted %d packets, and %s %d", to, b.Packets, from, a.Packets)
+			all = append(all, altMarkExcess{true, text})
+		}
+		if m.method() == altmark.Double && b.Captures > a.Captures {
+			text := fmt.Sprintf("%s had %d pulses, and %s %d", to, b.Captures, from, a.Captures)
+			all = append(all, altMarkExcess{false, text})
+		}
+	}
+	return all
+}
+
+// changedColour returns why packets of period k may have been counted in a period beside it. That happens if something
+// between the points writes the mark: a packet of k then has the colour of k-1 and k+1. In those periods it is in
+// excess, or it comes at a time that the guard condition does not allow. Nothing can be missing in k where all points
+// counted as many packets as the first one.
+//
+// A late packet is out of window as well, and is taken for a re-marked one where packets of k are missing. The counts
+// of one bit do not distinguish a late packet of k-1, in the report of k+1, from a packet of k that was re-marked.
+func changedColour(m *AltMark, k uint64, i, j int) (reasons []string) {
+	first, a, b := m.report(k, 0), m.report(k, i), m.report(k, j)
+	if !m.method().Loss() || first.has && first.Packets == a.Packets && a.Packets == b.Packets {
+		return nil
+	}
+	for _, q := range []uint64{k - 1, k + 1} {
+		for _, x := range anyExcess(m, q) {
+			if x.packets {
+				reasons = append(reasons, fmt.Sprintf("%s: in period %d %s", AltMarkRecoloured, q, x.text))
+			}
+		}
+		for p := 1; p <= j; p++ { // one further up may have it, and the packet is lost behind it
+			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
+				reasons = append(reasons, fmt.Sprintf("%s: %s counted packets out of window in period %d", AltMarkRecoloured,
+					m.path.Points[p].Switch, q))
+			}
+		}
+	}
+	return reasons
+}
