@@ -125,7 +125,8 @@
 //	extensions history, config subscription     Unimplemented; what is not known is ignored
 //	extension commit                            as its specification says; another Set meanwhile: FailedPrecondition
 //	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
-//	config-rows, configurations, not-in-force, tallies  not in answers to requests for the root, nor replaced or deleted with it
+//	config-rows, configurations, not-in-force,  not in answers to requests for the root, nor replaced or deleted with it
+//	tallies
 //	deleting a Fixed entry (a port)             InvalidArgument; replaced, it loses its settings
 //	Subscribe, path not in the schema           InvalidArgument
 //	Subscribe without subscription              InvalidArgument

@@ -68,8 +68,8 @@ func unappliedTexts(row map[string]string) (texts []string) {
 }
 
 // notInForceRows are the rows of the list.
-func (s *Server) notInForceRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
-	list, err := NotInForce(ctx, s.reader.redis)
+func (r reader) notInForceRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
+	list, err := NotInForce(ctx, r.redis)
 	if err != nil {
 		return nil, unavailable(err)
 	}

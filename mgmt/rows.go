@@ -147,7 +147,7 @@ func checkRow(
 func (s *Server) sources() map[string]source {
 	all := map[string]source{fromTold: s.toldRows, fromConfigurations: s.kept.keptRows, fromChanges: s.kept.changedRows,
 		fromTallies: s.tallier.tallied, fromTables: s.tableRows, fromDebugCounts: s.reader.debugRows,
-		fromNotInForce: s.notInForceRows}
+		fromNotInForce: s.reader.notInForceRows}
 	for _, table := range []string{HostFacts, HostState, HostProcesses} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
 			if s.cfg.Host == nil {

@@ -19,8 +19,6 @@ type chip struct {
 	vlan     sai.OID            // default VLAN
 	bridge   sai.OID            // default .1Q bridge
 	unused   map[string]sai.OID // ports that no row has claimed, by laneKey
-	lanes    []uint32           // of the ports that it began with, sorted
-	speeds   map[int][]uint64   // that these support, sorted, by their number of lanes; nil of those that do not tell
 	stats    []sai.StatID       // port statistics that the ASIC can count
 }
 
@@ -52,7 +50,7 @@ func createSwitch(ctx context.Context, cfg Config) (*chip, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the switch: %w", err)
 	}
-	c := &chip{switchID: oid, unused: map[string]sai.OID{}, speeds: map[int][]uint64{}}
+	c := &chip{switchID: oid, unused: map[string]sai.OID{}}
 	if err := c.readDefaults(ctx, api); err != nil {
 		return nil, err
 	}
@@ -62,7 +60,6 @@ func createSwitch(ctx context.Context, cfg Config) (*chip, error) {
 	if err := c.removeDefaults(ctx, api, cfg.Found); err != nil {
 		return nil, err
 	}
-	slices.Sort(c.lanes)
 	c.stats = portStats(ctx, api)
 	return c, nil
 }
@@ -98,10 +95,6 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 			lanes[i] = uint32(l)
 		}
 		c.unused[laneKey(lanes)] = oid
-		c.lanes = append(c.lanes, lanes...)
-		if _, asked := c.speeds[len(lanes)]; !asked {
-			c.speeds[len(lanes)] = supportedSpeeds(ctx, api, oid)
-		}
 		if err := readParts(ctx, api, oid); err != nil {
 			return err
 		}
