@@ -18,9 +18,9 @@ func TestRefusedPort(t *testing.T) {
 		want   string
 	}{
 		{[]uint32{1, 2, 3, 4}, 123, sai.StatusInvalidAttrValue0 - 1, refused +
-			"(SAI_STATUS_INVALID_ATTR_VALUE_1 SAI_PORT_ATTR_SPEED: speed 123: a port of 4 lanes does not run at it)"},
+			"(SAI_STATUS_INVALID_PARAMETER SAI_PORT_ATTR_SPEED: speed 123: a port of 4 lanes does not run at it)"},
 		{[]uint32{5, 6, 7, 8}, 100000, sai.StatusInvalidAttrValue0, refused +
-			"(SAI_STATUS_INVALID_ATTR_VALUE_0 SAI_PORT_ATTR_HW_LANE_LIST: lanes 5,6,7,8: it does not have all of them)"},
+			"(SAI_STATUS_INVALID_PARAMETER SAI_PORT_ATTR_HW_LANE_LIST: lanes 5,6,7,8: it does not have all of them)"},
 		{[]uint32{1, 2, 3, 4}, 123, sai.StatusInvalidParameter, refused + "(SAI_STATUS_INVALID_PARAMETER)"},
 		{[]uint32{5, 6, 7, 8}, 123, sai.StatusTableFull, "the switch has no room for it (SAI_STATUS_TABLE_FULL)"},
 	} {
