@@ -111,13 +111,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareTold(d, r)
 	forward.ReportUnapplied(d, r)
-	d.Watch().Author = authors(r)
 	return d
-}
-
-// authors is how a daemon knows that the one whose word something is has looked at it.
-func authors(r *swss.Redis) func(context.Context, string) (int, bool) {
-	return func(ctx context.Context, daemon string) (int, bool) { return drift.Author(ctx, r, daemon) }
 }
 
 // RunManagers runs the daemon tammgrd until ctx ends.
@@ -193,7 +187,6 @@ func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, err
 		}
 	}
 	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.daemon()), asic: asic, doubt: c.doubt}
-	o.Daemon.Watch().Author = authors(r)
 	o.Daemon.Watch().Add(asic.Compared(c.anew))
 	if err := o.assemble(ctx, r); err != nil {
 		return nil, errors.Join(err, o.Close())
@@ -458,10 +451,10 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 		opts.Run, opts.Tell = c.health.owner, c.health.tell
 	}
 	s := sairedis.NewServer(r, asic, opts)
-	told, alone := authors(r), 0
+	alone := 0
 	s.Watch.Author = func(ctx context.Context, daemon string) (int, bool) {
 		if !s.Refused() {
-			return told(ctx, daemon)
+			return drift.Author(ctx, r, daemon)
 		}
 		alone += 2 // what orchagent says to be there was refused: it is not waited for
 		return alone, true

@@ -3,6 +3,8 @@ package device
 import (
 	"context"
 	"errors"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/device/fault"
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/schema"
@@ -160,15 +163,92 @@ func TestPendingRowsAreTold(t *testing.T) {
 	if err := state.Client().Del(t.Context(), schema.StateFlexCounter+"|NONSENSE").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := compare(t, s, 3)["tammgrd"]; !strings.Contains(got.Reason, "CONFIG_DB FLEX_COUNTER_TABLE|NONSENSE has no status") || got.Drift > 0 {
+	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason, "CONFIG_DB FLEX_COUNTER_TABLE|NONSENSE has no status") || got.Drift > 0 {
 		t.Errorf("%+v", got)
 	}
 	if err := state.Client().HSet(t.Context(), schema.StateFlexCounter+"|NONSENSE", "status", "failed").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := compare(t, s, 3)["tammgrd"]; !strings.Contains(got.Reason, "is failed, and why is not told") {
+	if got := compare(t, s, 1)["tammgrd"]; !strings.Contains(got.Reason, "is failed, and why is not told") {
 		t.Errorf("%+v", got)
 	}
+	if got := compare(t, s, 5)["tammgrd"]; got.Word() != drift.Consistent {
+		t.Errorf("its author does not report it again: %+v", got)
+	}
+}
+
+// statusRows are the status rows of STATE_DB, without when they became what they are, and their names.
+func statusRows(t *testing.T, s *Sim) (names []string, rows map[string]string) {
+	t.Helper()
+	db := s.Redis.DB(swss.StateDB)
+	all, err := db.AllKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(all)
+	rows = map[string]string{}
+	if err := db.ReadRows(t.Context(), all, func(i int, row swss.FieldValues, _ int64) {
+		if row[schema.FieldBy] == "" {
+			return
+		}
+		table, _, _ := db.Split(all[i])
+		names = append(names, all[i])
+		rows[all[i]] = row[schema.StatusField(table)] + " by " + row[schema.FieldBy] + ": " + row[schema.FieldReason]
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return names, rows
+}
+
+// A status row that somebody deletes or overwrites returns as its author wrote it, whoever that is.
+func TestDeletedStatusReturns(t *testing.T) {
+	s := hostedSim(t, both(blankRowsConfig(), ConfigDB{schema.CfgFlexCounter: {"PG_WATERMARK": {"POLL_INTERVAL": "1000"}}}))
+	client := s.Redis.DB(swss.StateDB).Client()
+	if ok, why := ready(t, s, 5); !ok {
+		t.Fatal(why)
+	}
+	names, want := statusRows(t, s)
+	for _, row := range []string{"COPP_TABLE|host-error", "FLEX_COUNTER_TABLE|PG_WATERMARK"} {
+		if !slices.Contains(names, row) {
+			t.Errorf("there is no %s in %q", row, names)
+		}
+	}
+	check := func(t *testing.T) {
+		t.Helper()
+		settle(t, s)
+		if ok, why := ready(t, s, 20); !ok {
+			t.Error(why)
+		}
+		if _, got := statusRows(t, s); !maps.Equal(got, want) {
+			t.Errorf("the status rows are\n%q\nwant\n%q", got, want)
+		}
+	}
+	t.Run("all", func(t *testing.T) {
+		if err := client.FlushDB(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		check(t)
+	})
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0x57a7e))
+		for range 1 + rnd.IntN(5) {
+			name := names[rnd.IntN(len(names))]
+			table, _, _ := s.Redis.DB(swss.StateDB).Split(name)
+			var err error
+			switch rnd.IntN(3) {
+			case 0:
+				err = client.Del(t.Context(), name).Err()
+			case 1:
+				err = client.HDel(t.Context(), name, schema.StatusField(table), schema.FieldBy).Err()
+			default:
+				err = client.HSet(t.Context(), name, schema.StatusField(table), "nonsense").Err()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(t)
+	})
 }
 
 // A row of ASIC_STATE that is not what orchagent made is told, and ends orchagent's life: the next makes the view again,

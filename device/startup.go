@@ -30,9 +30,9 @@ func ReadStartup(path string) (Startup, error) {
 	return s, nil
 }
 
-// ParseStartup is [ReadStartup] for text in memory. JSON is a config_db.json if the names at its top are those of
-// tables, in capitals, and OpenConfig if they are those of nodes, such as openconfig-interfaces:interfaces; other text
-// is a script.
+// ParseStartup is [ReadStartup] for text in memory. JSON is a config_db.json if a name at its top is that of a table,
+// in capitals: SONiC's files have others beside them, such as onie_machine. It is OpenConfig if the names are those of
+// nodes, such as openconfig-interfaces:interfaces; other text is a script.
 func ParseStartup(text []byte) (Startup, error) {
 	begin := strings.TrimLeftFunc(string(text[:min(len(text), 1<<10)]), unicode.IsSpace)
 	switch {
@@ -47,24 +47,20 @@ func ParseStartup(text []byte) (Startup, error) {
 	}
 	var table, node string
 	for _, name := range SortedKeys(top) {
-		if isTable(name) {
-			table = name
-		} else {
+		switch {
+		case strings.Contains(name, ":"):
 			node = name
+		case !strings.ContainsFunc(name, unicode.IsLower):
+			table = name
 		}
 	}
 	switch {
 	case table != "" && node != "":
 		return Startup{}, fmt.Errorf("%q is a table of CONFIG_DB, and %q a node of OpenConfig: want one or the other",
 			table, node)
-	case node != "":
+	case table == "" && len(top) > 0:
 		return Startup{OpenConfig: text}, errors.Join(configfile.Doubled(text)...)
 	}
 	rows, err := ParseConfigDB(text)
 	return Startup{Rows: rows}, err
-}
-
-// isTable reports whether a name at the top of JSON is that of a table.
-func isTable(name string) bool {
-	return !strings.ContainsFunc(name, func(r rune) bool { return r == ':' || unicode.IsLower(r) })
 }

@@ -19,6 +19,12 @@ func TestStartupIsToldByItsContent(t *testing.T) {
 	}{
 		{"rows", `{"PORT": {"Ethernet0": {"lanes": "1"}}}`, "rows"},
 		{"no rows", ` {} `, "rows"},
+		{"a table in small letters", `{"PORT": {"Ethernet0": {"lanes": "1"}}, "onie_machine": {}, "platform": null}`, "rows"},
+		{"a table in small letters that is none", `{"PORT": {}, "platform": "x"}`, `table "platform": want rows of fields`},
+		{"null where nothing reads it", `{"PORT": {"Ethernet0": {"lanes": "1", "cage": null}}, "ZTP": {"mode": {"url": null}}}`,
+			"rows"},
+		{"null in a field", `{"PORT": {"Ethernet0": {"lanes": null}}}`, `PORT|Ethernet0: field "lanes": want a string`},
+		{"null in a map", `{"DSCP_TO_TC_MAP": {"m": {"3": null}}}`, `DSCP_TO_TC_MAP|m: field "3": want a string`},
 		{"OpenConfig", "\n{\"openconfig-interfaces:interfaces\": {}}", "openconfig"},
 		{"OpenConfig without modules", `{"interfaces": {}, "tam": {}}`, "openconfig"},
 		{"a script", "configure terminal\n", "script"},
@@ -146,4 +152,32 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 	if got := inOrder(odd); !slices.Equal(got, want) {
 		t.Errorf("odd names are in the order %v, want %v", got, want)
 	}
+}
+
+// Files of SONiC have tables that nothing reads and PortChannels with zeros in front: the switch starts with them, and
+// everything else of the file is in force.
+func TestStartupWithWhatNothingReads(t *testing.T) {
+	startup, err := ParseStartup([]byte(`{
+	"DEVICE_METADATA": {"localhost": {"mac": "02:11:22:33:44:50", "cloudtype": null}},
+	"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000"}, "Ethernet1": {"lanes": "1", "speed": "10000"}},
+	"PORTCHANNEL": {"PortChannel0001": {"static": "true"}, "PortChannel01": {"static": "true"}},
+	"PORTCHANNEL_MEMBER": {"PortChannel0001|Ethernet0": {}, "PortChannel01|Ethernet1": {}},
+	"PORTCHANNEL_INTERFACE": {"PortChannel0001": {}, "PortChannel0001|10.4.0.1/31": {}, "PortChannel01": {}},
+	"onie_machine": {"a": {"b": null}}, "platform": null}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := testSim(t, SimConfig{Config: startup.Rows})
+	settle(t, s)
+	_, rows := statusRows(t, s)
+	for _, row := range []string{
+		"LAG_TABLE|PortChannel0001", "LAG_TABLE|PortChannel01", "LAG_MEMBER_TABLE|PortChannel0001|Ethernet0",
+		"LAG_MEMBER_TABLE|PortChannel01|Ethernet1", "INTERFACE_TABLE|PortChannel0001", "INTERFACE_TABLE|PortChannel01",
+		"INTERFACE_TABLE|PortChannel0001|10.4.0.1/31",
+	} {
+		if rows[row] != "active by orchagent: " {
+			t.Errorf("%s is %q; there are %q", row, rows[row], rows)
+		}
+	}
+	consistent(t, s)
 }

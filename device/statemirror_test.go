@@ -60,7 +60,7 @@ const wideConfig = `{
 	"TAM_FLOWGROUP_TABLE": {"v6": {"table-name": "TAM", "id": "1"}, "v4": {"table-name": "TAM", "id": "2"}, "m": {"table-name": "TAM", "id": "3"}},
 	"ACL_RULE": {
 		"TAM|v6": {"PRIORITY": "50", "IPV6_FLOW_LABEL": "77", "SRC_IPV6": "2001:db8::/32", "NEXT_HEADER": "6", "DSCP": "8", "TTL": "9", "L4_SRC_PORT_RANGE": "5-9", "TCP_FLAGS": "0x02/0x02"},
-		"TAM|v4": {"PRIORITY": "60", "SRC_IP": "10.0.0.0/8", "DST_IP": "10.9.0.9", "IP_PROTOCOL": "17", "DSCP": "44/0x3c", "TTL": "3", "L4_DST_PORT": "80", "SRC_MAC": "02:00:00:00:00:01", "ETHER_TYPE": "0x0800", "IN_PORTS": "Ethernet0"},
+		"TAM|v4": {"PRIORITY": "60", "SRC_IP": "10.0.0.0/8", "DST_IP": "10.9.0.9", "IP_PROTOCOL": "17", "DSCP": "32/0x20", "TTL": "3", "L4_DST_PORT": "80", "SRC_MAC": "02:00:00:00:00:01", "ETHER_TYPE": "0x0800", "IN_PORTS": "Ethernet0"},
 		"TAM|m": {"PRIORITY": "70", "IPV6_FLOW_LABEL": "0x12300/0xfff00", "DSCP": "8/0x38", "TTL": "0/0xf0", "TCP_FLAGS": "0x2/0x12"}},
 	"TAM_TAILSTAMPING_TABLE": {"t6": {"flowgroup": "v6"}, "t4": {"flowgroup": "v4"}},
 	"TAM_ALTMARK_TABLE": {"a": {"flowgroup": "v4", "role": "transit", "method": "double", "interval": "0", "mark": "dscp0", "mark2": "dscp1"}},

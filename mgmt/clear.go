@@ -21,7 +21,8 @@ import (
 
 // Cleared counters go on in the chip and in COUNTERS_DB, where others read them too: what they were when they were
 // cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
-// that counted: when syncd has another, which counts anew, or a counter is below what it was, nothing is subtracted.
+// that counted: when syncd has another, which counts anew, nothing is subtracted, and nothing from a statistic that is
+// below what it was.
 
 const (
 	clearedKey  = schema.CountersCleared
@@ -267,30 +268,44 @@ func later(a, b string) string {
 	return b
 }
 
-// since is a row of counters less what they were.
+// since returns a row of counters less what they were. What was kept of a statistic counts for that statistic: one that
+// is below it counts anew, and the others of the object go on. Those of a group that counts since another time than it
+// did all count anew.
 func since(was string, is map[string]string) map[string]string {
 	var base map[string]string
 	if was == "" || json.Unmarshal([]byte(was), &base) != nil {
 		return is
 	}
 	out := maps.Clone(is)
+	anew := map[bool]bool{} // by isDebug
 	for f, v := range base {
-		if strings.HasPrefix(f, schema.FieldCountedSince) {
-			if is[f] != v {
-				return is // it counts anew, for whatever is below it
-			}
+		group, ok := strings.CutPrefix(f, schema.FieldCountedSince)
+		switch {
+		case !ok:
+		case is[f] != v:
+			anew[group == schema.FlexDebugCounter] = true
+		default:
 			out[f] = base[clearedAt]
-			continue
 		}
+	}
+	for f, v := range base {
 		from, err := strconv.ParseUint(v, 10, 64)
 		now, errNow := strconv.ParseUint(is[f], 10, 64)
-		if err != nil || errNow != nil {
+		if err != nil || errNow != nil || anew[isDebug(f)] {
 			continue
 		}
-		if now < from {
-			return is // it counts anew
+		if now >= from {
+			out[f] = strconv.FormatUint(now-from, 10)
+			continue
 		}
-		out[f] = strconv.FormatUint(now-from, 10)
+		group := schema.GroupPort
+		if isDebug(f) {
+			group = schema.FlexDebugCounter
+		}
+		delete(out, schema.FieldCountedSince+group) // others of the group go on: there is no one time
 	}
 	return out
 }
+
+// isDebug reports whether a statistic is that of a debug counter.
+func isDebug(stat string) bool { return strings.Contains(stat, "DROP_REASON") }

@@ -85,7 +85,9 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
+	d.watch.Author = func(ctx context.Context, daemon string) (int, bool) { return drift.Author(ctx, r, daemon) }
 	d.outcomes.doubted = opts.Doubted
+	compareOutcomes(d)
 	d.Every(d.flushPeriod, d.watchFlush)
 	d.Every(d.comparePeriod, d.watch.Work)
 	d.turn <- struct{}{}

@@ -261,6 +261,6 @@ func (d *Daemon) tell(p *pending, op Op, status, reason string) {
 	}
 	d.report(stateRow{
 		table: rep.StateTable, key: rep.Key(p.key), by: rep.By, field: rep.Words.withDefaults().Field,
-		status: status, reason: reason, del: op == Del,
+		status: status, reason: reason, del: op == Del, leaving: p.del != nil,
 	})
 }

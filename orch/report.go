@@ -79,6 +79,7 @@ var reportScript = swss.NewScript(reportText).Natively(reportNatively)
 type stateRow struct {
 	table, key, by, field, status, reason string
 	del                                   bool
+	leaving                               bool // the row's removal waits: its author may delete the status meanwhile
 }
 
 type stateKey struct{ table, key string }
@@ -90,15 +91,21 @@ type outcomes struct {
 	clock   *clock
 	reports map[string]Reporting  // by table of STATE_DB
 	rows    map[stateKey]stateRow // not yet written
+	written map[stateKey]stateRow // as they should be in STATE_DB now; nil: the daemon does not compare them
 	held    bool                  // they must not be written yet
+	groups  map[string]struct{}   // keys of FLEX_COUNTER_TABLE on which a handler reports
 	doubted func() bool           // whether what they say of the ASIC is not known at the moment; nil: it is
 }
 
 func newOutcomes(name string, r *swss.Redis, c *clock) *outcomes {
-	return &outcomes{
+	o := &outcomes{
 		name: name, redis: r, clock: c,
-		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{},
+		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{}, groups: map[string]struct{}{},
 	}
+	if name != Manager { // which compares what its outputs ask for
+		o.written = map[stateKey]stateRow{}
+	}
+	return o
 }
 
 // StateTables lists the tables of STATE_DB that the daemon may report to.
@@ -185,6 +192,15 @@ func (o *outcomes) flushState(ctx context.Context) error {
 	}
 	if _, err := db.RunMany(ctx, reportScript, calls); err != nil {
 		return &swss.Error{DB: db.Name(), Op: "report status", Err: err}
+	}
+	if o.written != nil {
+		for k, row := range o.rows {
+			if row.del || row.leaving {
+				delete(o.written, k)
+			} else {
+				o.written[k] = row
+			}
+		}
 	}
 	o.rows = Emptied(o.rows)
 	return nil

@@ -123,8 +123,9 @@ func (d *Daemon) flushes(ctx context.Context) (string, error) {
 	return "commands: " + strings.Join(flushCommand.FindAllString(info, -1), " "), nil
 }
 
-// lacksRows reports whether a database holds fewer keys than the daemon knows rows
-// of it.
+// lacksRows reports whether a database lacks rows of which the daemon has heard nothing since it got them. It looks for
+// them where the database holds fewer keys than the daemon knows rows of it: many may have been deleted one by one, and
+// the daemon has not come to handle that.
 func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	type table struct {
 		db   *swss.DB
@@ -144,8 +145,41 @@ func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", db.Name(), err)
 		}
-		if size < n {
-			return true, nil
+		if size >= n {
+			continue
+		}
+		if lacks, err := lacksUnheard(ctx, d, db); err != nil || lacks {
+			return lacks, err
+		}
+	}
+	return false, nil
+}
+
+// lacksUnheard reports whether a row that was delivered is gone from a database without an event.
+func lacksUnheard(ctx context.Context, d *Daemon, db *swss.DB) (bool, error) {
+	left := map[*rows]map[string]struct{}{}
+	for _, in := range d.inputs {
+		r, ok := in.source.(*rows)
+		if !ok || r.look || r.DB() != db {
+			continue
+		}
+		keys, err := r.table.Keys(ctx)
+		if err != nil {
+			return false, err
+		}
+		left[r] = make(map[string]struct{}, len(keys))
+		for _, key := range keys {
+			left[r][key] = struct{}{}
+		}
+	}
+	if err := d.listener.Sync(ctx); err != nil { // the events of what was gone by then have come
+		return false, err
+	}
+	for r, there := range left {
+		for key := range r.known {
+			if _, ok := there[key]; !ok && !r.Heard(key) {
+				return true, nil
+			}
 		}
 	}
 	return false, nil

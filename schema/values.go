@@ -141,10 +141,11 @@ func PortNumber(name string) (uint32, bool) { return numbered(name, "Ethernet") 
 // IsPortName reports whether name is that of a physical port, EthernetN.
 func IsPortName(name string) bool { _, ok := PortNumber(name); return ok }
 
-// IsPortChannelName reports whether name is that of a LAG, PortChannelN.
+// IsPortChannelName reports whether name is that of a LAG, PortChannelN. As in SONiC N has one to four digits, and
+// PortChannel1 and PortChannel01 are two.
 func IsPortChannelName(name string) bool {
-	n, ok := numbered(name, "PortChannel")
-	return ok && n <= 9999
+	n, ok := strings.CutPrefix(name, "PortChannel")
+	return ok && n != "" && len(n) <= 4 && digits(n) == n
 }
 
 // VLANNumber is N of VlanN, 1..4094.

@@ -36,7 +36,7 @@ func (p *ProducerState) temp() string   { return "_" + p.table + p.db.sep }
 // Set merges fields into a row; to remove fields, Del first. A row without
 // fields is sent as NULL/NULL.
 func (p *ProducerState) Set(ctx context.Context, key string, fields []Pair) error {
-	fields = orNull(fields)
+	fields = OrNull(fields)
 	keys := make([]string, 0, 2+len(fields))
 	keys = append(keys, p.db.channel(p.table), p.keySet())
 	for range fields {
@@ -62,7 +62,7 @@ func (p *ProducerState) SetMany(ctx context.Context, rows []Row) error {
 			Args: []any{payload},
 		}
 		for _, row := range chunk {
-			fields := orNull(row.Fields)
+			fields := OrNull(row.Fields)
 			c.Keys = append(c.Keys, row.Key)
 			c.Args = appendPairs(append(c.Args, strconv.Itoa(len(fields))), fields)
 		}
@@ -108,7 +108,7 @@ func (p *ProducerState) ApplyView(ctx context.Context, rows []Row) error {
 	}
 	args := []any{payload, strconv.Itoa(gone)}
 	for _, row := range set {
-		fields := orNull(row.Fields)
+		fields := OrNull(row.Fields)
 		keys = append(keys, row.Key)
 		args = appendPairs(append(args, strconv.Itoa(len(fields))), fields)
 	}

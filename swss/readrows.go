@@ -22,7 +22,7 @@ func (t *Table) readRows(
 ) error {
 	names := make([]string, len(keys))
 	for i, key := range keys {
-		names[i] = t.db.rowKey(t.name, key)
+		names[i] = t.name + t.db.sep + key
 	}
 	return t.db.readRows(ctx, names, of, func(i int, row FieldValues, size int64) { f(keys[i], row, size) })
 }

@@ -220,7 +220,8 @@ func (d *DB) Add(ctx context.Context, counter string, n int64) (sum int64, err e
 // channel names the channel of a table's consumers.
 func (d *DB) channel(table string) string { return fmt.Sprintf("%s_CHANNEL@%d", table, d.id) }
 
-// rowKey returns the Redis key of a row.
+// rowKey returns the Redis key of a row that a caller names. Without a key it is the table's name, as in SONiC: some
+// tables are one row. A key that was listed is a row's even if it is empty.
 func (d *DB) rowKey(table, key string) string {
 	if key == "" {
 		return table

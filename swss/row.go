@@ -47,7 +47,7 @@ type Source interface {
 	Pops(ctx context.Context) ([]KeyOpFieldsValues, error)
 }
 
-// nullField stands in for the fields of a row without any, since Redis has no empty hashes.
+// nullField stands in for the fields of a row without any.
 const nullField = "NULL"
 
 // Pairs returns the fields of a row, sorted by name.
@@ -76,8 +76,8 @@ func appendPairs(args []any, pairs []Pair) []any {
 	return args
 }
 
-// orNull returns the fields to store for a row.
-func orNull(pairs []Pair) []Pair {
+// OrNull returns the fields to store for a row: NULL if it has none, since Redis has no empty hashes.
+func OrNull(pairs []Pair) []Pair {
 	if len(pairs) == 0 {
 		return []Pair{{nullField, nullField}}
 	}

@@ -28,7 +28,7 @@ func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValue
 			for _, key := range slices.Sorted(maps.Keys(tables[table])) {
 				k := d.rowKey(table, key)
 				keys = append(keys, k)
-				p.HSet(ctx, k, appendPairs(nil, orNull(Pairs(tables[table][key])))...)
+				p.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(tables[table][key])))...)
 			}
 		}
 		TakeTurn(ctx, p, turn)

@@ -70,6 +70,14 @@ func (s *Subscriber) stale() {
 	s.mu.Unlock()
 }
 
+// Heard reports whether a change of the row has been heard that Pops has not delivered yet.
+func (s *Subscriber) Heard(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, changed := s.changed[key]
+	return changed || s.resync
+}
+
 // Pops returns the rows that changed, at most one entry per row, sorted by key.
 func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	s.mu.Lock()

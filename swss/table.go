@@ -29,14 +29,14 @@ func (t *Table) Name() string { return t.name }
 // stored as NULL/NULL.
 func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
 	k := t.db.rowKey(t.name, key)
-	return t.db.wrap(t.db.client.HSet(ctx, k, appendPairs(nil, orNull(Pairs(fv)))...).Err(), "set", k)
+	return t.db.wrap(t.db.client.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(fv)))...).Err(), "set", k)
 }
 
 // SetFor is Set for a row that goes away after life, unless it is set again.
 func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life time.Duration) error {
 	k := t.db.rowKey(t.name, key)
 	_, err := t.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, k, appendPairs(nil, orNull(Pairs(fv)))...)
+		p.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(fv)))...)
 		p.PExpire(ctx, k, life)
 		return nil
 	})
@@ -61,7 +61,7 @@ func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left ti
 func (t *Table) SetMany(ctx context.Context, rows map[string]FieldValues) error {
 	keys := slices.Sorted(maps.Keys(rows))
 	return t.db.pipeline(ctx, "set "+t.name, len(keys), func(p redis.Pipeliner, i int) {
-		p.HSet(ctx, t.db.rowKey(t.name, keys[i]), appendPairs(nil, orNull(Pairs(rows[keys[i]])))...)
+		p.HSet(ctx, t.db.rowKey(t.name, keys[i]), appendPairs(nil, OrNull(Pairs(rows[keys[i]])))...)
 	})
 }
 
@@ -153,7 +153,7 @@ func (t *Table) getMany(ctx context.Context, keys []string, f func(key string, r
 		cmds := make([]*redis.MapStringStringCmd, len(chunk))
 		_, err := t.db.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range chunk {
-				cmds[i] = p.HGetAll(ctx, t.db.rowKey(t.name, key))
+				cmds[i] = p.HGetAll(ctx, t.name+t.db.sep+key)
 			}
 			return nil
 		})

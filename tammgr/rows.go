@@ -42,9 +42,7 @@ func tables() []forward.Table {
 	list := []schema.Table{schema.TableOf(schema.CfgTAMSwitch)}
 	for k, what := range kinds {
 		if kind(k) == kindTable {
-			for _, config := range []string{
-				schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup, schema.CfgTAMFeature,
-			} {
+			for _, config := range []string{schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup} {
 				list = append(list, schema.TableOf(config))
 			}
 		}
@@ -52,6 +50,8 @@ func tables() []forward.Table {
 			list = append(list, what.table())
 		}
 	}
+	// Features come last, so that the first answer to an activation is about the sessions that there are.
+	list = append(list, schema.TableOf(schema.CfgTAMFeature))
 	out := make([]forward.Table, len(list))
 	for i, t := range list {
 		out[i] = forward.Table{Appl: t.Appl, State: t.State}

@@ -38,6 +38,9 @@ type rules struct {
 	users  map[string]string // that do, and which
 	sticky map[string]bool   // those whose use cannot be ended
 	calls  []string          // "bind s1", "unbind s1"
+
+	refusal error // of the switch, for the sessions refused
+	refused []string
 }
 
 func (r *rules) Usable(rule schema.ACLRuleKey) error {
@@ -64,6 +67,10 @@ func (r *rules) bind(_ context.Context, _ string, list []schema.ACLRuleKey, user
 	errs := make([]error, len(list))
 	for i, user := range users {
 		r.calls = append(r.calls, "bind "+user)
+		if r.refusal != nil && slices.Contains(r.refused, user) {
+			errs[i] = r.refusal
+			continue
+		}
 		if len(r.users) == r.room {
 			errs[i] = sai.StatusTableFull
 			continue
@@ -232,6 +239,36 @@ func TestUnsupported(t *testing.T) {
 	b.session("s1", "web")
 	b.want("s1", "failed: the switch has no such thing")
 	b.wantFeature("UNSUPPORTED: the switch has no such thing")
+}
+
+// A feature none of whose sessions the switch makes is not active, and says why; where it makes others, that stands
+// with the feature that is active.
+func TestRefused(t *testing.T) {
+	b := newBench(t, "")
+	b.rules.refusal, b.rules.refused = sai.StatusNotSupported, []string{"s1", "s2"}
+	b.turn("INACTIVE")
+	b.session("s1", "web")
+	b.turn("ACTIVE")
+	b.want("s1", "failed: the switch does not ")
+	b.wantFeature("UNSUPPORTED: 1 of 1 sessions are refused by the switch, the first is s1: the switch does not ")
+	b.session("s3", "ntp")
+	b.want("s3", "active")
+	b.wantFeature("ACTIVE: 1 of 2 sessions are refused by the switch, the first is s1: ")
+	b.session("s2", "dns")
+	b.wantFeature("ACTIVE: 2 of 3 sessions are refused by the switch, the first is s1: ")
+	b.gone("s1")
+	b.gone("s3")
+	b.wantFeature("UNSUPPORTED: 1 of 1 sessions are refused by the switch, the first is s2: ")
+	b.rules.refusal = nil
+	b.session("s2", "web")
+	b.want("s2", "active")
+	b.wantFeature("ACTIVE")
+	b.rules.refusal = sai.StatusFailure
+	b.session("s2", "ntp")
+	b.wantFeature("UNSUPPORTED: 1 of 1 sessions are refused by the switch, the first is s2: ")
+	b.gone("s2")
+	b.wantFeature("ACTIVE")
+	tamorchtest.Empty(b.Bench, b.feature)
 }
 
 // What there is to say of a session is said until it has another row.

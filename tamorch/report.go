@@ -3,8 +3,11 @@ package tamorch
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"tamtam/orch"
+	"tamtam/sai"
 	"tamtam/schema"
 )
 
@@ -17,6 +20,11 @@ func (f *Feature[R, B]) Report(ctx context.Context, s *Session[R, B]) {
 		f.work.again[s.Name] = s
 	} else {
 		delete(f.work.again, s.Name)
+	}
+	if _, refused := sai.StatusOf(s.Err); s.Err != nil && refused && s.Configured && !orch.Retryable(s.Err) {
+		f.work.refused[s.Name] = s
+	} else {
+		delete(f.work.refused, s.Name)
 	}
 	if !s.Configured {
 		if s.InASIC == nil {
@@ -59,18 +67,33 @@ func (f *Feature[R, B]) outcome() (status, reason string) {
 	if f.Unsupported != "" {
 		return schema.FeatureUnsupported, f.Unsupported
 	}
-	refused := 0
+	waits := func(s *Session[R, B]) bool { return orch.Retryable(s.Err) && !s.Draft }
+	if why := f.without(f.work.again, waits, "do not fit into the switch"); why != "" {
+		return schema.FeatureInsufficient, why
+	}
+	every := func(*Session[R, B]) bool { return true }
+	why := f.without(f.work.refused, every, "are refused by the switch")
+	if why != "" && inASIC(slices.Collect(maps.Values(f.Sessions))) == 0 {
+		return schema.FeatureUnsupported, why
+	}
+	return schema.FeatureActive, why
+}
+
+// without returns, in words, how many of some sessions are not in the ASIC, and why the first one is not; "" if there
+// are none.
+func (f *Feature[R, B]) without(of map[string]*Session[R, B], count func(*Session[R, B]) bool, how string) string {
+	n := 0
 	var first *Session[R, B]
-	for _, s := range f.work.again {
-		if orch.Retryable(s.Err) && !s.Draft {
-			if refused++; first == nil || s.Compare(first) < 0 {
+	for _, s := range of {
+		if count(s) {
+			if n++; first == nil || s.Compare(first) < 0 {
 				first = s
 			}
 		}
 	}
 	if first == nil {
-		return schema.FeatureActive, ""
+		return ""
 	}
-	return schema.FeatureInsufficient, fmt.Sprintf("%d of %d %s do not fit into the switch, the first is %s: %s",
-		refused, len(f.Sessions), f.What, first.Name, orch.Explain(first.Err))
+	return fmt.Sprintf("%d of %d %s %s, the first is %s: %s",
+		n, len(f.Sessions), f.What, how, first.Name, orch.Explain(first.Err))
 }

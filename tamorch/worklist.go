@@ -14,11 +14,14 @@ type worklist[R, B any] struct {
 	again   map[string]*Session[R, B] // when something changes, by which they may fare better
 	stuck   map[string]*Session[R, B] // at retryAt: they could not be taken out of the ASIC
 	retryAt time.Time                 // zero: none is stuck
+
+	refused map[string]*Session[R, B] // whose objects the switch has refused, for another reason than room
 }
 
 func newWorklist[R, B any]() worklist[R, B] {
 	return worklist[R, B]{
 		marked: map[string]*Session[R, B]{}, again: map[string]*Session[R, B]{}, stuck: map[string]*Session[R, B]{},
+		refused: map[string]*Session[R, B]{},
 	}
 }
 

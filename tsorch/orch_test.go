@@ -193,7 +193,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 				break
 			}
 			compare(t, fmt.Sprintf("%s at call %d: ASIC", status, n), b.Content(), before)
-			feature := "ACTIVE"
+			feature := "UNSUPPORTED: 1 of 1 sessions are refused by the switch, the first is s1: "
 			if status == sai.StatusTableFull {
 				b.wantSession("s1", "pending: ")
 				feature = "INSUFFICIENT_RESOURCES: 1 of 1 sessions do not fit into the switch, the first is s1: "

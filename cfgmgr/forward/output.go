@@ -308,7 +308,7 @@ func (o *Output) changes() (dels, sets map[string][]string) {
 		case e.want == nil && e.have == nil:
 		case e.want == nil:
 			dels[r.Table] = append(dels[r.Table], r.Key)
-		case !slices.Equal(e.want, e.have):
+		case e.have == nil || !slices.Equal(e.want, e.have): // a row without fields is a row
 			if !sameButWords(e.want, e.have) {
 				o.handOver(e)
 			}

@@ -83,8 +83,9 @@ func appendUpdate(args []any, e *applRow) []any {
 	for _, f := range gone {
 		args = append(args, f)
 	}
-	args = append(args, strconv.Itoa(len(e.want)))
-	for _, p := range e.want {
+	want := swss.OrNull(e.want)
+	args = append(args, strconv.Itoa(len(want)))
+	for _, p := range want {
 		args = append(args, p.Field, p.Value)
 	}
 	return args

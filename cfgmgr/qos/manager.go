@@ -118,11 +118,7 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 		return
 	}
 	d.there[table][key] = true
-	out := row.Fields()
-	if len(out) == 0 {
-		out = swss.FieldValues{"NULL": "NULL"}
-	}
-	d.out.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, out, state)
+	d.out.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, row.Fields(), state)
 }
 
 // applKey is a key as APPL_DB has it.

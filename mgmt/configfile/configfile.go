@@ -150,6 +150,10 @@ func parseRow(table, key string, fields map[string]any) (swss.FieldValues, error
 	}
 	var errs []error
 	for _, name := range sortedKeys(fields) {
+		if fields[name] == nil && !reads(table, name) {
+			row[name] = "None" // as SONiC loads it
+			continue
+		}
 		field, value, err := parseField(name, fields[name])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s|%s: field %q: %w", table, key, name, err))
@@ -161,6 +165,15 @@ func parseRow(table, key string, fields map[string]any) (swss.FieldValues, error
 		row["NULL"] = "NULL"
 	}
 	return row, errors.Join(errs...)
+}
+
+// reads reports whether the switch may read a field of a table of CONFIG_DB.
+func reads(table, field string) bool {
+	return slices.ContainsFunc(schema.Tables(), func(t schema.Table) bool {
+		return t.Config == table && (!t.Open || slices.ContainsFunc(t.FieldNames(), func(name string) bool {
+			return strings.EqualFold(name, strings.TrimSuffix(field, "@"))
+		}))
+	})
 }
 
 func parseField(name string, v any) (field, value string, err error) {

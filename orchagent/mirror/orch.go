@@ -226,13 +226,17 @@ func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
 }
 
 // planSources adds the ports whose traffic the session copies: a PortChannel is its members. The
-// session copies the existing ones, and waits for the rest.
+// session copies the existing ones, and waits for the rest, or for a first one.
 func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
+	empty, copies := "", false
 	for _, src := range m.SrcPorts {
 		ports := []string{src}
 		if _, members, ok := o.ports.LAG(src); ok {
-			ports = members
+			if ports = members; len(members) == 0 {
+				empty = src
+			}
 		}
+		copies = copies || len(ports) > 0
 		for _, name := range ports {
 			oid, _, ok := o.ports.Port(name)
 			if !ok {
@@ -246,6 +250,9 @@ func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
 				missing = p.bind(portAttr{oid, sai.PortAttrEgressMirrorSession}, m.Name, name, missing)
 			}
 		}
+	}
+	if !copies && empty != "" {
+		return orch.Wait("PortChannel", empty, "%s has no members: nothing is copied", empty)
 	}
 	return missing
 }

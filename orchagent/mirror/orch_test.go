@@ -85,6 +85,10 @@ func (b *bench) do(lines ...string) {
 			b.orch.encaps = slices.DeleteFunc(slices.Clone(b.orch.encaps), func(e sai.Enum) bool {
 				return e == sai.ErspanEncapsulationTypeIii
 			})
+		case "empty": // a PortChannel without members
+			clear(b.ports.LAGOf)
+			b.ports.LAGs["PortChannel1"] = 1
+			b.ports.Changed(b.Ctx, "PortChannel1")
 		case "lag":
 			clear(b.ports.LAGs)
 			clear(b.ports.LAGOf)
@@ -191,6 +195,16 @@ func TestSessions(t *testing.T) {
 		{"a source that is missing", []string{span}, []string{
 			"a TYPE=SAI_MIRROR_SESSION_TYPE_LOCAL MONITOR_PORT=Ethernet12 TC=3", "a copies what Ethernet0 receives",
 		}, map[string]string{"a": "inactive reason=no port or PortChannel PortChannel1 monitor_port=Ethernet12"}},
+		{"an empty PortChannel", []string{"empty", "a type=SPAN dst_port=Ethernet12 src_port=PortChannel1"},
+			[]string{"a TYPE=SAI_MIRROR_SESSION_TYPE_LOCAL MONITOR_PORT=Ethernet12 TC=0"},
+			map[string]string{"a": "inactive reason=PortChannel1 has no members: nothing is copied monitor_port=Ethernet12"}},
+		{"an empty PortChannel beside a port", []string{"empty", span}, nil, map[string]string{"a": "active monitor_port=Ethernet12"}},
+		{"a PortChannel that gets a member",
+			[]string{"empty", "a type=SPAN dst_port=Ethernet12 src_port=PortChannel1", "lag Ethernet4"}, nil,
+			map[string]string{"a": "active monitor_port=Ethernet12"}},
+		{"a PortChannel that loses its members",
+			[]string{"lag Ethernet4", "a type=SPAN dst_port=Ethernet12 src_port=PortChannel1", "empty"}, nil,
+			map[string]string{"a": "inactive reason=PortChannel1 has no members: nothing is copied monitor_port=Ethernet12"}},
 		{"ERSPAN without a route", []string{erspan}, nil, map[string]string{"e": "inactive reason=no route to 10.0.0.2"}},
 		{"ERSPAN", []string{erspan, "way Ethernet8 100"}, []string{
 			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=100 VLAN_HEADER_VALID=true ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_II IPHDR_VERSION=4 TOS=32 TTL=64 SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=35006",

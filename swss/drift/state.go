@@ -20,7 +20,7 @@ const (
 	FieldBegan   = "began"   // when it began
 	FieldPass    = "pass"    // when it ended
 	FieldPasses  = "passes"  // that have ended, in this life of the daemon
-	FieldOpen    = "open"    // differences under observation, also those seen once
+	FieldOpen    = "open"    // differences under observation, also those seen once; not what waits ([Finding.Late])
 	FieldDrift   = "drift"   // how often drift was seen by this process
 	FieldHealed  = "healed"  // how much of it was healed
 )

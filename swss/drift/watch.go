@@ -16,6 +16,7 @@ type Finding struct {
 	Sum  uint64 // of what is there and of what should be: another one if either has changed
 	Busy bool   // something about it is in flight: it does not count
 	// Late says that nothing is wrong with the object but that it waits: the daemon is not ready, and nothing is healed.
+	// Other daemons, one of which it may wait for, heal what is theirs meanwhile.
 	Late bool
 }
 
@@ -275,8 +276,11 @@ func (w *Watch) over(d *difference) {
 func (w *Watch) publish() {
 	var told []string
 	var since time.Time
-	due := 0
+	open, due := 0, 0
 	for at, d := range w.open {
+		if !d.Late {
+			open++
+		}
 		if !d.told {
 			continue
 		}
@@ -295,7 +299,7 @@ func (w *Watch) publish() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.state.Reason, w.state.Since, w.state.Open, w.state.Due = reason, since, len(w.open), due
+	w.state.Reason, w.state.Since, w.state.Open, w.state.Due = reason, since, open, due
 }
 
 // State returns how it stands.

@@ -1,0 +1,194 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/internal/randtest"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// A foundRow is a row that is written as somebody may find it in a database: blank, without fields, without a key.
+type foundRow struct {
+	db     swss.DBName
+	name   string
+	fields swss.FieldValues
+}
+
+func (r foundRow) String() string { return fmt.Sprintf("%s %q %q", r.db, r.name, r.fields) }
+
+func (r foundRow) write(t *testing.T, s *Sim) {
+	t.Helper()
+	if err := s.Redis.DB(r.db).Client().HSet(t.Context(), r.name, r.fields).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hostedSim is a switch with all daemons that read the databases, and where they stand in them.
+func hostedSim(t *testing.T, config ConfigDB) *Sim {
+	t.Helper()
+	s := testSim(t, SimConfig{Config: config, Host: true, SFlow: func(netip.AddrPort, []byte) error { return nil }})
+	settle(t, s)
+	return s
+}
+
+// ready checks that every daemon is consistent within so many seconds, and which is not.
+func ready(t *testing.T, s *Sim, within int) (bool, string) {
+	t.Helper()
+	var lacks []string
+	for range within {
+		states := compare(t, s, 1)
+		for name, d := range map[string]*orch.Daemon{"hostd": s.host.d, "sflowd": s.sflow.d} {
+			if err := d.Compare(t.Context(), s.Now()); err != nil {
+				t.Fatal(err)
+			}
+			states[name] = d.Watch().State()
+		}
+		settle(t, s)
+		lacks = nil
+		for _, name := range slices.Sorted(maps.Keys(states)) {
+			if state := states[name]; state.Open > 0 || state.Word() != drift.Consistent {
+				lacks = append(lacks, fmt.Sprintf("%s: %s (%d open)", name, state.Reason, state.Open))
+			}
+		}
+		if lacks == nil {
+			return true, ""
+		}
+	}
+	return false, strings.Join(lacks, "\n")
+}
+
+// Whatever a row contains, it costs no readiness: rows that once kept daemons from being ready for good.
+func TestBlankRowsCostNoReadiness(t *testing.T) {
+	s := hostedSim(t, both(twoPorts(), ConfigDB{schema.CfgDSCPToTC: {"m": {"0": "1"}}}))
+	for _, r := range []foundRow{
+		{swss.ConfigDB, "PORT_QOS_MAP|Ethernet0", swss.FieldValues{"dscp_to_tc_map": " "}},
+		{swss.ConfigDB, "PORT_QOS_MAP|Ethernet1", swss.FieldValues{"dscp_to_tc_map": ""}},
+		{swss.ConfigDB, "QUEUE|Ethernet0|3", swss.FieldValues{"scheduler": ""}},
+		{swss.ConfigDB, "TAM_FLOW_GROUP|FG1", swss.FieldValues{"NULL": "NULL"}},
+		{swss.ApplDB, "INTF_TABLE:", swss.FieldValues{"a": "b"}},
+		{swss.ApplDB, "ROUTE_TABLE:", swss.FieldValues{"NULL": "NULL"}},
+		{swss.ApplDB, "PORT_TABLE:Ethernet9", swss.FieldValues{"NULL": "NULL"}},
+		{swss.ConfigDB, "PORT|", swss.FieldValues{"mtu": "1500"}},
+		{swss.ConfigDB, "FLEX_COUNTER_TABLE|PG_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "enable"}},
+		{swss.ConfigDB, "FLEX_COUNTER_TABLE|", swss.FieldValues{"NULL": "NULL"}},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			r.write(t, s)
+			settle(t, s)
+			if ok, why := ready(t, s, 10); !ok {
+				t.Error(why)
+			}
+		})
+	}
+}
+
+// A row that loses its last field stays: its consumer sees a row without fields.
+func TestRowLosesItsLastField(t *testing.T) {
+	s := hostedSim(t, both(twoPorts(), ConfigDB{
+		schema.CfgDSCPToTC: {"m": {"0": "1"}}, schema.CfgPortQoS: {"Ethernet0": {"dscp_to_tc_map": "m"}},
+	}))
+	foundRow{swss.ConfigDB, "PORT_QOS_MAP|Ethernet0", swss.FieldValues{"dscp_to_tc_map": ""}}.write(t, s)
+	settle(t, s)
+	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), "PORT_QOS_MAP_TABLE")
+	if row, ok, err := appl.Get(t.Context(), "Ethernet0"); err != nil || !ok || len(row) > 0 {
+		t.Errorf("%v, %v, %v; want a row without fields", row, ok, err)
+	}
+	if err := appl.Del(t.Context(), "Ethernet0"); err != nil {
+		t.Fatal(err)
+	}
+	if ok, why := ready(t, s, 10); !ok {
+		t.Error(why)
+	}
+	if _, ok, err := appl.Get(t.Context(), "Ethernet0"); err != nil || !ok {
+		t.Errorf("the row did not return: %v", err)
+	}
+}
+
+// A blank, empty, NULL or absent field in any row of any table, an empty key, a row without fields: every daemon is
+// ready again, and nothing differs.
+func TestRandomBlankRows(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0xb1a9c))
+		s := hostedSim(t, blankRowsConfig())
+		var rows []foundRow
+		for range 12 {
+			r := randomFoundRow(t.Context(), t, rnd, s)
+			rows = append(rows, r)
+			r.write(t, s)
+			if rnd.IntN(2) == 0 {
+				settle(t, s)
+			}
+		}
+		settle(t, s)
+		if ok, why := ready(t, s, 20); !ok {
+			t.Errorf("%s\nafter %q", why, rows)
+		}
+	})
+}
+
+// blankRowsConfig is a configuration with rows in many tables.
+func blankRowsConfig() ConfigDB {
+	return both(twoPorts(), ConfigDB{
+		schema.CfgDSCPToTC:      {"m": {"0": "1"}},
+		schema.CfgPortQoS:       {"Ethernet0": {"dscp_to_tc_map": "m"}},
+		schema.CfgScheduler:     {"s": {"type": "DWRR", "weight": "3"}},
+		schema.CfgQueue:         {"Ethernet0|3": {"scheduler": "s"}},
+		schema.CfgVLANInterface: {"Vlan10": {"NULL": "NULL"}, "Vlan10|10.0.0.1/24": {"NULL": "NULL"}},
+		schema.CfgStaticRoute:   {"default|10.9.0.0/16": {"nexthop": "10.0.0.2"}},
+	})
+}
+
+// randomFoundRow changes a row that there is, or is a new one, in any table that is configured or that daemons read.
+func randomFoundRow(ctx context.Context, t *testing.T, rnd *rand.Rand, s *Sim) foundRow {
+	t.Helper()
+	blanks := []string{"", " ", "\t", "NULL", "\n", "  ", "null", ",", "|", ":"}
+	blank := func() string { return blanks[rnd.IntN(len(blanks))] }
+	tables := schema.Tables()
+	table := tables[rnd.IntN(len(tables))]
+	r := foundRow{db: swss.ConfigDB}
+	name := table.Config
+	if name == "" || table.Appl != "" && rnd.IntN(3) == 0 {
+		r.db, name = swss.ApplDB, table.Appl
+	}
+	if name == "" {
+		return randomFoundRow(ctx, t, rnd, s)
+	}
+	db := s.Redis.DB(r.db)
+	sep := db.Separator()
+	keys := []string{
+		"", " ", sep, "x", "x" + sep + "y", "Ethernet0", "Ethernet0" + sep + "3", "Ethernet0" + sep, "NULL", "Vlan10",
+	}
+	r.name = name + sep + keys[rnd.IntN(len(keys))]
+	there, err := swss.NewTable(db, name).Keys(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(there) > 0 && rnd.IntN(2) == 0 {
+		r.name = name + sep + there[rnd.IntN(len(there))]
+	}
+	r.fields = swss.FieldValues{"NULL": "NULL"}
+	if rnd.IntN(5) == 0 {
+		return r
+	}
+	fields := append(table.FieldNames(), "", " ", "a", "NULL")
+	for range 1 + rnd.IntN(3) {
+		r.fields[fields[rnd.IntN(len(fields))]] = blank()
+	}
+	if rnd.IntN(2) == 0 {
+		delete(r.fields, "NULL")
+	}
+	if len(r.fields) == 0 {
+		r.fields["a"] = blank()
+	}
+	return r
+}

@@ -1,0 +1,83 @@
+package orch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// Status rows that the daemon has written are compared in the background with those that are there, and written again
+// where another process has deleted or changed them.
+
+// compareOutcomes makes the outcomes that the daemon has written part of what it compares.
+func compareOutcomes(d *Daemon) {
+	if d.written == nil {
+		return
+	}
+	w := writtenRows{d.outcomes, d.redis.DB(swss.StateDB)}
+	d.watch.Add(drift.Stage{Name: string(swss.StateDB), After: Manager, List: w.list, Look: w.look, Heal: w.heal})
+}
+
+// writtenRows are the status rows that the daemon has written.
+type writtenRows struct {
+	*outcomes
+	db *swss.DB
+}
+
+func (w writtenRows) list(context.Context) ([]string, error) {
+	names := make([]string, 0, len(w.written))
+	for k := range w.written {
+		names = append(names, k.table+w.db.Separator()+k.key)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// keyOf returns the key of a row by its name in STATE_DB.
+func (w writtenRows) keyOf(name string) stateKey {
+	table, key, _ := w.db.Split(name)
+	return stateKey{table, key}
+}
+
+// look returns the rows that do not contain what was written last. A row that a manager reports on, or has handed over
+// again, is the manager's; one whose ASIC is in doubt has its outcome kept elsewhere.
+func (w writtenRows) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	err = w.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
+		k := w.keyOf(names[i])
+		should, known := w.written[k]
+		status, reason, by := row[should.field], row[schema.FieldReason], row[schema.FieldBy]
+		_, doubted := row[fieldWas]
+		f := drift.Finding{Key: names[i], Sum: drift.SumOf(status, reason, by, should.status, should.reason, should.by)}
+		switch {
+		case !known, doubted:
+			return
+		case status == "" || by == "":
+			f.What = "is missing: what became of the row is not told"
+		case by != should.by, reason == HandedOver, status == should.status && reason == should.reason:
+			return
+		default:
+			f.What = fmt.Sprintf("contains %.40q (%.80q), which its author has not written", status, reason)
+		}
+		_, f.Busy = w.rows[k]
+		f.Busy = f.Busy || w.held || w.doubted != nil && w.doubted()
+		found = append(found, f)
+	})
+	return found, err
+}
+
+// heal writes the rows again.
+func (w writtenRows) heal(_ context.Context, drifted []drift.Finding) error {
+	for _, f := range drifted {
+		if row, known := w.written[w.keyOf(f.Key)]; known {
+			w.report(row)
+		}
+	}
+	return nil
+}
+
+// fieldWas holds the reason that a row had before its ASIC was in doubt; see doubt.lua.
+const fieldWas = "was"
