@@ -211,6 +211,7 @@ type effect struct {
 	hash       uint64 // of all that it depends on
 	shadowed   bool   // which of two sessions gets a packet is not certain, or depends on its marks
 	interfaces string // by which packets come; "": any
+	perLink    bool   // it depends on fields that routers and bridges change, such as the TTL
 }
 
 // mostAbove bounds the sessions above one that are listed. More of them are told apart by a hash.
@@ -218,7 +219,7 @@ const mostAbove = 64
 
 // effective finds what a session gets: what it matches without what sessions above it match too.
 func (x *matches) effective(m *matched) effect {
-	e := effect{interfaces: m.in.Interfaces, hash: m.hash}
+	e := effect{interfaces: m.in.Interfaces, hash: m.hash, perLink: m.region.perLink()}
 	var above []*matched
 	var shared []region
 	x.overlapping(m.region, func(other *matched, both region) {
@@ -230,6 +231,7 @@ func (x *matches) effective(m *matched) effect {
 		case other.field(schema.MatchDSCP).mask[1]&uint64(m.marks) != 0:
 			e.shadowed = true
 		}
+		e.perLink = e.perLink || other.region.perLink()
 		e.hash += hashOf(fmt.Sprint(other.hash))
 		above, shared = append(above, other), append(shared, both.without(m.marks))
 	})
@@ -306,7 +308,7 @@ func (b *binding) noteMatch(p *altmark.Period, s altmark.Session) {
 		p.Flags |= altmark.Shadowed
 	}
 	nothing := s.Role != altmark.Initiator && p.Packets == 0 && p.Captures == 0
-	if b.effect.interfaces != "" && (nothing || b.interfaces != b.effect.interfaces) {
+	if nothing && b.effect.perLink || b.effect.interfaces != "" && (nothing || b.interfaces != b.effect.interfaces) {
 		p.Flags |= altmark.Interfaces
 	}
 }

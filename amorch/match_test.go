@@ -131,18 +131,22 @@ func TestMatchChanges(t *testing.T) {
 	}
 }
 
-// No packet came by the interfaces of the flow group: others may have brought some.
-func TestNothingByInterfaces(t *testing.T) {
-	for role, want := range map[altmark.Role]string{altmark.Initiator: "", altmark.Transit: "interfaces"} {
-		b := newBench(t, 8, 100)
-		b.rule("web", "DST_IP", "10.0.0.2", "IN_PORTS", "Ethernet0")
-		s := initiator()
-		s.Role = role
-		b.session("s1", "web", s)
-		b.Step()
-		b.Pass(8 * time.Second)
-		if got := b.Row(swss.CountersDB, schema.CountersAltMark, "s1")["FLAGS"]; got != want {
-			t.Errorf("%v: flags %q, want %q", role, got, want)
+// No packet came by the interfaces of the flow group, or with what it has at this link: packets may come by others, or
+// with other values.
+func TestNothingOfALink(t *testing.T) {
+	for field, value := range map[string]string{"IN_PORTS": "Ethernet0", "TTL": "64", "SRC_MAC": "02:00:00:00:00:01",
+		"DST_MAC": "02:00:00:00:00:01", "VLAN_ID": "10", "TC": "3"} {
+		for role, want := range map[altmark.Role]string{altmark.Initiator: "", altmark.Transit: "interfaces"} {
+			b := newBench(t, 8, 100)
+			b.rule("web", "DST_IP", "10.0.0.2", field, value)
+			s := initiator()
+			s.Role = role
+			b.session("s1", "web", s)
+			b.Step()
+			b.Pass(8 * time.Second)
+			if got := b.Row(swss.CountersDB, schema.CountersAltMark, "s1")["FLAGS"]; got != want {
+				t.Errorf("%s, %v: flags %q, want %q", field, role, got, want)
+			}
 		}
 	}
 }

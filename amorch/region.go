@@ -329,6 +329,18 @@ func (r region) field(name schema.MatchField) field {
 	return field{name: name}
 }
 
+// perLink reports whether the region wants values that routers and bridges change. The same packets may have others at
+// the next switch.
+func (r region) perLink() bool {
+	return slices.ContainsFunc(r.fields, func(f field) bool {
+		switch f.name {
+		case schema.MatchTTL, schema.MatchSrcMAC, schema.MatchDstMAC, schema.MatchVLANID, schema.MatchTC:
+			return true
+		}
+		return false
+	})
+}
+
 // wants reports whether f leaves no more numbers than o does.
 func (f field) wants(o field) bool { return o.ternary.holds(f.ternary) }
 

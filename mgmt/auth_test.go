@@ -303,8 +303,10 @@ func TestLimits(t *testing.T) {
 	b := newBed(t, nil)
 	_, err := b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{update("/tam", `"`+strings.Repeat("x", maxRequest)+`"`)}})
 	wantErr(t, err, "ResourceExhausted")
-	for range maxReading { // others read and do not end
-		b.server.reading <- struct{}{}
+	for range places() { // others read and do not end
+		if err := b.server.reading.enter(b.ctx, "another"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()

@@ -76,7 +76,8 @@
 // that changed, not their values: they are read when the client takes the next message, so a slow
 // client gets the newest values, costs a bounded amount of memory, and delays nobody.
 // Update.duplicates counts the writes of the row, or the samples, that one update stands for. A
-// client that takes nothing for five minutes is cut off with ResourceExhausted. Samples are taken
+// client that takes nothing for five minutes is cut off with ResourceExhausted. Clients share the processors (type
+// shares): what one has asked for keeps another waiting for a chunk of entries, not for all of it. Samples are taken
 // at start + k times the interval, however much changes.
 //
 // # Losing the databases
@@ -123,7 +124,8 @@
 //	                                            is deeper than that: OK and no update
 //	extension master arbitration                election ids are remembered until the server ends, of 256 roles
 //	extensions history, config subscription     Unimplemented; what is not known is ignored
-//	extension commit                            as its specification says; another Set meanwhile: FailedPrecondition
+//	extension commit                            as its specification says, but that another Set is refused meanwhile,
+//	                                            FailedPrecondition, only if it writes a row that the commit has changed
 //	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
 //	config-rows, configurations, not-in-force,  not in answers to requests for the root, nor replaced or deleted with it
 //	tallies
@@ -155,6 +157,7 @@
 //
 // What a role may is one value (type view), which whatever comes from outside has in its context: which nodes a path
 // of a Get or Subscribe means, which leaves of an entry are read, what a Set may change (permit.go), which operation is
-// done. Requests of the process itself have none. Files of users, roles and certificates are read again (type reread).
+// done. Where data is in several places, what is taken away at one is taken away at all (alias.go, shade.go). Requests
+// of the process itself have none. Files of users, roles and certificates are read again (type reread).
 // Settings that contradict each other are refused at the start, both named.
 package mgmt

@@ -155,7 +155,12 @@ func sourceOf(a net.Addr) netip.Addr {
 	if !ok {
 		return netip.Addr{}
 	}
-	addr := tcp.AddrPort().Addr().Unmap().WithZone("")
+	return oneSource(tcp.AddrPort().Addr())
+}
+
+// oneSource is what counts as one source of an address: it, or the /64 of one of IPv6.
+func oneSource(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {
 		if p, err := addr.Prefix(64); err == nil {
 			return p.Addr()

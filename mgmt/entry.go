@@ -18,17 +18,18 @@ import (
 
 // An entry is one entry of a list, with those of its rows that were read.
 type entry struct {
-	group *group
-	keys  []string
-	recs  []map[string]string // by row; nil: absent, or not asked for
-	vers  []uint64            // by row: which version it is, of the table where it is absent; 0: not known
-	at    time.Time           // the newest of its rows that are kept was read
-	elems []*gpb.PathElem     // of its path, once asked for
-	coded []byte              // of its path, as they travel, once asked for
-	ports map[string]string   // by alias, where a rule names ports by it
-	left  bool                // it is deleted, but may still be in force
-	view  *view               // what of it is read; nil: everything
-	other bool                // its row is an entry of another list
+	group  *group
+	keys   []string
+	recs   []map[string]string // by row; nil: absent, or not asked for
+	vers   []uint64            // by row: which version it is, of the table where it is absent; 0: not known
+	at     time.Time           // the newest of its rows that are kept was read
+	elems  []*gpb.PathElem     // of its path, once asked for
+	coded  []byte              // of its path, as they travel, once asked for
+	ports  map[string]string   // by alias, where a rule names ports by it
+	left   bool                // it is deleted, but may still be in force
+	view   *view               // what of it is read; nil: everything
+	shaded map[*node]bool      // leaves that are not read, because of what the view takes away elsewhere
+	other  bool                // its row is an entry of another list
 
 	recalled *recall // what its leaves were
 	same     uint64  // rows that are what they were then, a bit for each
@@ -130,7 +131,9 @@ func (e *entry) record(i int) (Record, bool) {
 }
 
 // hides reports whether whoever asks may not read a leaf of the entry.
-func (e *entry) hides(n *node) bool { return e.view != nil && !e.view.reads(n, e.keys) }
+func (e *entry) hides(n *node) bool {
+	return e.shaded[n] || e.view != nil && !e.view.reads(n, e.keys)
+}
 
 // allowed returns those values that the leaf's type allows, in canonical form.
 func (n *node) allowed(v []string) []string {
@@ -204,7 +207,19 @@ func (r reader) read(ctx context.Context, g *group, pattern []string, need []boo
 
 // shows reports whether something of an entry may be read, and lets only that be read.
 func (r reader) shows(e *entry) bool {
-	if r.view == nil || !r.view.keyed[e.group] { // then it was decided by the selection of leaves
+	if r.view == nil {
+		return true
+	}
+	if table, key, ok := e.group.asIs(e.keys); ok {
+		if !r.view.mayReadRow(e.group, swss.ConfigDB, table, key) {
+			return false
+		}
+		e.mask(table)
+	}
+	if !r.view.shade(e) {
+		return false
+	}
+	if !r.view.keyed[e.group] { // then it was decided by the selection of leaves
 		return true
 	}
 	e.view = r.view

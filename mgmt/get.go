@@ -85,10 +85,11 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 		return nil, err
 	}
 	defer leave()
-	if err := s.enter(ctx); err != nil {
+	client := callerOf(ctx).client()
+	if err := s.reading.enter(ctx, client); err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	defer s.leave()
+	defer s.reading.leave(client)
 	// No Set is written from the first row that is read to the last.
 	s.snapshot.RLock()
 	defer s.snapshot.RUnlock()

@@ -160,12 +160,12 @@ func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 		}
 	}
 	note := configfile.Note{Time: s.now().UTC(), User: who, Kind: kind, Comment: comment}
-	_, err = a.Add(note, rows, s.trial.back())
+	_, err = a.Add(note, rows, s.trial.holds())
 	return err
 }
 
 // restore makes a configuration the running one. What was running is kept first, unless it is already: without a way
-// back nothing is done. An unconfirmed commit ends by it: what it was to protect is gone.
+// back nothing is done. An unconfirmed commit that the caller may end is over by it: what it was to protect is gone.
 func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
 	err := s.replaceRows(ctx, rows, func(was configfile.Rows) error {
 		if err := s.keep(who, keptBefore, why, was); err != nil {
@@ -173,7 +173,7 @@ func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows,
 		}
 		return nil
 	})
-	if err == nil {
+	if err == nil && s.mayEnd(ctx) == nil {
 		s.endTrial()
 	}
 	return err
@@ -182,15 +182,41 @@ func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows,
 // replaceRows writes CONFIG_DB anew, all of it or nothing; keep gets what was there, before it is written. The caller
 // holds setting.
 func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep func(configfile.Rows) error) error {
+	var written func(bool)
+	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
+		diffs := configfile.Diff(was, want)
+		if err := viewOf(ctx).mayReplace(diffs); err != nil {
+			return nil, err
+		}
+		if s.mayEnd(ctx) != nil {
+			var changes []rowChange
+			for _, d := range diffs {
+				changes = append(changes, rowChange{d.Table + "|" + d.Key, was[d.Table][d.Key], want[d.Table][d.Key]})
+			}
+			var err error
+			if written, err = s.claim(ctx, changes); err != nil {
+				return nil, err
+			}
+		}
+		return want, keep(was)
+	})
+	if written != nil {
+		written(err == nil)
+	}
+	return err
+}
+
+// rewrite makes CONFIG_DB what plan makes of what is there, all of it or nothing. The caller holds setting.
+func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	for range commitTries {
-		if err := s.tryReplace(ctx, want, keep); !errors.Is(err, errConflict) {
+		if err := s.tryRewrite(ctx, plan); !errors.Is(err, errConflict) {
 			return err
 		}
 	}
 	return status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 }
 
-func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows, keep func(configfile.Rows) error) error {
+func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
 		return unavailable(err)
@@ -199,16 +225,13 @@ func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows, keep fun
 	if err != nil {
 		return err
 	}
-	diffs := configfile.Diff(was, want)
-	if err := viewOf(ctx).mayReplace(s.model.find("/config-rows/row"), diffs); err != nil {
-		return err
-	}
-	if err := keep(was); err != nil {
+	want, err := plan(was)
+	if err != nil {
 		return err
 	}
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, turn, next)
-	for _, d := range diffs {
+	for _, d := range configfile.Diff(was, want) {
 		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
 		packed = packRead(packed, d.Table+"|"+d.Key, before)
 		if d.Kind == configfile.Removed {

@@ -110,6 +110,10 @@ func (c *Caller) mayRead(databases []swss.DBName) error {
 	if c.view == nil {
 		return nil
 	}
+	if c.view.blind {
+		return status.Errorf(codes.PermissionDenied,
+			"all that the databases hold is shown here, and role %s has a line that takes some of it away", c.view.role)
+	}
 	for _, db := range databases {
 		if at, ok := c.view.database(db); !ok {
 			return c.view.refusal(at, "read")
@@ -138,7 +142,7 @@ func (v *view) database(db swss.DBName) (at string, ok bool) {
 
 // MayDo refuses a caller whose role may not do an operation.
 func (s Looks) MayDo(ctx context.Context, operation string) error {
-	return viewOf(ctx).may(operation)
+	return operations()[operation].allowed(ctx, operation)
 }
 
 // Look does an operation that only looks, as Operate does it, but leaves no trail.

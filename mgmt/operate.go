@@ -116,7 +116,7 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 	}
 	defer func(ctx context.Context) { s.guard.trail.did(ctx, name, nil, string(input), err) }(ctx)
 	who := userOf(ctx)
-	if err := viewOf(ctx).may(name); err != nil {
+	if err := op.allowed(ctx, name); err != nil {
 		return nil, err
 	}
 	ctx, leave, err := s.gate.enter(ctx, false)
@@ -134,6 +134,21 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 	}
 	s.log.Info("operation done", "operation", name, "user", who, "input", string(input))
 	return output, nil
+}
+
+// allowed refuses a caller who may not do an operation. What only looks answers with all kinds of data, which cannot be
+// told apart, so that a role with a line that takes some away may not do it.
+func (o operation) allowed(ctx context.Context, name string) error {
+	v := viewOf(ctx)
+	if err := v.may(name); err != nil {
+		return err
+	}
+	if v != nil && v.blind && o.looks {
+		return status.Errorf(codes.PermissionDenied,
+			"/%s/%s: its answer names whatever it meets, and role %s has a line that takes some of it away",
+			operationsNode, name, v.role)
+	}
+	return nil
 }
 
 // operationError gives an error its code, and the operation's name.

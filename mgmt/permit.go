@@ -93,16 +93,17 @@ func (t *tx) must(e *txEntry) {
 func (t *tx) sees(e *entry, n *node) bool { return t.view == nil || t.view.reads(n, e.keys) }
 
 // mayReplace refuses to put one configuration in the place of another, unless the caller may write the rows in which
-// they differ as they are: that is what is done. row is the list of rows as they are.
-func (v *view) mayReplace(row *node, diffs []configfile.Difference) error {
+// they differ as they are: that is what is done.
+func (v *view) mayReplace(diffs []configfile.Difference) error {
 	if v == nil {
 		return nil
 	}
 	var d denied
+	row := v.model.find(rowsPath)
 	for _, diff := range diffs {
 		keys := []string{diff.Table, diff.Key}
 		switch {
-		case v.wholly(row, keys):
+		case v.mayWriteRow(diff.Table, diff.Key):
 		case v.some(row, keys, access.Read):
 			d.add(v, row, keys)
 		default:

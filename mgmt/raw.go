@@ -167,6 +167,9 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
+	if rows, err = viewOf(ctx).rawRows(p, rows); err != nil {
+		return nil, err
+	}
 	val, err := p.value(rows, enc)
 	if err == nil && val == nil {
 		err = status.Errorf(codes.NotFound, "sonic-db: %s: there is nothing", pathText(&gpb.Path{Elem: p.elems}))

@@ -80,11 +80,17 @@ func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed)
 		}
 	}
 	now := s.now()
-	for _, f := range feeds {
-		if err := f.send(ctx, st, true, st.list.GetUpdatesOnly()); err != nil {
-			return err
+	err := st.work(ctx, func() error {
+		for _, f := range feeds {
+			if err := f.send(ctx, st, true, st.list.GetUpdatesOnly()); err != nil {
+				return err
+			}
+			f.start(now)
 		}
-		f.start(now)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := st.synced(ctx); err != nil || st.list.GetMode() == gpb.SubscriptionList_ONCE {
 		return err
@@ -118,20 +124,29 @@ func (s *Server) streamRaw(
 			}
 			requests = nil // the client sends no more, but still listens
 		case <-l.Ready():
-			err = changedRaw(ctx, st, feeds, l, tables)
+			err = st.work(ctx, func() error { return changedRaw(ctx, st, feeds, l, tables) })
 		case <-timer:
 			now := s.now()
-			for _, f := range feeds {
-				if err == nil && f.sample > 0 && !now.Before(f.next) {
-					advance(&f.next, f.sample, now)
-					err = f.send(ctx, st, !f.suppress, false)
-				}
-			}
+			err = st.work(ctx, func() error { return sampledRaw(ctx, st, feeds, now) })
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// sampledRaw sends the samples that are due.
+func sampledRaw(ctx context.Context, st *stream, feeds []*rawFeed, now time.Time) error {
+	for _, f := range feeds {
+		if f.sample == 0 || now.Before(f.next) {
+			continue
+		}
+		advance(&f.next, f.sample, now)
+		if err := f.send(ctx, st, !f.suppress, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func firstSample(feeds []*rawFeed) (first time.Time) {
@@ -170,13 +185,9 @@ func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Liste
 // send reads the rows of a feed and sends all of them, or those that differ from what was sent; quiet: none, but they
 // count as sent.
 func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
-	rows, p, err := st.s.reader.rawRows(ctx, f.path)
+	rows, p, err := f.read(ctx, st)
 	if err != nil {
 		return err
-	}
-	if p.hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
-		return status.Errorf(codes.InvalidArgument, "sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it",
-			p.table)
 	}
 	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), f.asked)}
 	gone := f.sent
@@ -214,6 +225,22 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 	return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}})
 }
 
+// read returns the rows that a feed's path means, as far as the caller may read them.
+func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]string, rawPath, error) {
+	rows, p, err := st.s.reader.rawRows(ctx, f.path)
+	if err != nil {
+		return nil, p, err
+	}
+	if p.hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
+		return nil, p, status.Errorf(codes.InvalidArgument,
+			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.table)
+	}
+	if rows, err = st.view.rawRows(p, rows); err != nil && p.key == "" && !p.hash {
+		return nil, p, nil // others may come
+	}
+	return rows, p, err
+}
+
 // row is the path of a row, or of the field of it, that a path means.
 func (p rawPath) row(key string) *gpb.Path {
 	if p.key != "" || key == "" {
@@ -225,11 +252,17 @@ func (p rawPath) row(key string) *gpb.Path {
 // pollRaw answers Polls until the client ends.
 func pollRaw(ctx context.Context, st *stream, feeds []*rawFeed, requests <-chan request) error {
 	return eachPoll(ctx, requests, func() error {
-		for _, f := range feeds {
-			f.sent = map[string]string{} // what is gone is just not there
-			if err := f.send(ctx, st, true, false); err != nil {
-				return err
+		err := st.work(ctx, func() error {
+			for _, f := range feeds {
+				f.sent = map[string]string{} // what is gone is just not there
+				if err := f.send(ctx, st, true, false); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		return st.synced(ctx)
 	})

@@ -77,11 +77,17 @@ func rowFields() Codec {
 			return out
 		},
 		Put: func(r Record, v []string) error {
+			was := maps.Clone(r.Fields)
 			clear(r.Fields)
 			for _, text := range v {
 				name, value, ok := strings.Cut(text, "=")
 				if !ok || name == "" || name == nullField {
 					return fmt.Errorf("%q is not NAME=VALUE", text)
+				}
+				if value == schema.SecretMask && schema.SecretField(r.Keys[0], name) { // as whoever may not see it reads it
+					if value, ok = was[name]; !ok {
+						return fmt.Errorf("%s: %s stands for a secret that is not shown: give the secret", name, schema.SecretMask)
+					}
 				}
 				r.Fields[name] = value
 			}

@@ -142,6 +142,8 @@ type model struct {
 	root    *node
 	groups  []*group // parents before children
 	modules []string
+	bound   map[tableID][]bound // which groups have rows of a table
+	maps    map[string][]bound  // which find their rows in a hash
 }
 
 // yangSchema is what the YANG modules say: a constant, unpacked once for all servers of a process. Nobody changes it.
@@ -164,6 +166,7 @@ func newModel(cfg *swss.Redis, modules []Module) (*model, error) {
 		b.bind(mod)
 	}
 	b.complete()
+	m.findAliases()
 	return m, errors.Join(b.errs...)
 }
 

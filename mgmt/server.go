@@ -34,7 +34,6 @@ const (
 	maxHeader      = 64 << 10
 	maxStreams     = 128 // RPCs on one connection
 	maxSubscribers = 128 // Subscribe RPCs in all
-	maxReading     = 8   // Gets at the same time; others wait
 )
 
 // A Server is the gNMI service, with its listeners.
@@ -57,7 +56,7 @@ type Server struct {
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
 	guard       *guard
-	reading     chan struct{}
+	reading     *shares // of those who have something read
 	subscribers chan struct{}
 
 	listening []endpoint
@@ -82,7 +81,7 @@ func NewServer(cfg Config) (*Server, error) {
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
 		reader:      reader{redis: cfg.Redis},
 		gate:        gate{patience: streamPatience},
-		reading:     make(chan struct{}, maxReading),
+		reading:     newShares(places()),
 		subscribers: make(chan struct{}, maxSubscribers),
 	}
 	if s.log == nil {
@@ -268,18 +267,6 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 		SupportedModels: modelData(), SupportedEncodings: encodings(), GNMIVersion: version,
 	}, nil
 }
-
-// enter waits for one of the few places for readers.
-func (s *Server) enter(ctx context.Context) error {
-	select {
-	case s.reading <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s *Server) leave() { <-s.reading }
 
 // dbError gives a database error its code, and says in words how the server is; an error that has a code keeps it. ctx
 // is that of the RPC: if the gate has ended it, that is why.

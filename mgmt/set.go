@@ -104,6 +104,9 @@ func (s *Server) perform(
 	for tries := 1; errors.Is(err, errConflict) && tries < commitTries; tries++ {
 		err = s.trySet(ctx, steps, faults, ok)
 	}
+	if begin != nil {
+		s.kept.trial.begins = false
+	}
 	if err != nil && begin != nil && !errors.Is(err, errUnsettled) {
 		s.kept.endTrial()
 	}
@@ -374,7 +377,8 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 	}
 	t := &tx{
 		model: s.model, reader: s.reader, indexer: s.indexer, turn: turn, entries: map[string]*txEntry{}, faults: parsed,
-		view: viewOf(ctx),
+		view:  viewOf(ctx),
+		claim: func(changes []rowChange) (func(bool), error) { return s.kept.claim(ctx, changes) },
 	}
 	if err := t.prefetch(ctx, steps); err != nil {
 		return err
@@ -391,6 +395,7 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 	if err := t.finish(ctx); err != nil {
 		return err
 	}
+	t.checkRows()
 	if err := t.denied.err(); err != nil { // what else is wrong may tell what the caller may not see
 		return err
 	}

@@ -26,6 +26,8 @@ type stream struct {
 	list   *gpb.SubscriptionList
 	feeds  []*feed
 	view   *view  // what the caller sees; nil: everything
+	client string // whose share of the server's work it is
+	works  bool   // it has a place to work
 	count  uint64 // passes
 
 	outbox
@@ -98,7 +100,8 @@ const maxDirty = 65536
 func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, feeds []*feed) *stream {
 	st := &stream{
 		s: s, rpc: rpc, list: list, feeds: feeds, view: viewOf(rpc.Context()),
-		out: make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
+		client: callerOf(rpc.Context()).client(),
+		out:    make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
 		dirty: map[change]mark{}, wake: make(chan struct{}, 1),
 	}
 	st.reader = s.reader
@@ -209,15 +212,14 @@ func (st *stream) run(ctx context.Context) error {
 // atOnce lets f send what is all of one instant: no Set is written from the first row that it reads to the last. The
 // client gets it afterwards, so that a slow one does not keep others from writing.
 func (st *stream) atOnce(ctx context.Context, f func() error) error {
-	if err := st.s.enter(ctx); err != nil {
+	err := st.work(ctx, func() error {
+		st.s.snapshot.RLock()
+		defer st.s.snapshot.RUnlock()
+		st.held = true
+		err := f()
+		st.held, st.size = false, 0
 		return err
-	}
-	st.s.snapshot.RLock()
-	st.held = true
-	err := f()
-	st.held, st.size = false, 0
-	st.s.snapshot.RUnlock()
-	st.s.leave()
+	})
 	if err != nil {
 		return err
 	}
@@ -230,6 +232,30 @@ func (st *stream) atOnce(ctx context.Context, f func() error) error {
 		}
 	}
 	return nil
+}
+
+// work does f in the client's share of the server's work. While the client is waited for, others work.
+func (st *stream) work(ctx context.Context, f func() error) error {
+	if err := st.begin(ctx); err != nil {
+		return err
+	}
+	defer st.rest()
+	return f()
+}
+
+// begin waits for a place to work.
+func (st *stream) begin(ctx context.Context) error {
+	err := st.s.reading.enter(ctx, st.client)
+	st.works = err == nil
+	return err
+}
+
+// rest gives the place back, if there is one.
+func (st *stream) rest() {
+	if st.works {
+		st.works = false
+		st.s.reading.leave(st.client)
+	}
 }
 
 // everything sends all values and one sync_response.
@@ -354,16 +380,19 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 			again = nil
 			st.lose()
 		case <-st.wake:
-			if err = st.changed(ctx); err == nil {
+			if err = st.work(ctx, func() error { return st.changed(ctx) }); err == nil {
 				since = time.Time{}
 			}
 		case <-timer:
 			now := st.s.now()
-			for _, f := range st.feeds {
-				if err = f.tick(ctx, st, now); err != nil {
-					break
+			err = st.work(ctx, func() error {
+				for _, f := range st.feeds {
+					if err := f.tick(ctx, st, now); err != nil {
+						return err
+					}
 				}
-			}
+				return nil
+			})
 		}
 		if err == nil {
 			continue
@@ -500,6 +529,18 @@ func (st *stream) flush(ctx context.Context) error {
 	if st.batch = nil; len(m) == 0 {
 		return nil
 	}
+	if st.works {
+		st.rest()
+		if err := st.handAll(ctx, m); err != nil {
+			return err
+		}
+		return st.begin(ctx)
+	}
+	return st.handAll(ctx, m)
+}
+
+// handAll gives messages to the sender, and returns when it has all but the last.
+func (st *stream) handAll(ctx context.Context, m []*gpb.SubscribeResponse) error {
 	if n := len(m); n > 1 { // the last is taken when the client has taken all others
 		if err := st.hand(ctx, m[:n-1]); err != nil {
 			return err

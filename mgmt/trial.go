@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/access"
 	"tamtam/mgmt/configfile"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -21,23 +22,35 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A trial is a commit that is undone unless it is confirmed in time: the switch goes back to a configuration of the
-// archive. There is one at most. It is in a file, so that it ends also if the server does not live to see it.
+// A trial is a commit that is undone unless it is confirmed in time: rows go back to what they are in a configuration
+// of the archive. There is one at most. It is in a file, so that it ends also if the server does not live to see it.
 //
-// gNMI's extension (gnmi-commit-confirmed) begins one by a Set, and then no other Set is taken. The operation commit
-// begins one whose way back is the last configuration that was started with, saved or committed; Sets go on, as the
-// shell has no other way to change anything.
+// gNMI's extension (gnmi-commit-confirmed) begins one by a Set; another Set that writes a row of it is refused until it
+// ends. The operation commit begins one whose way back is the last configuration that was started with, saved or
+// committed; the same user's Sets go on and belong to it, as the shell has no other way to change anything.
+//
+// The end of a trial does no more than its user may: see [keeping.reverted].
 type trial struct {
-	ID    string    `json:"id"` // the client's; "": of the operation commit
-	Until time.Time `json:"until"`
-	Back  uint64    `json:"back"` // number in the archive
-	User  string    `json:"user"`
+	ID    string      `json:"id"` // the client's; "": of the operation commit
+	Began time.Time   `json:"began"`
+	Until time.Time   `json:"until"`
+	Back  uint64      `json:"back"` // number in the archive
+	User  string      `json:"user"`
+	Role  access.Role `json:"role"`
 
-	stop chan struct{} // closed when the trial ends otherwise
+	// Own holds, by TABLE|key, what a row was when the trial's user wrote it last, or when the trial began: digests, two
+	// while it is not known whether a Set was done. A row that is not there is as in the configuration to go back to.
+	Own map[string][]string `json:"own"`
+	// Others holds, by TABLE|key, the name of another user who changed the row since.
+	Others map[string]string `json:"others"`
+
+	begins bool            // the Set that it is of is not done yet
+	back   configfile.Rows // what there is to go back to; nil: it was not read yet
+	stop   chan struct{}   // closed when the trial ends otherwise
 }
 
-// back is what may not leave the archive.
-func (t *trial) back() uint64 {
+// holds is what may not leave the archive.
+func (t *trial) holds() uint64 {
 	if t == nil {
 		return math.MaxUint64
 	}
@@ -48,14 +61,28 @@ func (t *trial) back() uint64 {
 const (
 	trialDefault = 10 * time.Minute // gNMI's
 	trialLeast   = time.Second
-	trialMost    = 24 * time.Hour
+	trialMost    = 24 * time.Hour // an admin's
+	trialOfRoles = time.Hour      // other roles', in all, however often it is extended
 )
 
-func trialFor(d time.Duration) (time.Duration, error) {
-	if d < trialLeast || d > trialMost {
-		return 0, status.Errorf(codes.InvalidArgument, "time to confirm of %s: want %s to %s", d, trialLeast, trialMost)
+// trialFor checks the time to confirm that a caller asks for, of a trial that began some time ago.
+func trialFor(ctx context.Context, d, ago time.Duration) (time.Duration, error) {
+	c, most := callerOf(ctx), trialMost
+	if c.view != nil {
+		most = trialOfRoles - ago
 	}
-	return d, nil
+	switch {
+	case d >= trialLeast && d <= most:
+		return d, nil
+	case c.view == nil:
+		return 0, status.Errorf(codes.InvalidArgument, "time to confirm of %s: want %s to %s", d, trialLeast, most)
+	case most < trialLeast:
+		return 0, status.Errorf(codes.InvalidArgument,
+			"time to confirm of %s: the commit waits for %s already, and role %s has %s in all: confirm or cancel it",
+			d, ago, c.Role, trialOfRoles)
+	}
+	return 0, status.Errorf(codes.InvalidArgument,
+		"time to confirm of %s: want %s to %s, which is what role %s has left", d, trialLeast, most, c.Role)
 }
 
 func (s *keeping) trialFile() string { return filepath.Join(s.cfg.Keep, "unconfirmed.json") }
@@ -72,11 +99,14 @@ func (s *keeping) commit(ctx context.Context, who string, in commitInput) error 
 	if s.cfg.Keep == "" {
 		return errNotKept
 	}
-	if t := s.trial; t != nil && t.ID != "" {
-		return fmt.Errorf("commit %q of %s waits to be confirmed by gNMI", t.ID, t.User)
+	if t := s.trial; t != nil && t.ID != "" && viewOf(ctx) != nil {
+		return fmt.Errorf("%s by gNMI", t.waits())
+	}
+	if err := s.mayEnd(ctx); err != nil {
+		return err
 	}
 	if in.Confirmed != nil {
-		return s.commitOnTrial(who, time.Duration(*in.Confirmed)*time.Second)
+		return s.commitOnTrial(ctx, time.Duration(*in.Confirmed)*time.Second)
 	}
 	rows, err := s.stored(ctx)
 	if err != nil {
@@ -90,13 +120,13 @@ func (s *keeping) commit(ctx context.Context, who string, in commitInput) error 
 }
 
 // commitOnTrial begins a trial, or gives the one that there is another end.
-func (s *keeping) commitOnTrial(who string, d time.Duration) error {
-	d, err := trialFor(d)
+func (s *keeping) commitOnTrial(ctx context.Context, d time.Duration) error {
+	if t := s.trial; t != nil {
+		return s.extendTrial(ctx, d)
+	}
+	d, err := trialFor(ctx, d, 0)
 	if err != nil {
 		return err
-	}
-	if s.trial != nil {
-		return s.beginTrial(trial{Until: s.now().Add(d), Back: s.trial.Back, User: who})
 	}
 	notes, err := s.archive().List()
 	if err != nil {
@@ -106,20 +136,75 @@ func (s *keeping) commitOnTrial(who string, d time.Duration) error {
 	if i < 0 {
 		return errors.New("nothing was committed yet: there is nothing to come back to")
 	}
-	return s.beginTrial(trial{Until: s.now().Add(d), Back: notes[i].Seq, User: who})
+	_, back, err := s.archive().Load(notes[i].Seq)
+	if err != nil {
+		return fmt.Errorf("the configuration to come back to cannot be read: %w", err)
+	}
+	is, err := s.stored(ctx)
+	if err != nil {
+		return err
+	}
+	t := s.newTrial(ctx, "", d, notes[i].Seq)
+	t.back = back
+	for _, diff := range configfile.Diff(back, is) {
+		t.Own[diff.Table+"|"+diff.Key] = []string{digest(is[diff.Table][diff.Key])}
+	}
+	return s.beginTrial(t)
+}
+
+// newTrial returns a trial of the caller that begins now.
+func (s *keeping) newTrial(ctx context.Context, id string, d time.Duration, back uint64) trial {
+	c, now := callerOf(ctx), s.now()
+	return trial{ID: id, Began: now, Until: now.Add(d), Back: back, User: c.Name, Role: c.Role, Own: map[string][]string{},
+		Others: map[string]string{}}
+}
+
+// extendTrial gives the trial another end, of which the caller may decide.
+func (s *keeping) extendTrial(ctx context.Context, d time.Duration) error {
+	now := s.now()
+	d, err := trialFor(ctx, d, now.Sub(s.trial.Began))
+	if err != nil {
+		return err
+	}
+	t := *s.trial
+	t.Until = now.Add(d)
+	return s.beginTrial(t)
+}
+
+// waits says that a trial has not ended.
+func (t *trial) waits() string {
+	name := "the commit"
+	if t.ID != "" {
+		name = fmt.Sprintf("commit %q", t.ID)
+	}
+	return fmt.Sprintf("%s of %s waits to be confirmed until %s", name, t.User, t.Until.UTC().Format(time.RFC3339))
+}
+
+// mayEnd refuses a caller who is neither the trial's user nor an admin. The caller holds setting.
+func (s *keeping) mayEnd(ctx context.Context) error {
+	t := s.trial
+	if t == nil || viewOf(ctx) == nil || userOf(ctx) == t.User {
+		return nil
+	}
+	return status.Errorf(codes.PermissionDenied, "%s: %s or an admin may confirm, cancel or extend it", t.waits(), t.User)
 }
 
 // beginTrial lets a trial run. The caller holds setting.
 func (s *keeping) beginTrial(t trial) error {
-	text, err := json.Marshal(t)
-	if err == nil {
-		err = configfile.Write(s.trialFile(), bytes.NewReader(text), 0o600)
-	}
-	if err != nil {
+	if err := s.noteTrial(&t); err != nil {
 		return err
 	}
 	s.runTrial(t)
 	return nil
+}
+
+// noteTrial writes a trial to the disk.
+func (s *keeping) noteTrial(t *trial) error {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return configfile.Write(s.trialFile(), bytes.NewReader(text), 0o600)
 }
 
 // runTrial lets a trial run that is on the disk.
@@ -142,6 +227,11 @@ func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 		return
 	case <-over:
 	}
+	select {
+	case <-s.closed: // before the time was over
+		return
+	default:
+	}
 	for s.undo(t) != nil {
 		select { // the databases cannot be written, for now
 		case <-s.closed:
@@ -163,34 +253,50 @@ func (s *keeping) undo(t *trial) error {
 	if s.trial != t {
 		return nil
 	}
-	err := s.undoLocked(context.Background(), t, "nobody confirmed it in time")
-	s.guard.trail.did(context.Background(), "undo of an unconfirmed commit", nil, "of "+t.User, err)
-	return err
+	return s.undoLocked(context.Background(), t, notConfirmed)
 }
 
-// undoLocked takes it back, whether or not what is undone can be kept. A trial whose way back is not there, or cannot
-// be read, is over: another attempt finds no other.
+// notConfirmed is why a trial is undone when its time is over.
+const notConfirmed = "nobody confirmed it in time"
+
+// undoLocked takes back what the user of a trial may, whether or not what is undone can be kept. A trial whose way back
+// is not there, or cannot be read, is over: another attempt finds no other.
 func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
-	_, rows, err := s.archive().Load(t.Back)
+	stays, err := s.takeBack(ctx, t, why)
+	as := WithCaller(ctx, Caller{Name: t.User, Role: t.Role, Transport: "process"})
+	s.guard.trail.did(as, "undo of an unconfirmed commit", nil, joined(why, stayed(stays)), err)
 	if err != nil {
-		s.log.Error("an unconfirmed commit is not undone: the configuration to go back to cannot be read", "user", t.User,
-			"error", err)
-		s.endTrial()
-		return fmt.Errorf("nothing was changed: the configuration to go back to cannot be read: %w", err)
-	}
-	err = s.replaceRows(ctx, rows, func(was configfile.Rows) error {
-		if err := s.keep(t.User, keptBefore, why, was); err != nil {
-			s.log.Error("what is undone cannot be kept", "user", t.User, "error", err)
-		}
-		return nil
-	})
-	if err != nil {
-		s.log.Error("an unconfirmed commit cannot be undone", "user", t.User, "error", err)
 		return err
 	}
 	s.endTrial()
 	s.log.Warn("an unconfirmed commit was undone", "user", t.User, "why", why)
+	if len(stays) > 0 {
+		s.log.Warn("rows of an unconfirmed commit stay as they are", "user", t.User, "rows", stayed(stays))
+	}
 	return nil
+}
+
+// takeBack writes what a trial takes back, and returns which rows stay, each with why.
+func (s *keeping) takeBack(ctx context.Context, t *trial, why string) (stays []string, err error) {
+	_, back, err := s.archive().Load(t.Back)
+	if err != nil {
+		s.log.Error("an unconfirmed commit is not undone: the configuration to go back to cannot be read", "user", t.User,
+			"error", err)
+		s.endTrial()
+		return nil, fmt.Errorf("nothing was changed: the configuration to go back to cannot be read: %w", err)
+	}
+	t.back = back
+	err = s.rewrite(ctx, func(was configfile.Rows) (want configfile.Rows, err error) {
+		want, stays = s.reverted(t, back, was)
+		if err := s.keep(t.User, keptBefore, joined(why, stayed(stays)), was); err != nil {
+			s.log.Error("what is undone cannot be kept", "user", t.User, "error", err)
+		}
+		return want, nil
+	})
+	if err != nil {
+		s.log.Error("an unconfirmed commit cannot be undone", "user", t.User, "error", err)
+	}
+	return stays, err
 }
 
 // endTrial forgets the trial. The caller holds setting.
@@ -211,7 +317,10 @@ func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error 
 	if s.trial == nil {
 		return errors.New("no commit waits to be confirmed")
 	}
-	return s.undoLocked(ctx, s.trial, "it was cancelled")
+	if err := s.mayEnd(ctx); err != nil {
+		return err
+	}
+	return s.undoLocked(ctx, s.trial, "it was cancelled by "+userOf(ctx))
 }
 
 // resumeTrial takes up a trial that an earlier server began. One whose changes were not saved is over if the switch
@@ -222,7 +331,7 @@ func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var t trial
+	t := trial{Own: map[string][]string{}, Others: map[string]string{}}
 	if err == nil {
 		err = json.Unmarshal(text, &t)
 	}
@@ -240,7 +349,7 @@ func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	t.stop = make(chan struct{})
 	s.trial = &t
 	s.onTrial.Store(&t)
-	if s.undoLocked(ctx, &t, "nobody confirmed it in time") != nil && s.trial != nil {
+	if s.undoLocked(ctx, &t, notConfirmed) != nil && s.trial != nil {
 		go s.awaitTrial(&t, s.after(undoAgain))
 	}
 	return nil
@@ -261,11 +370,6 @@ func commitExtension(exts []*gnmi_ext.Extension) *gnmi_ext.Commit {
 func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin func() error, done bool, err error) {
 	ext := commitExtension(req.GetExtension())
 	if ext == nil {
-		if t := s.trial; t != nil && t.ID != "" {
-			return nil, false, status.Errorf(codes.FailedPrecondition,
-				"commit %q of %s waits to be confirmed until %s: no other Set is taken", t.ID, t.User,
-				t.Until.Format(time.RFC3339))
-		}
 		return nil, false, nil
 	}
 	changes := len(req.GetUpdate()) + len(req.GetReplace()) + len(req.GetDelete())
@@ -292,6 +396,9 @@ func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin f
 
 // settleTrial confirms or cancels the trial, or gives it another end.
 func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
+	if err := s.mayEnd(ctx); err != nil {
+		return err
+	}
 	t := s.trial
 	switch {
 	case ext.GetConfirm() != nil:
@@ -305,27 +412,23 @@ func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 		s.endTrial()
 		return nil
 	case ext.GetCancel() != nil:
-		return s.undoLocked(ctx, t, "it was cancelled")
+		return s.undoLocked(ctx, t, "it was cancelled by "+userOf(ctx))
 	}
-	d, err := trialFor(ext.GetSetRollbackDuration().GetRollbackDuration().AsDuration())
-	if err != nil {
-		return err
-	}
-	return s.beginTrial(trial{ID: t.ID, Until: s.now().Add(d), Back: t.Back, User: t.User})
+	return s.extendTrial(ctx, ext.GetSetRollbackDuration().GetRollbackDuration().AsDuration())
 }
 
 // commitBySet keeps what is running, and returns what begins the trial behind the Set.
 func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func() error, error) {
 	if t := s.trial; t != nil {
-		return nil, status.Errorf(codes.FailedPrecondition,
-			"extension commit: one of %s waits to be confirmed already", t.User)
+		return nil, status.Errorf(codes.FailedPrecondition, "extension commit: %s", t.waits())
 	}
 	d := trialDefault
 	if given := ext.GetCommit().GetRollbackDuration(); given != nil {
-		var err error
-		if d, err = trialFor(given.AsDuration()); err != nil {
-			return nil, err
-		}
+		d = given.AsDuration()
+	}
+	d, err := trialFor(ctx, d, 0)
+	if err != nil {
+		return nil, err
 	}
 	rows, err := s.stored(ctx)
 	if err != nil {
@@ -339,6 +442,8 @@ func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func()
 		return nil, err
 	}
 	return func() error {
-		return s.beginTrial(trial{ID: ext.GetId(), Until: s.now().Add(d), Back: seq, User: userOf(ctx)})
+		t := s.newTrial(ctx, ext.GetId(), d, seq)
+		t.begins = true
+		return s.beginTrial(t)
 	}, nil
 }

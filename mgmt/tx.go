@@ -32,7 +32,9 @@ type tx struct {
 	step    int    // the one that is being executed
 	view    *view  // what the caller may; nil: everything
 	denied  denied // what it may not, and the Set would do
-	needed  map[string]need
+	// claim hears which rows are about to be written, and may refuse that. What it returns hears whether they were.
+	claim  func([]rowChange) (func(done bool), error)
+	needed map[string]need
 }
 
 // A txEntry is an entry with its rows before and after.
@@ -297,6 +299,7 @@ func (t *tx) commit(ctx context.Context) error {
 	packed := pack(nil, swss.KeyMark, t.turn, next)
 	writes := false
 	written := map[string]*txEntry{}
+	var changes []rowChange
 	for _, e := range t.order {
 		for i, r := range e.group.rows {
 			if !r.written() || !r.serves(e.keys) {
@@ -315,6 +318,7 @@ func (t *tx) commit(ctx context.Context) error {
 					return status.Errorf(codes.InvalidArgument, "%s: is the row %s, which %s writes too", e.text(), key, o.text())
 				}
 				written[key] = e
+				changes = append(changes, rowChange{key, e.before[i], after})
 			}
 			size := len(packed)
 			packed = packWrite(packed, e.before[i], after)
@@ -324,7 +328,13 @@ func (t *tx) commit(ctx context.Context) error {
 	if !writes {
 		return nil
 	}
-	return t.write(context.WithoutCancel(ctx), packed, next)
+	done, err := t.claim(changes)
+	if err != nil {
+		return err
+	}
+	err = t.write(context.WithoutCancel(ctx), packed, next)
+	done(err == nil)
+	return err
 }
 
 // write runs the commit, and finds out what came of it if the answer is lost.

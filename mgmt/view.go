@@ -17,19 +17,24 @@ import (
 // at the few places that every way in comes through: what a path of a Get or Subscribe means (see, sees), what of an
 // entry is read (entry.value), what a Set does (tx), which operation is done.
 type view struct {
-	role   access.Role
-	rules  string            // that it was made of
-	grants map[*node][]grant // those that count first come first; the last holds whatever the keys
-	below  map[*node]reach
-	keyed  map[*group]bool // lists in which it depends on keys what may be read
-	ops    map[string]access.Level
-	raw    []access.Rule // of sonic-db
+	role    access.Role
+	rules   string            // that it was made of
+	grants  map[*node][]grant // those that count first come first; the last holds whatever the keys
+	below   map[*node]reach
+	keyed   map[*group]bool // lists in which it depends on keys what may be read
+	ops     map[string]access.Level
+	raw     []access.Rule // of sonic-db
+	model   *model
+	lines   bool                // the file has lines but that for all, which hold for all places where the data is
+	blind   bool                // one of them takes away the reading of something
+	shadows map[*group][]shadow // what of other lists they take away with it
 }
 
 // A grant is a level for entries with some keys.
 type grant struct {
-	level access.Level
-	keys  []string // by the index of the group's keys, no more than the rule's path has; wildcard: any
+	level   access.Level
+	keys    []string // by the index of the group's keys, no more than the rule's path has; wildcard: any
+	implied bool     // it is of the line for all, "/", or built in: it takes nothing away at other paths
 }
 
 // reach sums up what may be done at a node and below.
@@ -43,7 +48,7 @@ type reach struct {
 // newView compiles the rules of a role, those that count first coming first.
 func newView(m *model, role access.Role, rules []access.Rule) (*view, error) {
 	v := &view{
-		role: role, grants: map[*node][]grant{}, below: map[*node]reach{}, keyed: map[*group]bool{},
+		role: role, model: m, grants: map[*node][]grant{}, below: map[*node]reach{}, keyed: map[*group]bool{},
 		ops: map[string]access.Level{},
 	}
 	of := map[*node][]grant{}
@@ -63,9 +68,14 @@ func newView(m *model, role access.Role, rules []access.Rule) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		of[n] = append(of[n], grant{r.Level, keys})
+		implied := n == m.root || r.Line == 0
+		of[n] = append(of[n], grant{r.Level, keys, implied})
+		asIs := n.within(m.find("/config-rows")) || n.within(m.find("/configurations"))
+		v.lines = v.lines || !implied
+		v.blind = v.blind || !implied && !asIs && r.Level < access.Read
 	}
 	v.spread(m.root, nil, of)
+	v.findShadows()
 	for _, name := range OperationNames() {
 		name = strings.TrimPrefix(name, operationsModule+":")
 		for _, path := range []string{"/" + operationsNode + "/" + name, "/" + operationsNode} {
@@ -298,7 +308,9 @@ func (v *view) see(ts []target, paths ...*gpb.Path) ([]target, error) {
 	if v == nil {
 		return ts, nil
 	}
-	seen := slices.DeleteFunc(slices.Clone(ts), func(t target) bool { return !v.some(t.node, t.keys, access.Read) })
+	seen := slices.DeleteFunc(slices.Clone(ts), func(t target) bool {
+		return !v.some(t.node, t.keys, access.Read) || v.coversRow(t)
+	})
 	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
 	if len(seen) > 0 {
 		return seen, nil
@@ -309,6 +321,15 @@ func (v *view) see(ts []target, paths ...*gpb.Path) ([]target, error) {
 		}
 	}
 	return nil, v.refusal(ts[0].text(), "read")
+}
+
+// coversRow reports whether a target is a row as it is that the role may not read.
+func (v *view) coversRow(t target) bool {
+	if t.wild() || t.node.group.parent == nil {
+		return false
+	}
+	table, key, ok := t.node.group.asIs(t.keys)
+	return ok && !v.mayReadRow(t.node.group, swss.ConfigDB, table, key)
 }
 
 // refusal is the error of what the role may not.

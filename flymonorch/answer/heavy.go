@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// Heavy lists those of the candidates, each once, that reach the threshold, the
-// greatest first. With no threshold it lists all that were seen.
+// Heavy lists those of the candidates, each once, that reach the threshold, the greatest first. A maximum is cut off to
+// a step, so its value can be below the threshold that it reaches. With no threshold it lists all that were seen.
 func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEstimate {
 	seen := make(map[flymon.Vector]bool, len(candidates))
 	var list []FlowEstimate
@@ -21,7 +21,11 @@ func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEsti
 		}
 		seen[v] = true
 		e := r.Flow(v)
-		if e.Value > 0 && e.Value >= float64(threshold) {
+		reach := e.Value
+		if r.Sketch.Algorithm == flymon.SuMaxMax { // a bucket holds whole steps, and the value may be a step higher
+			reach += float64(uint64(1)<<r.Sketch.Scale - 1)
+		}
+		if e.Value > 0 && reach >= float64(threshold) {
 			list = append(list, FlowEstimate{v, e})
 		}
 	}

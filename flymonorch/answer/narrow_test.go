@@ -100,6 +100,34 @@ func TestNarrowBuckets(t *testing.T) {
 	}
 }
 
+// A narrow bucket holds maxima in whole steps. A flow whose maximum reaches the threshold is listed although its value, cut
+// off to a step, may be below it.
+func TestNoHeavyMaximumIsMissed(t *testing.T) {
+	fixed, reached := randtest.Cases{Seed: 1, Count: 40, Short: 8}, 0
+	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 12))
+		d := doubt{algorithm: flymon.SuMaxMax, key: "5-tuple", attribute: "max(queue-delay)"}
+		r, wide := newRunOn(t, small(8+random.IntN(9)), d.task(t, random)), newRunOn(t, small(32), d.task(t, random))
+		r.arrive(random, wide)
+		threshold := uint64(1)<<r.placed.Sketch.Scale + random.Uint64N(1<<random.IntN(20))
+		all, listed := slices.Collect(maps.Keys(r.exact.Flows)), map[flymon.Vector]bool{}
+		for _, f := range r.reading().Heavy(all, threshold) {
+			listed[f.Flow] = true
+		}
+		for v, exact := range r.exact.Flows {
+			if exact < threshold {
+				continue
+			}
+			if reached++; !listed[v] {
+				t.Fatalf("%v has %d and is not listed, of %d and more", v, exact, threshold)
+			}
+		}
+	})
+	if ran.Whole(fixed) && reached < 20 {
+		t.Errorf("%d flows reached the threshold: too few", reached)
+	}
+}
+
 // task is a random task of a kind.
 func (d *doubt) task(t *testing.T, random *rand.Rand) flymon.Task {
 	task := flymon.Task{

@@ -45,7 +45,10 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		if t.Key.IsZero() { // there is one flow
 			return nil, nil
 		}
-		reach = max(1, threshold>>s.Scale)
+		if reach = threshold >> s.Scale; reach == 0 {
+			return nil, fmt.Errorf("%s is %d, want at least %d: buckets of %d bits count in steps of that",
+				field, threshold, uint64(1)<<s.Scale, width)
+		}
 	case flymon.MaxInterArr:
 		reach = max(1, threshold>>s.Scale)
 		d.Unit = s.Rows[0][2]

@@ -122,6 +122,7 @@ func TestNever(t *testing.T) {
 		{small, "none", "existence(dst-ip)", flymon.Bloom, 4, 0, 0, "TCAM entries for parameters: 8 needed, the others have 4, 4"},
 		{small, "src-ip", "frequency", flymon.CMS, 4, 0, 3, "rows is 3, want 1 to 2"},
 		{small, "src-ip", "max(interval)", flymon.MaxInterArr, 4, 0, 0, "epoch is 0, want one: buckets have 8 bits, which tell the times of 1h0m0s apart only to 17.179869184s"},
+		{small, "src-ip", "max(queue-delay)", flymon.SuMaxMax, 4, 65535, 0, "threshold is 65535, want at least 65536: buckets of 8 bits count in steps of that"},
 		{small, "src-ip", "frequency", flymon.CMS, 4, 256, 0, "threshold is 256, want at most 255: no bucket of cms reaches it"},
 	} {
 		x := task(t, "any", tt.key, tt.what, tt.by, tt.memory, tt.reach)

@@ -13,8 +13,9 @@ import (
 // An oracle says what a role may do, by looking at every rule for every node: it knows no more of the server than the
 // names of nodes.
 type oracle struct {
-	root  mgmt.Node
-	rules []ruling
+	root   mgmt.Node
+	rules  []ruling
+	hidden map[string]bool // leaves that are not shown because of lines about other places where their data is
 }
 
 // A ruling is a line of the file: level 0 is none, 1 read, 2 write.
@@ -25,6 +26,18 @@ type ruling struct {
 
 // level is what the line with the longest path says of a path whose keys are all given.
 func (o oracle) level(path []*gpb.PathElem) int {
+	level, _ := o.ruled(path)
+	return level
+}
+
+// takes says whether a line takes a leaf away by its path: one that holds for the data wherever it is.
+func (o oracle) takes(path []*gpb.PathElem) bool {
+	level, long := o.ruled(path)
+	return level == 0 && long > 0
+}
+
+// ruled is the level of a path, and the length of the path of the line that says so; -1: none does.
+func (o oracle) ruled(path []*gpb.PathElem) (best, long int) {
 	best, long, keyed := 0, -1, -1
 	for _, r := range o.rules {
 		n := 0
@@ -46,7 +59,7 @@ func (o oracle) level(path []*gpb.PathElem) int {
 			best = min(best, r.level)
 		}
 	}
-	return best
+	return best, long
 }
 
 // node is the node of a path.
@@ -122,6 +135,9 @@ func (o oracle) all(path []*gpb.PathElem) bool {
 
 // sees says whether a leaf is shown: a list's key is with whatever is shown of the entry.
 func (o oracle) sees(path []*gpb.PathElem) bool {
+	if o.hidden[elemsText(path)] {
+		return false
+	}
 	entry := path[:len(path)-1]
 	if n := o.node(entry); n.List() && slices.Contains(n.Keys(), path[len(path)-1].GetName()) {
 		return o.some(entry, 1)

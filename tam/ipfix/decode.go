@@ -128,8 +128,9 @@ func NewDecoder(enterprise uint32) *Decoder {
 func (d *Decoder) Counts() Counts { return d.counts }
 
 // Message reads a message and gives its records to each. An error is an [*Error] and describes the first fault. A fault
-// costs at most the rest of its set, because the lengths of the sets lead past it. A set without a template is not an
-// error, and neither is a value that its element cannot have: both are counted.
+// costs at most the rest of its set, because the lengths of the sets lead past it. A message that is cut is read up to
+// there. A set without a template is not an error, and neither is a value that its element cannot have: both are
+// counted.
 func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	d.counts.Messages++
 	d.fault, d.faults = nil, 0
@@ -224,7 +225,10 @@ func (d *Decoder) sets(b []byte, dom *domain, each func(*DataRecord)) {
 		id, n := binary.BigEndian.Uint16(b[at:]), int(binary.BigEndian.Uint16(b[at+2:]))
 		if n < setHeaderLen || n > len(b)-at {
 			d.fail(at+2, "length of the set", "%d, want %d to %d", n, setHeaderLen, len(b)-at)
-			return
+			if n < setHeaderLen || len(b) == int(binary.BigEndian.Uint16(b[2:])) {
+				return
+			}
+			n = len(b) - at // the message is cut: what stands before the end is whole
 		}
 		body := reader{b: b[:at+n], at: at + setHeaderLen}
 		switch {

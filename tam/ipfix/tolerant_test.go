@@ -71,6 +71,11 @@ func TestFaultsAreConfined(t *testing.T) {
 			want: []string{"sourceTransportPort=80/false"}, fault: "byte 2: length: 34, want 37", count: Counts{Records: 1, Bad: 1}},
 		"a message that is cut": {b: slices.Clone(message(port + data + data)[:38]),
 			want: []string{"sourceTransportPort=80/false"}, fault: "byte 2: length: 40, want 38", count: Counts{Records: 1, Bad: 1}},
+		"a message that is cut within a set": {b: slices.Clone(message(port + "0100 000a 0050 0051 0052")[:37]),
+			want:  []string{"sourceTransportPort=80/false", "sourceTransportPort=81/false"},
+			fault: "byte 2: length: 38, want 37", count: Counts{Records: 2, Bad: 1}},
+		"a message that is cut within templates": {b: slices.Clone(message("0100 0006 0050 0002 0014 0100 0001 0007 0002 0101 0001 0007 0002")[:41]),
+			fault: "byte 2: length: 42, want 41", count: Counts{Bad: 1, WithoutTemplate: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := NewDecoder(0)

@@ -147,6 +147,8 @@ func TestBadBMv2(t *testing.T) {
 			`table "a": entry 0: it has no action_entry`},
 		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [{}], "action_entry": {"action_id": 2}}], "actions": ["go", "on_miss"]`,
 			`table "a": entry 0: action_id 2 is no action of the table; it has ["go" "on_miss"]`},
+		{`"actions": ["go", "on_miss"]`, `"default_entry": {"action_id": 2, "action_const": true}, "actions": ["go", "on_miss"]`,
+			`table "a": default_entry: action_id 2 is no action of the table; it has ["go" "on_miss"]`},
 		{`"actions": ["go", "on_miss"]`, `"actions": ["go", "gone"]`, `table "a": there is no action "gone"`},
 		{`"actions": ["go", "on_miss"]`, `"action_ids": [0, 77]`, `table "a": no action has id 77`},
 		{`"name": "on_miss"`, `"name": "go"`, `table "a": there are 2 actions "go", want action_ids`},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,6 +46,10 @@ func (r *bmReader) runs(t *bmTable, actions []*bmAction) (run bmRuns, err error)
 		a := r.byID[t.Default.Action]
 		if a == nil {
 			return bmRuns{}, fmt.Errorf("default_entry: no action has id %d", t.Default.Action)
+		}
+		if !slices.Contains(actions, a) {
+			return bmRuns{}, fmt.Errorf("default_entry: action_id %d is no action of the table; it has %q",
+				t.Default.Action, names(actions))
 		}
 		run.misses = []*bmAction{a}
 	}

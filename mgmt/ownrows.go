@@ -1,0 +1,268 @@
+package mgmt
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/configfile"
+	"tamtam/schema"
+	"tamtam/swss"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A commit on trial belongs to the user who began it. What ends it takes back rows that this user may write, and that
+// no other has changed meanwhile: so a trial gives no right that its user lacks, and undoes no work of others. Without
+// users there is nobody to tell apart, and all that changes is the trial's.
+
+// A rowChange is a row of CONFIG_DB and what becomes of it; nil: there is none.
+type rowChange struct {
+	key           string // TABLE|key
+	before, after map[string]string
+}
+
+// digest stands for what a row is.
+func digest(row map[string]string) string {
+	if row == nil {
+		return "none"
+	}
+	h := sha256.New()
+	for _, f := range slices.Sorted(maps.Keys(row)) {
+		if f != nullField {
+			fmt.Fprintf(h, "%d:%s%d:%s", len(f), f, len(row[f]), row[f])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// pastServers names whoever writes the database itself.
+const pastServers = "a client of the database"
+
+// claim notes in the trial whose the rows are that the caller is about to write, and refuses to let rows be written
+// that a commit of gNMI's extension has changed. What it returns is called with whether they were written. The caller
+// holds setting.
+func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(bool), err error) {
+	t := s.trial
+	if t == nil {
+		return func(bool) {}, nil
+	}
+	c := callerOf(ctx)
+	apart := t.ID != "" && !t.begins // what is set now is not of the commit
+	if apart {
+		if err := s.overlap(c, t, changes); err != nil {
+			return nil, err
+		}
+	}
+	if apart || c.Name != t.User && s.tellsApart() {
+		return func(done bool) {
+			if done {
+				s.noteOthers(t, c.Name, changes)
+			}
+		}, nil
+	}
+	s.noteOwn(t, changes)
+	if err := s.noteTrial(t); err != nil {
+		return nil, fmt.Errorf("nothing was changed, as the unconfirmed commit cannot be kept: %w", err)
+	}
+	return func(done bool) {
+		for _, ch := range changes {
+			if done && t.Others[ch.key] == "" {
+				t.Own[ch.key] = []string{digest(ch.after)}
+			}
+		}
+	}, nil
+}
+
+// overlap refuses to write rows that a commit of gNMI's extension has changed.
+func (s *keeping) overlap(c *Caller, t *trial, changes []rowChange) error {
+	for _, ch := range changes {
+		if t.Own[ch.key] != nil {
+			return status.Errorf(codes.FailedPrecondition,
+				"%s: %s, and it changed a row that this would write; %s or an admin may confirm or cancel it",
+				s.rowSeen(c, ch.key), t.waits(), t.User)
+		}
+	}
+	return nil
+}
+
+// noteOwn notes that the trial's user is about to write rows: each is what it was or what it will be. One that is not
+// as the user left it was changed by another.
+func (s *keeping) noteOwn(t *trial, changes []rowChange) {
+	for _, ch := range changes {
+		switch {
+		case t.Others[ch.key] != "":
+		case !t.begins && s.tellsApart() && !slices.Contains(s.left(t, ch.key), digest(ch.before)):
+			t.Others[ch.key] = pastServers
+		default:
+			t.Own[ch.key] = []string{digest(ch.before), digest(ch.after)}
+		}
+	}
+}
+
+// left returns the digests of a row as the trial's user left it, or as it is in the configuration to go back to.
+func (s *keeping) left(t *trial, key string) []string {
+	if own := t.Own[key]; own != nil {
+		return own
+	}
+	if t.back == nil {
+		if _, rows, err := s.archive().Load(t.Back); err == nil {
+			t.back = rows
+		}
+	}
+	table, k, _ := strings.Cut(key, "|")
+	return []string{digest(t.back[table][k])}
+}
+
+// noteOthers notes that another has changed rows. If that cannot be written to the disk, what the rows are tells it.
+func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
+	for _, ch := range changes {
+		t.Others[ch.key] = name
+	}
+	if err := s.noteTrial(t); err != nil {
+		s.log.Error("it is not on the disk whose rows are not of an unconfirmed commit", "user", t.User, "error", err)
+	}
+}
+
+// rowSeen names a row to a caller.
+func (s *keeping) rowSeen(c *Caller, key string) string {
+	table, k, _ := strings.Cut(key, "|")
+	if c.view != nil && !(c.view.some(s.model.find(rowsPath), []string{table, k}, access.Read) &&
+		c.view.mayReadRow(nil, swss.ConfigDB, table, k)) {
+		return hidden
+	}
+	return key
+}
+
+// tellsApart reports whether callers are users with names of their own.
+func (s *Server) tellsApart() bool { return len(s.guard.accounts.get().list) > 0 }
+
+// reverted returns what CONFIG_DB is to be when a trial is undone: what is there, with those of its rows as they are in
+// the configuration to go back to that the trial's user may write and no other has changed. stays names the rest.
+func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.Rows, stays []string) {
+	may, role := s.rightsOf(t)
+	want = configfile.Rows{}
+	for table, rows := range is {
+		want[table] = maps.Clone(rows)
+	}
+	for _, d := range configfile.Diff(is, back) {
+		key := d.Table + "|" + d.Key
+		was, now := back[d.Table][d.Key], is[d.Table][d.Key]
+		by := t.Others[key]
+		if by == "" && s.tellsApart() && !slices.Contains(s.left(t, key), digest(now)) {
+			by = pastServers
+		}
+		switch {
+		case by != "":
+			stays = append(stays, rowName(d.Table, d.Key)+" (changed by "+by+")")
+		case !may(d.Table, d.Key, was, now):
+			stays = append(stays, rowName(d.Table, d.Key)+" (role "+role+" may not write it)")
+		case d.Kind == configfile.Added: // on the way back
+			if want[d.Table] == nil {
+				want[d.Table] = map[string]swss.FieldValues{}
+			}
+			want[d.Table][d.Key] = was
+		case d.Kind == configfile.Removed:
+			delete(want[d.Table], d.Key)
+		default:
+			want[d.Table][d.Key] = was
+		}
+	}
+	return want, stays
+}
+
+// rightsOf returns which rows the user of a trial may turn into others, by the rights that the user has now; of one who
+// is gone, by those of the role then.
+func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[string]string) bool, role string) {
+	a := s.guard.accounts.get()
+	of := t.Role
+	if u, ok := a.users[t.User]; ok {
+		of = u.Role
+	}
+	v, known := a.views[of]
+	return func(table, key string, was, is map[string]string) bool {
+		switch {
+		case len(a.list) == 0, known && v == nil:
+			return true
+		case !known:
+			return false
+		}
+		return v.mayWriteRow(table, key) || v.mayChangeRow(table, key, was, is)
+	}, string(of)
+}
+
+// rowName names a row where anybody may read it.
+func rowName(table, key string) string {
+	if schema.SecretKey(table) {
+		return table + "|" + schema.SecretMask
+	}
+	return table + "|" + key
+}
+
+// mostStays bounds the rows that are named.
+const mostStays = 20
+
+// stayed says which rows stay; "": none.
+func stayed(stays []string) string {
+	if len(stays) == 0 {
+		return ""
+	}
+	text := strings.Join(stays[:min(len(stays), mostStays)], ", ")
+	if more := len(stays) - mostStays; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "these rows stay as they are: " + text
+}
+
+// joined is two texts as one; empty ones are left out.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+// mayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
+// makes up is the role's to write, or each leaf in which the two differ, and these say all in which the rows differ.
+func (v *view) mayChangeRow(table, key string, was, is map[string]string) bool {
+	for _, a := range v.model.aliases(swss.ConfigDB, table, key) {
+		if !a.group.node.writable() || !a.row.written() || slices.Contains(a.keys, wildcard) {
+			continue
+		}
+		if a.group.parent != nil && v.wholly(a.group.node, a.keys) {
+			return true
+		}
+		if was != nil && is != nil && v.mayTurn(a, was, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayTurn reports whether the leaves of an entry that the role may write say all in which two contents of a row differ.
+func (v *view) mayTurn(a alias, was, is map[string]string) bool {
+	turned := maps.Clone(was)
+	for _, n := range a.group.leaves {
+		for _, b := range n.binds {
+			if b.row != a.row.index || b.codec.Put == nil || !n.config {
+				continue
+			}
+			before := b.codec.Get(Record{Keys: a.keys, Fields: was, Own: was})
+			after := b.codec.Get(Record{Keys: a.keys, Fields: is, Own: is})
+			if slices.Equal(before, after) {
+				continue
+			}
+			if v.level(n, a.keys) < access.Write ||
+				b.codec.Put(Record{Keys: a.keys, Fields: turned, Own: turned}, after) != nil {
+				return false
+			}
+		}
+	}
+	return maps.Equal(turned, is)
+}
