@@ -37,7 +37,7 @@ type fakeServer struct {
 var listKeys = map[string]string{
 	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number", "metric": "quantity", "capability": "type",
 	"flow": "flow", "bin": "size", "group": "index", "member": "interface", "vlan": "vlan-id", "rule": "rule-name",
-	"neighbor": "id", "alarm": "id", "tally": "list",
+	"neighbor": "id", "alarm": "id", "tally": "list", "object": "key",
 }
 
 // bare strips module prefixes from all names below v.

@@ -114,6 +114,13 @@ func (r *running) finished(tables func(rowID) bool) string {
 		p.line("%s", l)
 	}
 	for _, id := range ids {
+		for _, text := range r.rows[id].texts("state", "unapplied") {
+			if tables(id) {
+				p.line("! %s|%s: %s", printable(id.table), printable(id.key), printable(text))
+			}
+		}
+	}
+	for _, id := range ids {
 		if tables(id) {
 			p.row(kinds[id.table], id, r.rows[id], r.said[id])
 		}

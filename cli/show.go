@@ -37,6 +37,10 @@ func showCommands() []*command {
 	}
 	add(showConsistency, "show tam", kw("consistency", "Whether what is configured is in force"))
 	add(showAlarms, "show", kw("alarms", "What is wrong now, and since when"))
+	add(showNotInForce("FAILED", "No object has failed"), "show",
+		kw("failed", "Objects that are configured and have failed, and why"))
+	add(showNotInForce("PENDING", "No object waits"), "show", kw("pending", "Objects that wait, and for what"))
+	add(showUnapplied, "show", kw("unapplied", "Parts of the configuration that the switch does not apply"))
 	add(showOutputs, "show", kw("outputs", "What is sent to collectors and servers, and what could not be"))
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
 	add(showInterfaceDescription, "show interface", kw("description", "What users say of the ports"), only(iface))

@@ -156,6 +156,27 @@ func TestShowAlarms(t *testing.T) {
 	golden(t, "alarms", none+s.do(t, "show alarms"))
 }
 
+// What has failed, what waits, and what no daemon applies; and a switch of which all is in force.
+func TestShowNotInForce(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"not-in-force":{}}`)
+	lines := []string{"show failed", "show pending", "show unapplied"}
+	none := s.do(t, lines...)
+	s.server.load(t, `{"not-in-force":{"object":[
+	 {"table":"PORT","key":"Ethernet12","state":{"status":"FAILED","reason":"speed 123: want 10000","since":"2026-01-15T11:59:50.25Z"}},
+	 {"table":"PORT","key":"Ethernet4","state":{"status":"FAILED","reason":"lanes 9: there is no such lane","since":"2026-01-15T11:59:50Z",
+	  "unapplied":["unknown: there is no field mtuu; the nearest is mtu"]}},
+	 {"table":"VLAN_INTERFACE","key":"Vlan7|10.0.0.1/24","state":{"status":"PENDING","reason":"there is no VLAN Vlan7","since":"2026-01-15T12:00:00Z"}},
+	 {"table":"VRF","key":"(all)","state":{"unapplied":["not-implemented: the table VRF is not implemented"]}}]}}`)
+	golden(t, "notinforce", none+s.do(t, lines...))
+	s.server.load(t, `{"config-rows":{"row":[
+	 {"table":"VRF","key":"Vrf1","config":{"table":"VRF","key":"Vrf1"},"state":{"told":"NONE","unapplied":["not-implemented: the table VRF is not implemented"]}}]}}`)
+	want := "! VRF|Vrf1: not-implemented: the table VRF is not implemented\n"
+	if got := s.do(t, "show running-configuration"); !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // One output that sends, one whose collector is away, one that cannot be.
 func TestShowOutputs(t *testing.T) {
 	s := newSession(t)

@@ -36,6 +36,12 @@ type alarms struct {
 	standby func() bool
 	// troubles are why files do not say what is in force; nil: there are none.
 	troubles func() []string
+	// objects are what has failed or waits; nil: they are not looked at.
+	objects *badObjects
+	// warn logs, once at the start, what is not in force; nil: it was logged, or is not to be.
+	warn  func(text string)
+	began time.Time       // of the first look
+	ready map[string]bool // daemons that were ready at the last look
 	// doubted is set when it was said that the state of the ASIC is unknown since nothing was heard.
 	doubted bool
 
@@ -60,6 +66,7 @@ func newAlarms(r *swss.Redis) *alarms {
 	return &alarms{
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
 		heard: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
+		ready: map[string]bool{},
 
 		incidents: map[string]incident{},
 	}
@@ -103,6 +110,9 @@ func (a *alarms) recent(now time.Time, want map[string]swss.FieldValues) {
 
 // run looks once per beat, until ctx ends.
 func (a *alarms) run(ctx context.Context) error {
+	l := swss.NewListener(a.redis)
+	defer l.Close()
+	a.objects = newBadObjects(l, a.redis)
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for {
@@ -155,6 +165,9 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 	if err := a.databases(ctx, want); err != nil {
 		return err
 	}
+	if err := a.configured(ctx, now, want); err != nil {
+		return err
+	}
 	if a.up == nil {
 		there, err := a.rows.Dump(ctx)
 		if err != nil {
@@ -185,6 +198,33 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// configured adds the alarms of objects that have failed or wait, and logs at the start what is not in force.
+func (a *alarms) configured(ctx context.Context, now time.Time, want map[string]swss.FieldValues) error {
+	if a.objects == nil {
+		return nil
+	}
+	if err := a.objects.look(ctx, now); err != nil {
+		return err
+	}
+	a.objects.raise(now, want)
+	if a.began.IsZero() {
+		a.began = now
+	}
+	all := !slices.ContainsFunc(daemons, func(name string) bool { return !a.ready[name] })
+	if a.warn == nil || !all && now.Sub(a.began) < startLimit {
+		return nil
+	}
+	text, err := announce(ctx, a.redis)
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		a.warn(text)
+	}
+	a.warn = nil
+	return nil
+}
+
 // date notes since when each alarm is there, also where the table is emptied meanwhile.
 func (a *alarms) date(now time.Time, want map[string]swss.FieldValues) {
 	for id := range a.since {
@@ -211,6 +251,7 @@ func (a *alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 		text := fmt.Sprintf("nothing was heard of %s since %s", name, last.UTC().Format(time.RFC3339))
 		raise(want, name, schema.AlarmSilent, schema.SeverityCritical, text)
 	}
+	a.ready[name] = heard && state.State == StateReady
 	if !heard {
 		// A row from before Redis' clock was set back would stay, for all who read it, until that time has come.
 		row := a.redis.DB(swss.StateDB)

@@ -110,6 +110,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	debugmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareTold(d, r)
+	forward.ReportUnapplied(d, r)
 	return d
 }
 
@@ -206,7 +207,9 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("ports: %w", err)
 	}
 	o.ports = ports
-	o.qos, err = qosorch.New(ctx, qosorch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll})
+	o.qos, err = qosorch.New(ctx, qosorch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
+	})
 	if err != nil {
 		return fmt.Errorf("QoS: %w", err)
 	}
@@ -516,6 +519,7 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 	newDesk(h, r, c)
 	h.heed = s.Refuse
 	a.standby, a.troubles = h.isSilent, s.Troubles
+	a.warn = func(text string) { logOf(c).Warn(text) }
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		err := s.Live(ctx, claim, h.tell)
 		if ctx.Err() == nil {

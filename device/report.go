@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/schema"
@@ -224,21 +225,14 @@ func (r *SessionReport) countSYNs(what string, n uint64) {
 
 // Problems lists the configured objects that STATE_DB says are not active.
 func Problems(ctx context.Context, r *swss.Redis) ([]Problem, error) {
+	all, err := mgmt.NotInForce(ctx, r)
 	list := []Problem{}
-	for _, t := range schema.StatusTables() {
-		rows, err := swss.NewTable(r.DB(swss.StateDB), t.State).Dump(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range SortedKeys(rows) {
-			status, reason := rows[key][t.Status], rows[key][schema.FieldReason]
-			if status == "" || t.OK(status, reason) {
-				continue // or no status row: others write rows of their own into these tables
-			}
-			list = append(list, Problem{Object: t.Object(key), Status: status, Reason: reason})
+	for _, o := range all {
+		if o.Word != "" {
+			list = append(list, Problem{Object: o.Name, Status: o.Word, Reason: o.Reason})
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // byNumber sorts names such as Ethernet4 and Ethernet16 by their numbers.

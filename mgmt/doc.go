@@ -127,7 +127,8 @@
 //	extension commit                            as its specification says, but that another Set is refused meanwhile,
 //	                                            FailedPrecondition, only if it writes a row that the commit has changed
 //	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
-//	config-rows, configurations, tallies        not in answers to requests for the root, nor replaced or deleted with it
+//	config-rows, configurations, not-in-force,  not in answers to requests for the root, nor replaced or deleted with it
+//	tallies
 //	deleting a Fixed entry (a port)             InvalidArgument; replaced, it loses its settings
 //	Subscribe, path not in the schema           InvalidArgument
 //	Subscribe without subscription              InvalidArgument

@@ -42,9 +42,17 @@ func configurationModule() Module {
 			},
 			{
 				DB: swss.StateDB, Source: fromTold, Key: "{table}|{key}", Counter: true,
-				Leaves: []Leaf{state("told"), many("rest"), state("invalid")},
+				Leaves: []Leaf{state("told"), many("rest"), state("invalid"), many("unapplied")},
 			},
 		}},
+		{Path: "/not-in-force/object", Rows: []Row{{
+			DB: swss.StateDB, Source: fromNotInForce, Table: anyTable, Key: "{table}|{key}", Entry: true, Counter: true,
+			Leaves: []Leaf{
+				{"state/status", readOnly(words("status", "", "FAILED", schema.Failed, "PENDING", schema.Pending,
+					"UNKNOWN", schema.Unknown))},
+				state("reason"), state("since"), many("unapplied"),
+			},
+		}}},
 		{Path: "/configurations/configuration", Rows: []Row{{
 			DB: swss.StateDB, Source: fromConfigurations, Key: "{name}", Entry: true, Counter: true,
 			Leaves: []Leaf{state("time"), state("user"), state("kind"), state("comment"), state("rows"),
@@ -144,7 +152,8 @@ func checkRow(
 // sources are what makes rows that are in no database.
 func (s *Server) sources() map[string]source {
 	all := map[string]source{fromTold: s.toldRows, fromConfigurations: s.kept.keptRows, fromChanges: s.kept.changedRows,
-		fromTallies: s.tallier.tallied, fromTables: s.tableRows, fromDebugCounts: s.reader.debugRows}
+		fromTallies: s.tallier.tallied, fromTables: s.tableRows, fromDebugCounts: s.reader.debugRows,
+		fromNotInForce: s.reader.notInForceRows}
 	for _, table := range []string{HostFacts, HostState, HostProcesses} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
 			if s.cfg.Host == nil {

@@ -101,7 +101,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
 	s.tallier = &tallier{model: s.model, reader: s.reader}
-	for _, top := range []string{"config-rows", "configurations", "tallies"} {
+	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
 		s.model.root.kid[top].apart = true
 	}
 	s.reader.sources = s.sources()

@@ -36,6 +36,9 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 			if err := checkRow(table, key, fields, t.read); err != nil {
 				told["invalid"] = schema.Reason(err)
 			}
+			if texts := unappliedOf(table, key, fields); len(texts) > 0 {
+				told["unapplied"] = strings.Join(texts, "\x00")
+			}
 			t.out[table+"|"+key] = told
 		}
 	}
@@ -57,6 +60,20 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 	}
 	t.tellUnnamed()
 	return t.out, nil
+}
+
+// unappliedOf returns the parts of a row that no daemon applies, as KIND: REASON.
+func unappliedOf(table, key string, fields map[string]string) (texts []string) {
+	parts := schema.UnappliedParts(table, key, fields)
+	if why, missing := schema.UnappliedTable(table); missing {
+		parts = []schema.Unapplied{why}
+	}
+	for _, p := range parts {
+		if p.Kind != schema.UnappliedInvalid { // the leaf invalid has that
+			texts = append(texts, p.Kind+": "+p.Reason)
+		}
+	}
+	return texts
 }
 
 // tellUnnamed says of rows with a field that NAME=VALUE cannot name that they are not all told.

@@ -2,6 +2,7 @@ package orch
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"tamtam/sai"
@@ -44,6 +45,12 @@ func Unsupported(s sai.Status) bool {
 		between(s, sai.StatusUnknownAttribute0, sai.StatusUnknownAttributeMax)
 }
 
+// Refused reports whether a status is that of a value that the switch does not accept.
+func Refused(s sai.Status) bool {
+	return s == sai.StatusInvalidParameter || between(s, sai.StatusInvalidAttribute0, sai.StatusInvalidAttributeMax) ||
+		between(s, sai.StatusInvalidAttrValue0, sai.StatusInvalidAttrValueMax)
+}
+
 // between reports whether s is one of the statuses first..last, which count down.
 func between(s, first, last sai.Status) bool { return last <= s && s <= first }
 
@@ -61,16 +68,24 @@ func meaning(s sai.Status) string {
 	switch {
 	case Unsupported(s):
 		return "the switch does not support it"
-	case s == sai.StatusInvalidParameter,
-		between(s, sai.StatusInvalidAttribute0, sai.StatusInvalidAttributeMax),
-		between(s, sai.StatusInvalidAttrValue0, sai.StatusInvalidAttrValueMax):
+	case Refused(s):
 		return "the switch refused a value"
 	}
 	return "the switch failed"
 }
 
-// AtAttr names the attribute at fault in the error of creating an object with
-// these attributes, where SAI's status numbers it.
+// valueText returns a value for an operator, cut if it is long.
+func valueText(v sai.Value) string {
+	const most = 80
+	text := fmt.Sprint(v)
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return text
+}
+
+// AtAttr names the attribute at fault in the error of creating an object with these attributes, and its value, where
+// SAI's status numbers it.
 func AtAttr(err error, t sai.ObjectType, attrs []sai.Attr) error {
 	status, ok := sai.StatusOf(err)
 	call := &sai.CallError{Op: "create", Type: t, Status: status}
@@ -85,6 +100,9 @@ func AtAttr(err error, t sai.ObjectType, attrs []sai.Attr) error {
 		if n := int(first - call.Status); n >= 0 && n < len(attrs) {
 			at := *call
 			at.Attr = attrs[n].ID
+			if first == sai.StatusInvalidAttrValue0 && (at.Reason == "" || at.Reason == answered) {
+				at.Reason = "value " + valueText(attrs[n].Value)
+			}
 			return &at
 		}
 	}

@@ -123,6 +123,9 @@ func (p *processor) runBatch(ctx context.Context, res *result, b *batch, op stri
 	}
 	for j, i := range b.index {
 		if b.errs[i] = errs[j]; errs[j] != nil {
+			if op == opBulkCreate {
+				b.errs[i] = numbered(errs[j], b.attrs[j])
+			}
 			continue
 		}
 		switch op {

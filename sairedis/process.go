@@ -2,8 +2,10 @@ package sairedis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -152,7 +154,7 @@ func (p *processor) createEntry(
 		return err
 	}
 	if err := p.backend.CreateEntry(ctx, e.Entry, attrs); err != nil {
-		return err
+		return numbered(err, attrs)
 	}
 	res.write(putRow(ctx, asicState, k, pairs))
 	return nil
@@ -167,13 +169,29 @@ func (p *processor) createObject(
 	}
 	rid, err := p.backend.Create(ctx, k.Type, attrs)
 	if err != nil {
-		return err
+		return numbered(err, attrs)
 	}
 	p.objects.created(ctx, res, k, rid, pairs)
 	if k.Type == sai.ObjectTypeSwitch || k.Type == sai.ObjectTypePort {
 		return p.objects.discover(ctx, res, sai.Obj(k.Type, rid))
 	}
 	return nil
+}
+
+// numbered returns the error of a create with SAI's status for the value of an attribute, which has the attribute's
+// number: nothing but the status reaches the client.
+func numbered(err error, attrs []sai.Attr) error {
+	var call *sai.CallError
+	if !errors.As(err, &call) || call.Status != sai.StatusInvalidParameter || call.Attr == 0 {
+		return err
+	}
+	i := slices.IndexFunc(attrs, func(a sai.Attr) bool { return a.ID == call.Attr })
+	if i < 0 {
+		return err
+	}
+	at := *call
+	at.Status = sai.StatusInvalidAttrValue0 - sai.Status(i)
+	return &at
 }
 
 // putRow writes attributes into the row of an object.

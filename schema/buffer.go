@@ -78,7 +78,7 @@ func (p *BufferProfile) layout() layout {
 			ref("pool", CfgBufferPool, &p.Pool, "The pool that the queues share.").
 				must("the name of a row of " + CfgBufferPool),
 			number("size", 0, maxBuffer, 0, &p.Reserved, "Bytes that are kept for each queue."),
-			ignored(&p.Ignored, "xon", "xoff", "xon_offset", "packet_discard_action"),
+			ignored(&p.Ignored, "xon", "xoff", "xon_offset", "packet_discard_action=drop"),
 			own("dynamic_th", "-8..8", "A queue may hold this power of two times what is free. Either this or static_th.",
 				p.readThreshold, func() string {
 					if !p.Dynamic {

@@ -113,6 +113,7 @@ func (p *COPPPolicer) check(r *reader, unused *[]string) {
 		if *at != nil {
 			*at = nil
 			*unused = append(*unused, field)
+			r.idle = append(r.idle, field)
 		}
 	}
 	switch p.Mode {

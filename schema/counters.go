@@ -1,6 +1,9 @@
 package schema
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // FlexCounter is a row of FLEX_COUNTER_TABLE: whether and how often a group
 // of counters is polled.
@@ -38,7 +41,7 @@ func DefaultPoll(group string) time.Duration {
 func (c *FlexCounter) layout() layout {
 	return layout{
 		table: CfgFlexCounter, open: true, upper: true,
-		key: key{form: "ACL, DEBUG_COUNTER, POLICER, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string) {
+		key: key{form: strings.Join(flexKeys(), ", "), read: func(r *reader, key string) {
 			if c.Group = key; !ValidName(key) {
 				r.bad("", key, "the name of a counter group such as ACL or PORT")
 			}
@@ -61,6 +64,7 @@ func (c *FlexCounter) layout() layout {
 				}),
 			duration("POLL_INTERVAL", time.Millisecond, minPoll, maxPoll, 0, &c.Interval,
 				"In ms; without it, as the group's default is."),
+			ignored(nil, sonicFlex...),
 		},
 	}
 }
@@ -122,6 +126,7 @@ func (c *CRM) layout() layout {
 			within("RESOURCE_high_threshold", 0, 1<<32-1,
 				"From it on there is a warning; of percentage, 0..100.", nil, nil).
 				or(utoa(DefaultCRMThreshold().High)),
+			ignored(nil, sonicCRM()...),
 		},
 		check: c.readThresholds,
 		format: func(f map[string]string) {

@@ -234,9 +234,13 @@ func unsupported(name, allowed, want, words string) field {
 }
 
 // ignored are fields of SONiC that have no effect in this switch. The row holds which of them are given; in
-// APPL_DB they are the field [FieldIgnored].
+// APPL_DB they are the field [FieldIgnored]. Without at they are only reported, see [UnappliedParts].
 func ignored(at *[]string, names ...string) field {
-	return field{Field: Field{Name: FieldIgnored, kind: ignoredKind, words: names}, at: at}
+	f := field{Field: Field{Name: FieldIgnored, kind: ignoredKind, words: names}}
+	if at != nil {
+		f.at = at
+	}
+	return f
 }
 
 // shown are fields of a part of a row as its table lists them. Their reader decides whether the part exists.

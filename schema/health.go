@@ -47,4 +47,7 @@ const (
 	AlarmFault         = "FAULT_INJECTED"
 	AlarmFile          = "FILE_NOT_IN_FORCE"
 	AlarmMTU           = "MTU_ABOVE_WIRE"
+
+	AlarmObjectsFailed  = "OBJECTS_FAILED"
+	AlarmObjectsPending = "OBJECTS_PENDING"
 )

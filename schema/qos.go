@@ -101,12 +101,14 @@ func (r *reader) ref(field, table string) string {
 }
 
 // ignore reads fields of SONiC that have no effect in this switch, and returns those that the row
-// has, and those that it says were ignored before.
+// has, and those that it says were ignored before. A value behind "=" is what the switch does in any case.
 func (r *reader) ignore(fields ...string) []string {
 	out := r.list(FieldIgnored)
 	for _, f := range fields {
-		if _, ok := r.take(f); ok && !slices.Contains(out, f) {
-			out = append(out, f)
+		name, does, _ := strings.Cut(f, "=")
+		if v, ok := r.take(name); ok && (does == "" || !strings.EqualFold(v, does)) && !slices.Contains(out, name) {
+			out = append(out, name)
+			r.idle = append(r.idle, name)
 		}
 	}
 	slices.Sort(out)

@@ -17,10 +17,13 @@ type reader struct {
 	fields map[string]string // the caller's, if nothing in it needs normalising
 	open   bool              // no field is unknown
 	known  []string          // fields asked for, for unknown; of open rows none
-	asked  bool              // whether unknown was called
-	closed bool              // the row is refused as a whole, whatever else is missing
-	errs   []error
-	more   int // errors that are not in errs
+	// examined says that fields asked for are noted of open rows, too.
+	examined bool
+	idle     []string // fields of the row that have no effect
+	asked    bool     // whether unknown was called
+	closed   bool     // the row is refused as a whole, whatever else is missing
+	errs     []error
+	more     int // errors that are not in errs
 }
 
 // maxErrors is how many errors of a row are reported.

@@ -43,10 +43,22 @@ func (f Field) described() Field {
 	case refKind:
 		f.Form = "a row of " + f.Form
 	case ignoredKind:
-		f.Words = "Fields of SONiC that have no effect: " + strings.Join(f.words, ", ") + "."
+		f.Words = "Fields of SONiC that have no effect: " + strings.Join(withoutEffect(f.words), ", ") + "."
 	}
 	f.Form = cmp.Or(f.Form, kindForms[f.kind])
 	return f
+}
+
+// withoutEffect returns the words for fields that have no effect, some only with other values than one.
+func withoutEffect(fields []string) []string {
+	words := make([]string, len(fields))
+	for i, f := range fields {
+		words[i] = f
+		if name, value, only := strings.Cut(f, "="); only {
+			words[i] = name + " (other than " + value + ")"
+		}
+	}
+	return words
 }
 
 // missing says what would be right if the field is absent; "": it may be.
@@ -228,14 +240,26 @@ func (l layout) parse(table, key string, fields map[string]string) error {
 	return r.err()
 }
 
+// examine reads the row like parse, and returns what was asked for also where other fields are ignored.
+func (l layout) examine(table, key string, fields map[string]string) *reader {
+	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
+	r.examined = true
+	l.key.take(r, key)
+	l.take(r)
+	return r
+}
+
 // take reads the fields of a row.
 func (l *layout) take(r *reader) {
-	if r.open = l.open; !l.open {
+	if r.open = l.open && !r.examined; !r.open {
 		r.known = slices.Grow(r.known, len(l.fields))
 	}
 	for i := range l.fields {
 		f := &l.fields[i]
 		if f.at == nil && f.read == nil {
+			if f.kind == ignoredKind && r.examined {
+				r.ignore(f.words...)
+			}
 			continue
 		}
 		f.take(r)

@@ -26,6 +26,11 @@ type Table struct {
 	// and does not get it. Unknown is the word for a row that was in force when the state of the ASIC was known last.
 	Status, Good, Waiting, Off, Unknown string
 
+	// keys, if not nil, are the only keys that a daemon reads; sonicKeys are others that SONiC has.
+	keys, sonicKeys []string
+	// examine reads a row as Parse does, for [UnappliedParts]; nil: it has no layout of its own.
+	examine func(key string, fields map[string]string) *reader
+
 	// Parse reads a row of Fields, ParseApplied one of Applied; nil: nothing reads them as rows.
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
 }
@@ -41,6 +46,10 @@ func of[T Row, P laidOut[T]](t Table, like T) Table {
 		row := like
 		err := P(&row).layout().parse(table, key, f)
 		return row, err
+	}
+	t.examine = func(key string, f map[string]string) *reader {
+		row := like
+		return P(&row).layout().examine(table, key, f)
 	}
 	if t.Config != "" && t.State != "" && t.Status == "" {
 		t.Status, t.Good, t.Waiting = FieldStatus, StatusActive, cmp.Or(t.Waiting, StatusPending)
@@ -204,9 +213,11 @@ func qosTables() []Table {
 		of(same(CfgCOPPGroup, AppCOPP, "What becomes of packets for the CPU."), COPPGroup{}),
 		of(Table{Config: CfgCOPPTrap, State: StateCOPPTrap,
 			Words: "Which packets for the CPU belong to a group."}, COPPTrap{}),
-		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true, Fields: []Field{
-			{Name: "state", Form: "enabled, always_enabled or disabled", Words: "Whether the traps of the feature count."},
-		}},
+		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true,
+			keys: featureKeys(), sonicKeys: sonicFeatureKeys, Fields: []Field{
+				{Name: "state", Form: "enabled, always_enabled or disabled", Words: "Whether the traps of the feature count."},
+				ignored(nil, sonicFeature...).described(),
+			}},
 	}
 }
 
@@ -220,8 +231,8 @@ func aclTables() []Table {
 		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule,
 			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation, Unknown: ACLUnknown,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
-		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled."},
-			FlexCounter{}),
+		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled.",
+			keys: flexKeys(), sonicKeys: sonicFlexKeys}, FlexCounter{}),
 		of(Table{Config: CfgCRM, State: StateCRM, Words: "When the use of the ASIC's resources is worth a warning."}, CRM{}),
 		{State: StateACLStageCap, Words: "What ACL tables of a stage can do.", Key: "INGRESS or EGRESS", Fields: []Field{
 			{Name: "action_list", Form: "names of actions, separated by commas", Words: "What rules can do."},
@@ -288,6 +299,7 @@ func measuredTables() []Table {
 			Words: "What became, or would become, of packets: answers of the operations trace-packet, why-flow and " +
 				"list-drops. A row goes after a minute.",
 			Fields: []Field{{Name: PacketTraceJSON, Form: "JSON", Words: "The answer."}}},
+		unappliedTable(),
 		{Counters: CountersCRM, Words: "How much of the ASIC's resources is in use.",
 			Key: "STATS or ACL_STATS:stage:bind point", Fields: []Field{
 				{Name: "crm_stats_RESOURCE_used", Form: "a number", Words: "Objects in use."},
@@ -377,6 +389,26 @@ func (t Table) Object(key string) string {
 // Rows returns the name of the table whose rows the statuses are about: that in CONFIG_DB, or that in STATE_DB of rows
 // which are not configured.
 func (t Table) Rows() string { return cmp.Or(t.Config, t.State) }
+
+// Classes of rows that are not in force.
+const (
+	Failed  = "failed"
+	Pending = "pending"
+	Unknown = "unknown" // the state of the ASIC is
+)
+
+// Class returns the class of a row by its status and reason; "" if nothing is wrong, or it has no status.
+func (t Table) Class(status, reason string) string {
+	switch {
+	case status == "" || t.OK(status, reason):
+		return "" // without a status it may be another daemon's row in the same table
+	case strings.EqualFold(status, t.Waiting), strings.EqualFold(status, ACLPendingRemoval):
+		return Pending
+	case strings.EqualFold(status, t.Unknown):
+		return Unknown
+	}
+	return Failed
+}
 
 // OK reports whether status and reason of a row mean that nothing is wrong. SONiC's words come in
 // both cases.

@@ -11,15 +11,20 @@ import (
 )
 
 // CompareTold makes it part of what the daemon compares that every row of CONFIG_DB has a status: what is configured is
-// in force, or it is told that and why it is not.
+// in force, or it is told that and why it is not. Rows of keys that no daemon reads are in [schema.StateUnapplied].
 func CompareTold(d *orch.Daemon, r *swss.Redis) {
+	t := newTold(r)
+	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
+}
+
+func newTold(r *swss.Redis) told {
 	t := told{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string][]schema.Table{}}
 	for _, table := range schema.Tables() {
 		if table.Config != "" && table.State != "" && table.Status != "" {
 			t.tables[table.Config] = append(t.tables[table.Config], table)
 		}
 	}
-	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
+	return t
 }
 
 type told struct {
@@ -35,7 +40,7 @@ func (t told) list(ctx context.Context) ([]string, error) {
 	keys = slices.DeleteFunc(keys, func(name string) bool {
 		r := rowAt(t.config, name)
 		_, told := t.tables[r.Table]
-		return !told
+		return !told || schema.UnappliedKey(r.Table, r.Key)
 	})
 	slices.Sort(keys)
 	return keys, nil

@@ -78,12 +78,13 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 	if oid, ok := o.chip.unused[lanes]; ok {
 		have.oid = oid
 	} else {
-		oid, err := o.api.Create(ctx, sai.ObjectTypePort, []sai.Attr{
+		attrs := []sai.Attr{
 			{ID: sai.PortAttrHWLaneList, Value: laneList(want.lanes)},
 			{ID: sai.PortAttrSpeed, Value: sai.Uint(want.speed)},
-		})
+		}
+		oid, err := o.api.Create(ctx, sai.ObjectTypePort, attrs)
 		if err != nil {
-			return fmt.Errorf("create the port on lanes %s: %w", lanes, err)
+			return fmt.Errorf("create the port on lanes %s: %w", lanes, refusedPort(want, attrs, err))
 		}
 		have.oid, have.spec.speed = oid, want.speed
 		undo.Push("port "+name, func(ctx context.Context) error {

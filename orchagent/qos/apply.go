@@ -52,7 +52,7 @@ func (o *Orch) makeObject(ctx context.Context, k orch.RowKey, t sai.ObjectType, 
 	}
 	oid, err := o.api.Create(ctx, t, attrs)
 	if err != nil {
-		return orch.AtAttr(err, t, attrs)
+		return o.refusedObject(ctx, t, attrs, err)
 	}
 	if have != nil {
 		o.discard(have.key)

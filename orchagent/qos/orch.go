@@ -40,6 +40,7 @@ type Config struct {
 	Redis  *swss.Redis
 	Ports  Ports
 	Poller orch.Poller // polls the queue counters; nil: nobody does
+	Switch sai.OID     // is asked for the size of its memory where it refuses a pool
 }
 
 // tables are those of APPL_DB, each object after those that it refers to.
@@ -55,6 +56,7 @@ type Orch struct {
 	api   sai.API
 	log   *slog.Logger
 	ports Ports
+	chip  sai.OID // the switch
 
 	ledger  *orch.Ledger
 	applied bool // the view of the ASIC is complete
@@ -91,7 +93,7 @@ type queue struct {
 // New registers the handlers on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
-		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, chip: cfg.Switch,
 		objects: map[orch.RowKey]*object{}, bound: map[attrKey]sai.OID{}, queues: map[string]*portQueues{},
 	}
 	if err := o.counts.open(ctx, cfg); err != nil {
