@@ -137,7 +137,8 @@ func (f *fabric) setClocks() {
 	case clocksVouched:
 		c := clock()
 		c.Offset = 0
-		c.Drift = max(1, rnd.Int64N(int64(f.bound)*500_000_000/int64(f.top.Duration)+1)) // half the bound, at the end
+		most := float64(f.bound) / float64(f.top.Duration) * 0.5e9 // ppb: half the bound, at the end
+		c.Drift = max(1, rnd.Int64N(int64(most)+1))
 	}
 }
 

@@ -99,7 +99,7 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 		if w, ok := k.wires[i][m.Number]; ok && m.In < saisim.CPUPort {
 			delete(k.wires[i], m.Number)
 			t := n.Sim().Chip.Timestamp(w.cycle)
-			b.came(i, m.ID, w, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}, setUntil(k.lab, n.Name(), n.Time(m.At)))
+			b.came(i, m.ID, w, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}, setUntil(k.lab, n.Name(), n.Time(w.cycle)))
 		}
 	}
 }
