@@ -156,17 +156,18 @@ func TestPendingRowsAreTold(t *testing.T) {
 		}
 	}
 	consistent(t, s)
-	if err := s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), "FLEX_COUNTER_TABLE|NONSENSE", "a", "b").Err(); err != nil {
+	if err := s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), "FLEX_COUNTER_TABLE|ACL",
+		"FLEX_COUNTER_STATUS", "maybe").Err(); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, s)
-	if err := state.Client().Del(t.Context(), schema.StateFlexCounter+"|NONSENSE").Err(); err != nil {
+	if err := state.Client().Del(t.Context(), schema.StateFlexCounter+"|ACL").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason, "CONFIG_DB FLEX_COUNTER_TABLE|NONSENSE has no status") || got.Drift > 0 {
+	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason, "CONFIG_DB FLEX_COUNTER_TABLE|ACL has no status") || got.Drift > 0 {
 		t.Errorf("%+v", got)
 	}
-	if err := state.Client().HSet(t.Context(), schema.StateFlexCounter+"|NONSENSE", "status", "failed").Err(); err != nil {
+	if err := state.Client().HSet(t.Context(), schema.StateFlexCounter+"|ACL", "status", "failed").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if got := compare(t, s, 1)["tammgrd"]; !strings.Contains(got.Reason, "is failed, and why is not told") {

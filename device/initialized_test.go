@@ -57,7 +57,7 @@ func TestInitializedBehindTheLastRow(t *testing.T) {
 				t.Errorf("%s is %q once the switch is up", swss.KeyInitialized, got)
 			}
 			if empty, err := db.Empty(t.Context()); err != nil || empty != (name == "empty") {
-				t.Errorf("CONFIG_DB is empty: %v, %v", empty, err)
+				t.Errorf("CONFIG_DB is empty: %v, %v, keys %v", empty, err, db.Client().Keys(t.Context(), "*").Val())
 			}
 			cancel()
 			if err := <-done; err != nil {

@@ -37,6 +37,9 @@ func TestObjectAlarms(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	look := func(now time.Time) string {
 		t.Helper()
+		if err := l.Sync(t.Context()); err != nil { // what was written has been heard of
+			t.Fatal(err)
+		}
 		if err := a.look(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}

@@ -2,9 +2,6 @@ package orch
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"tamtam/sai"
@@ -88,12 +85,8 @@ func (g *FlexGroup) take(fields swss.FieldValues) error {
 }
 
 // ConsumeFlexGroups consumes the rows of FLEX_COUNTER_TABLE of these groups, reports whether they
-// are valid, and then calls changed. The first call also reports rows that are of no call's group.
+// are valid, and then calls changed. Rows of other groups have no status: tammgrd lists those that no daemon reads.
 func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ...*FlexGroup) {
-	first := len(d.groups) == 0
-	for _, g := range groups {
-		d.groups[g.Row] = struct{}{}
-	}
 	source := func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, d.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
 	}
@@ -111,25 +104,6 @@ func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ..
 			}
 			return changed(ctx)
 		}
-		if _, known := d.groups[t.Key]; first && !known {
-			reportUnpolled(ctx, d, t)
-		}
 		return nil
 	}), Reporting{StateTable: schema.StateFlexCounter, None: true})
-}
-
-// reportUnpolled reports a row of a group whose counters the switch does not have. That they are not read is what it
-// asks for if it disables them.
-func reportUnpolled(ctx context.Context, d *Daemon, t Task) {
-	if t.Op == Del {
-		d.Unreport(ctx, schema.StateFlexCounter, t.Key)
-		return
-	}
-	row, err := schema.ParseFlexCounter(t.Key, t.Fields)
-	status, reason := d.Verdict(schema.StateFlexCounter, err)
-	if err == nil && (row.Enabled || !row.Given) {
-		status, reason = schema.StatusFailed, "this switch has no counters of the group: it has those of "+
-			strings.Join(slices.Sorted(maps.Keys(d.groups)), ", ")
-	}
-	d.Report(ctx, schema.StateFlexCounter, t.Key, status, reason)
 }

@@ -93,7 +93,6 @@ type outcomes struct {
 	rows    map[stateKey]stateRow // not yet written
 	written map[stateKey]stateRow // as they should be in STATE_DB now; nil: the daemon does not compare them
 	held    bool                  // they must not be written yet
-	groups  map[string]struct{}   // keys of FLEX_COUNTER_TABLE on which a handler reports
 	doubted func() bool           // whether what they say of the ASIC is not known at the moment; nil: it is
 	// responses are the messages, by table of APPL_DB, about rows that are in the ASIC, not yet published.
 	responses map[string][]swss.KeyOpFieldsValues
@@ -102,7 +101,7 @@ type outcomes struct {
 func newOutcomes(name string, r *swss.Redis, c *clock) *outcomes {
 	o := &outcomes{
 		name: name, redis: r, clock: c,
-		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{}, groups: map[string]struct{}{},
+		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{},
 		responses: map[string][]swss.KeyOpFieldsValues{},
 	}
 	if name != Manager { // which compares what its outputs ask for

@@ -48,13 +48,10 @@ func (d *DB) SetInitialized(ctx context.Context, loaded bool) error {
 
 // Empty reports whether a database has no rows: nothing but the marks, and [KeyInitialized].
 func (d *DB) Empty(ctx context.Context) (bool, error) {
-	n, err := d.client.DBSize(ctx).Result()
-	if err == nil && n > 0 && n <= 2 {
-		var marks int64
-		marks, err = d.client.Exists(ctx, KeyMark, KeyInitialized).Result()
-		n -= marks
-	}
-	return n == 0, d.wrap(err, "count the keys")
+	tx := d.client.TxPipeline() // at one moment: a mark may come meanwhile
+	size, marks := tx.DBSize(ctx), tx.Exists(ctx, KeyMark, KeyInitialized)
+	_, err := tx.Exec(ctx)
+	return size.Val() == marks.Val(), d.wrap(err, "count the keys")
 }
 
 // settleText takes the turn from who may still come, unless it was taken.
