@@ -19,10 +19,11 @@ type clockChange struct {
 	step time.Duration
 }
 
-// setWithin reports whether the clock was set behind a cycle, up to another.
+// setWithin reports whether the clock was set behind a cycle and before another. What happens in a cycle is done before
+// the clock is set in it, so that a departure then is still by the old clock.
 func setWithin(changes []clockChange, from, to saisim.Cycle) bool {
 	for _, c := range changes {
-		if c.step != 0 && from < c.at && c.at <= to {
+		if c.step != 0 && from < c.at && c.at < to {
 			return true
 		}
 	}
