@@ -506,12 +506,12 @@ func (f *fabric) addTraffic(n *network) {
 		t.Stop = f.top.Duration * 3 / 4
 	}
 	n.sparse = n.sparse || !n.session.SlotSync && n.kind != wayPlain || t.Kind == "onoff" || t.Stop > 0 || !n.dense(l)
-	if n.kind == wayForeign {
+	if n.kind == wayForeign && n.change != changeDSCP { // a match on the DSCP is of packets without one
 		t.DSCP = uint8(rnd.IntN(64))
 	}
 	f.send(n, t, false, false)
 	t.Flows.Count = 1
-	if n.kind == wayForeign && rnd.IntN(2) == 0 {
+	if n.kind == wayForeign && n.change != changeDSCP && rnd.IntN(2) == 0 {
 		t.Name, t.DSCP, t.SrcPort = n.name+"m", 63, apartPort
 		f.send(n, t, true, false)
 		t.DSCP = 0
