@@ -203,13 +203,13 @@ func statusRows(t *testing.T, s *Sim) (names []string, rows map[string]string) {
 
 // A status row that somebody deletes or overwrites returns as its author wrote it, whoever that is.
 func TestDeletedStatusReturns(t *testing.T) {
-	s := hostedSim(t, both(blankRowsConfig(), ConfigDB{schema.CfgFlexCounter: {"PG_WATERMARK": {"POLL_INTERVAL": "1000"}}}))
+	s := hostedSim(t, both(blankRowsConfig(), ConfigDB{schema.CfgFlexCounter: {"QUEUE": {"POLL_INTERVAL": "1000"}}}))
 	client := s.Redis.DB(swss.StateDB).Client()
 	if ok, why := ready(t, s, 5); !ok {
 		t.Fatal(why)
 	}
 	names, want := statusRows(t, s)
-	for _, row := range []string{"COPP_TABLE|host-error", "FLEX_COUNTER_TABLE|PG_WATERMARK"} {
+	for _, row := range []string{"COPP_TABLE|host-error", "FLEX_COUNTER_TABLE|QUEUE"} {
 		if !slices.Contains(names, row) {
 			t.Errorf("there is no %s in %q", row, names)
 		}

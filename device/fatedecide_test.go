@@ -27,6 +27,7 @@ type modelPacket struct {
 	etherType  uint16
 	l3         []byte
 	whole      bool // the IP header
+	sized      bool // its length can be right; else the packet is matched up to the end of the frame, and not routed
 	to, from   netip.Addr
 	ttl, proto uint8
 	sport      uint16
@@ -77,7 +78,10 @@ func (x *modelPacket) parse4(b []byte) {
 		return
 	}
 	header, total := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
-	if total < header || total > len(b) {
+	if x.sized = total >= header && total <= len(b); !x.sized {
+		total = len(b)
+	}
+	if header > len(b) {
 		return
 	}
 	x.whole, x.ttl, x.proto = true, b[8], b[9]
@@ -93,8 +97,8 @@ func (x *modelPacket) parse6(b []byte) {
 		return
 	}
 	total := 40 + int(binary.BigEndian.Uint16(b[4:]))
-	if total > len(b) {
-		return
+	if x.sized = total <= len(b) && (total > 40 || b[6] == 59); !x.sized {
+		total = len(b)
 	}
 	x.whole, x.ttl, x.proto = true, b[7], b[6]
 	x.from, x.to = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
@@ -413,7 +417,7 @@ func (d *modelDecision) flood() {
 
 // ipFit says whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and 2.7.
 func (x *modelPacket) ipFit() bool {
-	if !x.whole || x.tags > 1 || x.stag {
+	if !x.whole || !x.sized || x.tags > 1 || x.stag {
 		return false
 	}
 	if x.etherType == 0x0800 {
