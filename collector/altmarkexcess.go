@@ -58,23 +58,31 @@ func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
 
 // changedColour returns why packets of period k may have been counted in a period beside it. That happens if something
 // between the points writes the mark: a packet of k then has the colour of k-1 and k+1. In those periods it is in
-// excess, or it comes at a time that the guard condition does not allow. Nothing can be missing in k where all points
-// counted as many packets as the first one.
+// excess, or it comes at a time that the guard condition does not allow. A packet of k-1 or k+1 that k has gained makes
+// up for a lost one of k likewise. Where all points counted as many packets in k as the first one, none of k is in another
+// period.
 //
 // A late packet is out of window as well, and is taken for a re-marked one where packets of k are missing. The counts
 // of one bit do not distinguish a late packet of k-1, in the report of k+1, from a packet of k that was re-marked.
 func changedColour(m *AltMark, k uint64, i, j int) (reasons []string) {
 	first, a, b := m.report(k, 0), m.report(k, i), m.report(k, j)
-	if !m.method().Loss() || first.has && first.Packets == a.Packets && a.Packets == b.Packets {
+	if !m.method().Loss() {
 		return nil
 	}
-	for _, q := range []uint64{k - 1, k + 1} {
+	near := []uint64{k - 1, k, k + 1}
+	if first.has && first.Packets == a.Packets && a.Packets == b.Packets {
+		near = []uint64{k}
+	}
+	for _, q := range near {
 		for _, x := range anyExcess(m, q) {
-			if x.packets {
+			if x.packets && q != k { // one of k is a split
 				reasons = append(reasons, fmt.Sprintf("%s: in period %d %s", AltMarkRecoloured, q, x.text))
 			}
 		}
 		for p := 1; p <= j; p++ { // one further up may have it, and the packet is lost behind it
+			if q == k && (p == i || p == j) {
+				continue // its own flag says so
+			}
 			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
 				reasons = append(reasons, fmt.Sprintf("%s: %s counted packets out of window in period %d", AltMarkRecoloured,
 					m.path.Points[p].Switch, q))
