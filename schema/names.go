@@ -151,8 +151,10 @@ const (
 	// CountersCleared is a hash with what counters were when an operator cleared them: by the key of their row, JSON of
 	// its fields. mgmtd takes it from what it tells of them. Who has a row count anew deletes its field.
 	CountersCleared = "TAMTAM_CLEARED"
-	CountersCRM     = "CRM"
-	CountersHost    = "HOST_COUNTERS"
+	// CountersRun is a table with the syncd whose chip counted the rows of another one, by the name of that.
+	CountersRun  = "TAMTAM_RUN"
+	CountersCRM  = "CRM"
+	CountersHost = "HOST_COUNTERS"
 )
 
 // TAMTable is the ACL table that flow groups use unless they name another.
