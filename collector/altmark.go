@@ -152,6 +152,7 @@ type AltMark struct {
 	stages  []altMarkStage
 	graph   bool // packets need not pass all stages: those of cluster are compared
 	cluster [2]int
+	once    [2]bool    // no packet passes two points of that stage of the cluster
 	brief   bool       // results have no jitter and no window
 	watched int        // the stage of points that no packet may pass, plus 1; 0: there is none
 	beside  []*AltMark // of a graph: the joins of its clusters, one of which may be this

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"fmt"
+	"slices"
 
 	"tamtam/tam/altmark"
 )
@@ -23,26 +24,25 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 	return reasons
 }
 
-// anyExcess returns the excesses of a period along the path, or in all clusters of the graph.
+// anyExcess returns the excesses of a period along the path, or in all clusters of the graph, each once.
 func anyExcess(m *AltMark, k uint64) (all []altMarkExcess) {
 	if m.beside == nil {
 		return m.excess(k)
 	}
 	for _, b := range m.beside {
-		all = append(all, b.excess(k)...)
+		for _, x := range b.excess(k) {
+			if !slices.Contains(all, x) {
+				all = append(all, x)
+			}
+		}
 	}
 	return all
 }
 
-// excess returns the excesses of a period that the segments of this join show. Counts that are not those of the period
-// alone prove nothing.
+// excess returns the excesses of a period that the stages of this join show.
 func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
-	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
-	for _, s := range m.segments() {
+	for _, s := range m.ordered(k) {
 		a, b := m.report(k, s[0]), m.report(k, s[1])
-		if !a.has || !b.has || a.conflict || b.conflict || (a.Flags|b.Flags)&void != 0 {
-			continue
-		}
 		from, to := m.path.Points[s[0]].Switch, m.path.Points[s[1]].Switch
 		if m.method().Loss() && b.Packets > a.Packets {
 			text := fmt.Sprintf("%s counted %d packets, and %s %d", to, b.Packets, from, a.Packets)
@@ -54,6 +54,40 @@ func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
 		}
 	}
 	return all
+}
+
+// ordered returns pairs of stages, the second of which gets no packet that does not pass the first, where both counts
+// are of period k alone: each stage of a path with the last one before it whose count is, and both sides of a cluster
+// with each other and, if no packet passes two of their points, with where the packets enter. The whole comes last.
+func (m *AltMark) ordered(k uint64) (pairs [][2]int) {
+	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
+	sound := func(p int) bool {
+		r := m.report(k, p)
+		return r.has && !r.conflict && r.Flags&void == 0
+	}
+	add := func(i, j int) {
+		if i < j && sound(i) && sound(j) && !slices.Contains(pairs, [2]int{i, j}) {
+			pairs = append(pairs, [2]int{i, j})
+		}
+	}
+	if m.graph {
+		from, to := m.cluster[0], m.cluster[1]
+		if m.once[0] {
+			add(0, from)
+		}
+		if add(from, to); m.once[1] {
+			add(0, to)
+		}
+		return pairs
+	}
+	last, before := len(m.stages)-1, 0
+	for j := 1; j <= last; j++ {
+		if add(before, j); sound(j) {
+			before = j
+		}
+	}
+	add(0, last)
+	return pairs
 }
 
 // changedColour returns why packets of period k may have been counted in a period beside it. That happens if something

@@ -231,3 +231,35 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 		}
 	}
 }
+
+// The third of four points has counted more than were sent, and the point before it began to count anew in that period: the
+// count of the first point shows it, on a path and on a graph. The loss behind is not ok.
+func TestExcessBehindUnsoundCount(t *testing.T) {
+	g := graphOf(altmark.Step, "a>b", "b>c", "c>d")
+	path := AltMarkPath{Name: "g", Points: g.Points}
+	m, mesh := newAltMark(t, path), newMesh(t, g)
+	var ofPath, ofGraph []AltMarkResult
+	for k := uint64(10); k < 16; k++ {
+		for i, packets := range []uint64{200, 200, 200, 200} {
+			p := report(k, packets, time.Duration(i)*4*ms)
+			if i == 1 && k == 12 {
+				p.Flags = altmark.CounterReset
+			}
+			if i == 2 && k == 12 {
+				p.Packets = 201
+			}
+			ofPath = append(ofPath, add(m, i, p)...)
+			ofGraph = append(ofGraph, mesh.Add(i, p, p.ReadAt.Std())...)
+		}
+	}
+	for _, list := range [][]AltMarkResult{ofPath, ofGraph} {
+		last := map[string]string{}
+		for _, r := range list {
+			last[fmt.Sprint(r.From, r.To, r.Period)] = line(r)
+		}
+		const want = "12 c>d flagged: split-or-duplicated: c counted 201 packets, and a 200"
+		if got := last["cd12"]; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -209,6 +209,14 @@ func (g AltMarkGraph) before(points []string) map[string]bool {
 	return seen
 }
 
+// once reports whether no packet passes two of some points.
+func (g AltMarkGraph) once(points []string) bool {
+	return !slices.ContainsFunc(points, func(name string) bool {
+		before := g.before([]string{name})
+		return slices.ContainsFunc(points, func(other string) bool { return before[other] })
+	})
+}
+
 // AltMarkMesh joins the reports of the points of a graph: for each of its smallest clusters, and for the whole of it,
 // if that is not a cluster, as [AltMark] does for a path. From and To of its results are the switches of both sides,
 // with a + between them. It has a delay where a single packet of the period was marked for it.
@@ -370,6 +378,7 @@ func (m *AltMarkMesh) join(c AltMarkCluster, before map[string]bool) {
 	}
 	join := newAltMarkStages(AltMarkPath{Name: m.graph.Name, Wait: m.graph.Wait}, stages)
 	join.graph, join.cluster, join.watched = true, cluster, watched
+	join.once = [2]bool{m.graph.once(c.From), m.graph.once(c.To)}
 	m.joins = append(m.joins, join)
 }
 
