@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -30,8 +31,8 @@ func (l *Log) config(name string, first uint64) jetstream.StreamConfig {
 
 // renew makes the stream of a topic again if it was deleted on the server, and reports whether it did. err is the
 // server's answer to another request: only an answer that nobody serves the stream is a reason to look. The sequences
-// of the new stream begin far behind all that this process knows of the old one, and behind next. So no reader has got
-// there, and each sees that messages are gone.
+// of the new stream begin far behind all that this process knows of the old one, behind next, and behind those of
+// streams that other processes made before. So no reader has got there, and each sees that messages are gone.
 func (l *Log) renew(ctx context.Context, t *topic, next uint64, err error) (renewed bool, _ error) {
 	if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrNoStreamResponse) &&
 		!errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -41,7 +42,8 @@ func (l *Log) renew(ctx context.Context, t *topic, next uint64, err error) (rene
 		return false, err
 	}
 	t.mu.Lock()
-	first, shared := generation(max(t.first, t.appended, next)+generations), t.use == sharedOut
+	first := max(generation(max(t.first, t.appended, next)+generations), generationAt(time.Now()))
+	shared := t.use == sharedOut
 	t.mu.Unlock()
 	if shared {
 		return false, errDeleted
@@ -61,6 +63,13 @@ const generations = 1 << 32
 
 // generation is the first sequence of the stream that has a sequence; 0 for those of a stream that was never deleted.
 func generation(seq uint64) uint64 { return seq - seq%generations }
+
+// generationAt is the first sequence of a stream that is made again at a time, from 2026 to 2042: each eighth of a second
+// has its own, so that a process which knows nothing of a stream that another one made again takes a later one.
+func generationAt(t time.Time) uint64 {
+	since := t.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) / (time.Second / 8)
+	return uint64(min(max(since, 0), 1<<31)) * generations
+}
 
 // gone is the error of a reader that waits for a message of which a topic has only later ones.
 func gone(topic string, seq, first uint64) *stream.Gone {

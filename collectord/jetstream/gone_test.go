@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -71,6 +73,14 @@ func TestDeletedStream(t *testing.T) {
 			}
 			if err := writers[0].js.DeleteStream(t.Context(), "tamtam-t"); err != nil {
 				t.Fatal(err)
+			}
+			for { // the server fails to delete a stream of the same name while it removes the files of this one
+				if left, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", ".*")); err != nil {
+					t.Fatal(err)
+				} else if len(left) == 0 {
+					break
+				}
+				runtime.Gosched()
 			}
 			kept = nil
 			if r.IntN(3) == 0 { // the reader is the first to see it

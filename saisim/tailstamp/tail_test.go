@@ -36,8 +36,8 @@ func randomBytes(r *rand.Rand, n int) []byte {
 }
 
 // anyDatagram returns a frame with an IP datagram behind up to two VLAN tags, padded to the minimum, whose payload may
-// look like records; and up to where such a frame may be padded.
-func anyDatagram(r *rand.Rand) (frame []byte, padded int) {
+// look like records; where the datagram ends, and up to where such a frame may be padded.
+func anyDatagram(r *rand.Rand) (frame []byte, end, padded int) {
 	b := randomBytes(r, 12)
 	tags := r.IntN(3)
 	for range tags {
@@ -56,7 +56,7 @@ func anyDatagram(r *rand.Rand) (frame []byte, padded int) {
 		b = append(b, randomBytes(r, 32)...)
 	}
 	b = append(b, payload...)
-	return append(b, make([]byte, max(0, 60-len(b)))...), 60 + 4*tags
+	return append(b, make([]byte, max(0, 60-len(b)))...), len(b), 60 + 4*tags
 }
 
 // overlapped reports whether something else behind the datagram, which ends at end, can be read as a record where one begins.
@@ -75,7 +75,7 @@ func TestAnyBytesBetweenRecords(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 93_000_000, Count: 4}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 30))
 		for range 5000 {
-			frame, padded := anyDatagram(r)
+			frame, datagram, padded := anyDatagram(r)
 			begin := len(frame)
 			var want []tailstamp.Record
 			var at []int
@@ -102,7 +102,7 @@ func TestAnyBytesBetweenRecords(t *testing.T) {
 					if adjoins {
 						end = at[i]
 					}
-					if !adjoins || overlapped(frame, begin, at[i]) {
+					if !adjoins || overlapped(frame, datagram, at[i]) {
 						want[i].Flags |= tailstamp.Searched
 					}
 				}

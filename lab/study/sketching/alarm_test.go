@@ -20,6 +20,10 @@ func TestHyperLogLogBounds(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 21))
 		m, width := 4<<random.IntN(8), 8+random.IntN(9)
 		n := 1 + random.IntN(1<<random.IntN(12+1))
+		if random.IntN(4) == 0 { // many buckets
+			m, width = 256<<random.IntN(2), 12+random.IntN(5)
+			n = 4*m + 1 + random.IntN(4*m)
+		}
 		const draws = 200
 		l := alarm(math.Log(2 * 20)) // a value in 20
 		lower, upper := l.hyperLogLog(float64(n), float64(m), width)
