@@ -201,8 +201,8 @@ func (f *fated) watchFlows(frames []fateSending) {
 	}
 }
 
-// believed are the addresses in the IP header, if its version and length can be, whatever is missing behind it; and
-// whether it is damaged.
+// believed are the addresses in the IP header, if its version and own length can be, whatever the packet's length and
+// whatever is missing behind it; and whether it is damaged.
 func (x *modelPacket) believed() (from, to netip.Addr, damaged bool) {
 	b := x.l3
 	switch {
@@ -212,7 +212,7 @@ func (x *modelPacket) believed() (from, to netip.Addr, damaged bool) {
 		return from, to, true
 	}
 	header, sum := int(b[0]&15)*4, 0
-	if header < 20 || int(binary.BigEndian.Uint16(b[2:])) < header || header > len(b) {
+	if header < 20 || header > len(b) {
 		return from, to, true
 	}
 	for i := 0; i < header; i += 2 {
