@@ -24,6 +24,16 @@ func UnappliedKinds() []string {
 	return []string{UnappliedInvalid, UnappliedUnknown, UnappliedNotImplemented, UnappliedNoEffect}
 }
 
+// UnappliedTexts returns the parts of a row of [StateUnapplied] as KIND: REASON.
+func UnappliedTexts(row map[string]string) (texts []string) {
+	for _, kind := range UnappliedKinds() {
+		if row[kind] != "" {
+			texts = append(texts, kind+": "+row[kind])
+		}
+	}
+	return texts
+}
+
 // unappliedTable is the table's entry.
 func unappliedTable() Table {
 	return Table{State: StateUnapplied, Key: "table, or table|key",
