@@ -28,14 +28,16 @@ type Table struct {
 	// and does not get it. Unknown is the word for a row that was in force when the state of the ASIC was known last.
 	Status, Good, Waiting, Off, Unknown string
 
-	// keys, if not nil, are the only keys that a daemon reads; sonicKeys are others that SONiC has.
-	keys, sonicKeys []string
+	keys knownKeys
 	// examine reads a row as Parse does, for [UnappliedParts]; nil: it has no layout of its own.
 	examine func(key string, fields map[string]string) *reader
 
 	// Parse reads a row of Fields, ParseApplied one of Applied; nil: nothing reads them as rows.
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
 }
+
+// knownKeys are the keys of a table where a daemon reads only some, if read is not nil, and others that SONiC has.
+type knownKeys struct{ read, sonic []string }
 
 // A Row is a typed row of any table.
 type Row interface{ Fields() map[string]string }
@@ -115,7 +117,7 @@ var tables = sync.OnceValue(func() []Table {
 func switchTables() []Table {
 	return []Table{
 		of(Table{Config: CfgDeviceMetadata, Words: "The switch itself.",
-			keys: []string{MetadataKey}, sonicKeys: []string{"bmc"}}, DeviceMetadata{}),
+			keys: knownKeys{[]string{MetadataKey}, []string{"bmc"}}}, DeviceMetadata{}),
 		withCapabilities(of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch,
 			Words: "What holds for the switch as a whole. In APPL_DB also what the ASIC can do."}, Switch{})),
 		of(Table{Config: CfgBreakout, State: StateBreakout, Words: "How a cage is divided into ports."}, Breakout{}),
@@ -240,7 +242,7 @@ func qosTables() []Table {
 		of(Table{Config: CfgCOPPTrap, State: StateCOPPTrap,
 			Words: "Which packets for the CPU belong to a group."}, COPPTrap{}),
 		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true,
-			keys: featureKeys(), sonicKeys: sonicFeatureKeys, Idle: sonicFeature, Fields: []Field{
+			keys: knownKeys{featureKeys(), sonicFeatureKeys}, Idle: sonicFeature, Fields: []Field{
 				{Name: "state", Form: "enabled, always_enabled or disabled", Words: "Whether the traps of the feature count."},
 			}},
 	}
@@ -257,7 +259,7 @@ func aclTables() []Table {
 			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation, Unknown: ACLUnknown,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
 		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled.",
-			keys: flexKeys(), sonicKeys: sonicFlexKeys}, FlexCounter{}),
+			keys: knownKeys{flexKeys(), sonicFlexKeys}}, FlexCounter{}),
 		of(Table{Config: CfgCRM, State: StateCRM, Words: "When the use of the ASIC's resources is worth a warning."}, CRM{}),
 		{State: StateACLStageCap, Words: "What ACL tables of a stage can do.", Key: "INGRESS or EGRESS", Fields: []Field{
 			{Name: "action_list", Form: "names of actions, separated by commas", Words: "What rules can do."},

@@ -115,13 +115,13 @@ func UnappliedKey(table, key string) bool {
 // unappliedKey reports why no daemon reads rows of a key.
 func (t Table) unappliedKey(key string) (why Unapplied, missing bool) {
 	switch {
-	case t.keys == nil || slices.Contains(t.keys, key):
+	case t.keys.read == nil || slices.Contains(t.keys.read, key):
 		return why, false
-	case slices.Contains(t.sonicKeys, key):
+	case slices.Contains(t.keys.sonic, key):
 		return Unapplied{Kind: UnappliedNotImplemented, Reason: "the key " + key + " is not implemented"}, true
 	}
 	return Unapplied{Kind: UnappliedUnknown,
-		Reason: "there is no key " + plain(key) + suggest(key, slices.Concat(t.keys, t.sonicKeys))}, true
+		Reason: "there is no key " + plain(key) + suggest(key, slices.Concat(t.keys.read, t.keys.sonic))}, true
 }
 
 // entryOf returns the entry of [Tables] for a row of CONFIG_DB. Of interfaces the last is that of addresses.

@@ -301,8 +301,8 @@ func (j *Join) run(
 	}
 }
 
-// watch runs a goroutine for each target: it returns what the targets send, closed when all have ended, and errors of the
-// options. taken ends when nothing is taken from there any more.
+// watch runs a goroutine for each target: it returns what the targets send, closed when all have ended, and errors of
+// the options. taken ends when nothing is taken from there any more.
 func (j *Join) watch(
 	taken context.Context, watch func(target string, sessions []string, tell func(Event)) error,
 ) (<-chan Event, <-chan error) {

@@ -1,4 +1,5 @@
-// Package grace lets what was finished or received get where it was promised, although the context of the work has ended.
+// Package grace lets what was finished or received get where it was promised, although the context of the work has
+// ended.
 //
 // The rule of the tree: an ended context stops waiting and begins nothing new. A frame, message or result that is there
 // already is handed on, under a context of [After], whose limit keeps an end from taking long.
