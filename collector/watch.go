@@ -60,14 +60,16 @@ func watch(
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
+	taken, end := context.WithCancel(context.WithoutCancel(ctx)) // it ends when nothing is taken any more
+	defer end()
 	arrivals := make(chan arrival, 256)
 	go func() {
 		for {
 			p, err := in.Next(reading)
 			select {
 			case arrivals <- arrival{p, err}:
-			case <-reading.Done(): // whoever takes them has ended, or is about to
-				err = reading.Err()
+			case <-taken.Done():
+				err = taken.Err()
 			}
 			if err != nil {
 				close(arrivals)

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"tamtam/collector/capture"
+	"tamtam/internal/randtest"
 )
 
 // A script is a source that gives frames, and then what ends it.
@@ -72,6 +74,43 @@ func TestWatchTailStamp(t *testing.T) {
 	if total != 3 || missed != 3 || reports != 2 {
 		t.Errorf("%d reports with %d stamped frames and %d lost, want 2 with 3 and 3:\n%s", reports, total, missed, &out)
 	}
+}
+
+// endingScript gives frames; with the last one in hand, the context ends.
+type endingScript struct {
+	script
+	end  context.CancelFunc
+	left int
+	data []byte
+}
+
+func (s *endingScript) Next(ctx context.Context) (capture.Packet, error) {
+	if s.left == 0 {
+		return capture.Packet{}, ctx.Err()
+	}
+	if s.left--; s.left == 0 {
+		s.end()
+	}
+	return capture.Packet{Time: time.Unix(1000, 0), Data: s.data, Len: len(s.data)}, nil
+}
+
+// A context that ends at any call of the source loses no frame that was read: the last report has all.
+func TestWatchReportsAllThatWasRead(t *testing.T) {
+	frame := stamped(web, hop(7, 0, 4, 100, 600, 0))
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60}, func(t *testing.T, seed uint64) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		n := 1 + rand.New(rand.NewPCG(seed, 0)).IntN(40)
+		var out strings.Builder
+		in := &endingScript{end: cancel, left: n, data: frame}
+		if err := WatchTailStamp(ctx, &out, "eth1", in, nil, DecodeOptions{JSON: true}); err != nil {
+			t.Fatal(err)
+		}
+		var r Report
+		if err := json.Unmarshal([]byte(out.String()), &r); err != nil || r.Stamped != int64(n) {
+			t.Errorf("%d frames are reported of %d, %v", r.Stamped, n, err)
+		}
+	})
 }
 
 // It ends with its context, and reports what it has.

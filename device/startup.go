@@ -15,6 +15,7 @@ type Startup struct {
 	Rows       ConfigDB // of a config_db.json
 	OpenConfig []byte   // JSON as a gNMI Set takes it at the root (RFC 7951), or nil
 	Script     []byte   // lines of the shell, or nil
+	Left       []string // names at the top of a config_db.json that are no tables and are left out
 }
 
 // ReadStartup reads a startup configuration; its content says in which form it is.
@@ -62,5 +63,5 @@ func ParseStartup(text []byte) (Startup, error) {
 		return Startup{OpenConfig: text}, errors.Join(configfile.Doubled(text)...)
 	}
 	rows, err := ParseConfigDB(text)
-	return Startup{Rows: rows}, err
+	return Startup{Rows: rows, Left: configfile.Scalars(text)}, err
 }

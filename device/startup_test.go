@@ -20,7 +20,8 @@ func TestStartupIsToldByItsContent(t *testing.T) {
 		{"rows", `{"PORT": {"Ethernet0": {"lanes": "1"}}}`, "rows"},
 		{"no rows", ` {} `, "rows"},
 		{"a table in small letters", `{"PORT": {"Ethernet0": {"lanes": "1"}}, "onie_machine": {}, "platform": null}`, "rows"},
-		{"a table in small letters that is none", `{"PORT": {}, "platform": "x"}`, `table "platform": want rows of fields`},
+		{"a value in small letters", `{"PORT": {}, "platform": "x", "onie_config_version": 1}`, "rows"},
+		{"a value for a table", `{"PORT": {}, "VLAN": "x"}`, `table "VLAN": want rows of fields`},
 		{"null where nothing reads it", `{"PORT": {"Ethernet0": {"lanes": "1", "cage": null}}, "ZTP": {"mode": {"url": null}}}`,
 			"rows"},
 		{"null in a field", `{"PORT": {"Ethernet0": {"lanes": null}}}`, `PORT|Ethernet0: field "lanes": want a string`},
@@ -163,9 +164,12 @@ func TestStartupWithWhatNothingReads(t *testing.T) {
 	"PORTCHANNEL": {"PortChannel0001": {"static": "true"}, "PortChannel01": {"static": "true"}},
 	"PORTCHANNEL_MEMBER": {"PortChannel0001|Ethernet0": {}, "PortChannel01|Ethernet1": {}},
 	"PORTCHANNEL_INTERFACE": {"PortChannel0001": {}, "PortChannel0001|10.4.0.1/31": {}, "PortChannel01": {}},
-	"onie_machine": {"a": {"b": null}}, "platform": null}`))
+	"onie_machine": {"a": {"b": null}}, "platform": null, "aboot_vendor": "arista"}`))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := []string{"aboot_vendor", "platform"}; !slices.Equal(startup.Left, want) {
+		t.Errorf("left out: %q, want %q", startup.Left, want)
 	}
 	s := testSim(t, SimConfig{Config: startup.Rows})
 	settle(t, s)

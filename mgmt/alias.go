@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -155,6 +156,13 @@ func (v *view) mayReadRow(in *group, db swss.DBName, table, key string) bool {
 	if schema.SecretKey(table) || v.blind && (db == swss.ASICDB || db == swss.FlexCounterDB) {
 		return false
 	}
+	if db == swss.StateDB && table == schema.StateUnapplied {
+		table, key, row := strings.Cut(key, "|")
+		if !row {
+			key = allRows
+		}
+		return v.mayReadRow(in, swss.ConfigDB, table, key)
+	}
 	if db == swss.ConfigDB && v.hiddenAsIs(in, table, key) {
 		return false
 	}
@@ -177,10 +185,13 @@ func (v *view) hiddenAsIs(in *group, table, key string) bool {
 
 // rawRows are those of the rows that a path of origin sonic-db means which the role may read, without secrets. An error
 // says that it may read none of them.
-func (v *view) rawRows(p rawPath, rows map[string]map[string]string) (map[string]map[string]string, error) {
+func (v *view) rawRows(
+	ctx context.Context, r *swss.Redis, p rawPath, rows map[string]map[string]string,
+) (map[string]map[string]string, error) {
 	if v == nil || len(rows) == 0 {
 		return rows, nil
 	}
+	var texts censor
 	out := map[string]map[string]string{}
 	for k, fields := range rows {
 		name := p.table
@@ -192,7 +203,9 @@ func (v *view) rawRows(p rawPath, rows map[string]map[string]string) (map[string
 			table, key = name[:i], name[i+1:]
 		}
 		if v.mayReadRow(nil, p.db.Name(), table, key) {
-			out[k] = masked(table, fields)
+			if out[k] = masked(table, fields); v.hides && p.db.Name() == swss.StateDB {
+				out[k] = texts.fields(ctx, v, r, out[k])
+			}
 		}
 	}
 	if len(out) == 0 {

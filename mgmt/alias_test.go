@@ -24,7 +24,7 @@ func (b *bed) everyOutput(name string) map[string]string {
 		}
 		out[what] = text.String() + fmt.Sprint(err)
 	}
-	for _, top := range []string{"/", "/config-rows", "/configurations", "/tallies"} {
+	for _, top := range []string{"/", "/config-rows", "/configurations", "/tallies", "/not-in-force"} {
 		ask(top, path(top))
 	}
 	for _, db := range rawDatabases {
@@ -48,19 +48,25 @@ func (b *bed) everyOutput(name string) map[string]string {
 
 func aliasRows() map[string]string {
 	return map[string]string{
-		"CONFIG_DB ACL_TABLE|LIST":                "type=L3 stage=INGRESS ports=Ethernet0 policy_desc=t1",
-		"CONFIG_DB ACL_RULE|LIST|RULE_10":         "PRIORITY=10 SRC_IP=10.7.7.7/32 PACKET_ACTION=DROP",
-		"CONFIG_DB TAM_COLLECTORS_TABLE|t2":       "ipaddress=10.7.7.8 port=4739 protocol=UDP",
-		"APPL_DB TAM_COLLECTORS_TABLE:t2":         "ipaddress=10.7.7.8 port=4739 protocol=UDP",
-		"STATE_DB TAM_STATE_COLLECTORS_TABLE|t2":  "status=failed reason=t3 since=2026-01-02T03:04:05Z by=tammgrd",
-		"CONFIG_DB TACPLUS_SERVER|h":              "passkey=t4 priority=1",
-		"CONFIG_DB SNMP_COMMUNITY|t5":             "TYPE=RO",
-		"CONFIG_DB MACSEC_PROFILE|m":              "primary_cak=t6 policy=security",
-		"APPL_DB MACSEC_INGRESS_SA_TABLE:x:1:0":   "sak=t7 active=true",
-		"CONFIG_DB PORT|Ethernet0":                "lanes=0 speed=100000 description=t8",
-		"COUNTERS_DB COUNTERS_PORT_NAME_MAP":      "Ethernet0=oid:0x1",
-		"COUNTERS_DB COUNTERS:oid:0x1":            "SAI_PORT_STAT_IF_IN_OCTETS=770077",
-		"ASIC_DB ASIC_STATE:SAI_OBJECT_TYPE_X:{}": "SAI_X_ATTR_IP=10.7.7.8",
+		"CONFIG_DB ACL_TABLE|LIST":                 "type=L3 stage=INGRESS ports=Ethernet0 policy_desc=t1",
+		"CONFIG_DB ACL_RULE|LIST|RULE_10":          "PRIORITY=10 SRC_IP=10.7.7.7/32 PACKET_ACTION=DROP",
+		"CONFIG_DB TAM_COLLECTORS_TABLE|t2":        "ipaddress=10.7.7.8 port=4739 protocol=UDP",
+		"APPL_DB TAM_COLLECTORS_TABLE:t2":          "ipaddress=10.7.7.8 port=4739 protocol=UDP",
+		"STATE_DB TAM_STATE_COLLECTORS_TABLE|t2":   "status=failed reason=t3 since=2026-01-02T03:04:05Z by=tammgrd",
+		"CONFIG_DB TACPLUS_SERVER|h":               "passkey=t4 priority=1",
+		"CONFIG_DB SNMP_COMMUNITY|t5":              "TYPE=RO",
+		"CONFIG_DB MACSEC_PROFILE|m":               "primary_cak=t6 policy=security",
+		"APPL_DB MACSEC_INGRESS_SA_TABLE:x:1:0":    "sak=t7 active=true",
+		"CONFIG_DB PORT|Ethernet0":                 "lanes=0 speed=100000 description=t8",
+		"STATE_DB ACL_RULE_TABLE|LIST|RULE_10":     "status=Inactive reason=10.7.7.7 by=orchagent",
+		"STATE_DB TAMTAM_UNAPPLIED|PORT|Ethernet0": "no-effect=t9",
+		"STATE_DB TAMTAM_UNAPPLIED|TACPLUS_SERVER": "not-implemented=t10",
+		"CONFIG_DB TAM_TAILSTAMPING_TABLE|s9":      "flowgroup=g",
+		"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s9": "status=failed reason=t11,collector:t2 by=tammgrd",
+		"STATE_DB TAMTAM_ALARM|a":                  "text=t12(PORT|Ethernet0) resource=a severity=MAJOR time-created=1 type-id=a id=a",
+		"COUNTERS_DB COUNTERS_PORT_NAME_MAP":       "Ethernet0=oid:0x1",
+		"COUNTERS_DB COUNTERS:oid:0x1":             "SAI_PORT_STAT_IF_IN_OCTETS=770077",
+		"ASIC_DB ASIC_STATE:SAI_OBJECT_TYPE_X:{}":  "SAI_X_ATTR_IP=10.7.7.8",
 	}
 }
 
@@ -77,13 +83,13 @@ func TestAliases(t *testing.T) {
 		{"r none /acl", []string{"10.7.7.7"}, "10.7.7.8"},
 		{"r none /acl/tables", []string{"10.7.7.7"}, "10.7.7.8"},
 		{"r none /acl/acl-sets", []string{"10.7.7.7"}, "10.7.7.8"},
-		{"r none /tam/collectors", []string{"10.7.7.8", "t2", "t3"}, "10.7.7.7"},
+		{"r none /tam/collectors", []string{"10.7.7.8", "t2", "t3", "t11"}, "10.7.7.7"},
 		{"r none /tam/collectors/collector[name=t2]/config/ip\nr none /tam/collectors/collector[name=t2]/state/ip",
 			[]string{"10.7.7.8"}, "t3"},
 		{"r none /tam/collectors/collector[name=other]", nil, "10.7.7.8"},
-		{"r none /interfaces/interface[name=Ethernet0]", []string{"t8", "770077"}, "10.7.7.8"},
+		{"r none /interfaces/interface[name=Ethernet0]", []string{"t8", "770077", "t9", "t12"}, "t11"},
 		{"r none /interfaces/interface/state/counters", []string{"770077"}, "10.7.7.8"},
-		{"r none /config-rows/row[table=TACPLUS_SERVER]", []string{"priority=1"}, "10.7.7.8"},
+		{"r none /config-rows/row[table=TACPLUS_SERVER]", []string{"priority=1", "t10"}, "t12"},
 		{"r none sonic-db:/CONFIG_DB/TAM_COLLECTORS_TABLE", nil, "10.7.7.8"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {

@@ -170,6 +170,7 @@ type reader struct {
 
 	sources map[string]source
 	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
+	texts   *censor                                    // during one request
 }
 
 // seenBy returns the reader for what a view shows.
@@ -182,7 +183,7 @@ func (r reader) seenBy(v *view) reader {
 func (r reader) with(s *selected) reader {
 	r.left = s.state
 	if r.made == nil {
-		r.made = map[[2]string]map[string]map[string]string{}
+		r.made, r.texts = map[[2]string]map[string]map[string]string{}, &censor{}
 	}
 	return r
 }
@@ -200,13 +201,13 @@ func (r reader) read(ctx context.Context, g *group, pattern []string, need []boo
 	}
 	return r.readKeys(ctx, g, found, need, func(es []*entry) error {
 		return visit(slices.DeleteFunc(es, func(e *entry) bool {
-			return !e.derive() || !matches(e.keys, pattern) || !r.shows(e)
+			return !e.derive() || !matches(e.keys, pattern) || !r.shows(ctx, e)
 		}))
 	})
 }
 
 // shows reports whether something of an entry may be read, and lets only that be read.
-func (r reader) shows(e *entry) bool {
+func (r reader) shows(ctx context.Context, e *entry) bool {
 	if r.view == nil {
 		return true
 	}
@@ -216,6 +217,7 @@ func (r reader) shows(e *entry) bool {
 		}
 		e.mask(table)
 	}
+	r.censored(ctx, e)
 	if !r.view.shade(e) {
 		return false
 	}
@@ -544,7 +546,7 @@ func (t tree) below(g *group, keys []string) []*entry {
 // not exist gets one with keys only.
 func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []string) (tree, error) {
 	t := tree{}
-	r.made = map[[2]string]map[string]map[string]string{}
+	r.made, r.texts = map[[2]string]map[string]map[string]string{}, &censor{}
 	for _, g := range m.groups {
 		s := sel[g]
 		if s == nil {

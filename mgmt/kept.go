@@ -245,7 +245,7 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 	if err := t.write(context.WithoutCancel(ctx), packed, next); err != nil {
 		return err
 	}
-	if err := s.reader.redis.DB(swss.ConfigDB).SetInitialized(ctx, true); err != nil {
+	if err := s.reader.redis.DB(swss.ConfigDB).SetInitialized(context.WithoutCancel(ctx), true); err != nil {
 		s.log.Warn("the configuration is in CONFIG_DB, but SONiC's utilities are not told so", "error", err)
 	}
 	return nil

@@ -46,25 +46,15 @@ func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 				continue
 			}
 			o := Object{Name: t.Object(key), Word: row[t.Status], Status: status, Reason: row[schema.FieldReason],
-				Since: row[schema.FieldSince], Unapplied: unappliedTexts(parts[t.Object(key)])}
+				Since: row[schema.FieldSince], Unapplied: schema.UnappliedTexts(parts[t.Object(key)])}
 			delete(parts, o.Name)
 			list = append(list, o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		list = append(list, Object{Name: name, Unapplied: unappliedTexts(parts[name])})
+		list = append(list, Object{Name: name, Unapplied: schema.UnappliedTexts(parts[name])})
 	}
 	return list, nil
-}
-
-// unappliedTexts returns the parts of a row of [schema.StateUnapplied] as KIND: REASON.
-func unappliedTexts(row map[string]string) (texts []string) {
-	for _, kind := range schema.UnappliedKinds() {
-		if row[kind] != "" {
-			texts = append(texts, kind+": "+row[kind])
-		}
-	}
-	return texts
 }
 
 // notInForceRows are the rows of the list.

@@ -35,7 +35,7 @@ func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touch
 	r := st.reader.seenBy(st.view).with(w.selected)
 	err := r.readKeys(ctx, w.group, keys, w.rows, func(es []*entry) error {
 		for _, e := range es {
-			if !r.shows(e) {
+			if !r.shows(ctx, e) {
 				continue
 			}
 			st.notify(w, e, pass{duplicates: touched[entryKeys(e.keys)].duplicates()})

@@ -167,7 +167,7 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	if rows, err = viewOf(ctx).rawRows(p, rows); err != nil {
+	if rows, err = viewOf(ctx).rawRows(ctx, s.reader.redis, p, rows); err != nil {
 		return nil, err
 	}
 	val, err := p.value(rows, enc)

@@ -235,7 +235,7 @@ func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]s
 		return nil, p, status.Errorf(codes.InvalidArgument,
 			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.table)
 	}
-	if rows, err = st.view.rawRows(p, rows); err != nil && p.key == "" && !p.hash {
+	if rows, err = st.view.rawRows(ctx, st.s.reader.redis, p, rows); err != nil && p.key == "" && !p.hash {
 		return nil, p, nil // others may come
 	}
 	return rows, p, err

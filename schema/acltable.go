@@ -238,8 +238,7 @@ func (t *ACLTable) layout() layout {
 			word("STAGE", StageIngress, []string{StageIngress, StageEgress}, &t.Stage, "Where on a packet's way the table is."),
 			list("PORTS", "ports separated by commas", &t.Ports, validAlias,
 				"Ports and PortChannels that the table is bound to; of a TAM table without it, all.").always(),
-			own("SERVICES", "text",
-				"Of SONiC's control plane tables; no effect.", func(r *reader) { r.text("SERVICES") }, nil),
+			ignored("SERVICES"),
 		},
 		check: func(r *reader) {
 			if t.Type == ACLTypeTAM && t.Stage == StageEgress {

@@ -34,7 +34,6 @@ func (b *Breakout) layout() layout {
 			own("brkout_mode", "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)",
 				"Into which ports the cage is divided. The rows of PORT are the truth; this one is checked against them.",
 				b.read, func() string { return b.Mode }).must("").always(),
-			ignored(nil, sonicBreakout...),
 		},
 	}
 }

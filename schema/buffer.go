@@ -8,7 +8,6 @@ type BufferPool struct {
 	Both    bool   // for ingress and egress
 	Dynamic bool   // thresholds are shares of what is free
 	Size    uint64 // bytes
-	Ignored []string
 }
 
 const maxBuffer = 1 << 40 // bytes
@@ -23,7 +22,7 @@ func (p *BufferPool) layout() layout {
 			flag("mode", "dynamic", "static", true, &p.Dynamic,
 				"Whether the thresholds of queues are shares of what is free, or bytes."),
 			number("size", 1, maxBuffer, 0, &p.Size, "In bytes.").must("the size in bytes"),
-			ignored(&p.Ignored, "xoff", "percentage"),
+			ignored("xoff", "percentage"),
 			own("type", "egress or both", "Which packets it holds. They are held at egress.", p.readType,
 				func() string {
 					if p.Both {
@@ -67,7 +66,6 @@ type BufferProfile struct {
 	Dynamic bool
 	Alpha   int8   // -8..8
 	Static  uint64 // bytes
-	Ignored []string
 }
 
 func (p *BufferProfile) layout() layout {
@@ -78,7 +76,7 @@ func (p *BufferProfile) layout() layout {
 			ref("pool", CfgBufferPool, &p.Pool, "The pool that the queues share.").
 				must("the name of a row of " + CfgBufferPool),
 			number("size", 0, maxBuffer, 0, &p.Reserved, "Bytes that are kept for each queue."),
-			ignored(&p.Ignored, "xon", "xoff", "xon_offset", "packet_discard_action=drop"),
+			ignored("xon", "xoff", "xon_offset", "packet_discard_action=drop", "headroom_type"),
 			own("dynamic_th", "-8..8", "A queue may hold this power of two times what is free. Either this or static_th.",
 				p.readThreshold, func() string {
 					if !p.Dynamic {

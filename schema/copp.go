@@ -17,7 +17,6 @@ type COPPGroup struct {
 	Queue    uint8    // to the CPU, 0..255
 	Traps    []string // of COPPTraps, sorted
 	COPPPolicer
-	Ignored []string // fields that have no effect, sorted
 }
 
 // A COPPPolicer limits what a group lets pass to the CPU. There is none if it has no meter; then no other field
@@ -81,9 +80,9 @@ func (g *COPPGroup) layout() layout {
 			known("pir", &g.PIR, "With tr_tcm: packets or bytes per second that are not red."),
 			known("pbs", &g.PBS, "How many of them may come at once; with sr_tcm the excess burst, which is yellow."),
 			coppAction("green", &g.Green), coppAction("yellow", &g.Yellow), coppAction("red", &g.Red),
-			ignored(&g.Ignored, "genetlink_name", "genetlink_mcgrp_name"),
+			ignored("genetlink_name", "genetlink_mcgrp_name"),
 		},
-		check: func(r *reader) { g.COPPPolicer.check(r, &g.Ignored) },
+		check: func(r *reader) { g.COPPPolicer.check(r) },
 	}
 }
 
@@ -98,8 +97,8 @@ var policerFields = []string{
 	"meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
 }
 
-// check wants a policer whole, or none. What its mode has no use for is ignored.
-func (p *COPPPolicer) check(r *reader, unused *[]string) {
+// check wants a policer whole, or none. What its mode has no use for has no effect.
+func (p *COPPPolicer) check(r *reader) {
 	i := slices.IndexFunc(policerFields, func(f string) bool { return r.fields[f] != "" })
 	if i < 0 {
 		return
@@ -112,7 +111,6 @@ func (p *COPPPolicer) check(r *reader, unused *[]string) {
 	ignore := func(field string, at **uint64) {
 		if *at != nil {
 			*at = nil
-			*unused = append(*unused, field)
 			r.idle = append(r.idle, field)
 		}
 	}
@@ -129,7 +127,6 @@ func (p *COPPPolicer) check(r *reader, unused *[]string) {
 	default:
 		ignore("pir", &p.PIR)
 	}
-	slices.Sort(*unused)
 }
 
 func trapIDs(words string, at *[]string) field {

@@ -64,7 +64,7 @@ func (c *FlexCounter) layout() layout {
 				}),
 			duration("POLL_INTERVAL", time.Millisecond, minPoll, maxPoll, 0, &c.Interval,
 				"In ms; without it, as the group's default is."),
-			ignored(nil, sonicFlex...),
+			ignored(sonicFlex...),
 		},
 	}
 }
@@ -126,7 +126,7 @@ func (c *CRM) layout() layout {
 			within("RESOURCE_high_threshold", 0, 1<<32-1,
 				"From it on there is a warning; of percentage, 0..100.", nil, nil).
 				or(utoa(DefaultCRMThreshold().High)),
-			ignored(nil, sonicCRM()...),
+			ignored(sonicCRM()...),
 		},
 		check: c.readThresholds,
 		format: func(f map[string]string) {

@@ -39,12 +39,11 @@ func DebugCounterTypes() []string {
 
 // DebugCounter is a row of DEBUG_COUNTER.
 type DebugCounter struct {
-	Name    string
-	Type    string // of DebugCounterTypes
-	Alias   string // what it is called where it is shown; "": as it is named
-	Desc    string
-	Group   string
-	Ignored []string
+	Name  string
+	Type  string // of DebugCounterTypes
+	Alias string // what it is called where it is shown; "": as it is named
+	Desc  string
+	Group string
 }
 
 func (c *DebugCounter) layout() layout {
@@ -55,7 +54,7 @@ func (c *DebugCounter) layout() layout {
 		text("desc", &c.Desc, "What it is for."),
 		text("group", &c.Group, "Which counters it is shown with."),
 		unsupported("drop_monitor_status", "disabled", debugMonitorUnsupported, "SONiC's monitor of drops that persist."),
-		ignored(&c.Ignored, "window", "drop_count_threshold", "incident_count_threshold"),
+		ignored("window", "drop_count_threshold", "incident_count_threshold"),
 	}}
 }
 

@@ -27,7 +27,7 @@ func (m *DeviceMetadata) layout() layout {
 			text("hwsku", &m.HWSKU, "The model of the switch."),
 			text("platform", &m.Platform, "SONiC's name of the platform."),
 			hostMAC("mac", &m.MAC, "The switch's address; its last 16 bits are the TAM ids where none are configured."),
-			ignored(nil, sonicMetadata...),
+			ignored(sonicMetadata...),
 		},
 	}
 }
@@ -82,7 +82,7 @@ func (p *Port) layout() layout {
 			word("autoneg", "", []string{"on", "off"}, &p.Autoneg, "Autonegotiation."),
 			text("description", &p.Description, "Words for people."),
 			within("index", 0, 1<<16, "The place on the front panel.", nil, nil).in(portIndex{p}),
-			ignored(nil, sonicPort...),
+			ignored(sonicPort...),
 		},
 		check: func(r *reader) {
 			if p.Alias != "" && !validAlias(p.Alias) {
@@ -189,7 +189,7 @@ func (c *PortChannel) layout() layout {
 					return utoa(c.Key)
 				}),
 			hostMAC("system_mac", &c.SystemMAC, "The switch's address in LACP, instead of its own."),
-			ignored(nil, sonicPortChannel...),
+			ignored(sonicPortChannel...),
 			own(FieldProtocol, ProtocolLACP, "In APPL_DB: it is there if LACP is spoken.", nil, func() string { return "" }),
 			incarnation(),
 		},
@@ -333,7 +333,7 @@ func (v *VLAN) layout() layout {
 					r.bad("vlanid", utoa(n), fmt.Sprintf("%d as in the key", v.ID))
 				}
 			}, func() string { return utoa(v.ID) }),
-			ignored(nil, sonicVLAN...),
+			ignored(sonicVLAN...),
 		},
 	}
 }

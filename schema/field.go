@@ -21,11 +21,11 @@ const (
 	nameKind                // of another row
 	refKind                 // of a row of table, also in SONiC's old form [TABLE|name]
 	macKind                 // of one host
-	ignoredKind             // names of fields
+	ignoredKind             // no field: those without effect
 )
 
 var kindForms = [...]string{
-	textKind: "text", nameKind: "a name", macKind: "a unicast MAC address", ignoredKind: "fields",
+	textKind: "text", nameKind: "a name", macKind: "a unicast MAC address",
 }
 
 type unsigned interface {
@@ -233,14 +233,10 @@ func unsupported(name, allowed, want, words string) field {
 	}, nil)
 }
 
-// ignored are fields of SONiC that have no effect in this switch. The row holds which of them are given; in
-// APPL_DB they are the field [FieldIgnored]. Without at they are only reported, see [UnappliedParts].
-func ignored(at *[]string, names ...string) field {
-	f := field{Field: Field{Name: FieldIgnored, kind: ignoredKind, words: names}}
-	if at != nil {
-		f.at = at
-	}
-	return f
+// ignored are fields of SONiC that have no effect in this switch: they are reported, see [UnappliedParts]. A value
+// behind "=" is what the switch does in any case.
+func ignored(names ...string) field {
+	return field{Field: Field{kind: ignoredKind, words: names}}
 }
 
 // shown are fields of a part of a row as its table lists them. Their reader decides whether the part exists.

@@ -78,7 +78,7 @@ func (i *Interface) layout() layout {
 				"What becomes of packets that would leave by the interface that they came by.").ifSet(),
 			unsupported("vrf_name", DefaultVRF, "default: the switch has no other VRF", "There is one VRF."),
 			unsupported("vnet_name", "", "no VNET: the switch has none", "There is no VNET."),
-			ignored(nil, sonicInterface...),
+			ignored(sonicInterface...),
 		},
 	}
 }
@@ -136,7 +136,7 @@ func (a *InterfaceAddress) layout() layout {
 					}
 					return "global"
 				}),
-			ignored(nil, sonicAddress...),
+			ignored(sonicAddress...),
 		},
 	}
 }

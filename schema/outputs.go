@@ -47,8 +47,8 @@ func (s *SyslogServer) layout() layout {
 			}, func() string { return s.Source }),
 			word("severity", "info", SyslogSeverities(), &s.Severity, "What is less severe is not sent."),
 			unsupported("vrf", "default", "default: there is one VRF for the management", "There is one."),
-			unsupported("filter_type", "", noFilter, "Nothing is filtered by its text."),
 			unsupported("filter", "", noFilter, "Nothing is filtered by its text."),
+			unsupported("filter_regex", "", noFilter, "Nothing is filtered by its text."),
 		},
 	}
 }

@@ -7,10 +7,6 @@ import (
 	"strings"
 )
 
-// FieldIgnored is the field of APPL_DB with the fields of a row of CONFIG_DB
-// that SONiC knows and that have no effect in this switch; orchagent warns of them.
-const FieldIgnored = "ignored"
-
 // Bounds of the QoS tables.
 const (
 	maxDSCP  = 63
@@ -100,19 +96,14 @@ func (r *reader) ref(field, table string) string {
 	return name
 }
 
-// ignore reads fields of SONiC that have no effect in this switch, and returns those that the row
-// has, and those that it says were ignored before. A value behind "=" is what the switch does in any case.
-func (r *reader) ignore(fields ...string) []string {
-	out := r.list(FieldIgnored)
+// ignore reads fields that have no effect in this switch. A value behind "=" is what the switch does in any case.
+func (r *reader) ignore(fields ...string) {
 	for _, f := range fields {
 		name, does, _ := strings.Cut(f, "=")
-		if v, ok := r.take(name); ok && (does == "" || !strings.EqualFold(v, does)) && !slices.Contains(out, name) {
-			out = append(out, name)
+		if v, ok := r.take(name); ok && (does == "" || !strings.EqualFold(v, does)) {
 			r.idle = append(r.idle, name)
 		}
 	}
-	slices.Sort(out)
-	return out
 }
 
 // portKeys takes the ports of a key such as Ethernet0,Ethernet4.
@@ -137,7 +128,6 @@ type PortQoS struct {
 	DSCPToTC  string   // names of maps; "": none
 	Dot1pToTC string
 	TCToQueue string
-	Ignored   []string // fields, sorted
 }
 
 func (p *PortQoS) layout() layout {
@@ -150,7 +140,7 @@ func (p *PortQoS) layout() layout {
 			ref("dscp_to_tc_map", CfgDSCPToTC, &p.DSCPToTC, "The classes of IP packets."),
 			ref("dot1p_to_tc_map", CfgDot1pToTC, &p.Dot1pToTC, "The classes of other frames."),
 			ref("tc_to_queue_map", CfgTCToQueue, &p.TCToQueue, "The queues of classes."),
-			ignored(&p.Ignored, "tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
+			ignored("tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
 				"tc_to_dscp_map", "tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
 			unsupported("scheduler", "", "no scheduler of a whole port: the switch does not shape",
 				"The switch does not shape."),
@@ -173,10 +163,9 @@ const (
 
 // Scheduler is a row of SCHEDULER and SCHEDULER_TABLE.
 type Scheduler struct {
-	Name    string
-	Type    string   // SchedulerStrict, SchedulerDWRR or SchedulerWRR; the last if not given
-	Weight  uint8    // 1..100, of DWRR and WRR; 1 if not given
-	Ignored []string // fields that have no effect, sorted
+	Name   string
+	Type   string // SchedulerStrict, SchedulerDWRR or SchedulerWRR; the last if not given
+	Weight uint8  // 1..100, of DWRR and WRR; 1 if not given
 }
 
 func (s *Scheduler) layout() layout {
@@ -187,7 +176,7 @@ func (s *Scheduler) layout() layout {
 			word("type", SchedulerWRR, []string{SchedulerStrict, SchedulerDWRR, SchedulerWRR},
 				&s.Type, "How the queues share the port."),
 			number("weight", 1, 100, 1, &s.Weight, "The share of DWRR and WRR."),
-			ignored(&s.Ignored, "priority", "meter_type"),
+			ignored("priority", "meter_type"),
 			shaping("cir"), shaping("cbs"), shaping("pir"), shaping("pbs"),
 		},
 	}
@@ -281,11 +270,10 @@ func (q Queue) Fields() map[string]string { return q.layout().row() }
 // switch are green.
 type WRED struct {
 	Name        string
-	Drop        bool     // packets that cannot be marked are dropped
-	ECN         bool     // packets that can be marked are
-	Min, Max    uint32   // of a queue, in bytes; Min is below Max if Drop or ECN
-	Probability uint8    // at Max, in percent, 0..100; 100 if not given
-	Ignored     []string // fields that have no effect, sorted
+	Drop        bool   // packets that cannot be marked are dropped
+	ECN         bool   // packets that can be marked are
+	Min, Max    uint32 // of a queue, in bytes; Min is below Max if Drop or ECN
+	Probability uint8  // at Max, in percent, 0..100; 100 if not given
 }
 
 func (w *WRED) layout() layout {
@@ -298,7 +286,7 @@ func (w *WRED) layout() layout {
 			number("green_max_threshold", 0, 1<<32-1, 0, &w.Max,
 				"Bytes of the queue from which on all packets are dropped or marked."),
 			number("green_drop_probability", 0, 100, 100, &w.Probability, "At green_max_threshold, in percent."),
-			ignored(&w.Ignored, "wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
+			ignored("wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
 				"wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability"),
 			own("ecn", "ecn_none, ecn_green or ecn_all",
 				"Whether packets that can be marked are. All packets of this switch are green.",

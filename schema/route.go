@@ -45,7 +45,7 @@ func (s *StaticRoute) layout() layout {
 			lists("distance", "0..255", "The distance of each way: of those that there are, the smallest is used.").or("0"),
 			lists("blackhole", "true or false", "Whether a way drops.").or("false"),
 			lists("nexthop-vrf", DefaultVRF, "There is one VRF."),
-			ignored(nil, sonicRoute...),
+			ignored(sonicRoute...),
 		},
 		check:  s.readHops,
 		format: s.format,

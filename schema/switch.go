@@ -26,7 +26,7 @@ func (s *Switch) layout() layout {
 				"Seconds after which a learned address goes away; 0: never."),
 			number("ecmp_hash_seed", 0, 1<<32-1, 0, &s.ECMPSeed, "Seed of the hash that chooses a next hop."),
 			number("lag_hash_seed", 0, 1<<32-1, 0, &s.LAGSeed, "Seed of the hash that chooses a port of a PortChannel."),
-			ignored(nil, sonicSwitch...),
+			ignored(sonicSwitch...),
 		},
 	}
 }

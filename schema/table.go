@@ -24,7 +24,7 @@ type Field struct {
 	lo, hi   uint64        // of a number
 	def      uint64        // of a number, where it is not given
 	unit     time.Duration // of a number that is a time
-	words    []string      // of a word; fields that are ignored
+	words    []string      // of a word; fields without effect
 	want     string        // what would be right, where the field is missing
 }
 
@@ -42,23 +42,9 @@ func (f Field) described() Field {
 		f.Form = oneOf(f.words)
 	case refKind:
 		f.Form = "a row of " + f.Form
-	case ignoredKind:
-		f.Words = "Fields of SONiC that have no effect: " + strings.Join(withoutEffect(f.words), ", ") + "."
 	}
 	f.Form = cmp.Or(f.Form, kindForms[f.kind])
 	return f
-}
-
-// withoutEffect returns the words for fields that have no effect, some only with other values than one.
-func withoutEffect(fields []string) []string {
-	words := make([]string, len(fields))
-	for i, f := range fields {
-		words[i] = f
-		if name, value, only := strings.Cut(f, "="); only {
-			words[i] = name + " (other than " + value + ")"
-		}
-	}
-	return words
 }
 
 // missing says what would be right if the field is absent; "": it may be.
@@ -111,8 +97,6 @@ func (f *field) take(r *reader) {
 		*at = time.Duration(f.number(r)) * f.unit
 	case *MAC:
 		*at = r.unicast(f.Name)
-	case *[]string:
-		*at = r.ignore(f.words...)
 	case special:
 		at.take(r)
 	default:
@@ -257,7 +241,7 @@ func (l *layout) take(r *reader) {
 	for i := range l.fields {
 		f := &l.fields[i]
 		if f.at == nil && f.read == nil {
-			if f.kind == ignoredKind && r.examined {
+			if f.kind == ignoredKind && !r.open {
 				r.ignore(f.words...)
 			}
 			continue

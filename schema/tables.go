@@ -15,6 +15,8 @@ type Table struct {
 
 	Key    string  // what keys are, in words; "": the table has only one row
 	Fields []Field // of CONFIG_DB, or of the one database where the table is
+	// Idle are fields of CONFIG_DB that have no effect, see [WithoutEffect].
+	Idle []string
 	// Applied are the fields of APPL_DB where they are not those of CONFIG_DB.
 	Applied []Field
 	// Open says that fields which are not listed are ignored; otherwise they are refused.
@@ -26,8 +28,7 @@ type Table struct {
 	// and does not get it. Unknown is the word for a row that was in force when the state of the ASIC was known last.
 	Status, Good, Waiting, Off, Unknown string
 
-	// keys, if not nil, are the only keys that a daemon reads; sonicKeys are others that SONiC has.
-	keys, sonicKeys []string
+	keys knownKeys
 	// examine reads a row as Parse does, for [UnappliedParts]; nil: it has no layout of its own.
 	examine func(key string, fields map[string]string) *reader
 
@@ -35,13 +36,16 @@ type Table struct {
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
 }
 
+// knownKeys are the keys of a table where a daemon reads only some, if read is not nil, and others that SONiC has.
+type knownKeys struct{ read, sonic []string }
+
 // A Row is a typed row of any table.
 type Row interface{ Fields() map[string]string }
 
 // of completes an entry of [Tables] with what is known of its rows from an example.
 func of[T Row, P laidOut[T]](t Table, like T) Table {
 	table, l := cmp.Or(t.Config, t.Appl, t.Counters, t.State), P(&like).layout()
-	t.Key, t.Fields, t.Open = l.key.form, l.described(), l.open
+	t.Key, t.Fields, t.Idle, t.Open = l.key.form, l.described(), l.idle(), l.open
 	t.Parse = func(key string, f map[string]string) (Row, error) {
 		row := like
 		err := P(&row).layout().parse(table, key, f)
@@ -68,11 +72,34 @@ func ofBoth[T Row, P laidOut[T], A Row, Q laidOut[A]](t Table, config T, appl A)
 
 // described returns the fields for an entry of [Tables].
 func (l layout) described() []Field {
-	list := make([]Field, len(l.fields))
-	for i, f := range l.fields {
-		list[i] = f.described()
+	list := make([]Field, 0, len(l.fields))
+	for _, f := range l.fields {
+		if f.kind != ignoredKind {
+			list = append(list, f.described())
+		}
 	}
 	return list
+}
+
+// idle returns the fields without effect.
+func (l layout) idle() (fields []string) {
+	for _, f := range l.fields {
+		if f.kind == ignoredKind {
+			fields = append(fields, f.words...)
+		}
+	}
+	return fields
+}
+
+// WithoutEffect describes [Table.Idle]: some fields have no effect only with other values than one.
+func (t Table) WithoutEffect() []string {
+	words := slices.Clone(t.Idle)
+	for i, f := range words {
+		if name, value, only := strings.Cut(f, "="); only {
+			words[i] = name + " (other than " + value + ")"
+		}
+	}
+	return words
 }
 
 // Tables returns the table of tables, in the order in which an operator looks for problems: ports
@@ -89,7 +116,8 @@ var tables = sync.OnceValue(func() []Table {
 
 func switchTables() []Table {
 	return []Table{
-		of(Table{Config: CfgDeviceMetadata, Words: "The switch itself."}, DeviceMetadata{}),
+		of(Table{Config: CfgDeviceMetadata, Words: "The switch itself.",
+			keys: knownKeys{[]string{MetadataKey}, []string{"bmc"}}}, DeviceMetadata{}),
 		withCapabilities(of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch,
 			Words: "What holds for the switch as a whole. In APPL_DB also what the ASIC can do."}, Switch{})),
 		of(Table{Config: CfgBreakout, State: StateBreakout, Words: "How a cage is divided into ports."}, Breakout{}),
@@ -214,9 +242,8 @@ func qosTables() []Table {
 		of(Table{Config: CfgCOPPTrap, State: StateCOPPTrap,
 			Words: "Which packets for the CPU belong to a group."}, COPPTrap{}),
 		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true,
-			keys: featureKeys(), sonicKeys: sonicFeatureKeys, Fields: []Field{
+			keys: knownKeys{featureKeys(), sonicFeatureKeys}, Idle: sonicFeature, Fields: []Field{
 				{Name: "state", Form: "enabled, always_enabled or disabled", Words: "Whether the traps of the feature count."},
-				ignored(nil, sonicFeature...).described(),
 			}},
 	}
 }
@@ -232,7 +259,7 @@ func aclTables() []Table {
 			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation, Unknown: ACLUnknown,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
 		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled.",
-			keys: flexKeys(), sonicKeys: sonicFlexKeys}, FlexCounter{}),
+			keys: knownKeys{flexKeys(), sonicFlexKeys}}, FlexCounter{}),
 		of(Table{Config: CfgCRM, State: StateCRM, Words: "When the use of the ASIC's resources is worth a warning."}, CRM{}),
 		{State: StateACLStageCap, Words: "What ACL tables of a stage can do.", Key: "INGRESS or EGRESS", Fields: []Field{
 			{Name: "action_list", Form: "names of actions, separated by commas", Words: "What rules can do."},

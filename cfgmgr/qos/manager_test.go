@@ -47,7 +47,7 @@ func TestRules(t *testing.T) {
 	}{
 		{
 			name: "maps of a port", do: []string{port0, dscp, "PORT_QOS_MAP|Ethernet0 dscp_to_tc_map=AZURE pfc_enable=3,4"},
-			table: "PORT_QOS_MAP_TABLE", want: []string{"Ethernet0 dscp_to_tc_map=AZURE ignored=pfc_enable"},
+			table: "PORT_QOS_MAP_TABLE", want: []string{"Ethernet0 dscp_to_tc_map=AZURE"},
 			status: map[string]string{"PORT_QOS_MAP_TABLE|Ethernet0": waiting, "DSCP_TO_TC_MAP_TABLE|AZURE": waiting},
 		},
 		{
@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 				"COPP_TRAP|bgp trap_ids=bgp trap_group=g1", "COPP_TRAP|lldp trap_ids=lldp trap_group=g1", "FEATURE|lldp state=enabled",
 				"COPP_TRAP|x trap_ids=lldp trap_group=g1 always_enabled=true", "COPP_TRAP|y trap_ids=stp trap_group=g2 always_enabled=true",
 			},
-			table: "COPP_TABLE", want: []string{"g1 cbs=600 cir=600 ignored=genetlink_name meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
+			table: "COPP_TABLE", want: []string{"g1 cbs=600 cir=600 meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
 			status: map[string]string{
 				"COPP_TABLE|g1": waiting, "COPP_TRAP_TABLE|arp": "active (tammgrd)", "COPP_TRAP_TABLE|lldp": "active (tammgrd)",
 				"COPP_TRAP_TABLE|bgp": `pending: feature "bgp" is not enabled (tammgrd)`,
@@ -195,7 +195,7 @@ func TestCOPPDefaults(t *testing.T) {
 		}
 	}
 	for key, fields := range groups {
-		if g, err := schema.ParseCOPPGroup(key, fields); err != nil || !g.Policed() || *g.CIR != *g.CBS || g.Red != "drop" || len(g.Ignored) > 0 {
+		if g, err := schema.ParseCOPPGroup(key, fields); err != nil || !g.Policed() || *g.CIR != *g.CBS || g.Red != "drop" {
 			t.Errorf("%s: %+v, %v", key, g, err)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"tamtam/collector/dial"
 	"tamtam/collector/topology"
 	"tamtam/device"
+	"tamtam/internal/grace"
 	"tamtam/mgmt"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -456,7 +457,9 @@ func (w *resultRows) write(ctx context.Context, results []collector.AltMarkResul
 		pipe.Del(ctx, name)
 		pipe.HSet(ctx, name, row.Fields())
 	}
-	if _, err := pipe.Exec(ctx); err != nil && ctx.Err() == nil {
+	whole, done := grace.After(ctx, time.Second) // the last results come when ctx has ended
+	defer done()
+	if _, err := pipe.Exec(whole); err != nil {
 		return fmt.Errorf("results to %s of COUNTERS_DB: %w", schema.CountersAltMarkPath, err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,7 +65,18 @@ func TestResultRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fields, _, err := swss.NewTable(r.DB(swss.CountersDB), schema.CountersAltMarkPath).Get(t.Context(), "p:a:b")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	last := result
+	last.Path = "last"
+	if err := w.write(ended, []collector.AltMarkResult{last}); err != nil {
+		t.Error(err)
+	}
+	table := swss.NewTable(r.DB(swss.CountersDB), schema.CountersAltMarkPath)
+	if _, there, err := table.Get(t.Context(), "last:a:b"); !there || err != nil {
+		t.Errorf("a result that came with the end is there: %v, %v", there, err)
+	}
+	fields, _, err := table.Get(t.Context(), "p:a:b")
 	if err != nil {
 		t.Fatal(err)
 	}

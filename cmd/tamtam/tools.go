@@ -226,6 +226,13 @@ func newDecodeTailStamp(ifa bool) *cobra.Command {
 	return ts
 }
 
+// printLeft prints which values of a config_db.json were left out, see [configfile.Scalars].
+func printLeft(w io.Writer, names []string) {
+	if len(names) > 0 {
+		fmt.Fprintf(w, "tamtam: left out, as they are values and no tables: %s\n", strings.Join(names, ", "))
+	}
+}
+
 func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
 		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
@@ -238,10 +245,15 @@ func newConfig() *cobra.Command {
 				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s was saved, and is loaded instead of %s\n", saved, args[0])
 				args[0] = saved
 			}
-			rows, err := device.ReadConfigDB(args[0])
+			text, err := configfile.ReadText(args[0])
 			if err != nil {
 				return err
 			}
+			rows, err := device.ParseConfigDB(text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			printLeft(cmd.ErrOrStderr(), configfile.Scalars(text))
 			r, err := place.open(cmd)
 			if err != nil {
 				return err

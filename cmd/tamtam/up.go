@@ -141,6 +141,7 @@ func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error
 	if path == "" {
 		return nil
 	}
+	printLeft(cmd.ErrOrStderr(), cfg.Startup.Left)
 	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: startup configuration: %s; write memory saves to %s\n", cfg.Source,
 		cfg.Mgmt.Startup)
 	cfg.Shell = func(ctx context.Context, target string, script []byte) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"tamtam/collector"
@@ -251,22 +252,41 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]c
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events, failed := j.watch(ctx, o)
+	taken, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	watch := func(target string, sessions []string, tell func(Event)) error {
+		return Watch(ctx, target, sessions, o, tell)
+	}
+	events, failed := j.watch(taken, watch)
+	return j.run(events, failed, ticker.C, tell, give)
+}
+
+// run joins events until there are no more: what targets have sent before they ended is joined whole.
+func (j *Join) run(
+	events <-chan Event, failed <-chan error, ticks <-chan time.Time, tell func(Event),
+	give func([]collector.AltMarkResult) error,
+) error {
 	for {
 		var results []collector.AltMarkResult
 		select {
-		case <-ctx.Done():
-			return nil
 		case err := <-failed:
 			return err
-		case e := <-events:
+		case e, more := <-events:
+			if !more {
+				select {
+				case err := <-failed:
+					return err
+				default:
+					return nil
+				}
+			}
 			if e.Kind != Period {
 				tell(e)
 			}
 			results = j.Take(e, time.Now())
-		case <-ticker.C:
+		case <-ticks:
 			results = j.Tick(time.Now())
 		}
 		for _, e := range j.Notices() {
@@ -281,23 +301,30 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]c
 	}
 }
 
-// watch runs a goroutine for each target, until ctx ends: it returns what the targets send, and errors
-// of the options.
-func (j *Join) watch(ctx context.Context, o Options) (<-chan Event, <-chan error) {
+// watch runs a goroutine for each target: it returns what the targets send, closed when all have ended, and errors of
+// the options. taken ends when nothing is taken from there any more.
+func (j *Join) watch(
+	taken context.Context, watch func(target string, sessions []string, tell func(Event)) error,
+) (<-chan Event, <-chan error) {
 	events := make(chan Event, 1024)
 	failed := make(chan error, len(j.targets))
+	var watching sync.WaitGroup
 	for target, sessions := range j.targets {
-		go func() {
-			err := Watch(ctx, target, sessions, o, func(e Event) {
+		watching.Go(func() {
+			err := watch(target, sessions, func(e Event) {
 				select {
 				case events <- e:
-				case <-ctx.Done():
+				case <-taken.Done():
 				}
 			})
 			if err != nil {
 				failed <- fmt.Errorf("target %s: %w", target, err)
 			}
-		}()
+		})
 	}
+	go func() {
+		watching.Wait()
+		close(events)
+	}()
 	return events, failed
 }

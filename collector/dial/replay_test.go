@@ -1,6 +1,7 @@
 package dial
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -54,6 +55,55 @@ func TestReplayRandom(t *testing.T) {
 	if known == 0 && (testing.Short() || run.Whole(fixed)) {
 		t.Error("no result has loss, delay and mean delay")
 	}
+}
+
+// What targets have sent is joined whole, however the context ends meanwhile: the results are those of a join that took
+// the same events one after the other.
+func TestEndedContextJoinsAll(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 16, Short: 6}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		f, err := ReadFile(strings.NewReader(replayed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		join := func() *Join {
+			j, err := NewJoin(f, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			clear(j.waiting)
+			return j
+		}
+		var list []Event
+		for _, x := range randomReports(r) {
+			list = append(list, Event{Target: x.Target, Session: x.Session, Kind: Settings, Settings: x.Settings},
+				Event{Target: x.Target, Session: x.Session, Kind: Period, Period: x.Period, Arrived: x.Arrived})
+		}
+		one, want := join(), 0
+		for _, e := range list {
+			want += len(one.Take(e, time.Time{}))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		j, got, at := join(), 0, r.IntN(len(list))
+		j.targets = map[string][]string{"l1:1": nil} // one sends all, in order
+		events, failed := j.watch(t.Context(), func(_ string, _ []string, tell func(Event)) error {
+			for i, e := range list {
+				if i == at {
+					cancel()
+				}
+				tell(e)
+			}
+			return nil
+		})
+		err = j.run(events, failed, nil, func(Event) {}, func(results []collector.AltMarkResult) error {
+			got += len(results)
+			return nil
+		})
+		if err != nil || got != want || ctx.Err() == nil {
+			t.Errorf("%d results, %v; want %d", got, err, want)
+		}
+	})
 }
 
 // lasting is what Replay has of a result.

@@ -12,6 +12,7 @@ import (
 
 	"tamtam/collector/dial"
 	"tamtam/collectord/event"
+	"tamtam/internal/grace"
 	"tamtam/tam/altmark"
 )
 
@@ -83,10 +84,12 @@ func watching[E any](
 	return stepping(ctx, none, []*Sender{to}, func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
+		taking, done := grace.After(ctx, takeWithin)
+		defer done()
 		var failed error
 		var once sync.Once
 		err := watch(ctx, func(e E) {
-			if err := take(ctx, e); err != nil {
+			if err := take(taking, e); err != nil {
 				once.Do(func() { failed = err })
 				stop()
 			}

@@ -12,7 +12,11 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/capture"
+	"tamtam/internal/grace"
 )
+
+// takeWithin is how long the log may take, once a source is to end, to have what was read from it.
+const takeWithin = time.Second
 
 // Watch gives a tap the frames of an interface as they come, until ctx ends: then it returns nil. What the kernel had
 // no room for is lost to the tap.
@@ -26,15 +30,14 @@ func Watch(ctx context.Context, in collector.Source, t *Tap) error {
 		return err
 	}
 	return stepping(ctx, lost, t.senders(), func(ctx context.Context) error {
+		taking, done := grace.After(ctx, takeWithin)
+		defer done()
 		for {
 			p, err := in.Next(ctx)
-			if ctx.Err() != nil {
-				return nil
-			}
 			if err != nil {
-				return err
+				return ended(ctx, err)
 			}
-			if err := t.Frame(ctx, p.Data, p.Len, p.Time); err != nil {
+			if err := t.Frame(taking, p.Data, p.Len, p.Time); err != nil {
 				return ended(ctx, err)
 			}
 		}
@@ -63,20 +66,19 @@ func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) 
 	return stepping(ctx, lost, []*Sender{to}, func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 		defer stop()
+		taking, done := grace.After(ctx, takeWithin)
+		defer done()
 		buf := make([]byte, 1<<16)
 		for {
 			length, from, err := conn.ReadFrom(buf)
-			if ctx.Err() != nil {
-				return nil
-			}
 			if err != nil {
-				return fmt.Errorf("UDP at %s: %w", conn.LocalAddr(), err)
+				return ended(ctx, fmt.Errorf("UDP at %s: %w", conn.LocalAddr(), err))
 			}
 			var at netip.AddrPort
 			if u, ok := from.(*net.UDPAddr); ok {
 				at = netip.AddrPortFrom(u.AddrPort().Addr().Unmap(), u.AddrPort().Port())
 			}
-			if err := take(ctx, at, buf[:length], to.options.Now()); err != nil {
+			if err := take(taking, at, buf[:length], to.options.Now()); err != nil {
 				return ended(ctx, err)
 			}
 		}

@@ -138,21 +138,25 @@ type Standing string
 
 // These are all. What a switch says in a word of its own is Object.Status.
 const (
-	InForce  Standing = "in force"
-	Waiting  Standing = "waiting"
-	Failed   Standing = "failed"
-	Off      Standing = "off" // it asks for nothing
-	InDoubt  Standing = "in doubt"
-	NotKnown Standing = "not known"
+	InForce    Standing = "in force"
+	Waiting    Standing = "waiting"
+	Failed     Standing = "failed"
+	Off        Standing = "off" // it asks for nothing
+	InDoubt    Standing = "in doubt"
+	NotKnown   Standing = "not known"
+	InPart     Standing = "in force in part" // it has parts that are not applied
+	NotApplied Standing = "not applied"      // it has no status, and it or parts of it are not applied
 )
 
 // An Object is a configured object.
 type Object struct {
-	Name     string // TABLE|key as in CONFIG_DB
+	Name     string // TABLE|key as in CONFIG_DB, or a table that the switch does not have
 	Standing Standing
 	Status   string // the switch's word
 	Reason   string // "": it gives none
 	Since    time.Time
+	// Unapplied are the parts that the switch does not apply, and why.
+	Unapplied []string
 }
 
 // A Port is an interface with its counters. A counter that is missing is not known.

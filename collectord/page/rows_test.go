@@ -157,7 +157,7 @@ func (w *world) sw(name string) Switch {
 	for i := range 60 {
 		s.Objects = append(s.Objects, Object{Name: fmt.Sprintf("TAM_TAILSTAMPING_TABLE|%s%d", w.text("a"), i),
 			Standing: standings[w.r.IntN(len(standings))], Status: w.text("active", "pending"), Reason: w.text("", "feature is not active"),
-			Since: w.now.Add(-time.Hour)})
+			Since: w.now.Add(-time.Hour), Unapplied: []string{w.text("no-effect: fec has no effect", "unknown: there is no field a")}})
 	}
 	for i := range 4 {
 		s.Ports = append(s.Ports, Port{Name: fmt.Sprintf("Ethernet%d", 4*i), Oper: w.text("up", "down", ""), Admin: "up", Mbps: 10_000 * int64(w.r.IntN(2)),

@@ -7,7 +7,7 @@ import (
 )
 
 // standings are all, those first that somebody should look at.
-var standings = []Standing{Failed, InDoubt, NotKnown, Waiting, InForce, Off}
+var standings = []Standing{Failed, InDoubt, NotKnown, Waiting, NotApplied, InPart, InForce, Off}
 
 type standingCount struct {
 	Standing Standing
@@ -64,7 +64,7 @@ func (p *Page) allSwitches(q *request) ([]Switch, error) {
 
 // classes of standings, for the style sheet.
 var classes = map[Standing]string{Failed: "bad", InDoubt: "inexact", NotKnown: "unknown", Waiting: "inexact",
-	InForce: "good", Off: "off"}
+	NotApplied: "inexact", InPart: "inexact", InForce: "good", Off: "off"}
 
 func switchRowOf(q *request, s *Switch) switchRow {
 	r := switchRow{
@@ -114,6 +114,14 @@ func standingsOf(s *Switch, href func(Standing) string) (list []standingCount) {
 type objectRow struct {
 	Object
 	Class string
+}
+
+// Texts returns the reason, if there is one, and then the parts that are not applied.
+func (r objectRow) Texts() []string {
+	if r.Reason == "" {
+		return r.Unapplied
+	}
+	return append([]string{r.Reason}, r.Unapplied...)
 }
 
 type portRow struct {

@@ -9,14 +9,29 @@ import (
 	"tamtam/swss"
 )
 
-// Objects are the configured objects of a switch that say what became of them, from STATE_DB.
+// Objects returns the configured objects of a switch with what became of them, from STATE_DB: those with a status, and
+// then rows and tables of which parts are not applied.
 func Objects(ctx context.Context, r *swss.Redis) (list []page.Object, err error) {
+	parts, err := swss.NewTable(r.DB(swss.StateDB), schema.StateUnapplied).Dump(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range schema.StatusTables() {
 		rows, err := swss.NewTable(r.DB(swss.StateDB), t.State).Dump(ctx)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, objectsOf(t, rows)...)
+	}
+	for i := range list {
+		o := &list[i]
+		if o.Unapplied = schema.UnappliedTexts(parts[o.Name]); o.Unapplied != nil && o.Standing == page.InForce {
+			o.Standing = page.InPart
+		}
+		delete(parts, o.Name)
+	}
+	for _, name := range sortedKeys(parts) {
+		list = append(list, page.Object{Name: name, Standing: page.NotApplied, Unapplied: schema.UnappliedTexts(parts[name])})
 	}
 	return list, nil
 }

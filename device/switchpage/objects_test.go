@@ -1,12 +1,52 @@
 package switchpage
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"tamtam/collectord/page"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/swsstest"
 )
+
+// The page lists what no daemon applies: beside the status of a row that has one, and by itself of one without and of a
+// table that the switch does not have.
+func TestUnappliedObjects(t *testing.T) {
+	r := swsstest.Start(t)
+	state := r.DB(swss.StateDB).Client()
+	for key, fields := range map[string][]any{
+		"PORT_TABLE|Ethernet0":            {"status", "active", "by", "orchagent"},
+		"PORT_TABLE|Ethernet4":            {"status", "failed", "reason", "a", "by", "orchagent"},
+		"PORT_TABLE|Ethernet8":            {"status", "active", "by", "orchagent"},
+		"TAMTAM_UNAPPLIED|PORT|Ethernet0": {schema.UnappliedNoEffect, "b", schema.UnappliedUnknown, "c"},
+		"TAMTAM_UNAPPLIED|PORT|Ethernet4": {schema.UnappliedNoEffect, "b"},
+		"TAMTAM_UNAPPLIED|CRM|Config":     {schema.UnappliedUnknown, "d"},
+		"TAMTAM_UNAPPLIED|VRF":            {schema.UnappliedNotImplemented, "e"},
+	} {
+		if err := state.HSet(t.Context(), key, fields...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := Objects(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range list {
+		got = append(got, fmt.Sprint(o.Name, " ", o.Standing, " ", o.Status, " ", o.Unapplied))
+	}
+	slices.Sort(got)
+	want := []string{
+		"CRM|Config not applied  [unknown: d]", "PORT|Ethernet0 in force in part active [unknown: c no-effect: b]",
+		"PORT|Ethernet4 failed failed [no-effect: b]", "PORT|Ethernet8 in force active []",
+		"VRF not applied  [not-implemented: e]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
 
 // An ACL's words are SONiC's own: one that is refused has failed, as any other object.
 func TestStandingOfACLs(t *testing.T) {

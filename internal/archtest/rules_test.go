@@ -45,7 +45,7 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collector/topology", "collectord/fromlab", "collectord/door", "collectord/page", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
+		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collector/topology", "collectord/fromlab", "collectord/door", "collectord/page", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "internal/grace", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	{name: "collectord/fromlab", // a lab that has run, as rows
 		below: []string{"lab", "lab/study", "device", "device/switchpage", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
 	// the one program that links NATS and Parquet; and the lab, for sweeps on several hosts
@@ -85,7 +85,7 @@ var rules = []room{
 	{name: "mgmt/outputs/otlp", below: []string{"mgmt/metrics", "mgmt/outputs"}, modules: []string{grpc, otlp, protobuf}, clock: true},
 	{name: "mgmt/outputs/syslog", below: []string{"mgmt/outputs"}, clock: true},
 	{name: "mgmt/outputs/dialout", below: []string{"mgmt/outputs"}, modules: []string{gnmi, grpc, protobuf}, clock: true},
-	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
+	{name: "mgmt/outputs", below: []string{"internal/grace"}, clock: true},                                       // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "collectord/page", below: []string{"collector", "collector/topology", "collectord/alarm", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
@@ -93,8 +93,8 @@ var rules = []room{
 	{name: "collectord/local", below: []string{"collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
 	// a fleet that is made up, to measure a collector
 	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
-	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log
-	{name: "collectord/join", below: []string{"collector", "collector/dial", "collector/stream", "collector/topology", "collectord/event", "collectord/result", "tam/altmark", "collector/journey", "tam/record"}, clock: true},                         // rows of what sources say
+	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "internal/grace", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log
+	{name: "collectord/join", below: []string{"collector", "collector/dial", "collector/stream", "collector/topology", "collectord/event", "collectord/result", "tam/altmark", "collector/journey", "tam/record"}, clock: true},                                           // rows of what sources say
 	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                                                         // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                                                             // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                                                                // for Prometheus
@@ -183,6 +183,7 @@ var rules = []room{
 	{name: "internal/steady"},                                // what ygot generates, the same each time
 	{name: "internal/clab", modules: []string{yaml}},         // containerlab, where there is none
 	{name: "internal/netns", modules: []string{xsys}},        // hosts with wires
+	{name: "internal/grace", clock: true},                    // what is finished, when a context has ended
 	{name: "internal", clock: true},
 }
 

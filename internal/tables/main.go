@@ -60,6 +60,9 @@ func fields(w io.Writer, separator, must string, tables []schema.Table, name fun
 		}
 		fmt.Fprintf(w, "| **%s** | | | | %s |\n", cell(strings.Join(alike, "**, **")), cell(t.Words))
 		rows(w, t.Fields, must)
+		if len(t.Idle) > 0 {
+			fmt.Fprintf(w, "| | (without effect) | | | %s. |\n", cell(strings.Join(t.WithoutEffect(), ", ")))
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -45,7 +46,7 @@ func Read(path string) (Rows, error) {
 	return c, nil
 }
 
-// Parse is [Read] for text in memory.
+// Parse is [Read] for text in memory. What [Scalars] lists is left out.
 func Parse(text []byte) (Rows, error) {
 	var tables map[string]json.RawMessage
 	if err := json.Unmarshal(text, &tables); err != nil {
@@ -54,6 +55,9 @@ func Parse(text []byte) (Rows, error) {
 	c := Rows{}
 	errs := Doubled(text)
 	for _, table := range sortedKeys(tables) {
+		if isScalar(table, tables[table]) {
+			continue
+		}
 		if err := checkName("table", table); err != nil {
 			errs = append(errs, err)
 			continue
@@ -75,6 +79,25 @@ func Parse(text []byte) (Rows, error) {
 		}
 	}
 	return c, errors.Join(errors.Join(errs...), c.Check())
+}
+
+// Scalars lists the names at the top of a config_db.json that have a value instead of rows, such as the platform that
+// SONiC's installer noted in older files. SONiC does not load them. A table's name, in capitals, is not among them.
+func Scalars(text []byte) (names []string) {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(text, &top) != nil {
+		return nil
+	}
+	for _, name := range sortedKeys(top) {
+		if isScalar(name, top[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func isScalar(name string, value json.RawMessage) bool {
+	return strings.ContainsFunc(name, unicode.IsLower) && !strings.ContainsAny(string(value[:1]), "{[")
 }
 
 // Doubled returns an error for every table, row and field that occurs twice; encoding/json would

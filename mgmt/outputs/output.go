@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"tamtam/internal/grace"
 )
 
 // A Link is the way to a receiver. It is used from one goroutine.
@@ -114,7 +116,7 @@ func (o *Output) tell(state State, reason string) {
 	}
 }
 
-// Run sends until ctx ends. Then it tries for a moment to send what is left.
+// Run sends until ctx ends. Then it tries for a moment to send what is left; what is being sent is sent to its end.
 func (o *Output) Run(ctx context.Context) error {
 	defer o.link.Close()
 	defer o.rest(ctx)
@@ -183,7 +185,9 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 
 // one sends a message; nil: it needs not be sent again.
 func (o *Output) one(ctx context.Context, m Message) error {
-	limited, cancel := context.WithTimeout(ctx, sendLimit)
+	whole, done := grace.After(ctx, restLimit) // half of a message would spoil the connection for those that are left
+	defer done()
+	limited, cancel := context.WithTimeout(whole, sendLimit)
 	defer cancel()
 	err := o.link.Send(limited, m.Data)
 	var refused *RefusedError

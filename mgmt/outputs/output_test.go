@@ -3,12 +3,15 @@ package outputs
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tamtam/internal/randtest"
 )
 
 // A receiver is a link that does what a test says.
@@ -219,6 +222,47 @@ func FuzzParseTarget(f *testing.F) {
 		again, err := ParseTarget(got.String(), schemes)
 		if err != nil || again != got {
 			t.Errorf("%q is %+v, and that %+v, %v", text, got, again, err)
+		}
+	})
+}
+
+// endingLink ends a context at some call; a message whose context ends meanwhile is sent in part, and the connection is
+// of no use any more.
+type endingLink struct {
+	receiver
+	end   context.CancelFunc
+	at    int // the call
+	calls int
+	torn  bool
+}
+
+func (l *endingLink) Send(ctx context.Context, data []byte) error {
+	if l.calls++; l.calls == l.at {
+		l.end()
+	}
+	if l.torn || ctx.Err() != nil {
+		l.torn = true
+		return errors.New("the connection has half of a message")
+	}
+	return l.receiver.Send(ctx, data)
+}
+
+// A context that ends at any call loses nothing of what was put before: each message is sent once, whole and in order.
+func TestEndedContextSendsAll(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		n := 1 + r.IntN(20)
+		l := &endingLink{end: cancel, at: 1 + r.IntN(n)}
+		o := New(l, DefaultBounds())
+		var want []string
+		for i := range n {
+			want = append(want, strconv.Itoa(i))
+			o.Put(time.Now(), []byte(want[i]))
+		}
+		if err := o.Run(ctx); err != nil || !slices.Equal(l.got, want) {
+			t.Errorf("%v; the end came with message %d of %d, and these came: %v", err, l.at, n, l.got)
 		}
 	})
 }

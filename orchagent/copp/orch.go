@@ -134,9 +134,6 @@ func (o *Orch) plan() *plan {
 			o.ledger.Why[k] = err
 			continue
 		}
-		if len(g.Ignored) > 0 {
-			o.ledger.Notes[k] = "ignored: " + strings.Join(g.Ignored, ", ")
-		}
 		p.groups[key] = g
 		for _, t := range g.Traps {
 			if other, taken := p.owner[t]; taken {

@@ -111,7 +111,7 @@ const (
 
 var rows = []string{
 	"g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6,lacp" + policed,
-	"g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,neigh_discovery ignored=genetlink_name",
+	"g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,neigh_discovery",
 	"default queue=1 meter_type=bytes mode=tr_tcm color=blind cir=1 cbs=2 pir=3 pbs=4 green_action=forward yellow_action=drop red_action=drop",
 }
 
@@ -134,7 +134,7 @@ func TestTraps(t *testing.T) {
 	if d := cmp.Diff(want, b.asic()); d != "" {
 		t.Error(d)
 	}
-	if b.status("g1") != "active" || b.status("g2") != "active: ignored: genetlink_name" || b.status("default") != "active" {
+	if b.status("g1") != "active" || b.status("g2") != "active" || b.status("default") != "active" {
 		t.Errorf("g1 %s, g2 %s, default %s", b.status("g1"), b.status("g2"), b.status("default"))
 	}
 	// A trap moves to another group in place.

@@ -176,9 +176,6 @@ func (o *Orch) plan() map[string]*wanted {
 			o.ledger.Why[row] = waits
 		default:
 			list[name] = &wanted{kind: all[c.Type]}
-			if len(c.Ignored) > 0 {
-				o.ledger.Notes[row] = "ignored: " + strings.Join(c.Ignored, ", ")
-			}
 		}
 	}
 	for _, key := range o.ledger.Keys(schema.AppDebugReason) {

@@ -20,7 +20,7 @@ import (
 // whole is a row of every table, used.
 var whole = []string{
 	"DSCP_TO_TC_MAP_TABLE:AZURE 0=0 46=5", "DOT1P_TO_TC_MAP_TABLE:AZURE 7=7", "TC_TO_QUEUE_MAP_TABLE:AZURE 5=3",
-	"PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4 dscp_to_tc_map=AZURE dot1p_to_tc_map=AZURE tc_to_queue_map=AZURE ignored=pfc_enable",
+	"PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4 dscp_to_tc_map=AZURE dot1p_to_tc_map=AZURE tc_to_queue_map=AZURE pfc_enable=3",
 	"SCHEDULER_TABLE:s0 type=STRICT", "SCHEDULER_TABLE:s1 type=DWRR weight=7",
 	"WRED_PROFILE_TABLE:w ecn=ecn_all wred_green_enable=true green_min_threshold=1000 green_max_threshold=2000 green_drop_probability=5",
 	"QUEUE_TABLE:Ethernet0:0-1 scheduler=s1 wred_profile=w", "QUEUE_TABLE:Ethernet0,Ethernet4:7 scheduler=s0",
@@ -87,7 +87,7 @@ func TestWhole(t *testing.T) {
 			t.Error(s)
 		}
 	}
-	if got := b.Status("PORT_QOS_MAP_TABLE|Ethernet0,Ethernet4"); got != "active: ignored: pfc_enable" {
+	if got := b.Status("PORT_QOS_MAP_TABLE|Ethernet0,Ethernet4"); got != "active" {
 		t.Error(got)
 	}
 	b.emptyAll()

@@ -42,47 +42,44 @@ func (o *Orch) plan() *plan {
 			if l.Refused(k) || !o.applied {
 				continue
 			}
-			ignored, err := o.planRow(p, k, l.Rows[k])
-			if err != nil {
+			if err := o.planRow(p, k, l.Rows[k]); err != nil {
 				l.Why[k] = err
-			} else if len(ignored) > 0 {
-				l.Notes[k] = "ignored: " + strings.Join(ignored, ", ")
 			}
 		}
 	}
 	return p
 }
 
-// planRow adds a row; of its fields some may be ignored.
-func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) (ignored []string, err error) {
+// planRow adds a row.
+func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) error {
 	key := schema.ConfigKey(k.Key)
 	switch k.Table {
 	case schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue:
 		m, err := schema.ParseQoSMap(strings.TrimSuffix(k.Table, "_TABLE"), key, f)
 		p.object(k, err, mapSpec(m))
-		return nil, err
+		return err
 	case schema.AppScheduler:
 		s, err := schema.ParseScheduler(key, f)
 		p.object(k, err, schedulerSpec(s))
-		return s.Ignored, err
+		return err
 	case schema.AppWRED:
 		w, err := schema.ParseWRED(key, f)
 		p.object(k, err, wredSpec(w))
-		return w.Ignored, err
+		return err
 	case schema.AppBufferPool:
 		b, err := schema.ParseBufferPool(key, f)
 		p.object(k, err, poolSpec(b))
-		return b.Ignored, err
+		return err
 	case schema.AppBufferProfile:
 		b, err := schema.ParseBufferProfile(key, f)
 		p.object(k, err, profileSpec(b))
-		return b.Ignored, err
+		return err
 	case schema.AppPortQoS:
 		m, err := schema.ParsePortQoS(key, f)
 		if err == nil {
 			err = o.planPort(p, k, m)
 		}
-		return m.Ignored, err
+		return err
 	case schema.AppQueue:
 		q, err := schema.ParseQueue(key, f)
 		if err == nil {
@@ -90,13 +87,13 @@ func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) (ignored []st
 				use{sai.QueueAttrSchedulerProfileID, schema.AppScheduler, q.Scheduler},
 				use{sai.QueueAttrWREDProfileID, schema.AppWRED, q.WRED})
 		}
-		return nil, err
+		return err
 	}
 	q, err := schema.ParseBufferQueue(key, f)
 	if err == nil {
 		err = o.planQueues(p, k, q.QueueKey, use{sai.QueueAttrBufferProfileID, schema.AppBufferProfile, q.Profile})
 	}
-	return nil, err
+	return err
 }
 
 func (p *plan) object(k orch.RowKey, err error, s spec) {

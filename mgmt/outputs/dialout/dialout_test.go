@@ -76,6 +76,7 @@ type source struct {
 	change chan struct{}
 	begun  int
 	refuse error
+	last   bool // it sends a value when its context ends: one that was being sent
 }
 
 func (s *source) set(v int) {
@@ -106,9 +107,9 @@ func (s *source) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	for first := true; ; first = false {
 		v, changed := s.read()
 		val := &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: strconv.Itoa(v)}}
-		err := rpc.Send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{
-			Update: &gpb.Notification{Update: []*gpb.Update{{Val: val}}}}})
-		if err != nil {
+		update := &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{
+			Update: &gpb.Notification{Update: []*gpb.Update{{Val: val}}}}}
+		if err := rpc.Send(update); err != nil {
 			return err
 		}
 		if first {
@@ -119,6 +120,9 @@ func (s *source) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 		}
 		select {
 		case <-rpc.Context().Done():
+			if s.last {
+				return rpc.Send(update)
+			}
 			return rpc.Context().Err()
 		case <-changed:
 		}
@@ -152,6 +156,18 @@ func publish(t *testing.T, from Subscriber, scheme string, addrs ...string) (*Pu
 			t.Error(err)
 		}
 	}
+}
+
+// What a subscription was sending when the switch ended is sent: the output ends behind it.
+func TestLastOfASubscription(t *testing.T) {
+	c := listen(t, "localhost:0", "sonic")
+	defer c.stop()
+	_, end := publish(t, &source{change: make(chan struct{}), last: true}, "sonic", c.addr)
+	for _, want := range []string{"begin all", "0", "sync"} {
+		c.want(t, want)
+	}
+	end()
+	c.want(t, "0")
 }
 
 // Both services get what a subscription gives. Where the collector goes away and comes back, it gets all values again; and

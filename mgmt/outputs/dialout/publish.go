@@ -51,7 +51,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	sending, stop := context.WithCancel(ctx)
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends behind the subscription
 	defer stop()
 	sent := make(chan error, 1)
 	go func() { sent <- p.Out.Run(sending) }()
