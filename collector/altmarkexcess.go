@@ -93,8 +93,8 @@ func (m *AltMark) ordered(k uint64) (pairs [][2]int) {
 // changedColour returns why packets of period k may have been counted in a period beside it. That happens if something
 // between the points writes the mark: a packet of k then has the colour of k-1 and k+1. In those periods it is in
 // excess, or it comes at a time that the guard condition does not allow. A packet of k-1 or k+1 that k has gained makes
-// up for a lost one of k likewise. Where all points counted as many packets in k as the first one, none of k is in another
-// period.
+// up for a lost one of k likewise. Where all points counted as many packets in k as the first one, none of k is in
+// another period.
 //
 // A late packet is out of window as well, and is taken for a re-marked one where packets of k are missing. The counts
 // of one bit do not distinguish a late packet of k-1, in the report of k+1, from a packet of k that was re-marked.
