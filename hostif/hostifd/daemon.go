@@ -3,6 +3,7 @@ package hostifd
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
 
@@ -84,12 +85,17 @@ func New(cfg Config) *Sync {
 	return s
 }
 
-// took takes a row. Those of PORT_TABLE also tell when all ports are known.
+// took takes a row. Those of PORT_TABLE also tell when all ports are known. While it is unknown whether a port is up, its
+// carrier stays as it was: routing daemons lose no session to a syncd that is restarted within their hold time.
 func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.due = true
 	if fields == nil {
 		delete(s.rows[table], key)
 		return
+	}
+	if was, known := s.rows[table][key][schema.FieldOperStatus]; known && fields[schema.FieldOperStatus] == schema.OperUnknown {
+		fields = maps.Clone(fields)
+		fields[schema.FieldOperStatus] = was
 	}
 	s.rows[table][key] = fields
 }
