@@ -3,7 +3,6 @@ package hostifd
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"strings"
 	"time"
 
@@ -85,19 +84,14 @@ func New(cfg Config) *Sync {
 	return s
 }
 
-// took takes a row. Those of PORT_TABLE also tell when all ports are known. While it is unknown whether a port is up, its
-// carrier stays as it was: routing daemons lose no session to a syncd that is restarted within their hold time.
+// took takes a row. Those of PORT_TABLE also tell when all ports are known.
 func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.due = true
 	if fields == nil {
 		delete(s.rows[table], key)
 		return
 	}
-	if was, known := s.rows[table][key][schema.FieldOperStatus]; known && fields[schema.FieldOperStatus] == schema.OperUnknown {
-		fields = maps.Clone(fields)
-		fields[schema.FieldOperStatus] = was
-	}
-	s.rows[table][key] = fields
+	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
 // sawWire takes a row of a live interface, of which only the MTU matters here.
