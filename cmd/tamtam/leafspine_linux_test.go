@@ -438,7 +438,7 @@ func (n *leafSpine) links() {
 	} {
 		n.began = time.Now()
 		cut.down()
-		for name := range map[string]bool{"leaf1": true, "spine1": true} {
+		for _, name := range []string{"leaf1", "spine1"} {
 			took := n.switches[name].until("routes have left the link", func() bool { return !n.session(name, "Ethernet4") })
 			n.t.Logf("%s: %s leads nothing by it after %s", cut.what, name, took.Round(time.Millisecond))
 		}
@@ -446,7 +446,7 @@ func (n *leafSpine) links() {
 		n.t.Log(cut.what + ": " + n.traffic.cost(n.began))
 		n.does(cut.what+", healed", func() {
 			cut.heal()
-			for name := range map[string]bool{"leaf1": true, "spine1": true} {
+			for _, name := range []string{"leaf1", "spine1"} {
 				n.switches[name].until("routes lead by the link again", func() bool { return n.session(name, "Ethernet4") })
 			}
 		})
