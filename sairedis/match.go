@@ -54,8 +54,9 @@ func matchViews(cur, next *graph) {
 	}
 }
 
-// levels returns the objects of the new view that may still be matched, those of one depth and type together, referents
-// first. It leaves out types of which the current view has none, such as all when a fresh chip is brought to an old view.
+// levels returns the objects of the new view that may still be matched, those of one depth and type together,
+// referents first. It leaves out types of which the current view has none, such as all when a fresh chip is brought to
+// an old view.
 func (m *matcher) levels() [][]*node {
 	var levels [][]*node
 	for _, n := range m.next.sorted() {
