@@ -10,8 +10,8 @@ import (
 	"tamtam/swss"
 )
 
-// What a restart of syncd costs with 20,000 routes: until the new chip forwards (replay), and until orchagent has adopted
-// all of it (adopt). Redis, syncd and the chip are in the same process.
+// What a restart of syncd costs with 20,000 routes: until the new chip forwards (replay), and until orchagent has
+// adopted all of it (adopt). Redis, syncd and the chip are in the same process.
 func BenchmarkRestartOfSyncd(b *testing.B) {
 	const routes = 20_000
 	s, err := NewSim(b.Context(), SimConfig{Profile: profile.Default(), Config: ConfigDB{
@@ -26,7 +26,7 @@ func BenchmarkRestartOfSyncd(b *testing.B) {
 	defer s.Close()
 	p := swss.NewProducerState(s.Redis.DB(swss.ApplDB), schema.AppRoute)
 	for i := range routes {
-		row := []swss.Pair{{Field: "nexthop", Value: "10.1.0.2"}, {Field: "ifname", Value: "Ethernet0"}, {Field: "protocol", Value: "bgp"}}
+		row := swss.Pairs(swss.FieldValues{"nexthop": "10.1.0.2", "ifname": "Ethernet0", "protocol": "bgp"})
 		if err := p.Set(b.Context(), fmt.Sprintf("20.0.%d.%d", i/256, i%256), row); err != nil {
 			b.Fatal(err)
 		}

@@ -45,8 +45,8 @@ type leafSpine struct {
 
 func spineNames() []string { return []string{"leaf1", "leaf2", "spine1", "spine2"} }
 
-// Four switches with FRR, unnumbered BGP for IPv4 and IPv6, hosts, and BIRD outside. After each step traffic must be whole
-// again, and Linux, APPL_DB and the chip of each switch have the same routes, all of them in force.
+// Four switches with FRR, unnumbered BGP for IPv4 and IPv6, hosts, and BIRD outside. After each step traffic must be
+// whole again, and Linux, APPL_DB and the chip of each switch have the same routes, all of them in force.
 func TestFRRLeafSpine(t *testing.T) {
 	needFRR(t)
 	if _, err := exec.LookPath("bird"); err != nil {
@@ -61,12 +61,15 @@ func TestFRRLeafSpine(t *testing.T) {
 }
 
 func newLeafSpine(t *testing.T) *leafSpine {
-	n := &leafSpine{t: t, switches: map[string]*frrSwitch{}, hosts: map[string]*netns.Namespace{}, base: map[string][]netip.Prefix{}}
+	n := &leafSpine{
+		t: t, switches: map[string]*frrSwitch{}, hosts: map[string]*netns.Namespace{}, base: map[string][]netip.Prefix{},
+	}
 	sides := map[string]string{}
 	for _, name := range spineNames() {
 		sides[name] = namespace(t, name)
-		mustIn(t, sides[name], "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.arp_ignore=2 "+
-			"net.ipv4.conf.all.arp_announce=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv4.fib_multipath_hash_policy=1")
+		mustIn(t, sides[name], "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 "+
+			"net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1 net.ipv6.conf.default.disable_ipv6=1 "+
+			"net.ipv4.fib_multipath_hash_policy=1")
 	}
 	n.bird = namespace(t, "bird")
 	wire := func(a, ifA, b, ifB string) {
@@ -88,8 +91,9 @@ func newLeafSpine(t *testing.T) *leafSpine {
 		}
 		t.Cleanup(h.Close)
 		n.hosts[fmt.Sprintf("h%d", i+1)] = h
-		ip(t, fmt.Sprintf("-n %s link add w0 type veth peer name host netns %s", sides[fmt.Sprintf("leaf%d", i+1)], h.Path()))
-		ip(t, fmt.Sprintf("-n %s link set w0 up", sides[fmt.Sprintf("leaf%d", i+1)]))
+		leaf := sides[fmt.Sprintf("leaf%d", i+1)]
+		ip(t, fmt.Sprintf("-n %s link add w0 type veth peer name host netns %s", leaf, h.Path()))
+		ip(t, fmt.Sprintf("-n %s link set w0 up", leaf))
 		if err := h.IP("link set lo up", "link set host up", fmt.Sprintf("addr add 10.%d.0.2/24 dev host", i+1),
 			fmt.Sprintf("route add default via 10.%d.0.1", i+1), fmt.Sprintf("addr add 2001:db8:%d::2/64 dev host nodad", i+1),
 			fmt.Sprintf("-6 route add default via 2001:db8:%d::1", i+1)); err != nil {
@@ -132,7 +136,8 @@ func (n *leafSpine) reach(from *netns.Namespace, addr string) {
 	})
 }
 
-// startSwitch starts a switch, and FRR when its interfaces are there: zebra may miss addresses that come while it begins.
+// startSwitch starts a switch, and FRR when its interfaces are there: zebra may miss addresses that come while it
+// begins.
 func (n *leafSpine) startSwitch(name, ns string) {
 	wires := []string{"--port", "Ethernet4=w4", "--port", "Ethernet8=w8"}
 	if strings.HasPrefix(name, "leaf") {
@@ -158,7 +163,8 @@ func spineNumber(name string) int { return slices.Index(spineNames(), name) + 1 
 // spineInterfaces are the interfaces of a switch with addresses, by name; those of unnumbered sessions have none.
 func spineInterfaces(name string) map[string][]string {
 	n := spineNumber(name)
-	list := map[string][]string{"Ethernet4": nil, "Ethernet8": nil, "Loopback0": {fmt.Sprintf("10.255.0.%d/32", n), fmt.Sprintf("2001:db8:ff::%d/128", n)}}
+	list := map[string][]string{"Ethernet4": nil, "Ethernet8": nil,
+		"Loopback0": {fmt.Sprintf("10.255.0.%d/32", n), fmt.Sprintf("2001:db8:ff::%d/128", n)}}
 	switch name {
 	case "leaf1":
 		list["Vlan10"] = []string{"10.1.0.1/24", "2001:db8:1::1/64"}
@@ -172,10 +178,14 @@ func spineInterfaces(name string) map[string][]string {
 func spineConfig(name string) device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	config := frrConfig(1)
-	config[schema.CfgDeviceMetadata] = map[string]swss.FieldValues{"localhost": {"hostname": name, "mac": fmt.Sprintf("02:00:00:00:00:%02d", spineNumber(name))}}
+	config[schema.CfgDeviceMetadata]["localhost"] = swss.FieldValues{
+		"hostname": name, "mac": fmt.Sprintf("02:00:00:00:00:%02d", spineNumber(name)),
+	}
 	config[schema.CfgPort] = map[string]swss.FieldValues{}
 	for _, lane := range []string{"0", "4", "8", "12"} {
-		config[schema.CfgPort]["Ethernet"+lane] = swss.FieldValues{"lanes": lane, "speed": "10000", "admin_status": "up", "mtu": "1500"}
+		config[schema.CfgPort]["Ethernet"+lane] = swss.FieldValues{
+			"lanes": lane, "speed": "10000", "admin_status": "up", "mtu": "1500",
+		}
 	}
 	config[schema.CfgInterface] = map[string]swss.FieldValues{}
 	for name, addrs := range spineInterfaces(name) {
@@ -259,8 +269,12 @@ protocol kernel { ipv6 { export where source = RTS_BGP && net != 2001:db8:9::/64
 protocol static { ipv4;
 ` + strings.Join(routes, "\n") + `
 }
-protocol bgp { local 10.9.0.1 as 65200; neighbor 10.9.0.2 as 65002; connect retry time 1; ipv4 { import all; export all; }; }
-protocol bgp { local 2001:db8:9::1 as 65200; neighbor 2001:db8:9::2 as 65002; connect retry time 1; ipv6 { import all; export all; }; }
+protocol bgp {
+ local 10.9.0.1 as 65200; neighbor 10.9.0.2 as 65002; connect retry time 1; ipv4 { import all; export all; };
+}
+protocol bgp {
+ local 2001:db8:9::1 as 65200; neighbor 2001:db8:9::2 as 65002; connect retry time 1; ipv6 { import all; export all; };
+}
 `
 	if err := os.WriteFile(filepath.Join(n.dir, "bird.conf"), []byte(text), 0o644); err != nil {
 		n.t.Fatal(err)
@@ -346,8 +360,8 @@ func (s *frrSwitch) ready() string {
 	return ""
 }
 
-// disagree says in what Linux, ROUTE_TABLE and the chip differ, or that a daemon is not ready; "" if neither. pending are
-// routes that are not in the chip.
+// disagree says in what Linux, ROUTE_TABLE and the chip differ, or that a daemon is not ready; "" if neither. pending
+// are routes that are not in the chip.
 func (n *leafSpine) disagree(s *frrSwitch, pending ...netip.Prefix) string {
 	rows, chip, linux, err := s.allRoutes()
 	if err != nil {
@@ -417,23 +431,29 @@ func (n *leafSpine) session(name, port string) bool {
 	return false
 }
 
+// setPort sets fields of a port in CONFIG_DB.
+func (s *frrSwitch) setPort(name string, fields swss.FieldValues) {
+	s.t.Helper()
+	if err := swss.NewTable(s.redis.DB(swss.ConfigDB), schema.CfgPort).Set(s.t.Context(), name, fields); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // links cuts a link at either end, and shuts a port down.
 func (n *leafSpine) links() {
 	leaf, spine := n.switches["leaf1"], n.switches["spine1"]
 	port := func(status string) func() {
-		return func() {
-			err := swss.NewTable(leaf.redis.DB(swss.ConfigDB), schema.CfgPort).Set(n.t.Context(), "Ethernet4", swss.FieldValues{"admin_status": status})
-			if err != nil {
-				n.t.Fatal(err)
-			}
-		}
+		return func() { leaf.setPort("Ethernet4", swss.FieldValues{"admin_status": status}) }
+	}
+	wire := func(s *frrSwitch, state string) func() {
+		return func() { mustIn(n.t, s.ns, "ip link set w4 "+state) }
 	}
 	for _, cut := range []struct {
 		what       string
 		down, heal func()
 	}{
-		{"link cut at the leaf", func() { mustIn(n.t, leaf.ns, "ip link set w4 down") }, func() { mustIn(n.t, leaf.ns, "ip link set w4 up") }},
-		{"link cut at the spine", func() { mustIn(n.t, spine.ns, "ip link set w4 down") }, func() { mustIn(n.t, spine.ns, "ip link set w4 up") }},
+		{"link cut at the leaf", wire(leaf, "down"), wire(leaf, "up")},
+		{"link cut at the spine", wire(spine, "down"), wire(spine, "up")},
 		{"port shut down at the leaf", port("down"), port("up")},
 	} {
 		n.began = time.Now()
@@ -455,38 +475,34 @@ func (n *leafSpine) links() {
 
 // linkLocal has BIRD announce routes with a next hop of the link, and with one that does not answer.
 func (n *leafSpine) linkLocal() {
-	h1 := n.hosts["h1"]
-	n.reach(h1, "2001:db8:60::1")
-	row := n.switches["leaf2"].route("2001:db8:60::1")
+	leaf := n.switches["leaf2"]
+	n.reach(n.hosts["h1"], "2001:db8:60::1")
+	row := leaf.route("2001:db8:60::1")
 	if !strings.HasPrefix(row["nexthop"], "fe80::") {
 		n.t.Errorf("the next hop is %s, want one of the link", row["nexthop"])
 	}
 	silent := netip.MustParsePrefix("43.0.0.0/24")
 	n.does("a next hop that does not answer", func() {
 		n.birdRoutes(`route 43.0.0.0/24 via 10.9.0.77;`)
-		n.switches["leaf2"].until("the route is pending", func() bool {
-			row := n.switches["leaf2"].row(swss.StateDB, schema.StateRoute, "43.0.0.0/24")
+		leaf.until("the route is pending", func() bool {
+			row := leaf.row(swss.StateDB, schema.StateRoute, "43.0.0.0/24")
 			return row["status"] == "pending" && strings.Contains(row["reason"], "10.9.0.77")
 		})
 	}, silent)
 	n.does("it answers", func() {
 		mustIn(n.t, n.bird, "ip addr add 10.9.0.77/24 dev eth0")
-		n.switches["leaf2"].until("the route is in the chip", func() bool { return n.switches["leaf2"].inASIC("43.0.0.0/24") })
+		leaf.until("the route is in the chip", func() bool { return leaf.inASIC("43.0.0.0/24") })
 	})
 	n.does("it is withdrawn", func() {
 		n.birdRoutes()
-		n.switches["leaf2"].until("the route has left", func() bool { return !n.switches["leaf2"].inASIC("43.0.0.0/24") })
+		leaf.until("the route has left", func() bool { return !leaf.inASIC("43.0.0.0/24") })
 	})
 }
 
 // mtu gives ports MTUs above and below those of the wires.
 func (n *leafSpine) mtu() {
 	leaf, spine := n.switches["leaf1"], n.switches["spine1"]
-	set := func(s *frrSwitch, port, mtu string) {
-		if err := swss.NewTable(s.redis.DB(swss.ConfigDB), schema.CfgPort).Set(n.t.Context(), port, swss.FieldValues{"mtu": mtu}); err != nil {
-			n.t.Fatal(err)
-		}
-	}
+	set := func(s *frrSwitch, port, mtu string) { s.setPort(port, swss.FieldValues{"mtu": mtu}) }
 	n.does("MTU 9100 on wires of 1500, and 2,000 routes", func() {
 		set(leaf, "Ethernet4", "9100")
 		set(spine, "Ethernet4", "9100")
@@ -496,7 +512,7 @@ func (n *leafSpine) mtu() {
 		n.birdRoutes(manyRoutes(2_000)...)
 		leaf.until("the routes are there", func() bool { return leaf.inASIC("20.0.7.207/32") })
 	})
-	if out := mustIn(n.t, leaf.ns, "ip -br link show Ethernet4"); !strings.Contains(mustIn(n.t, leaf.ns, "ip link show Ethernet4"), "mtu 1500 ") {
+	if out := mustIn(n.t, leaf.ns, "ip link show Ethernet4"); !strings.Contains(out, "mtu 1500 ") {
 		n.t.Errorf("Linux has %s, want an MTU of 1500", out)
 	}
 	n.does("they are withdrawn", func() {
@@ -510,7 +526,8 @@ func (n *leafSpine) mtu() {
 	leaf.until("a packet that is too large is answered", func() bool {
 		var out []byte
 		_ = h1.Do(func() (err error) {
-			out, err = exec.CommandContext(n.t.Context(), "ping", "-M", "do", "-s", "1472", "-c", "1", "-W", "1", "10.2.0.2").CombinedOutput()
+			ping := exec.CommandContext(n.t.Context(), "ping", "-M", "do", "-s", "1472", "-c", "1", "-W", "1", "10.2.0.2")
+			out, err = ping.CombinedOutput()
 			return err
 		})
 		return strings.Contains(string(out), "1400")
@@ -569,7 +586,9 @@ func (n *leafSpine) manyRoutes() {
 	}
 	n.does("20,000 routes announced", func() { n.birdRoutes(manyRoutes(spineRoutes)...); all(true) })
 	before := lines()
-	again("syncd killed with 20,000 routes", n.does("syncd of a spine killed with 20,000 routes", func() { spine.restart("syncd") }), before)
+	again("syncd killed with 20,000 routes", n.does("syncd of a spine killed with 20,000 routes", func() {
+		spine.restart("syncd")
+	}), before)
 	n.does("20,000 routes withdrawn", func() { n.birdRoutes(); all(false) })
 
 	before = lines()
