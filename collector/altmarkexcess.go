@@ -41,7 +41,7 @@ func anyExcess(m *AltMark, k uint64) (all []altMarkExcess) {
 
 // excess returns the excesses of a period that the stages of this join show.
 func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
-	for _, s := range m.ordered(k) {
+	for _, s := range ordered(m, k) {
 		a, b := m.report(k, s[0]), m.report(k, s[1])
 		from, to := m.path.Points[s[0]].Switch, m.path.Points[s[1]].Switch
 		if m.method().Loss() && b.Packets > a.Packets {
@@ -59,7 +59,7 @@ func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
 // ordered returns pairs of stages, the second of which gets no packet that does not pass the first, where both counts
 // are of period k alone: each stage of a path with the last one before it whose count is, and both sides of a cluster
 // with each other and, if no packet passes two of their points, with where the packets enter. The whole comes last.
-func (m *AltMark) ordered(k uint64) (pairs [][2]int) {
+func ordered(m *AltMark, k uint64) (pairs [][2]int) {
 	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 	sound := func(p int) bool {
 		r := m.report(k, p)

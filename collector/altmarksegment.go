@@ -144,7 +144,12 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 // those of the period.
 func lossReasons(m *AltMark, k uint64, i, j int, splits []string) []string {
 	parts := m.find(k).parts
-	others := otherMatches([]altMarkStage{m.stages[i], m.stages[j]}, [][]altMarkReport{parts[i], parts[j]})
+	var stages []altMarkStage
+	var counted [][]altMarkReport
+	for _, p := range segment(i, j) { // with the first: packets that it does not mark are of no period
+		stages, counted = append(stages, m.stages[p]), append(counted, parts[p])
+	}
+	others := otherMatches(stages, counted)
 	others = slices.Concat(m.elsewhere(k), others, splits)
 	if len(splits) == 0 { // else the counts of this period are void anyway
 		others = append(others, changedColour(m, k, i, j)...)

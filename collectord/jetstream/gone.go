@@ -64,8 +64,8 @@ const generations = 1 << 32
 // generation is the first sequence of the stream that has a sequence; 0 for those of a stream that was never deleted.
 func generation(seq uint64) uint64 { return seq - seq%generations }
 
-// generationAt is the first sequence of a stream that is made again at a time, from 2026 to 2042: each eighth of a second
-// has its own, so that a process which knows nothing of a stream that another one made again takes a later one.
+// generationAt returns the first sequence of a stream that is made again at a time, from 2026 to 2034. Each eighth of a
+// second has its own, so that a process which knows nothing of a stream that another one made again takes a later one.
 func generationAt(t time.Time) uint64 {
 	since := t.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) / (time.Second / 8)
 	return uint64(min(max(since, 0), 1<<31)) * generations

@@ -120,10 +120,9 @@ func (f *fabric) asSaid() bool { return f.clocks == clocksExact || f.clocks == c
 
 // isClean reports whether a network has no fault: all is as its sessions say, and nothing that is
 // reported must be doubted, as that of a clock that drifts and that nothing disciplines. A session of another network
-// that comes or goes above it may change which packets its own get.
+// that comes or goes above it, or whose rule changes, may change which packets its own get.
 func (f *fabric) isClean(n *network) bool {
-	overlaps := []string{changeOverlapOne, changeOverlapAll, changeOverlapNew}
-	if slices.ContainsFunc(f.nets, func(o *network) bool { return slices.Contains(overlaps, o.change) }) {
+	if slices.ContainsFunc(f.nets, func(o *network) bool { return o.change != changeNothing && !o.remarks() }) {
 		return false
 	}
 	fine := n.kind == wayPlain || n.kind == wayLAG || n.kind == waySplit

@@ -131,6 +131,9 @@ func randomChange(rnd *rand.Rand) string {
 func (f *fabric) change(n *network) {
 	rnd, points := f.rnd, f.points(n)
 	v := n.variants()[rnd.IntN(5)]
+	if slices.ContainsFunc(points, func(sw int) bool { return f.ports[sw] == fabricPorts }) && v.row["IN_PORTS"] != "" {
+		v = n.variants()[2] // all ports have links, and a part of a LAG's packets would match
+	}
 	rnd.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
 	rule := "TAM|" + n.name
 	switch n.change {
