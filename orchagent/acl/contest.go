@@ -44,6 +44,12 @@ func compareRanks(a, b *rule) int {
 // competes reports whether a rule is one of a row that should be in the ASIC.
 func (r *rule) competes() bool { return r.spec != nil && !r.table.tam() }
 
+// refusal returns the call for the rule that the ASIC refused last; nil: none.
+func (r *rule) refusal() (call *sai.CallError) {
+	errors.As(r.failed.get(""), &call)
+	return call
+}
+
 // inForce returns the rules that compete and are in the ASIC, the last one first.
 func (o *Orch) inForce() (list []*rule) {
 	for _, r := range o.rules {
@@ -112,8 +118,9 @@ func (o *Orch) goOn(ctx context.Context, a *arena) (some bool) {
 		if len(c.gave) == 0 || r.failed.get("") == nil {
 			continue
 		}
-		own := r.table.instances[""]
-		if other := c.gave[0].table.instances[""]; c.elsewhere && own != nil && other != nil && !a.isFull(ctx, other) {
+		own, other := r.table.instances[""], c.gave[0].table.instances[""]
+		if call := r.refusal(); c.elsewhere && call != nil && call.Type == sai.ObjectTypeACLEntry &&
+			own != nil && other != nil && !a.isFull(ctx, other) {
 			own.most = own.entries // the room that both share is not full
 		}
 		gives, _ := a.behind(ctx, r, c)
@@ -210,8 +217,8 @@ type arena struct {
 // without which the ASIC may have room for it. None: there are none behind it, or its claim is over. shared says that
 // they have objects which entries share.
 func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
-	var call *sai.CallError
-	if c.over || c.tries >= maxTries || !errors.As(r.failed.get(""), &call) || call.Status == sai.StatusObjectInUse {
+	call := r.refusal()
+	if c.over || c.tries >= maxTries || call == nil || call.Status == sai.StatusObjectInUse {
 		return nil, false
 	}
 	c.refused = call
