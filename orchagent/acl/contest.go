@@ -24,7 +24,7 @@ const maxFailures = 2
 // refuses for lack of room has the last of those behind it removed, and is created again.
 //
 // If all tries fail, the rules that gave way come back, and the rule claims nothing more before it changes, something
-// is removed, or a rule behind it comes. Flow groups take no part: sessions in force are never displaced.
+// is removed, another claim frees more than it needs, or a rule behind it comes. Flow groups take no part: sessions in force are never displaced.
 type claim struct {
 	gave      []*rule // they are out of the ASIC for it
 	tries     int
@@ -33,6 +33,7 @@ type claim struct {
 	more      bool           // what gave way may have freed more than the rule needs
 	over      bool           // it has failed
 	until     uint64         // changes of entries when it had failed
+	again     bool           // since then another claim has freed more than it needs
 	failures  int            // since rows have changed
 }
 
@@ -98,7 +99,7 @@ func (o *Orch) contest(ctx context.Context) {
 		case c == nil:
 			c = &claim{}
 		case a.renewed(r, c):
-			c.over, c.elsewhere, c.tries, c.until = false, false, 0, 0
+			c.over, c.again, c.elsewhere, c.tries, c.until = false, false, false, 0, 0
 		}
 		gives, shared := a.behind(ctx, r, c)
 		if len(gives) == 0 || shared && len(o.dirtyRules) > 0 {
@@ -148,11 +149,11 @@ func (o *Orch) giveWay(r *rule, c *claim, gives []*rule) {
 // endClaims ends the claims that are decided. Where one rule gave way to one for one entry, it waits. Otherwise more
 // may be free, also since a claim was served by what gave way to another: then all that wait are created again.
 func (o *Orch) endClaims() {
-	more := false
+	more, spare := false, false
 	for r, c := range o.claims {
 		for _, v := range c.gave {
 			v.out = false
-			if c.over {
+			if c.over || v.entries.has(entryKey{}) { // the ASIC may not have removed it
 				o.tryAgain(starving{rule: v})
 				continue
 			}
@@ -166,11 +167,17 @@ func (o *Orch) endClaims() {
 			if c.over {
 				c.failures++
 			} else {
-				o.leftover = o.leftover || c.more
+				spare = spare || c.more
 			}
 		}
 		if c.gave = nil; !c.over {
 			delete(o.claims, r)
+		}
+	}
+	if spare {
+		o.leftover = true
+		for _, c := range o.claims {
+			c.again = true
 		}
 	}
 	if more {
@@ -190,20 +197,15 @@ func (a *agenda) forgetClaims() {
 	maps.DeleteFunc(a.claims, func(_ *rule, c *claim) bool { return c.over })
 }
 
-// renewed reports whether a claim that has failed may be a success now, since a rule behind it came or changed.
+// renewed reports whether a claim that has failed may be a success now, since another one freed more than it needs, or
+// a rule behind it came or changed.
 func (a *arena) renewed(r *rule, c *claim) bool {
 	if !c.over || c.until == 0 || c.failures >= maxFailures {
 		return false
 	}
-	for _, v := range a.inForce {
-		if compareRanks(v, r) <= 0 {
-			break
-		}
-		if v.entries.get(entryKey{}).changed > c.until {
-			return true
-		}
-	}
-	return false
+	return c.again || slices.ContainsFunc(a.inForce, func(v *rule) bool {
+		return compareRanks(v, r) > 0 && v.entries.get(entryKey{}).changed > c.until
+	})
 }
 
 // An arena is what rules compete in during one contest.
