@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
@@ -177,15 +178,23 @@ func newContest(t *testing.T, room profile.ACL) *contest {
 	return c
 }
 
-// remove removes the row of a rule, and put writes it.
+// put replaces the row of a rule at once: a session that waits would get what it frees. remove removes the row.
+func (c *contest) put(r competitor) {
+	db := c.sim.Redis.DB(swss.ConfigDB).Client()
+	_, err := db.TxPipelined(c.Context(), func(p redis.Pipeliner) error {
+		p.Del(c.Context(), "ACL_RULE|"+r.key())
+		p.HSet(c.Context(), "ACL_RULE|"+r.key(), r.fields())
+		return nil
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.rules[r.key()] = r
+}
+
 func (c *contest) remove(r competitor) {
 	c.sim.Redis.DB(swss.ConfigDB).Client().Del(c.Context(), "ACL_RULE|"+r.key())
 	delete(c.rules, r.key())
-}
-
-func (c *contest) put(r competitor) {
-	c.sim.Redis.DB(swss.ConfigDB).Client().HSet(c.Context(), "ACL_RULE|"+r.key(), r.fields())
-	c.rules[r.key()] = r
 }
 
 // settle waits for the switch, and computes what it should have.
@@ -256,9 +265,20 @@ func (c *contest) step(rnd *rand.Rand) {
 		}
 	} else {
 		by = randomCompetitor(rnd)
-		if c.remove(by); rnd.IntN(4) > 0 {
+		if rnd.IntN(4) > 0 {
 			c.put(by)
+		} else {
+			c.remove(by)
 		}
+	}
+	more := max(0, rnd.IntN(8)-4)
+	for s := range maps.Values(c.sessions) {
+		if !s {
+			more = 0 // it would get what is free between two rules
+		}
+	}
+	for range more {
+		c.put(randomCompetitor(rnd))
 	}
 	c.settle()
 	var gone []string
@@ -267,7 +287,7 @@ func (c *contest) step(rnd *rand.Rand) {
 			gone = append(gone, key)
 		}
 	}
-	if before[by.key()] || !c.inForce[by.key()] || len(gone) != 1 || len(c.inForce) != len(before) {
+	if more > 0 || before[by.key()] || !c.inForce[by.key()] || len(gone) != 1 || len(c.inForce) != len(before) {
 		gone = nil // others came in, too, by what it freed
 	}
 	for _, r := range c.ranked() { // others may have displaced it in vain, and came back before it

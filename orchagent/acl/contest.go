@@ -24,7 +24,8 @@ const maxFailures = 2
 // refuses for lack of room has the last of those behind it removed, and is created again.
 //
 // If all tries fail, the rules that gave way come back, and the rule claims nothing more before it changes, something
-// is removed, another claim frees more than it needs, or a rule behind it comes. Flow groups take no part: sessions in force are never displaced.
+// is removed, another claim frees more than it needs, or a rule behind it comes. Flow groups take no part: sessions in
+// force are never displaced.
 type claim struct {
 	gave      []*rule // they are out of the ASIC for it
 	tries     int
@@ -63,8 +64,8 @@ func (o *Orch) inForce() (list []*rule) {
 }
 
 // waiting returns the rules that compete and that the ASIC has no room for, the first one first.
-func (o *Orch) waiting() (list []*rule) {
-	for s := range o.starved {
+func (a *agenda) waiting() (list []*rule) {
+	for s := range a.starved {
 		if s.rule != nil && s.feature == "" && s.rule.competes() {
 			list = append(list, s.rule)
 		}
@@ -114,19 +115,19 @@ func (o *Orch) contest(ctx context.Context) {
 }
 
 // goOn has further rules give way to those whose claims were refused again.
-func (o *Orch) goOn(ctx context.Context, a *arena) (some bool) {
-	for r, c := range o.claims {
+func (p *programmer) goOn(ctx context.Context, at *arena) (some bool) {
+	for r, c := range p.claims {
 		if len(c.gave) == 0 || r.failed.get("") == nil {
 			continue
 		}
 		own, other := r.table.instances[""], c.gave[0].table.instances[""]
 		if call := r.refusal(); c.elsewhere && call != nil && call.Type == sai.ObjectTypeACLEntry &&
-			own != nil && other != nil && !a.isFull(ctx, other) {
+			own != nil && other != nil && !at.isFull(ctx, other) {
 			own.most = own.entries // the room that both share is not full
 		}
-		gives, _ := a.behind(ctx, r, c)
-		if c.over = len(gives) == 0 || !o.starved[starving{rule: r}]; !c.over {
-			o.giveWay(r, c, gives)
+		gives, _ := at.behind(ctx, r, c)
+		if c.over = len(gives) == 0 || !p.starved[starving{rule: r}]; !c.over {
+			p.giveWay(r, c, gives)
 			some = true
 		}
 	}
@@ -134,33 +135,33 @@ func (o *Orch) goOn(ctx context.Context, a *arena) (some bool) {
 }
 
 // giveWay has the next pass take rules out, and then create the rule of a claim again.
-func (o *Orch) giveWay(r *rule, c *claim, gives []*rule) {
+func (a *agenda) giveWay(r *rule, c *claim, gives []*rule) {
 	c.tries++
 	c.gave = append(c.gave, gives...)
 	for _, v := range gives {
 		v.out = true
-		o.dirtyRules[v.key] = v
+		a.dirtyRules[v.key] = v
 		e := v.entries.get(entryKey{})
 		c.more = c.more || len(c.gave) > 1 || len(e.ranges) > 0 || e.sampler.rate > 0
 	}
-	o.tryAgain(starving{rule: r})
+	a.tryAgain(starving{rule: r})
 }
 
 // endClaims ends the claims that are decided. Where one rule gave way to one for one entry, it waits. Otherwise more
 // may be free, also since a claim was served by what gave way to another: then all that wait are created again.
-func (o *Orch) endClaims() {
+func (p *programmer) endClaims() {
 	more, spare := false, false
-	for r, c := range o.claims {
+	for r, c := range p.claims {
 		for _, v := range c.gave {
 			v.out = false
 			if c.over || v.entries.has(entryKey{}) { // the ASIC may not have removed it
-				o.tryAgain(starving{rule: v})
+				p.tryAgain(starving{rule: v})
 				continue
 			}
 			v.holder = r.key
 			v.failed.set("", fmt.Errorf("create the entry of ACL rule %s: %w", v.key, c.refused))
-			o.starve(c.refused, starving{rule: v})
-			o.log.Warn("ACL rule gives way to one that comes first", "rule", v.key.Config(), "to", r.key.Config())
+			p.starve(c.refused, starving{rule: v})
+			p.log.Warn("ACL rule gives way to one that comes first", "rule", v.key.Config(), "to", r.key.Config())
 		}
 		if len(c.gave) > 0 {
 			more = more || c.more || c.over
@@ -171,17 +172,17 @@ func (o *Orch) endClaims() {
 			}
 		}
 		if c.gave = nil; !c.over {
-			delete(o.claims, r)
+			delete(p.claims, r)
 		}
 	}
 	if spare {
-		o.leftover = true
-		for _, c := range o.claims {
+		p.leftover = true
+		for _, c := range p.claims {
 			c.again = true
 		}
 	}
 	if more {
-		o.retryStarved(func(s starving) bool { return s.feature == "" })
+		p.retryStarved(func(s starving) bool { return s.feature == "" })
 	}
 }
 
@@ -361,13 +362,13 @@ func (o *Orch) findHolder(r *rule, inForce []*rule) {
 }
 
 // setHolder records which rule has the room that a rule lacks; none: it does not wait for room.
-func (o *Orch) setHolder(r *rule, key schema.ACLRuleKey) {
+func (b *objects) setHolder(r *rule, key schema.ACLRuleKey) {
 	none := schema.ACLRuleKey{}
 	switch r.holder = key; {
 	case key == none && r.noted != none:
-		o.counters.holders.Remove(r.key.Config())
+		b.counters.holders.Remove(r.key.Config())
 	case key != r.noted:
-		o.counters.holders.Put(r.key.Config(), key.Config())
+		b.counters.holders.Put(r.key.Config(), key.Config())
 	}
 	r.noted = key
 }

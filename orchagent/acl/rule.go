@@ -445,8 +445,8 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	return sets, true
 }
 
-// inOrder orders entries as they are created: those recreated first, whose room is their own, those of sessions last, and
-// otherwise as in SONiC the highest priority first.
+// inOrder orders entries as they are created: those recreated first, whose room is their own, those of sessions last,
+// and otherwise as in SONiC the highest priority first.
 func inOrder(a, b *change) int {
 	group := func(c *change) int {
 		switch {
