@@ -1,6 +1,7 @@
 package device
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,9 +9,8 @@ import (
 	"tamtam/swss"
 )
 
-// A chip of four ACL tables at the ingress has not one for each of three rows and two features: whoever comes
-// first, the feature that comes last in docs/forwarding.md waits, says for whom, and has its table when there
-// is room again. Table recording has its own at another stage.
+// A chip of four ACL tables at the ingress has not one for each of three rows and two features. Who comes last waits,
+// names the tables that are there, and has its own when there is room again. Table recording has its own at another stage.
 func TestWhoHasTheACLTables(t *testing.T) {
 	rows := []struct {
 		key    string
@@ -46,21 +46,38 @@ func TestWhoHasTheACLTables(t *testing.T) {
 			db.HSet(t.Context(), rows[i].key, rows[i].fields)
 			settle(t, s)
 		}
-		const why = "; the room at ingress is taken by tables that come first: " +
-			"T1, T2, T3, TAM for TAILSTAMPING; tried again"
-		got := status(schema.StateTAMAltMark, "A1")
-		if !strings.HasPrefix(got, "pending: ") || !strings.Contains(got, why) {
-			t.Errorf("order %v: alternate marking is %s", order, got)
+		rowOf := func(key string) string {
+			table, name, _ := strings.Cut(key, "|")
+			state := map[string]string{
+				"ACL_TABLE": schema.StateACLTable, "TAM_TAILSTAMPING_TABLE": schema.StateTAMTailStamp,
+				"TAM_ALTMARK_TABLE": schema.StateTAMAltMark, "TAM_TABLERECORD_TABLE": schema.StateTAMTableRecord,
+			}[table]
+			return strings.ToLower(status(state, name))
 		}
-		for table, key := range map[string]string{schema.StateTAMTailStamp: "S1", schema.StateTAMTableRecord: "R1"} {
-			if got := status(table, key); !strings.HasPrefix(got, "active: ") {
-				t.Errorf("order %v: %s is %s", order, key, got)
+		last, seats := -1, []string{"T1", "T2", "T3", "TAM for TAILSTAMPING", "TAM for ALTMARK", ""}
+		for _, i := range order {
+			if i != 5 {
+				last = i // of those at the ingress
 			}
 		}
-		db.Del(t.Context(), "ACL_TABLE|T1")
+		seats = slices.Delete(seats[:5], last, last+1)
+		for i, row := range rows {
+			got, want := rowOf(row.key), "active: "
+			if i == last {
+				want = "pending"
+			}
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("order %v: %s is %s", order, row.key, got)
+			}
+		}
+		why := "; the room at ingress is taken by " + strings.ToLower(strings.Join(seats, ", ")) + "; tried again"
+		if got := rowOf(rows[last].key); !strings.Contains(got, why) {
+			t.Errorf("order %v: %s is %s", order, rows[last].key, got)
+		}
+		db.Del(t.Context(), rows[(last+1)%5].key)
 		settle(t, s)
-		if got := status(schema.StateTAMAltMark, "A1"); !strings.HasPrefix(got, "active: ") {
-			t.Errorf("order %v: with room alternate marking is %s", order, got)
+		if got := rowOf(rows[last].key); !strings.HasPrefix(got, "active: ") {
+			t.Errorf("order %v: with room %s is %s", order, rows[last].key, got)
 		}
 	}
 }

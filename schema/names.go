@@ -124,6 +124,8 @@ const (
 	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
 	StateACLRule      = "ACL_RULE_TABLE"
 	StateACLStageCap  = "ACL_STAGE_CAPABILITY_TABLE"
+	// StateACLHolders remembers which rule has the room that an ACL rule waits for: one hash, of keys in CONFIG_DB.
+	StateACLHolders   = "TAMTAM_ACL_HOLDERS"
 	StateSwitchCap    = "SWITCH_CAPABILITY"
 	StateFlexCounter  = "FLEX_COUNTER_TABLE"
 	StateCRM          = "CRM"

@@ -28,6 +28,9 @@ func (h *Hash) Load(ctx context.Context) error {
 	return nil
 }
 
+// Former returns what a former process left in a field; "" after [Hash.DropFormer].
+func (h *Hash) Former(field string) string { return h.former[field] }
+
 // DropFormer removes what a former process left and this one has not put, at the next Flush. It returns the values that
 // no field has any more, sorted.
 func (h *Hash) DropFormer() []string {

@@ -25,6 +25,7 @@ type counters struct {
 	log     *slog.Logger
 	rows    *swss.Table                 // COUNTERS
 	names   swss.Hash                   // ACL_COUNTER_RULE_MAP
+	holders swss.Hash                   // of STATE_DB, see Orch.setHolder
 	tables  swss.Hash                   // ACL_TABLE_NAME_MAP
 	unnamed map[string]sai.OID          // tables to be named there
 	fresh   []sai.OID                   // to be polled
@@ -44,6 +45,10 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	c.renamed = map[schema.ACLRuleKey]*rule{}
 	c.put, c.del = map[string]sai.OID{}, map[string]bool{}
 	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: schema.DefaultPoll("ACL")}
+	c.holders.Table = swss.NewTable(r.DB(swss.StateDB), schema.StateACLHolders)
+	if err := c.holders.Load(ctx); err != nil {
+		return err
+	}
 	if err := c.tables.Load(ctx); err != nil {
 		return err
 	}
@@ -72,6 +77,7 @@ func (c *counters) dropFormer(ctx context.Context) error {
 	}
 	c.gone = append(c.gone, c.names.DropFormer()...)
 	c.tables.DropFormer()
+	c.holders.DropFormer()
 	return c.flush(ctx)
 }
 
@@ -113,7 +119,7 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 // retry is when to flush again what could not be written.
 func (c *counters) retry() time.Duration {
 	waiting := len(c.fresh) + len(c.gone) + len(c.renamed) + len(c.put) + len(c.del) + c.names.Pending() +
-		len(c.unnamed) + c.tables.Pending()
+		c.holders.Pending() + len(c.unnamed) + c.tables.Pending()
 	if !c.group.Sent() && c.poller != nil || waiting > 0 {
 		return time.Second
 	}
@@ -161,7 +167,7 @@ func (c *counters) flushNames(ctx context.Context) error {
 			delete(c.unnamed, name)
 		}
 	}
-	return errors.Join(c.names.Flush(ctx), c.tables.Flush(ctx))
+	return errors.Join(c.names.Flush(ctx), c.tables.Flush(ctx), c.holders.Flush(ctx))
 }
 
 // nameAll names the counters of a rule: those of the first feature by the rule,

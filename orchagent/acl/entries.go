@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -106,7 +107,7 @@ func (p *programmer) forget(ctx context.Context, gone []*entry) {
 		p.crm.entryRemoved(e.in)
 		e.in.entries--
 		e.rule.entries.drop(e.key)
-		p.freed = p.freed || !e.fresh
+		p.freed = p.freed || !e.fresh && !e.rule.out
 		p.counters.rename(e.rule)
 	}
 	p.removeCounters(ctx, counters)
@@ -149,7 +150,8 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 		}
 		list = append(list, c)
 	}
-	slices.SortFunc(list, byRank)
+	slices.SortFunc(list, inOrder)
+	defer p.retryHindered(list)
 	entries := p.addCounters(ctx, list)
 	var objs [][]sai.Attr
 	var ready []*entry
@@ -185,20 +187,24 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 }
 
 // added records an entry that is in the ASIC.
-func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
+func (p *programmer) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
-	b.noteChange(e)
+	p.noteChange(e)
 	if old := e.rule.entries.get(e.key); old != nil { // recreated
-		b.release(ctx, old.ranges)
-		b.releaseSampler(ctx, old.sampler)
+		p.freed = p.freed || !slices.Equal(old.ranges, e.ranges) || old.sampler != e.sampler
+		p.release(ctx, old.ranges)
+		p.releaseSampler(ctx, old.sampler)
 	} else {
 		e.in.entries++
-		b.crm.entryAdded(e.in)
-		b.counters.start(e.counter.oid)
+		if e.in.most > 0 {
+			e.in.most = max(e.in.most, e.in.entries)
+		}
+		p.crm.entryAdded(e.in)
+		p.counters.start(e.counter.oid)
 		e.fresh = true
 	}
 	e.rule.entries.set(e.key, e)
-	b.counters.rename(e.rule)
+	p.counters.rename(e.rule)
 }
 
 // addCounters makes the entries to be created, with their counters. Those recreated keep the
@@ -248,6 +254,30 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	return slices.DeleteFunc(entries, func(e *entry) bool { return failed[e] })
 }
 
+// retryHindered makes the next pass try those again that found no room for a counter, a range or a sampler because
+// others held it that were refused later, for something else.
+func (p *programmer) retryHindered(list []*change) {
+	steps := []sai.ObjectType{
+		sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeSamplepacket, sai.ObjectTypeACLEntry,
+	}
+	refusedAt, last := make([]int, len(list)), -1
+	for i, c := range list {
+		var call *sai.CallError
+		refusedAt[i] = -1
+		if err := c.rule.failed.get(c.key.feature); orch.Retryable(err) && errors.As(err, &call) {
+			refusedAt[i] = slices.Index(steps, call.Type)
+		}
+		last = max(last, refusedAt[i])
+	}
+	for i, c := range list {
+		if at := refusedAt[i]; at >= 0 && at < last && !c.rule.varied(c.key.feature) {
+			delete(p.starved, starving{rule: c.rule, feature: c.key.feature})
+			c.rule.failed.drop(c.key.feature)
+			p.dirtyRules[c.rule.key] = c.rule
+		}
+	}
+}
+
 // refuse undoes an entry that could not be created. One that was being recreated is gone.
 func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
 	p.release(ctx, e.ranges)
@@ -279,16 +309,26 @@ func (p *programmer) setEntries(ctx context.Context, w *work) {
 			continue
 		}
 		if err := p.change(ctx, c, sets); err != nil {
-			p.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
+			p.notChanged(c, err)
 		}
 	}
 	for i, err := range setMany(ctx, p.api, keys, attrs) {
 		if err != nil {
-			p.noteRefusal(simple[i].have, fmt.Errorf("change the entry of ACL rule %s: %w", simple[i].rule.key, err))
+			p.notChanged(simple[i], err)
 			continue
 		}
 		simple[i].have.spec = simple[i].spec
 		p.noteChange(simple[i].have)
+	}
+}
+
+// notChanged records that an entry could not be changed. That of a rule which competes for room is made anew in the
+// next pass, so that no room is held by what no row says any more.
+func (p *programmer) notChanged(c *change, err error) {
+	p.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
+	if s := (starving{rule: c.rule}); c.rule.competes() && p.starved[s] {
+		c.rule.anew = true
+		p.tryAgain(s)
 	}
 }
 
@@ -305,31 +345,32 @@ func setMany(ctx context.Context, api sai.API, keys []sai.Key, attrs []sai.Attr)
 }
 
 // change sets several attributes of an entry, or none.
-func (b *objects) change(ctx context.Context, c *change, sets []sai.Attr) error {
+func (p *programmer) change(ctx context.Context, c *change, sets []sai.Attr) error {
 	var undo orch.Undo
 	e := c.have
 	k := sai.Obj(sai.ObjectTypeACLEntry, e.oid)
 	if !slices.Equal(e.ranges, c.spec.ranges) {
-		oids, err := b.acquire(ctx, c.spec.ranges)
+		oids, err := p.acquire(ctx, c.spec.ranges)
 		if err != nil {
 			return err
 		}
-		undo.Push("ranges", func(ctx context.Context) error { b.release(ctx, c.spec.ranges); return nil })
+		undo.Push("ranges", func(ctx context.Context) error { p.release(ctx, c.spec.ranges); return nil })
 		sets = append([]sai.Attr{{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(oids, nil)}}, sets...)
 	}
 	for _, a := range sets {
-		if err := b.api.Set(ctx, k, a); err != nil {
+		if err := p.api.Set(ctx, k, a); err != nil {
 			return rolledBack(ctx, &undo, err)
 		}
-		was := b.former(e, a.ID)
-		undo.Push(a.ID.String(), func(ctx context.Context) error { return b.api.Set(ctx, k, was) })
+		was := p.former(e, a.ID)
+		undo.Push(a.ID.String(), func(ctx context.Context) error { return p.api.Set(ctx, k, was) })
 	}
 	if !slices.Equal(e.ranges, c.spec.ranges) {
-		b.release(ctx, e.ranges)
+		p.release(ctx, e.ranges)
 		e.ranges = c.spec.ranges
+		p.freed = true
 	}
 	e.spec = c.spec
-	b.noteChange(e)
+	p.noteChange(e)
 	return nil
 }
 

@@ -92,16 +92,18 @@ type terms struct {
 // objects are those in the ASIC that tables and entries share or leave behind, with what is
 // told of them in COUNTERS_DB.
 type objects struct {
-	api      sai.API
-	log      *slog.Logger
-	groups   map[groupKey]*group
-	ranges   map[rangeKey]*shared
-	samplers map[uint32]*shared // by rate
-	labels   bool               // counters of all rules have labels
-	orphans  []sai.OID          // counters that no entry has and that could not be removed
-	changes  uint64             // of entries so far
-	counters counters
-	crm      crm
+	api    sai.API
+	log    *slog.Logger
+	groups map[groupKey]*group
+	ranges map[rangeKey]*shared
+	// mostRanges is how many ranges the ASIC had when it refused one more; 0: it has refused none.
+	mostRanges int
+	samplers   map[uint32]*shared // by rate
+	labels     bool               // counters of all rules have labels
+	orphans    []sai.OID          // counters that no entry has and that could not be removed
+	changes    uint64             // of entries so far
+	counters   counters
+	crm        crm
 }
 
 // An agenda is what the next passes have to look at, and what this one has found.
@@ -110,11 +112,10 @@ type agenda struct {
 	dirtyRules  map[schema.ACLRuleKey]*rule
 	left        map[schema.ACLRuleKey]*rule // with entries that have to go and could not be removed
 	starved     map[starving]bool
-	crowded     []seat        // tables that there was no room for in this pass, in their order
-	pushed      map[seat]bool // tables that made another give way
-	freed       bool          // something was removed in this pass
-	yielded     bool          // a table among it that gave way to another
-	spared      bool          // of several variants that did not all fit, some were removed
+	claims      map[*rule]*claim
+	freed       bool // something was removed in this pass, not for a claim
+	spared      bool // of several variants that did not all fit, some were removed
+	leftover    bool // what rules gave way for may be more than others needed
 	news        map[schema.ACLRuleKey]bool
 	telling     bool
 }
@@ -145,7 +146,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			},
 			agenda: agenda{
 				dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{},
-				left: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{}, pushed: map[seat]bool{},
+				left: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{}, claims: map[*rule]*claim{},
 				news: map[schema.ACLRuleKey]bool{},
 			},
 		},
@@ -214,7 +215,7 @@ func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 			o.markRule(r)
 		}
 	}
-	clear(o.pushed)
+	o.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)
 	o.flush(ctx)
@@ -223,7 +224,7 @@ func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 // settleAll brings the ASIC and the databases in line with the rows, for n tasks. Redis errors are
 // returned for each, so that the daemon tries again.
 func (o *Orch) settleAll(ctx context.Context, n int) []error {
-	clear(o.pushed)
+	o.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)
 	err := o.counters.flush(ctx)
@@ -338,7 +339,7 @@ func (o *Orch) portsChanged(ctx context.Context, names []string) {
 			o.markRule(r)
 		}
 	}
-	clear(o.pushed)
+	o.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)
 	o.flush(ctx)

@@ -38,11 +38,15 @@ func (b *objects) acquire(ctx context.Context, keys []rangeKey) (sai.OIDs, error
 				{ID: sai.ACLRangeAttrLimit, Value: sai.Range{Min: uint64(k.min), Max: uint64(k.max)}},
 			})
 			if err != nil {
+				b.mostRanges = len(b.ranges)
 				b.release(ctx, keys[:i])
 				return nil, fmt.Errorf("create the ACL range %d-%d: %w", k.min, k.max, err)
 			}
 			r = &shared{oid: oid}
 			b.ranges[k] = r
+			if b.mostRanges > 0 {
+				b.mostRanges = max(b.mostRanges, len(b.ranges))
+			}
 		}
 		r.refs++
 		oids = append(oids, r.oid)

@@ -38,25 +38,38 @@ func (a *agenda) markTable(t *table) {
 func (a *agenda) markRule(r *rule) {
 	a.dirtyRules[r.key] = r
 	r.failed = nil
+	delete(a.starved, starving{rule: r})
+	delete(a.claims, r)
 }
 
 // reconcile brings dirty tables and rules to where they belong. What was refused for lack of room
-// is tried again when something was removed. Room that is left because not all variants of a rule
-// fitted goes to rules without variants: others would come and go there for ever.
+// is tried again when something was removed, and rules make others give way that come behind them. Room that is
+// left because not all variants of a rule fitted goes to rules without variants: others would come and go there
+// for ever.
 func (o *Orch) reconcile(ctx context.Context) {
 	for len(o.dirtyTables)+len(o.dirtyRules) > 0 {
-		o.freed, o.spared, o.yielded = false, false, false
+		o.freed, o.spared = false, false
 		o.pass(ctx)
-		if o.freed && !o.yielded {
-			clear(o.pushed)
-		}
-		switch some := o.giveWay(); {
-		case some || o.freed:
+		switch {
+		case o.freed:
+			o.forgetClaims()
 			o.retryStarved(func(starving) bool { return true })
 		case o.spared:
 			o.retryStarved(func(s starving) bool { return s.rule != nil && !s.rule.varied(s.feature) })
 		}
+		if len(o.dirtyTables)+len(o.dirtyRules) == 0 {
+			o.contest(ctx)
+		}
 	}
+	if o.leftover { // for sessions, which come behind all rules
+		for s := range o.starved {
+			if s.feature != "" {
+				o.news[s.rule.key] = true
+			}
+		}
+	}
+	o.leftover = false
+	o.reportWaiting(ctx)
 }
 
 func (o *Orch) pass(ctx context.Context) {
@@ -71,7 +84,7 @@ func (o *Orch) pass(ctx context.Context) {
 			}
 		}
 		for _, in := range t.sortedInstances() {
-			in.doomed = in.yields || t.err != nil || t.keptOut ||
+			in.doomed = t.err != nil || t.keptOut ||
 				!in.def.equal(o.definition(t, in.feature)) || t.tam() != (in.feature != "")
 		}
 	}
@@ -106,6 +119,7 @@ func (o *Orch) pass(ctx context.Context) {
 func (o *Orch) plan(w *work, r *rule) {
 	before, had, old := r.standing(), len(r.uses) > 0, r.spec
 	o.examine(r)
+	defer func() { r.anew = false }()
 	if r.spec == nil || !r.table.tam() {
 		r.uses = nil // its users now wait for it
 	}
@@ -147,7 +161,7 @@ func (o *Orch) planEntry(w *work, c *change) {
 func (o *Orch) planChange(w *work, c *change) {
 	sets, ok := c.have.spec.diff(c.spec)
 	switch {
-	case !ok:
+	case !ok || c.rule.anew:
 		w.remake = append(w.remake, c)
 	case len(sets) > 0 || !slices.Equal(c.have.ranges, c.spec.ranges):
 		w.set = append(w.set, c)
@@ -168,7 +182,7 @@ func (o *Orch) removeInstances(ctx context.Context) {
 				continue
 			}
 			delete(t.failed, in.feature)
-			o.freed, o.yielded = true, o.yielded || in.yields
+			o.freed = true
 		}
 	}
 }
@@ -208,7 +222,6 @@ func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
 func (o *Orch) removeIdle(ctx context.Context) {
 	for _, t := range sortedTables(o.tables) {
 		for _, in := range t.sortedInstances() {
-			o.inUse(in)
 			if in.feature == "" || in.entries > 0 || in.doomed {
 				continue
 			}
@@ -246,31 +259,40 @@ func (a *agenda) starve(err error, s starving) {
 // retryStarved makes the next pass try again what was refused for lack of room.
 func (a *agenda) retryStarved(such func(starving) bool) {
 	for s := range a.starved {
-		if !such(s) {
-			continue
-		}
-		delete(a.starved, s)
-		if s.table != nil {
-			a.markTable(s.table)
-			continue
-		}
-		a.dirtyRules[s.rule.key] = s.rule
-		s.rule.failed.drop(s.feature)
-		if s.rule.table.tam() {
-			a.news[s.rule.key] = true
+		if such(s) {
+			a.tryAgain(s)
 		}
 	}
 }
 
+// tryAgain makes the next pass try again what was refused.
+func (a *agenda) tryAgain(s starving) {
+	delete(a.starved, s)
+	if s.table != nil {
+		a.markTable(s.table)
+		return
+	}
+	a.dirtyRules[s.rule.key] = s.rule
+	s.rule.failed.drop(s.feature)
+	if s.rule.table.tam() {
+		a.news[s.rule.key] = true
+	}
+}
+
 // settle reports what became of the tables and rules of a pass, and forgets
-// those that are gone.
+// those that are gone. Rules that the next pass tries again are left to it.
 func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 	for _, r := range rules {
+		if o.dirtyRules[r.key] != nil {
+			continue
+		}
 		o.reportRule(ctx, r)
 		if !r.configured && len(r.entries) == 0 {
 			delete(r.table.rules, r.key.Rule)
 			delete(o.rules, r.key)
 			maps.DeleteFunc(o.starved, func(s starving, _ bool) bool { return s.rule == r })
+			delete(o.claims, r)
+			o.setHolder(r, schema.ACLRuleKey{})
 		}
 	}
 	for _, t := range tables {

@@ -13,12 +13,17 @@ import (
 
 // reportRule writes the status of a rule, if it has changed.
 func (o *Orch) reportRule(ctx context.Context, r *rule) {
-	if !r.configured {
+	if !r.configured || r.out {
 		return
 	}
 	err := r.err
 	if err == nil {
 		err = r.failed.get("")
+	}
+	if waits := o.starved[starving{rule: r}]; !waits {
+		o.setHolder(r, schema.ACLRuleKey{})
+	} else if h := o.rules[r.holder]; h != nil && h.spec != nil {
+		err = fmt.Errorf("%w; ACL rule %s (priority %d) has its place", err, h.key, h.spec.priority)
 	}
 	status, reason := o.daemon.Verdict(schema.StateACLRule, err)
 	if err != nil && r.entries.has(entryKey{}) && r.spec == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // A crowd is an ASIC with room for few tables, and TAM features that bind the flow group again
-// whenever they hear of it, the last one first.
+// whenever they hear of it, in the order in which a switch has them.
 type crowd struct {
 	*bench
 	wanted map[string][]Variant // by feature
@@ -32,7 +31,7 @@ func newCrowd(t *testing.T, tables, entries int) *crowd {
 
 // bind binds what is wanted and not there.
 func (c *crowd) bind() {
-	for _, f := range slices.Backward(schema.Features()) {
+	for _, f := range schema.Features() {
 		v := c.wanted[f]
 		if v == nil {
 			continue
@@ -69,39 +68,36 @@ func (c *crowd) seats() string {
 	return strings.Join(names, ", ")
 }
 
-// Of tables for which there is not room, those of rows come first, by their names, then those of
-// features, in the order of schema.Features; and who has none is told who has.
-func TestRoomFollowsTheConfiguration(t *testing.T) {
+// A table in the ASIC stays there, whatever comes later. Where a stage has room again, tables of rows come first, by
+// their names, then those of features, in the order of schema.Features; a table that waits names those that are there.
+func TestTablesStay(t *testing.T) {
 	c := newCrowd(t, 2, 0)
 	c.want(schema.FeatureTableRecord, colours(1))
 	c.want(am, colours(1))
+	c.want(schema.FeatureTailStamping, colours(1))
+	c.table("T2", "L3", "Ethernet0")
+	c.table("T10", "L3", "Ethernet0")
+	c.rule("T10:R1", "PRIORITY", "2", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
+	c.Step()
 	if got := c.seats(); got != "TAM for ALTMARK, TAM for TABLERECORD" {
 		t.Fatal(got)
 	}
-	c.want(schema.FeatureTailStamping, colours(1))
-	if got := c.seats(); got != "TAM for TAILSTAMPING, TAM for ALTMARK" {
+	const why = "; the room at ingress is taken by TAM for ALTMARK, TAM for TABLERECORD"
+	if got := fmt.Sprint(c.errs[schema.FeatureTailStamping]); !strings.HasSuffix(got, why) {
 		t.Error(got)
 	}
-	const why = "; the room at ingress is taken by tables that come first: "
-	got := fmt.Sprint(c.errs[schema.FeatureTableRecord])
-	if !strings.HasSuffix(got, why+"TAM for TAILSTAMPING, TAM for ALTMARK") {
-		t.Error(got)
-	}
-	c.table("T2", "L3", "Ethernet0")
-	c.table("T10", "L3", "Ethernet0")
-	c.Step()
-	if got := c.seats(); got != "T2, T10" {
-		t.Error(got)
-	}
-	c.table("T1", "L3", "Ethernet0")
-	c.rule("T10:R1", "PRIORITY", "2", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
-	c.Step()
-	c.WantStatus(schema.StateACLTable, "T1", "Active")
 	for table, key := range map[string]string{schema.StateACLTable: "T10", schema.StateACLRule: "T10|R1"} {
 		c.WantStatus(table, key, "Pending creation: create ACL table T10: the switch has no room for it "+
-			"(SAI_STATUS_INSUFFICIENT_RESOURCES)"+why+"T1, T2; tried again when")
+			"(SAI_STATUS_INSUFFICIENT_RESOURCES)"+why+"; tried again when")
 	}
-	c.Del(schema.AppACLTable, "T1")
+	for _, step := range []struct{ unwant, seats string }{
+		{am, "T2, TAM for TABLERECORD"}, {schema.FeatureTableRecord, "T2, T10"},
+	} {
+		c.unwant(step.unwant)
+		if got := c.seats(); got != step.seats {
+			t.Errorf("without %s: %s, want %s", step.unwant, got, step.seats)
+		}
+	}
 	c.Step()
 	c.WantStatus(schema.StateACLRule, "T10|R1", "Active")
 	c.Del(schema.AppACLTable, "T2")
@@ -111,8 +107,8 @@ func TestRoomFollowsTheConfiguration(t *testing.T) {
 	}
 }
 
-// Which tables are in the ASIC does not depend on the order in which they were asked for.
-func TestRoomWhateverTheOrder(t *testing.T) {
+// Which tables are in the ASIC follows from what is asked for and what was there: see [seat].
+func TestTablesStayWhateverComes(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
 		room := 1 + rnd.IntN(5)
@@ -121,7 +117,7 @@ func TestRoomWhateverTheOrder(t *testing.T) {
 		for _, f := range schema.Features() {
 			all = append(all, seat{"TAM", f})
 		}
-		there := map[seat]bool{}
+		there, seated := map[seat]bool{}, map[seat]bool{}
 		for range 30 {
 			s := all[rnd.IntN(len(all))]
 			switch there[s] = !there[s]; {
@@ -134,47 +130,24 @@ func TestRoomWhateverTheOrder(t *testing.T) {
 			default:
 				c.unwant(s.feature)
 			}
-			if rnd.IntN(3) > 0 {
-				c.Step()
+			c.Step()
+			if !there[s] {
+				delete(seated, s)
 			}
-		}
-		c.Step()
-		var want []string
-		for _, s := range all {
-			if there[s] && len(want) < room {
-				want = append(want, s.String())
+			var want []string
+			for _, s := range all {
+				if there[s] && len(seated) < room {
+					seated[s] = true
+				}
 			}
-		}
-		if got := c.seats(); got != strings.Join(want, ", ") {
-			t.Errorf("with room for %d: %s, want %s", room, got, strings.Join(want, ", "))
+			for _, s := range all {
+				if seated[s] {
+					want = append(want, s.String())
+				}
+			}
+			if got := c.seats(); got != strings.Join(want, ", ") {
+				t.Fatalf("with room for %d: %s, want %s", room, got, strings.Join(want, ", "))
+			}
 		}
 	})
-}
-
-// A table that cannot be used leaves its room to whom it took it from, and does not take it again
-// before something has changed.
-func TestRoomThatIsOfNoUse(t *testing.T) {
-	c := newCrowd(t, 1, 1)
-	one := colours(1)[:1]
-	c.want(am, one)
-	c.want(schema.FeatureTailStamping, colours(1)) // has no room for both
-	if got := c.seats(); got != "TAM for ALTMARK" || c.errs[am] != nil {
-		t.Error(got, c.errs)
-	}
-	c.Rec.Reset()
-	c.bind()
-	if calls := c.Calls(); slices.ContainsFunc(calls, func(l string) bool { return strings.HasPrefix(l, "r|") }) {
-		t.Errorf("to ask for what cannot be had took something away: %v", calls)
-	}
-	got := fmt.Sprint(c.errs[schema.FeatureTailStamping])
-	if !strings.HasSuffix(got, "; another table gave way to it, which did not help") {
-		t.Error(got)
-	}
-	c.unwant(schema.FeatureTailStamping)
-	c.rule("TAM:F1", "PRIORITY", "6", "SRC_IP", "10.0.0.0/8")
-	c.Step()
-	c.want(schema.FeatureTailStamping, one)
-	if got := c.seats(); got != "TAM for TAILSTAMPING" || c.errs[schema.FeatureTailStamping] != nil {
-		t.Error(got, c.errs)
-	}
 }

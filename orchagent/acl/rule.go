@@ -32,6 +32,10 @@ type rule struct {
 	failed   assoc[string, error]   // by TAM feature; "" in other tables: what SAI said
 	mapped   assoc[string, sai.OID] // names in ACL_COUNTER_RULE_MAP
 	reported string                 // what was last reported
+
+	anew          bool              // its entry cannot be changed in place, for lack of room
+	out           bool              // it is taken out for the claim of another rule
+	holder, noted schema.ACLRuleKey // which rule has the room that it lacks; and what STATE_DB remembers of that
 }
 
 // A use is what one TAM feature does with a flow group, and for whom.
@@ -342,7 +346,7 @@ func (r *rule) names(name string) bool {
 
 // wanted returns the contents of the rule's wanted entries.
 func (r *rule) wanted(early map[string]bool) map[entryKey]*spec {
-	if r.spec == nil {
+	if r.spec == nil || r.out {
 		return nil
 	}
 	if !r.table.tam() {
@@ -441,9 +445,19 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	return sets, true
 }
 
-// byRank orders entries as SONiC creates them: the highest priority first.
-func byRank(a, b *change) int {
-	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority),
+// inOrder orders entries as they are created: those recreated first, whose room is their own, those of sessions last,
+// and otherwise as in SONiC the highest priority first.
+func inOrder(a, b *change) int {
+	group := func(c *change) int {
+		switch {
+		case c.have != nil:
+			return 0
+		case c.key.feature == "":
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(group(a)-group(b), cmp.Compare(b.spec.priority, a.spec.priority),
 		compareKeys(a.rule.key, b.rule.key), a.key.compare(b.key))
 }
 

@@ -41,8 +41,8 @@ type instance struct {
 	bound   map[string]*bound // by port or LAG
 	refused map[string]error  // ports and LAGs that could not be bound
 	entries int
+	most    int  // entries that there may be, as far as the ASIC has shown it; 0: not known
 	doomed  bool // must be removed
-	yields  bool // must be removed, for one that comes first
 	fresh   bool // made in this pass
 }
 
@@ -192,7 +192,7 @@ func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*i
 	attrs := def.attrs()
 	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTable, attrs)
 	if err != nil {
-		return nil, o.noTable(seat{t.name, feature}, def.stage, orch.AtAttr(err, sai.ObjectTypeACLTable, attrs))
+		return nil, o.noTable(t.name, def.stage, orch.AtAttr(err, sai.ObjectTypeACLTable, attrs))
 	}
 	undo.Push("ACL table "+t.name, func(ctx context.Context) error {
 		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))

@@ -1,0 +1,100 @@
+package acl
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// prioritised writes rules of one table, "NAME PRIORITY ...", each with a match of its own.
+func (b *bench) prioritised(table string, rules ...string) {
+	for i, r := range rules {
+		name, priority, _ := strings.Cut(r, " ")
+		ip := fmt.Sprintf("10.0.%s.%d", priority, i+1)
+		b.rule(table+":"+name, "PRIORITY", priority, "SRC_IP", ip, "PACKET_ACTION", "DROP")
+	}
+	b.Step()
+}
+
+// wantHolders checks which rules are in force and, of the others, which rule each names: "R1, R2 < R3".
+func (b *bench) wantHolders(table string, want ...string) {
+	b.T.Helper()
+	for _, w := range want {
+		name, holder, waits := strings.Cut(w, " < ")
+		status := "Active"
+		if waits {
+			status = fmt.Sprintf("; ACL rule %s|%s has its place; tried again when something is removed", table, holder)
+		}
+		b.WantStatus(schema.StateACLRule, table+"|"+name, status)
+	}
+}
+
+// Rules that do not fit all are in force by priority, then by name, whoever came first, and the others name who
+// displaced them.
+func TestRulesCompete(t *testing.T) {
+	b := newBench(t, saitest.Options{ACLEntries: 2})
+	b.table("T", "L3", "")
+	b.prioritised("T", "R2 20", "R3 20", "R1 10")
+	b.wantHolders("T", "R2", "R3", "R1 < R3 (priority 20)")
+	b.prioritised("T", "R10 20")
+	b.wantHolders("T", "R2", "R3", "R10 < R3 (priority 20)")
+	b.prioritised("T", "R1 20")
+	b.wantHolders("T", "R1", "R2", "R3 < R1 (priority 20)", "R10 < R1 (priority 20)")
+	b.prioritised("T", "R9 90")
+	b.wantHolders("T", "R1", "R9", "R2 < R9 (priority 90)", "R3 < R1 (priority 20)", "R10 < R1 (priority 20)")
+	b.prioritised("T", "R1 1") // in force, and now behind all others
+	b.wantHolders("T", "R2", "R9", "R1 < R2 (priority 20)", "R3 < R2 (priority 20)")
+	got := b.Row(swss.StateDB, schema.StateACLHolders, "")
+	if fmt.Sprint(got) != "map[T|R1:T|R2 T|R10:T|R2 T|R3:T|R2]" {
+		t.Error(got)
+	}
+	b.Del(schema.AppACLRule, "T:R9")
+	b.Step()
+	b.wantHolders("T", "R2", "R3", "R10 < R2 (priority 20)", "R1 < R2 (priority 20)")
+	b.Del(schema.AppACLTable, "T")
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "T|R1", "Pending creation: no ACL table T")
+	if got := b.Row(swss.StateDB, schema.StateACLHolders, ""); len(got) > 0 {
+		t.Error(got)
+	}
+}
+
+// A rule is taken out before the one that displaces it comes in. Whichever call fails, one of both is in force at the
+// end, with nothing left behind, and the other one says why it is not.
+func TestDisplacedRuleComesBack(t *testing.T) {
+	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
+		for n := 1; ; n++ {
+			b := newBench(t, saitest.Options{ACLEntries: 1})
+			b.table("T", "L3", "")
+			b.prioritised("T", "R1 10")
+			b.Rec.FailAt(n, status)
+			b.prioritised("T", "R2 20")
+			if b.Rec.Changes() < n {
+				b.wantHolders("T", "R2", "R1 < R2 (priority 20)")
+				break
+			}
+			b.Rec.FailAt(0, 0)
+			before, after := b.Status(schema.StateACLRule+"|T|R1"), b.Status(schema.StateACLRule+"|T|R2")
+			if (before == "Active") == (after == "Active") {
+				t.Errorf("%s of call %d: %s, %s", status, n, before, after)
+			}
+			if len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 1 {
+				t.Errorf("%s of call %d: in the ASIC are %v", status, n, b.Rec.LiveOf(sai.ObjectTypeACLEntry))
+			}
+			b.Del(schema.AppACLRule, "T:R2")
+			b.Step()
+			b.WantStatus(schema.StateACLRule, "T|R1", "Active")
+			b.Del(schema.AppACLRule, "T:R1")
+			b.Del(schema.AppACLTable, "T")
+			b.Step()
+			if live := b.Rec.Live(); len(live) != 1 { // the switch
+				t.Errorf("%s of call %d: left behind: %v", status, n, live)
+			}
+		}
+	}
+}
