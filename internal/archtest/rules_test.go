@@ -77,7 +77,7 @@ var rules = []room{
 	{name: "collectord/door", below: []string{"collectord/page", "mgmt"}, modules: []string{grpc}},
 	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "saisim/tailstamp", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
-	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
+	{name: "hostif", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
 	{name: "device/sender", clock: true, // which outputs there are, and what they are told
