@@ -14,6 +14,8 @@ import (
 	"tamtam/hostif/hostifd"
 	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/lacpd"
+	"tamtam/hoststack/lldp"
+	"tamtam/hoststack/lldpd"
 	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/schema"
@@ -54,14 +56,17 @@ func hostifdLife(
 ) error {
 	d := orch.NewDaemon("hostifd", r, c.daemon())
 	s := hostifd.New(hostifd.Config{Daemon: d, Redis: r, Host: host, Fallback: schema.MAC(fallbackMAC())})
-	mac, err := switchMAC(ctx, r)
+	is, err := hostConfig(ctx, r)
 	if err != nil {
 		return err
 	}
 	var out reportSockets
 	defer out.close()
 	life := &hostLife{
-		d: d, lacp: lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: mac}),
+		d: d, sync: s, lacp: lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: is.MAC}),
+		lldp: lldpd.New(lldpd.Config{Daemon: d, Redis: r, System: lldp.System{
+			MAC: is.MAC, Name: is.Name, Description: is.Description,
+		}}),
 		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
 	}
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
@@ -177,7 +182,9 @@ func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 // A hostLife is what takes frames of the CPU port besides host interfaces, as long as a life of the daemon.
 type hostLife struct {
 	d       *orch.Daemon
+	sync    *hostifd.Sync
 	lacp    *lacpd.Speaker
+	lldp    *lldpd.Speaker
 	reports *reports.Sender
 }
 
@@ -217,10 +224,13 @@ func (l *lifeLine) tell(ctx context.Context) error {
 	if l.conn != nil {
 		line = l.conn
 	}
-	return l.life.d.Do(ctx, func() { l.life.lacp.SetLine(line) })
+	return l.life.d.Do(ctx, func() {
+		l.life.lacp.SetLine(line)
+		l.life.lldp.SetLine(line)
+	})
 }
 
-// receive gives LACP or the sender of reports a frame.
+// receive gives a frame to whatever takes it.
 func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,8 +241,13 @@ func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) {
 		switch {
 		case reports.Is(&p):
 			l.life.reports.Receive(p)
-		case p.Len == len(p.Data) && lacpd.Is(p.Data):
+		case p.Len != len(p.Data): // cut
+		case lacpd.Is(p.Data):
 			l.life.lacp.Receive(p.Port, p.Data)
+		case lldpd.Is(p.Data):
+			l.life.lldp.Receive(p.Port, p.Data)
+		default:
+			l.life.sync.Heard(&p)
 		}
 	})
 }

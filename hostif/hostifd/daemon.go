@@ -21,6 +21,7 @@ type Config struct {
 
 // A Sync brings what APPL_DB says to Linux, and neighbours back. Its methods run on the daemon's goroutine.
 type Sync struct {
+	d    *orch.Daemon
 	host *Host
 	mac  schema.MAC
 	rows rows
@@ -30,6 +31,8 @@ type Sync struct {
 	nextHops
 	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
 	began bool      // the first rows were handed out
+
+	reported map[conflict]time.Time // hosts that have an address of the switch, and until when that is not said again
 }
 
 // retryAfter is the wait between tries to bring Linux to what it should be.
@@ -39,7 +42,7 @@ const retryAfter = 2 * time.Second
 func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
-		host: cfg.Host, mac: cfg.Fallback, rows: rows{}, due: true,
+		d: d, host: cfg.Host, reported: map[conflict]time.Time{}, mac: cfg.Fallback, rows: rows{}, due: true,
 		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
