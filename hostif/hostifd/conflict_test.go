@@ -11,8 +11,8 @@ import (
 	"tamtam/orch"
 )
 
-// A host that has an address of the switch is reported, once a minute, with the words that hostd has for it; the switch's
-// own frames and those of other addresses are not.
+// A host that has an address of the switch is reported, once a minute, with the words that hostd has for it; the
+// switch's own frames and those of other addresses are not.
 func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 	b := newBench(t)
 	var log bytes.Buffer

@@ -80,7 +80,8 @@ func Is(frame []byte) bool {
 	return len(frame) >= 14 && [6]byte(frame[:6]) == lldp.Group && binary.BigEndian.Uint16(frame[12:]) == lldp.EtherType
 }
 
-// SetLine gives LLDP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands still.
+// SetLine gives LLDP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands
+// still.
 func (s *Speaker) SetLine(line Sender) {
 	if line == nil {
 		s.paused = s.d.Now()
@@ -163,8 +164,8 @@ func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
 	return nil
 }
 
-// heard returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: of several neighbours of a port the one
-// that came last.
+// heard returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: of several neighbours of a port the
+// one that came last.
 func (s *Speaker) heard() map[string]swss.FieldValues {
 	rows := map[string]swss.FieldValues{}
 	if s.now().Before(s.until) {

@@ -20,8 +20,8 @@ func (l *line) Send(f cpuport.Frame) error {
 	return nil
 }
 
-// A speaker says who the switch is at ports that are up, and has rows of what it hears, for as long as the other says; the
-// next speaker keeps them until it must have heard the other itself.
+// A speaker says who the switch is at ports that are up, and has rows of what it hears, for as long as the other
+// says; the next speaker keeps them until it must have heard the other itself.
 func TestSpeaker(t *testing.T) {
 	r, now := swsstest.Start(t), time.Unix(1000, 0)
 	ports, heard := swss.NewTable(r.DB(swss.ApplDB), schema.AppPort), swss.NewTable(r.DB(swss.ApplDB), schema.AppLLDPEntry)
