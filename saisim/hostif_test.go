@@ -1,4 +1,4 @@
-package saisim
+package saisim_test
 
 import (
 	"fmt"
@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim"
 	"tamtam/saisim/profile"
 )
 
 // Whoever makes devices of host interfaces learns of each HOSTIF object of a port as it comes, changes and goes; that of
 // a VLAN is none.
 func TestHostInterfacesAreReported(t *testing.T) {
-	var now []HostInterface
-	chip, err := New(Config{
-		Profile: profile.Small(), Start: time.Unix(0, 0), HostInterfaces: func(list []HostInterface) { now = list },
+	var now []saisim.HostInterface
+	chip, err := saisim.New(saisim.Config{
+		Profile: profile.Small(), Start: time.Unix(0, 0), HostInterfaces: func(list []saisim.HostInterface) { now = list },
 	})
 	if err != nil {
 		t.Fatal(err)
