@@ -10,8 +10,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Whoever makes devices of host interfaces learns of each HOSTIF object of a port as it comes, changes and goes; that of
-// a VLAN is none.
+// Whoever makes devices of host interfaces learns of each HOSTIF object of a port as it comes, changes and goes; that
+// of a VLAN is none.
 func TestHostInterfacesAreReported(t *testing.T) {
 	var now []saisim.HostInterface
 	chip, err := saisim.New(saisim.Config{
