@@ -99,7 +99,8 @@ GROUPS ?= 2000
 stock:
 	TAMTAM_GROUPS=$(GROUPS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 4h -v -run '^TestStock' ./device
 
-### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; root, and FRR as in Debian
+### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; a leaf-spine with BIRD
+###                 outside, links cut, daemons killed, 20,000 routes; root, and Debian's frr, bird2, iperf3 and iputils-ping
 frr-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 30m -v -run '^TestFRR' ./cmd/tamtam
 

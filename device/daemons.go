@@ -294,8 +294,12 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if o.asic.Adopting() {
 		chip = o.asic.Chip()
 	}
+	run, err := sairedis.Run(ctx, r)
+	if err != nil {
+		return err
+	}
 	base := tamorch.Config{
-		SAI: o.asic, Chip: chip, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features,
+		Run: run, SAI: o.asic, Chip: chip, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features,
 	}
 	ts, err := tsorch.New(ctx, tsorch.Config{Config: base, Rules: acl})
 	if err != nil {

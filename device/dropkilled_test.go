@@ -114,6 +114,11 @@ func TestDropMonitorKilled(t *testing.T) {
 	is := func(what string) func() bool {
 		return func() bool { return strings.Contains(state(), what) }
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("counters: ", c.plant.row(swss.CountersDB, schema.CountersDropMonitor, "drops"))
+		}
+	})
 	c.until("the session", is("active"))
 	for _, tt := range []struct {
 		name  string
@@ -140,6 +145,8 @@ func TestDropMonitorKilled(t *testing.T) {
 		c.until("reports with "+tt.name, func() bool { return collector.since(again) && state() == "active" })
 		c.ready()
 		c.same(config)
-		c.until("counters after "+tt.name, func() bool { return since() != "" && (since() != began) == tt.fresh })
+		c.until(fmt.Sprintf("counters after %s, other ones than of %s: %v", tt.name, began, tt.fresh), func() bool {
+			return since() != "" && (since() != began) == tt.fresh
+		})
 	}
 }

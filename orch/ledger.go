@@ -34,7 +34,8 @@ type LedgerTable struct {
 	// Others is the table of STATE_DB that lists the rows without StateKey that are not in force, a limited number of
 	// them; "": none does.
 	Others string
-	// Responds says that rows of other programs are reported on [schema.ResponseChannel] once they are in the ASIC.
+	// Responds says that rows of other programs are reported on [schema.ResponseChannel]: once they are in the ASIC, and
+	// when they are not, or no longer.
 	Responds bool
 	// Adds is that of [Reporting].
 	Adds func(key, field string) bool
@@ -245,8 +246,8 @@ func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	}
 	l.reported[k] = outcome
 	if key == "" {
-		if err == nil && l.tables[k.Table].Responds {
-			l.daemon.Respond(k.Table, k.Key, l.Rows[k])
+		if l.tables[k.Table].Responds {
+			l.daemon.Respond(k.Table, k.Key, l.Rows[k], err == nil)
 		}
 		switch o := l.others[k.Table]; {
 		case o == nil:

@@ -160,11 +160,14 @@ func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...stri
 // report queues an outcome; of several on one row the last counts.
 func (o *outcomes) report(row stateRow) { o.rows[stateKey{row.table, row.key}] = row }
 
-// Respond queues the message that a row of APPL_DB is in the ASIC as it is.
-func (o *outcomes) Respond(table, key string, fields swss.FieldValues) {
+// Respond queues the message whether a row of APPL_DB is in the ASIC as it is.
+func (o *outcomes) Respond(table, key string, fields swss.FieldValues, in bool) {
+	op := schema.ResponseSuccess
+	if !in {
+		op = schema.ResponseUnavailable
+	}
 	message := swss.KeyOpFieldsValues{
-		Op: schema.ResponseSuccess, Key: key,
-		Fields: append([]swss.Pair{{Field: schema.FieldErrStr, Value: schema.ResponseSuccess}}, swss.Pairs(fields)...),
+		Op: op, Key: key, Fields: append([]swss.Pair{{Field: schema.FieldErrStr, Value: op}}, swss.Pairs(fields)...),
 	}
 	o.responses[table] = append(o.responses[table], message)
 }

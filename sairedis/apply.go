@@ -94,7 +94,7 @@ func (vs *views) finish(ctx context.Context, res *result, t *transition, learned
 	}
 	old := vs.objects.ids
 	vs.objects.replace(t.ids)
-	for _, n := range t.next.sorted() {
+	for _, n := range t.order {
 		if n.match == nil && !n.own && n.key.Entry == nil && n.key.Type == sai.ObjectTypePort {
 			if rid, ok := vs.objects.ids.rid(n.key.OID); ok {
 				if err := vs.objects.discover(ctx, res, sai.Obj(n.key.Type, rid)); err != nil {
@@ -132,7 +132,7 @@ func (vs *views) rewrite(ctx context.Context, res *result, t *transition, old *i
 		gone = append(gone, keys...)
 	}
 	var rows []func(redis.Pipeliner)
-	for _, n := range t.next.sorted() {
+	for _, n := range t.order {
 		if n.key.Entry == nil && !vs.objects.ids.known(n.key.OID) {
 			continue
 		}

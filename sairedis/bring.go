@@ -17,6 +17,7 @@ type transition struct {
 	backend   sai.API
 	log       *slog.Logger
 	cur, next *graph
+	order     []*node          // of next, as [graph.sorted] has it
 	from      *idMap           // of the current view
 	ids       *idMap           // of the new view, filled as it is created
 	removed   map[sai.OID]bool // objects that nobody created and that must go
@@ -47,7 +48,8 @@ func (t *transition) bring(ctx context.Context) {
 	t.done = map[*node]map[sai.AttrID]bool{}
 	t.failed = map[*node]map[sai.AttrID]bool{}
 	t.postponed = map[*node]map[sai.AttrID]bool{}
-	for _, n := range t.next.sorted() {
+	t.order = t.next.sorted()
+	for _, n := range t.order {
 		switch {
 		case n.match != nil:
 			if n.key.Entry == nil {
@@ -121,7 +123,7 @@ func (t *transition) realKey(n *node) (sai.Key, bool) {
 // setAll brings the attributes of matched objects to the new values. With detach, only those that
 // name an object that must go.
 func (t *transition) setAll(ctx context.Context, detach bool) {
-	for _, n := range t.next.sorted() {
+	for _, n := range t.order {
 		if n.match == nil {
 			continue
 		}
@@ -376,7 +378,7 @@ func (t *transition) realAttrs(n *node) ([]sai.Attr, error) {
 // setPostponed sets, on created objects, the attributes that named objects
 // created after them.
 func (t *transition) setPostponed(ctx context.Context) {
-	for _, n := range t.next.sorted() {
+	for _, n := range t.order {
 		k, ok := t.realKey(n)
 		if len(t.postponed[n]) == 0 || !ok {
 			continue

@@ -34,10 +34,10 @@ func matchViews(cur, next *graph) {
 	}
 	m := &matcher{next: next, free: free}
 	// Most objects have no like: to tell those apart that have costs more.
-	for _, l := range levelsOf(next) {
+	for _, l := range m.levels() {
 		m.onlyEquals(l)
 	}
-	levels := levelsOf(next)
+	levels := m.levels()
 	if len(levels) == 0 {
 		return
 	}
@@ -54,12 +54,13 @@ func matchViews(cur, next *graph) {
 	}
 }
 
-// levelsOf returns the objects to be matched, those of one depth and type
-// together, referents first.
-func levelsOf(g *graph) [][]*node {
+// levels returns the objects of the new view that may still be matched, those of one depth and type together,
+// referents first. It leaves out types of which the current view has none, such as all when a fresh chip is brought to
+// an old view.
+func (m *matcher) levels() [][]*node {
 	var levels [][]*node
-	for _, n := range g.sorted() {
-		if n.match != nil || n.own {
+	for _, n := range m.next.sorted() {
+		if n.match != nil || n.own || len(m.free[keyType(n.key)]) == 0 {
 			continue
 		}
 		if l := len(levels) - 1; l >= 0 && levels[l][0].depth == n.depth && keyType(levels[l][0].key) == keyType(n.key) {

@@ -151,8 +151,10 @@ const (
 	// CountersCleared is a hash with what counters were when an operator cleared them: by the key of their row, JSON of
 	// its fields. mgmtd takes it from what it tells of them. Who has a row count anew deletes its field.
 	CountersCleared = "TAMTAM_CLEARED"
-	CountersCRM     = "CRM"
-	CountersHost    = "HOST_COUNTERS"
+	// CountersRun is a table with the syncd whose chip counted the rows of another one, by the name of that.
+	CountersRun  = "TAMTAM_RUN"
+	CountersCRM  = "CRM"
+	CountersHost = "HOST_COUNTERS"
 )
 
 // TAMTable is the ACL table that flow groups use unless they name another.
@@ -178,15 +180,16 @@ const (
 	ACLUnknown         = "Unknown" // as StatusUnknown; SONiC has no word for it
 )
 
-// ResponseChannel returns the channel on which orchagent reports the rows of a table of APPL_DB that are in the ASIC.
-// Its name is that of SONiC's ResponsePublisher. A message has the op [ResponseSuccess], the row's key, [FieldErrStr],
-// and the fields of the row; SONiC's has only protocol of these.
+// ResponseChannel returns the channel on which orchagent reports whether rows of a table of APPL_DB are in the ASIC.
+// Its name is that of SONiC's ResponsePublisher. A message has the op [ResponseSuccess] or [ResponseUnavailable], the
+// row's key, [FieldErrStr] with the op again, and the fields of the row; SONiC's has only protocol of these.
 func ResponseChannel(table string) string { return "APPL_DB_" + table + "_RESPONSE_CHANNEL" }
 
 // The op of a message on a [ResponseChannel] and the value of its first field.
 const (
-	ResponseSuccess = "SWSS_RC_SUCCESS"
-	FieldErrStr     = "err_str"
+	ResponseSuccess     = "SWSS_RC_SUCCESS"
+	ResponseUnavailable = "SWSS_RC_UNAVAIL" // the row is not in the ASIC, or no longer
+	FieldErrStr         = "err_str"
 )
 
 // FlushFDBChannel is the channel on which SONiC's utilities ask for learned addresses to be forgotten: ALL, PORT with

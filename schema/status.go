@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 )
@@ -26,6 +27,16 @@ const (
 	// FieldLastChange is when it became that, in ns since 1970, in APPL_DB. It is not there where nobody saw it.
 	FieldLastChange = "last_change"
 )
+
+// LastOper returns a row of a port or LAG with the oper_status of the row before, nil if there was none, while it is
+// unknown. A host stack that took unknown for down would lose neighbours and routing sessions to each restart of syncd.
+func LastOper(was, row map[string]string) map[string]string {
+	if last, known := was[FieldOperStatus]; known && row[FieldOperStatus] == OperUnknown {
+		row = maps.Clone(row)
+		row[FieldOperStatus] = last
+	}
+	return row
+}
 
 // Processes that own a status row.
 const (

@@ -19,6 +19,8 @@ type Config struct {
 	Switch sai.OID
 	// Chip looks into the chip and commands it, also while a view is being made; nil: SAI does.
 	Chip sai.API
+	// Run names the syncd whose chip counts, see sairedis.Run; "": that is not known.
+	Run string
 	// Features tells whether the feature is active, and the managers what the switch can do.
 	Features *orch.Features
 }

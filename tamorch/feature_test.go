@@ -476,3 +476,34 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+// Rows that the chip of another syncd counted are gone when an orch starts, and so is what operators cleared of them: this
+// chip may have counted more by the time it is read first. The same chip's stay.
+func TestRowsOfAnotherChip(t *testing.T) {
+	b := orchtest.Started(t, saitest.Options{})
+	counters := b.Redis.DB(swss.CountersDB)
+	for _, tt := range []struct {
+		run  string
+		kept bool
+	}{{"a", false}, {"a", true}, {"b", false}, {"b", true}, {"", true}, {"a", false}} {
+		err := swss.NewTable(counters, "T").Set(b.Ctx, "x", swss.FieldValues{"PACKETS": "9"})
+		if err == nil {
+			err = counters.Client().HSet(b.Ctx, schema.CountersCleared, "T:x", `{"PACKETS":"4"}`).Err()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := &tamorch.Rows{Table: "T", Clears: true}
+		f := &tamorch.Feature[flow, struct{}]{Counters: []*tamorch.Rows{rows}}
+		f.Name, f.Table, f.State = "X", "X_TABLE", "X_STATE"
+		d := orch.NewDaemon("d", b.Redis, orch.Options{})
+		cfg := tamorch.Config{SAI: b.Rec, Daemon: d, Redis: b.Redis, Features: orch.NewFeatures(d), Run: tt.run}
+		if err := f.Start(b.Ctx, cfg); err != nil {
+			t.Fatal(err)
+		}
+		cleared := counters.Client().HExists(b.Ctx, schema.CountersCleared, "T:x").Val()
+		if row := b.Row(swss.CountersDB, "T", "x"); len(row) > 0 != tt.kept || cleared != tt.kept || (rows.Get("x") != nil) != tt.kept {
+			t.Errorf("syncd %q: row %v, cleared %v, want both: %v", tt.run, row, cleared, tt.kept)
+		}
+	}
+}

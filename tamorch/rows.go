@@ -45,8 +45,31 @@ func (r *Rows) open(ctx context.Context, cfg Config) error {
 	r.anew = map[string]bool{}
 	cfg.Daemon.OnFlush(r.lost)
 	former, err := r.table.Dump(ctx)
+	if err != nil {
+		return err
+	}
 	r.former, r.has = former, maps.Clone(former)
-	return err
+	if r.Clears && cfg.Run != "" {
+		return r.ofChip(ctx, cfg.Run)
+	}
+	return nil
+}
+
+// ofChip deletes the rows of a previous run if another chip counted them: this one counts from zero, and may count more
+// before it is read first.
+func (r *Rows) ofChip(ctx context.Context, run string) error {
+	counted := swss.NewTable(r.db, schema.CountersRun)
+	if was, _, err := counted.Get(ctx, r.Table); err != nil || was["run"] == run {
+		return err
+	}
+	for key := range r.former {
+		r.Drop(key)
+	}
+	r.former = nil
+	if err := r.Flush(ctx); err != nil {
+		return err
+	}
+	return counted.Set(ctx, r.Table, swss.FieldValues{"run": run})
 }
 
 // Former returns a row of a previous run, nil if there was none or the first view was applied.

@@ -23,18 +23,20 @@ import (
 const (
 	frrWanted  = "TAMTAM_FRR"
 	frrDaemons = "/usr/lib/frr"
-	frrTime    = 30 * time.Second // within which anything has to happen
+	frrTime    = time.Minute // within which anything has to happen
 )
 
 // A frrSwitch is a switch in a network namespace of its own, with host interfaces and FRR.
 type frrSwitch struct {
 	t     *testing.T
+	name  string // in a network of several
 	ns    string
 	redis *swss.Redis
 	unix  string
 	dir   string
 	kill  map[string]func() // its daemons
 	logs  map[string]*processLog
+	args  map[string][]string // of its daemons
 }
 
 // in runs a command in a network namespace.
@@ -144,7 +146,8 @@ func newFRRSwitch(t *testing.T, ns string, config device.ConfigDB, wires ...stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: dir, kill: map[string]func(){}, logs: map[string]*processLog{}}
+	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: dir,
+		kill: map[string]func(){}, logs: map[string]*processLog{}, args: map[string][]string{}}
 	if err := config.Load(t.Context(), s.redis); err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +162,7 @@ func newFRRSwitch(t *testing.T, ns string, config device.ConfigDB, wires ...stri
 
 // start starts a daemon of tamtam.
 func (s *frrSwitch) start(args ...string) {
+	s.args[args[0]] = args
 	s.kill[args[0]], s.logs[args[0]] = startIn(s.t, s.ns, asTamtam+"=1",
 		append([]string{os.Args[0], "run", args[0], "--redis", s.unix}, args[1:]...)...)
 }
@@ -171,7 +175,7 @@ func (s *frrSwitch) restart(name string) {
 		s.t.Fatal(err)
 	}
 	s.kill[name]()
-	s.start(name)
+	s.start(s.args[name]...)
 	s.until(name+" is ready again", func() bool {
 		now, heard, err := device.ReadState(s.t.Context(), s.redis, name)
 		return err == nil && heard && now.Owner != before.Owner && now.State == device.StateReady
@@ -268,13 +272,19 @@ func (s *frrSwitch) runFRR(zebra, bgp string) {
 // until returns when ok does, which is asked now and then, and returns how long that took.
 func (s *frrSwitch) until(what string, ok func() bool) time.Duration {
 	s.t.Helper()
+	return s.untilElse(what, ok, s.routes)
+}
+
+// untilElse is until with what is said if it fails.
+func (s *frrSwitch) untilElse(what string, ok func() bool, why func() string) time.Duration {
+	s.t.Helper()
 	began := time.Now()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		<-tick.C
 		if time.Since(began) > frrTime {
-			s.t.Fatalf("%s: %s: not within %s\n%s", s.ns, what, frrTime, s.routes())
+			s.t.Fatalf("%s: %s: not within %s\n%.20000s", s.ns, what, frrTime, why())
 		}
 	}
 	return time.Since(began)

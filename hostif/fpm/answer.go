@@ -1,6 +1,9 @@
 package fpm
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"net/netip"
+)
 
 // Offsets and flags in a message of a route: a struct nlmsghdr, and behind it a struct rtmsg.
 const (
@@ -8,13 +11,19 @@ const (
 	routeFlagsAt = messageHead + 8
 	routeHead    = messageHead + 12
 
-	flagRequest = 1      // NLM_F_REQUEST: zebra passes over messages without it
-	offloaded   = 0x4000 // RTM_F_OFFLOAD
+	flagRequest   = 1          // NLM_F_REQUEST: zebra passes over messages without it
+	offloaded     = 0x4000     // RTM_F_OFFLOAD
+	offloadFailed = 0x20000000 // RTM_F_OFFLOAD_FAILED
 )
 
 // Offloaded returns the frame that answers a message of a route, [Route.Raw]: the same message with the flag
 // RTM_F_OFFLOAD, which says that the route is in the ASIC.
-func Offloaded(raw []byte) []byte {
+func Offloaded(raw []byte) []byte { return answer(raw, offloaded) }
+
+// OffloadFailed returns the frame that takes this back, with the flag RTM_F_OFFLOAD_FAILED.
+func OffloadFailed(raw []byte) []byte { return answer(raw, offloadFailed) }
+
+func answer(raw []byte, flag uint32) []byte {
 	n := headerLen + aligned(len(raw))
 	frame := make([]byte, headerLen, n)
 	frame[0], frame[1] = version, typeNetlink
@@ -22,9 +31,28 @@ func Offloaded(raw []byte) []byte {
 	frame = append(frame, raw...)[:n]
 	m := frame[headerLen:]
 	native.PutUint16(m[flagsAt:], native.Uint16(m[flagsAt:])|flagRequest)
-	native.PutUint32(m[routeFlagsAt:], native.Uint32(m[routeFlagsAt:])|offloaded)
+	native.PutUint32(m[routeFlagsAt:], native.Uint32(m[routeFlagsAt:])|flag)
 	return frame
 }
+
+// Named returns a message, as [Route.Raw], that names a route of the default VRF: as [Short], but without its message.
+func Named(dest netip.Prefix, protocol uint8) []byte {
+	addr, family := dest.Addr().AsSlice(), byte(familyIPv4)
+	if dest.Addr().Is6() {
+		family = familyIPv6
+	}
+	m := make([]byte, routeHead+4, routeHead+4+len(addr))
+	native.PutUint32(m, uint32(cap(m)))
+	native.PutUint16(m[4:], newRoute)
+	m[messageHead], m[messageHead+1], m[messageHead+5] = family, byte(dest.Bits()), protocol
+	m[messageHead+4], m[messageHead+7] = MainTable, Unicast
+	native.PutUint16(m[routeHead:], uint16(4+len(addr)))
+	native.PutUint16(m[routeHead+2:], rtaDst)
+	return append(m, addr...)
+}
+
+// MainTable is the kernel's table of the default VRF, RT_TABLE_MAIN.
+const MainTable = 254
 
 // Short returns a message of a route, [Route.Raw], without attributes but for its destination, which is how SONiC's
 // fpmsyncd answers.

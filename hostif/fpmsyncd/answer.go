@@ -31,10 +31,12 @@ type owes struct {
 	messages map[netip.Prefix]string
 	size     int // bytes of messages
 	asked    netip.Prefix
+	// back are routes that zebra has to be told to have left the ASIC, but reads too slowly.
+	back map[netip.Prefix]bool
 }
 
 func newOwes(send func([]byte) bool) owes {
-	return owes{send: send, messages: map[netip.Prefix]string{}}
+	return owes{send: send, messages: map[netip.Prefix]string{}, back: map[netip.Prefix]bool{}}
 }
 
 // add notes that zebra is owed an answer to a message of a route.
@@ -54,6 +56,7 @@ func (o *owes) remove(dest netip.Prefix) {
 	if m, is := o.messages[dest]; is {
 		o.size -= len(m)
 		delete(o.messages, dest)
+		delete(o.back, dest)
 	}
 }
 
@@ -63,22 +66,41 @@ func (o *owes) has(dest netip.Prefix) bool {
 	return is
 }
 
-// answer answers a route, if that is owed and zebra reads. It is tried again later if not.
-func (o *owes) answer(dest netip.Prefix) {
-	if m, is := o.messages[dest]; is && o.send(fpm.Offloaded([]byte(m))) {
-		o.remove(dest)
+// answer answers a route, if that is owed and zebra reads, and reports whether it did. It is tried again later if not.
+func (o *owes) answer(dest netip.Prefix) bool {
+	m, is := o.messages[dest]
+	if !is || !o.back[dest] && !o.send(fpm.Offloaded([]byte(m))) {
+		return false
+	}
+	o.remove(dest) // from back too: zebra has not been told that it had left
+	return true
+}
+
+// takeBack tells zebra that a route has left the ASIC, as soon as it reads. From then on it is owed an answer again.
+func (o *owes) takeBack(dest netip.Prefix, protocol uint8) {
+	if o.send == nil {
+		return
+	}
+	m := fpm.Named(dest, protocol)
+	o.add(dest, m)
+	if o.back[dest] = true; o.send(fpm.OffloadFailed(m)) {
+		delete(o.back, dest)
 	}
 }
 
-// responded takes orchagent's report that a row is in the ASIC.
+// responded takes orchagent's report whether a row is in the ASIC.
 func (s *Sync) responded(_ context.Context, m swss.KeyOpFieldsValues) error {
 	dest, ok := prefixOf(strings.TrimPrefix(m.Key, schema.DefaultVRF+":"))
 	r := s.routes[dest]
-	if !ok || m.Op != schema.ResponseSuccess || r == nil || r.have == nil || r.want != r.have {
+	if !ok || r == nil || r.have == nil || r.want != r.have || !reportsOn(m.FieldValues(), r.have.row) {
 		return nil // it is not about the route as zebra has it now
 	}
-	if is := m.FieldValues(); reportsOn(is, r.have.row) {
-		s.owes.answer(dest)
+	switch {
+	case m.Op == schema.ResponseSuccess:
+		r.answered = s.owes.answer(dest) || r.answered
+	case r.answered:
+		r.answered = false
+		s.owes.takeBack(dest, r.protocol)
 	}
 	return nil
 }
@@ -94,6 +116,9 @@ func reportsOn(is swss.FieldValues, have row) bool {
 
 // askAgain writes some of the rows once more that zebra is owed an answer about: a message may be lost.
 func (s *Sync) askAgain(context.Context, time.Time) error {
+	for dest := range s.owes.back {
+		s.owes.takeBack(dest, s.routes[dest].protocol)
+	}
 	list := slices.SortedFunc(maps.Keys(s.owes.messages), netip.Prefix.Compare)
 	at, _ := slices.BinarySearchFunc(list, s.owes.asked, netip.Prefix.Compare)
 	for i := range min(askRows, len(list)) {

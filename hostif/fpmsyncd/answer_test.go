@@ -19,10 +19,11 @@ import (
 	"tamtam/swss"
 )
 
-// offloaded returns the routes that zebra was told to be in the ASIC since the last call, by what it reads of them.
+// offloaded returns the routes that zebra was told to be in the ASIC since the last call, by what it reads of them; those
+// that it was told to have left it begin with "not ".
 func (b *bench) offloaded() (list []string) {
 	b.t.Helper()
-	const routeFlags, offload = 16 + 8, 0x4000
+	const routeFlags, offload, failed = 16 + 8, 0x4000, 0x20000000
 	for r := fpm.NewReader(bytes.NewReader(bytes.Join(b.sent, nil))); ; {
 		frame, err := r.Next()
 		if err == io.EOF {
@@ -36,10 +37,11 @@ func (b *bench) offloaded() (list []string) {
 			if err != nil || m.Route == nil || m.Route.Gone {
 				b.t.Fatalf("an answer is no route: %v %+v", err, m)
 			}
-			if binary.NativeEndian.Uint32(frame[routeFlags:])&offload == 0 || binary.NativeEndian.Uint16(frame[6:])&1 == 0 {
-				b.t.Fatalf("an answer lacks RTM_F_OFFLOAD or NLM_F_REQUEST: % x", frame)
+			flags := binary.NativeEndian.Uint32(frame[routeFlags:]) & (offload | failed)
+			if flags != offload && flags != failed || binary.NativeEndian.Uint16(frame[6:])&1 == 0 {
+				b.t.Fatalf("an answer has flags %#x, or lacks NLM_F_REQUEST: % x", flags, frame)
 			}
-			line := fmt.Sprintf("%s protocol %d table %d", m.Route.Dest, m.Route.Protocol, m.Route.Table)
+			line := map[bool]string{true: "not "}[flags == failed] + fmt.Sprintf("%s protocol %d table %d", m.Route.Dest, m.Route.Protocol, m.Route.Table)
 			for _, h := range m.Route.Hops {
 				line += fmt.Sprintf(" via %s on %d", h.Gateway, h.Index)
 			}
@@ -51,9 +53,15 @@ func (b *bench) offloaded() (list []string) {
 // responds publishes what orchagent does of a row that is in the ASIC; with few fields, as SONiC's.
 func (b *bench) responds(key string, fields ...string) {
 	b.t.Helper()
-	pairs := append([]swss.Pair{{Field: schema.FieldErrStr, Value: schema.ResponseSuccess}}, swss.Pairs(fieldsOf(fields))...)
+	b.publishes(schema.ResponseSuccess, key, fields)
+}
+
+// publishes publishes a message of orchagent's about a row.
+func (b *bench) publishes(op, key string, fields []string) {
+	b.t.Helper()
+	pairs := append([]swss.Pair{{Field: schema.FieldErrStr, Value: op}}, swss.Pairs(fieldsOf(fields))...)
 	p := swss.NewNotificationProducer(b.r.DB(swss.ApplDB), schema.ResponseChannel(schema.AppRoute))
-	if _, err := p.Send(b.t.Context(), schema.ResponseSuccess, key, pairs); err != nil {
+	if _, err := p.Send(b.t.Context(), op, key, pairs); err != nil {
 		b.t.Fatal(err)
 	}
 	b.step()
@@ -167,8 +175,50 @@ func TestZebraThatDoesNotRead(t *testing.T) {
 	}
 }
 
+// zebra is told of a route that has left the ASIC after it was told that it is there, once it reads, and again when it is
+// back.
+func TestRoutesThatLeaveTheASICAreTakenBack(t *testing.T) {
+	b := newBench(t)
+	reads := true
+	b.do(func() { b.sync.Connected("zebra", func(f []byte) bool { return reads && b.answer(f) }) })
+	want := func(what string, lines ...string) {
+		t.Helper()
+		if got := b.offloaded(); !slices.Equal(got, lines) {
+			t.Errorf("%s: zebra was told %q, want %q", what, got, lines)
+		}
+	}
+	row := []string{"protocol=bgp", "nexthop=10.0.0.2", "ifname=Ethernet0", "weight=1"}
+	leaves := func() { b.publishes(schema.ResponseUnavailable, "10.1.0.0/16", row) }
+	const in, out = "10.1.0.0/16 protocol 186 table 254", "not 10.1.0.0/16 protocol 186 table 254"
+	b.say(told("10.1.0.0/16", "10.0.0.2", 3))
+	leaves()
+	want("it waits for a neighbour")
+	b.responds("10.1.0.0/16", row...)
+	want("in the ASIC", in+" via 10.0.0.2 on 3")
+	leaves()
+	leaves()
+	want("it has left", out)
+	b.responds("10.1.0.0/16", row...)
+	want("it is back", in)
+	reads = false
+	leaves()
+	b.responds("10.1.0.0/16", row...)
+	leaves()
+	reads = true
+	want("zebra did not read")
+	b.pass(askPeriod)
+	want("it reads", out)
+	b.responds("10.1.0.0/16", row...)
+	want("it is back again", in)
+	b.publishes(schema.ResponseUnavailable, "10.1.0.0/16", []string{"protocol=bgp", "nexthop=10.0.0.9", "ifname=Ethernet0", "weight=1"})
+	want("as it was before")
+	if len(b.sync.owes.messages)+len(b.sync.owes.back)+b.sync.owes.size != 0 {
+		t.Errorf("zebra is owed %+v", b.sync.owes)
+	}
+}
+
 // Whatever comes in which order: zebra is never told of a route that orchagent has not reported as it is, and at the end
-// of all that it has been.
+// of all that it has been; what has left the ASIC is taken back.
 func TestAnswersAreTrue(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 95_000_000, Count: 60, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -183,13 +233,25 @@ func TestAnswersAreTrue(t *testing.T) {
 		}
 		check := func() {
 			for _, line := range b.offloaded() {
-				prefix, rest, _ := strings.Cut(line, " ")
-				_, hop, _ := strings.Cut(rest, "via ")
-				hop, _, _ = strings.Cut(hop, " ")
+				line, left := strings.CutPrefix(line, "not ")
+				prefix, _, _ := strings.Cut(line, " ")
+				if left {
+					delete(answered, prefix)
+					continue
+				}
+				hop := zebra[prefix] // once taken back, the answer names the route alone
+				if _, via, ok := strings.Cut(line, "via "); ok {
+					hop, _, _ = strings.Cut(via, " ")
+				}
 				if asic[prefix] != hop || zebra[prefix] != hop {
 					t.Fatalf("told of %s by %s; in the ASIC by %q, zebra has %q", prefix, hop, asic[prefix], zebra[prefix])
 				}
 				answered[prefix] = hop
+			}
+			for prefix, hop := range answered {
+				if zebra[prefix] == hop && asic[prefix] != hop {
+					t.Fatalf("%s by %s has left the ASIC, and that was not taken back", prefix, hop)
+				}
 			}
 		}
 		program := func(prefix string) { // orchagent takes the row as it is
@@ -202,10 +264,20 @@ func TestAnswersAreTrue(t *testing.T) {
 				b.responds(prefix, "protocol=bgp", "nexthop="+row["nexthop"], "ifname=Ethernet0", "weight=1")
 			}
 		}
+		leave := func(prefix string) { // it loses its neighbour, or waits for one
+			if row, there, err := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute).Get(t.Context(), prefix); err != nil {
+				t.Fatal(err)
+			} else if there {
+				delete(asic, prefix)
+				b.publishes(schema.ResponseUnavailable, prefix, []string{"protocol=bgp", "nexthop=" + row["nexthop"], "ifname=Ethernet0", "weight=1"})
+			}
+		}
 		connect()
 		for range 60 {
 			prefix := fmt.Sprintf("10.%d.0.0/16", rnd.IntN(4))
-			switch rnd.IntN(8) {
+			switch rnd.IntN(9) {
+			case 8:
+				leave(prefix)
 			case 0:
 				b.do(func() { b.sync.Disconnected(io.EOF) })
 				connect()

@@ -82,7 +82,8 @@ type route struct {
 	want, have *shared // nil: no row
 	told       bool    // by the zebra that is connected
 	group      uint32  // the next hop by its ID, 0: none
-	protocol   uint8   // with a group
+	protocol   uint8   // as zebra told it
+	answered   bool    // zebra was told that it is in the ASIC
 }
 
 // A shared row is that of all routes that look alike.
@@ -137,7 +138,7 @@ func (s *Sync) Connected(peer string, send func(frame []byte) bool) {
 	s.standing, s.owes = standing{peer: peer}, newOwes(send)
 	clear(s.hops)
 	for _, r := range s.routes {
-		r.told, r.group = false, 0
+		r.told, r.group, r.answered = false, 0, false
 		s.before++
 	}
 	s.sweep = s.now().Add(s.restart)
@@ -193,14 +194,11 @@ func (s *Sync) Take(frame []byte) {
 	}
 }
 
-// mainTable is the kernel's table of the default VRF, RT_TABLE_MAIN; 0 is said where none is.
-const mainTable = 254
-
-// takeRoute takes a route of the default VRF. Those of others, to addresses of a link and to groups of receivers are
-// not the switch's.
+// takeRoute takes a route of the default VRF, whose table may also be said as 0. Those of others, to addresses of a
+// link and to groups of receivers are not the switch's.
 func (s *Sync) takeRoute(m *fpm.Route) {
 	a := m.Dest.Addr()
-	if m.Table != mainTable && m.Table != 0 ||
+	if m.Table != fpm.MainTable && m.Table != 0 ||
 		a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsLoopback() {
 		return
 	}
@@ -219,7 +217,7 @@ func (s *Sync) takeRoute(m *fpm.Route) {
 	}
 	s.retold(r)
 	s.owes.add(m.Dest, m.Raw)
-	r.group, r.protocol = 0, m.Protocol
+	r.group, r.protocol, r.answered = 0, m.Protocol, false
 	if m.Group != 0 && m.Type == fpm.Unicast {
 		r.group = m.Group
 		s.moved[m.Group] = true // settled with all others that came with it: its members may be told later

@@ -86,7 +86,7 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 		delete(s.rows[table], key)
 		return
 	}
-	s.rows[table][key] = fields
+	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
 // sawWire takes a row of a live interface, of which only the MTU matters here.

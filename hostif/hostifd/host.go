@@ -28,7 +28,7 @@ type Kernel interface {
 	Links(ctx context.Context, f func(name string, index int)) error
 	// Neighbors calls f for every neighbour that there is and that changes, until ctx ends or something is lost.
 	Neighbors(ctx context.Context, f func(Neighbor)) error
-	// SetNeighbor makes a permanent neighbour, or one that is asked whether it is still there.
+	// SetNeighbor makes a permanent neighbour, or where there is none one that is asked whether it is still there.
 	SetNeighbor(n Neighbor, permanent bool) error
 	RemoveNeighbor(n Neighbor) error
 	// Ask has Linux find out a neighbour's MAC address.
@@ -191,4 +191,7 @@ type Neighbor struct {
 	Gone      bool // it is not there any more, or nobody has answered
 	// State is Linux' state of it, such as REACHABLE or FAILED; "" if Linux has no entry any more.
 	State string
+	// Permanent says that it stays without being asked. Besides those of the configuration, zebra has such ones:
+	// 169.254.0.1 for the next hops of unnumbered sessions, which would never answer.
+	Permanent bool
 }

@@ -180,14 +180,14 @@ func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
 		}
 		copy(n.MAC[:], u.HardwareAddr)
 		if u.Type == unix.RTM_NEWNEIGH {
-			n.State = neighborStates[u.State]
+			n.State, n.Permanent = neighborStates[u.State], u.State&netlink.NUD_PERMANENT != 0
 		}
 		f(n)
 	}
 	return context.Cause(ctx)
 }
 
-// SetNeighbor sets a neighbour.
+// SetNeighbor sets a neighbour. One that is to be asked for is made only where there is none.
 func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
 	entry, err := entryOf(n)
 	if err != nil {
@@ -196,11 +196,15 @@ func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
 	entry.HardwareAddr, entry.State = net.HardwareAddr(n.MAC[:]), netlink.NUD_PROBE
 	if permanent {
 		entry.State = netlink.NUD_PERMANENT
+		return netlink.NeighSet(entry)
 	}
-	return netlink.NeighSet(entry)
+	if err = netlink.NeighAdd(entry); errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return err
 }
 
-// Ask has Linux ask for a neighbour, as if there were a packet for it.
+// Ask has Linux ask for a neighbour, as if there were a packet for it. One that is permanent would be so no longer.
 func (Linux) Ask(n Neighbor) error {
 	entry, err := entryOf(n)
 	if err != nil {

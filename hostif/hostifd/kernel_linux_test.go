@@ -127,7 +127,7 @@ func TestLinux(t *testing.T) {
 		for deadline := time.After(time.Minute); ; {
 			select {
 			case n := <-told:
-				if keyOf(n) == keyOf(want) && n.Gone == want.Gone && (n.Gone || n.MAC == want.MAC) {
+				if keyOf(n) == keyOf(want) && n.Gone == want.Gone && (n.Gone || n.MAC == want.MAC && n.Permanent == want.Permanent) {
 					return
 				}
 			case <-deadline:
@@ -135,11 +135,15 @@ func TestLinux(t *testing.T) {
 			}
 		}
 	}
-	n := Neighbor{Interface: "Ethernet0", Addr: netip.MustParseAddr("10.0.1.2"), MAC: schema.MAC{2, 0, 0, 0, 0, 0x11}}
+	n := Neighbor{Interface: "Ethernet0", Addr: netip.MustParseAddr("10.0.1.2"), MAC: schema.MAC{2, 0, 0, 0, 0, 0x11}, Permanent: true}
 	if err := k.SetNeighbor(n, true); err != nil {
 		t.Fatal(err)
 	}
 	wait(n)
+	shows("neigh show dev Ethernet0", "10.0.1.2 lladdr 02:00:00:00:00:11 PERMANENT")
+	if err := k.SetNeighbor(n, false); err != nil {
+		t.Fatal(err)
+	}
 	shows("neigh show dev Ethernet0", "10.0.1.2 lladdr 02:00:00:00:00:11 PERMANENT")
 	if err := k.RemoveNeighbor(n); err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func (b *neighborhood) refresh(p plan, now time.Time) {
 	asked := 0
 	for _, key := range slices.Sorted(maps.Keys(b.known)) {
 		n := b.known[key]
-		if _, ours := p.devices[n.Interface]; !ours || n.MAC.IsZero() || beside.Tammgrs(b.seen[key]) {
+		if _, ours := p.devices[n.Interface]; !ours || n.MAC.IsZero() || n.Permanent || beside.Tammgrs(b.seen[key]) {
 			continue
 		}
 		due, is := b.next[key]
@@ -108,7 +108,7 @@ func (b *neighborhood) refresh(p plan, now time.Time) {
 		b.next[key] = now.Add(refreshTime)
 		if is {
 			asked++
-			_ = b.kernel.SetNeighbor(n, false) // it may have gone; then Linux reports it
+			_ = b.kernel.Ask(n) // it may have gone; then Linux reports it
 		}
 	}
 	maps.DeleteFunc(b.next, func(key string, _ time.Time) bool { _, is := b.known[key]; return !is })

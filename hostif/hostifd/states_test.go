@@ -2,12 +2,14 @@ package hostifd
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/randtest"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -58,30 +60,59 @@ func TestNeighborStates(t *testing.T) {
 	want("Linux has had its time", "Ethernet0|10.0.0.2 REACHABLE "+mac)
 }
 
-// A neighbour is asked whether it is still there every 300 seconds; one that is configured is not.
+// A neighbour is asked whether it is still there every 300 seconds; one that is configured or permanent is not.
 func TestNeighborsAreAskedAgain(t *testing.T) {
 	const mac = "02:00:00:00:00:11"
 	b := newBench(t)
 	b.ports()
 	b.set("NEIGH_TABLE:Ethernet0:10.0.0.9 neigh=" + mac + " family=IPv4 config_key=Ethernet0|10.0.0.9")
-	b.learned(neighbor("Ethernet0", "10.0.0.2", mac), neighbor("Ethernet0", "10.0.0.9", mac))
+	zebras := neighbor("Ethernet0", "169.254.0.1", mac)
+	zebras.Permanent = true
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac), neighbor("Ethernet0", "10.0.0.9", mac), zebras)
 	b.pass(retryAfter)
 	for round := range 3 {
 		for passed := time.Duration(0); passed < refreshTime-retryAfter; passed += retryAfter {
 			b.pass(retryAfter)
-			if len(b.k.asked) > 0 {
-				t.Fatalf("round %d: asked after %s: %v", round, passed, b.k.asked)
+			if len(b.k.wanted) > 0 {
+				t.Fatalf("round %d: asked after %s: %v", round, passed, b.k.wanted)
 			}
 		}
 		b.pass(retryAfter)
-		if d := cmp.Diff(map[string]bool{"Ethernet0:10.0.0.2 " + mac: true}, b.k.asked); d != "" {
+		if d := cmp.Diff([]string{"Ethernet0:10.0.0.2"}, b.k.wanted); d != "" {
 			t.Fatalf("round %d: asked after %s: -want +got\n%s", round, refreshTime, d)
 		}
-		clear(b.k.asked)
+		b.k.wanted = nil
 	}
 	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
 	b.pass(2 * refreshTime)
-	if len(b.k.asked) > 0 || len(b.s.next) > 1 {
-		t.Errorf("after it has gone %v are asked, and %v remembered", b.k.asked, b.s.next)
+	if len(b.k.wanted) > 0 || len(b.s.next) > 1 {
+		t.Errorf("after it has gone %v are asked, and %v remembered", b.k.wanted, b.s.next)
 	}
+}
+
+// While it is unknown whether a port or PortChannel is up, as syncd is restarted, its carrier stays as it was.
+func TestCarrierWhileUnknown(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20, Short: 5}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		b := newBench(t)
+		b.set("PORT_TABLE:PortConfigDone count=2")
+		carrier := map[string]bool{}
+		for range 30 {
+			name := []string{"Ethernet0", "Ethernet4", "PortChannel1"}[rnd.IntN(3)]
+			table := "PORT_TABLE:"
+			if name == "PortChannel1" {
+				table = "LAG_TABLE:"
+			}
+			status := []string{schema.OperUp, schema.OperDown, schema.OperUnknown, schema.OperUnknown}[rnd.IntN(4)]
+			b.set(table + name + " lanes=0 speed=100000 admin_status=up mtu=9100 oper_status=" + status)
+			if status != schema.OperUnknown {
+				carrier[name] = status == schema.OperUp
+			}
+			for of, want := range carrier {
+				if tap := b.k.taps[of]; tap == nil || tap.carrier != want {
+					t.Fatalf("%s is %s now: %s has %+v, want a carrier: %v", name, status, of, tap, want)
+				}
+			}
+		}
+	})
 }

@@ -150,7 +150,7 @@ func (h *Host) take(table, name string, fields swss.FieldValues) {
 	if fields == nil {
 		delete(h.rows[table], name)
 	} else {
-		h.rows[table][name] = fields
+		h.rows[table][name] = schema.LastOper(was, fields)
 	}
 	switch table {
 	case schema.AppNeigh:

@@ -338,6 +338,11 @@ func TestNeighborsGoWithTheirInterface(t *testing.T) {
 	b := newBench(t)
 	b.arp("Ethernet0", 0, 1, 5, "10.0.0.5", "10.0.0.1")
 	b.arp("Ethernet4", 20, 1, 6, "10.0.1.6", "10.0.1.1")
+	for _, name := range []string{"Ethernet0", "Ethernet4"} { // while syncd is restarted
+		b.appl(schema.AppPort, name, "oper_status", "unknown")
+	}
+	b.step()
+	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4; Vlan20:10.0.1.6 neigh=02:00:00:00:00:06 family=IPv4")
 	b.appl(schema.AppPort, "Ethernet4", "oper_status", "down")
 	b.step()
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4")

@@ -99,11 +99,12 @@ func TestRouting(t *testing.T) {
 			want: and("neighbour 10.0.0.2 on "+vlan+" 02:00:00:00:00:02", "route 10.8.0.0/16 FORWARD hop 10.0.0.2 "+vlan, "route 10.9.0.0/16 DROP none"),
 		},
 		{
-			name: "connected comes first", do: append(slices.Clone(routed), neigh, "ROUTE_TABLE:10.4.0.0/24 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10 nexthop=0.0.0.0", "ROUTE_TABLE:10.4.0.1 blackhole=true"),
+			name: "connected comes first", do: append(slices.Clone(routed), neigh, "ROUTE_TABLE:10.4.0.0/24 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10 nexthop=0.0.0.0", "ROUTE_TABLE:10.4.0.1 blackhole=true",
+				"ROUTE_TABLE:10.0.0.1 ifname=Vlan10 nexthop=0.0.0.0"),
 			want: and("neighbour 10.0.0.2 on " + vlan + " 02:00:00:00:00:02"),
 			status: map[string]string{
 				"STATIC_ROUTE_TABLE|10.4.0.0/24": "pending: 10.4.0.0/24 is connected to Ethernet4, and that comes first",
-				"STATIC_ROUTE_TABLE|10.0.0.0/24": "active", "STATIC_ROUTE_TABLE|10.4.0.1": "pending: 10.4.0.1/32 is the switch's own",
+				"STATIC_ROUTE_TABLE|10.0.0.0/24": "active", "STATIC_ROUTE_TABLE|10.0.0.1": "active", "STATIC_ROUTE_TABLE|10.4.0.1": "pending: 10.4.0.1/32 is the switch's own",
 			},
 		},
 		{

@@ -190,8 +190,8 @@ func TestListOfAFormerProcess(t *testing.T) {
 	}
 }
 
-// What is in the ASIC is published as SONiC's orchagent does, with the row's fields; a route that waits is not, until it
-// is in, and one that is written once more is published again. Rows of STATIC_ROUTE are not asked for.
+// What is in the ASIC is published as SONiC's orchagent does, with the row's fields; a route that waits or has left is
+// published as unavailable, and one that is written once more is published again. Rows of STATIC_ROUTE are not asked for.
 func TestRoutesInTheASICArePublished(t *testing.T) {
 	b := newBench(t)
 	l := swss.NewListener(b.Redis)
@@ -222,22 +222,25 @@ func TestRoutesInTheASICArePublished(t *testing.T) {
 	const (
 		near = "SWSS_RC_SUCCESS 10.9.0.0/16 err_str=SWSS_RC_SUCCESS ifname=Vlan10 nexthop=10.0.0.9 protocol=bgp"
 		hole = "SWSS_RC_SUCCESS 10.10.0.0/16 err_str=SWSS_RC_SUCCESS blackhole=true protocol=bgp"
+		away = "SWSS_RC_UNAVAIL 10.9.0.0/16 err_str=SWSS_RC_UNAVAIL ifname=Vlan10 nexthop=10.0.0.9 protocol=bgp"
 	)
 	b.do(routed...)
 	b.do("ROUTE_TABLE:10.8.0.0/16 blackhole=true")
 	b.zebras("10.9.0.0/16", "nexthop", "10.0.0.9", "ifname", "Vlan10")
 	b.zebras("10.10.0.0/16", "blackhole", "true")
 	b.Step()
-	want("one waits", hole)
+	want("one waits", hole, away)
 	b.do("NEIGH_TABLE:Vlan10:10.0.0.9 neigh=02:00:00:00:00:09")
 	want("its neighbour is there", near)
 	b.zebras("10.9.0.0/16", "nexthop", "10.0.0.9", "ifname", "Vlan10")
 	b.Step()
 	want("written once more", near)
+	b.do("NEIGH_TABLE:Vlan10:10.0.0.9")
+	want("its neighbour goes", away)
 	b.Rec.FailAt(1, sai.StatusFailure)
 	b.zebras("10.11.0.0/16", "blackhole", "true")
 	b.Step()
-	want("refused by the ASIC")
+	want("refused by the ASIC", "SWSS_RC_UNAVAIL 10.11.0.0/16 err_str=SWSS_RC_UNAVAIL blackhole=true protocol=bgp")
 }
 
 // A gone is a syncd that has ended: no route is created or removed.

@@ -258,6 +258,7 @@ func (o *Orch) planRoute(p *plan, key string) {
 	case !taken || have.row.Table == "" && !have.cpu:
 		p.routes[r.Prefix] = spec
 	case have.link != "" && have.link == spec.link: // FRR says so, too
+	case have.cpu && spec.link != "": // and of a loopback's address
 	case have.link != "":
 		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
 	case have.cpu:

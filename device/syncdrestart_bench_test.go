@@ -1,0 +1,62 @@
+package device
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tamtam/saisim/profile"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// What a restart of syncd costs with 20,000 routes: until the new chip forwards (replay), and until orchagent has
+// adopted all of it (adopt). Redis, syncd and the chip are in the same process.
+func BenchmarkRestartOfSyncd(b *testing.B) {
+	const routes = 20_000
+	s, err := NewSim(b.Context(), SimConfig{Profile: profile.Default(), Config: ConfigDB{
+		schema.CfgDeviceMetadata: testMetadata,
+		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
+		schema.CfgInterface:      {"Ethernet0": {"NULL": "NULL"}, "Ethernet0|10.1.0.1/24": {"NULL": "NULL"}},
+		schema.CfgNeigh:          {"Ethernet0|10.1.0.2": {"neigh": "02:00:00:00:00:02"}},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	p := swss.NewProducerState(s.Redis.DB(swss.ApplDB), schema.AppRoute)
+	for i := range routes {
+		row := swss.Pairs(swss.FieldValues{"nexthop": "10.1.0.2", "ifname": "Ethernet0", "protocol": "bgp"})
+		if err := p.Set(b.Context(), fmt.Sprintf("20.0.%d.%d", i/256, i%256), row); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Settle(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if n, err := s.Redis.DB(swss.ASICDB).AllKeys(b.Context()); err != nil || len(n) < routes {
+		b.Fatalf("%d objects, %v", len(n), err)
+	}
+	var replay, adopt [2]time.Duration // elapsed, and of the processor
+	measure := func(sum *[2]time.Duration, do func() error) {
+		began, used := time.Now(), cpuTime(b)
+		if err := do(); err != nil {
+			b.Fatal(err)
+		}
+		sum[0] += time.Since(began)
+		sum[1] += cpuTime(b) - used
+	}
+	for b.Loop() {
+		measure(&replay, func() error { return s.RestartSyncd(b.Context()) })
+		measure(&adopt, func() error {
+			if err := s.RestartOrchagent(b.Context()); err != nil {
+				return err
+			}
+			return s.Settle(b.Context())
+		})
+	}
+	for name, sum := range map[string][2]time.Duration{"replay": replay, "adopt": adopt} {
+		b.ReportMetric(float64(sum[0].Milliseconds())/float64(b.N), "ms-"+name)
+		b.ReportMetric(float64(sum[1].Milliseconds())/float64(b.N), "cpu-ms-"+name)
+	}
+}
