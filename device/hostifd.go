@@ -142,7 +142,7 @@ func (l *cpuLine) tell(why string) {
 // run keeps the line until ctx ends. Another client, as hostd, has it alone: then that is told, and it is tried again.
 func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	for ctx.Err() == nil {
-		conn, err := cpuport.DialInterfaces(l.socket, "hostifd")
+		conn, err := cpuport.DialInterfaces(l.socket, "hostifd", host.Hold)
 		if err == nil {
 			l.tell("")
 			host.SetKeeper(conn)

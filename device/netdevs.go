@@ -67,7 +67,7 @@ func (n *netdevs) Begin(l *cpuport.Line) error {
 	if n.host != nil {
 		return errors.New("the host interfaces that there were have not ended yet")
 	}
-	n.host = netdev.NewHost(n.kernel, n.log)
+	n.host = netdev.NewHost(n.kernel, n.log, l.Hold)
 	n.begun <- l
 	n.wake()
 	return nil

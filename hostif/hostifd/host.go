@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -53,13 +54,14 @@ type Host struct {
 	are    map[string]Device
 	index  map[string]int   // of the device, as it was when it was set
 	errs   map[string]error // what could not be done, by device
+	held   map[string]*os.File
 }
 
 // NewHost returns a host without devices.
 func NewHost(k Kernel, log *slog.Logger) *Host {
 	return &Host{
 		kernel: k, log: log, told: map[string]cpuport.Interface{}, are: map[string]Device{}, index: map[string]int{},
-		errs: map[string]error{},
+		errs: map[string]error{}, held: map[string]*os.File{},
 	}
 }
 
@@ -70,6 +72,19 @@ func (h *Host) SetKeeper(k Keeper) {
 	h.keeper, h.swept = k, false
 	clear(h.told)
 	h.tell()
+}
+
+// Hold takes a file of a device, of the keeper's, in the place of an earlier one; nil: it has gone. While it is open the
+// device keeps its carrier, also when the keeper is killed.
+func (h *Host) Hold(name string, f *os.File) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if old := h.held[name]; old != nil {
+		old.Close()
+	}
+	if h.held[name] = f; f == nil {
+		delete(h.held, name)
+	}
 }
 
 // apply brings the devices to the plan, as far as that works.
@@ -172,6 +187,10 @@ func (h *Host) trouble() string {
 func (h *Host) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for _, f := range h.held {
+		f.Close()
+	}
+	clear(h.held)
 	if h.keeper != nil {
 		return nil
 	}

@@ -2,12 +2,18 @@ package hostifd
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tamtam/hostif/netdev"
 	"tamtam/internal/netns/netnstest"
@@ -22,6 +28,50 @@ func ip(t *testing.T, args string) string {
 		t.Fatalf("ip %s: %v: %s", args, err, out)
 	}
 	return string(out)
+}
+
+// allFlows sends datagrams of many flows to 10.0.1.9, and waits until all have come in at the other end of a device.
+func allFlows(t *testing.T, tap io.Reader) {
+	t.Helper()
+	const flows, first = 64, 9000
+	for i := range flows {
+		c, err := net.Dial("udp", fmt.Sprintf("10.0.1.9:%d", first+i))
+		if err == nil {
+			_, err = c.Write([]byte("datagram"))
+			c.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	came := make(chan uint16)
+	go func() {
+		defer close(came)
+		for buf, seen := make([]byte, 9000), map[uint16]bool{}; len(seen) < flows; {
+			n, err := tap.Read(buf)
+			if err != nil {
+				return
+			}
+			const ipv4, port = 14, 14 + 20 + 2
+			if to := binary.BigEndian.Uint16(buf[port:]); n > port+2 && buf[ipv4] == 0x45 && to >= first && to < first+flows {
+				seen[to] = true
+				came <- to
+			}
+		}
+	}()
+	for n := 0; ; n++ {
+		select {
+		case _, more := <-came:
+			if !more && n < flows {
+				t.Fatalf("%d datagrams came, want %d", n, flows)
+			}
+			if !more {
+				return
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%d datagrams came, want %d flows", n, flows)
+		}
+	}
 }
 
 // Linux has the device that it should, as iproute2 shows it; another's interface is left alone; neighbours are told.
@@ -103,6 +153,24 @@ func TestLinux(t *testing.T) {
 	second := Device{MAC: schema.MAC{2, 0, 0, 0, 0, 0xbb}, MTU: 1500, Up: true, Carrier: true, Routed: true, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("2001:db8::1/64")}}
 	set(second, first, false)
 	shows("addr show Ethernet0", "LOWER_UP", "mtu 1500", "02:00:00:00:00:bb", "10.0.1.1/24", "2001:db8::1/64", "!10.0.0.1/24", "10.7.0.7/24")
+
+	// While another has the device too, it keeps its carrier and gets no frame, whatever becomes of the process that made
+	// it; frames come to the next one.
+	hold, err := unix.Dup(int(tap.Hold().Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap.Close()
+	shows("addr show Ethernet0", "LOWER_UP", "10.0.1.1/24")
+	if tap, err = devices.Open("Ethernet0"); err != nil {
+		t.Fatal(err)
+	}
+	shows("addr show Ethernet0", "LOWER_UP")
+	ip(t, "neigh add 10.0.1.9 lladdr 02:00:00:00:00:99 dev Ethernet0")
+	allFlows(t, tap)
+	if err := unix.Close(hold); err != nil {
+		t.Error(err)
+	}
 
 	if _, err := devices.Open("Ethernet0"); err == nil || !strings.Contains(err.Error(), "a second syncd?") {
 		t.Errorf("opened twice: %v", err)

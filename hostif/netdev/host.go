@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,9 @@ type Kernel interface {
 type Tap interface {
 	io.ReadWriteCloser
 	SetCarrier(on bool) error
+	// Hold returns a file with which another process holds the device: it keeps its carrier while that is open. No frame
+	// comes to it.
+	Hold() *os.File
 }
 
 // A Line leads to the chip's CPU port.
@@ -52,6 +56,7 @@ type Port struct {
 type Host struct {
 	kernel Kernel
 	log    *slog.Logger
+	hold   func(name string, f *os.File)
 
 	mu     sync.Mutex // of what follows
 	ports  map[string]Port
@@ -85,10 +90,11 @@ type Counts struct {
 	NoCPU, NoWay, Refused atomic.Uint64
 }
 
-// NewHost returns a host without devices.
-func NewHost(k Kernel, log *slog.Logger) *Host {
+// NewHost returns a host without devices. It hands on the files by which others hold them, and says (nil) which have
+// gone.
+func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Host {
 	h := &Host{
-		kernel: k, log: log, ports: map[string]Port{}, others: map[string]cpuport.Interface{}, taps: map[string]Tap{},
+		kernel: k, log: log, hold: hold, ports: map[string]Port{}, others: map[string]cpuport.Interface{}, taps: map[string]Tap{},
 		up: map[string]bool{}, errs: map[string]error{},
 	}
 	h.now.Store(&view{})
@@ -180,6 +186,7 @@ func (h *Host) open(name string) bool {
 	h.log.Info("a host interface is there", "interface", name)
 	delete(h.errs, name)
 	h.taps[name] = tap
+	h.hold(name, tap.Hold())
 	h.reader.Go(func() { h.read(name, tap) })
 	return true
 }
@@ -208,6 +215,7 @@ func (h *Host) fail(name string, err error) {
 
 // remove removes a device, also one that an earlier process has left.
 func (h *Host) remove(name string) error {
+	h.hold(name, nil)
 	if tap := h.taps[name]; tap != nil {
 		tap.Close()
 		h.log.Info("a host interface goes", "interface", name)
@@ -244,7 +252,8 @@ func (h *Host) Close(keep bool) error {
 	h.mu.Lock()
 	h.closed = true
 	var errs []error
-	for _, tap := range h.taps {
+	for name, tap := range h.taps {
+		h.hold(name, nil)
 		errs = append(errs, tap.Close())
 	}
 	clear(h.taps)
@@ -288,6 +297,7 @@ func (h *Host) read(name string, tap Tap) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.taps[name] == tap {
+		h.hold(name, nil)
 		tap.Close()
 		delete(h.taps, name)
 		delete(h.up, name)

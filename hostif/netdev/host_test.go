@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,14 @@ type fakeKernel struct {
 	left    map[string]bool // by an earlier process
 	others  string          // an interface that is another's
 	flapped []string        // devices whose carrier went
+	held    map[string]*os.File
+}
+
+// hold takes a file by which hostifd holds a device.
+func (k *fakeKernel) hold(name string, f *os.File) {
+	if k.held[name] = f; f == nil {
+		delete(k.held, name)
+	}
 }
 
 func (k *fakeKernel) Open(name string) (Tap, error) {
@@ -32,7 +41,7 @@ func (k *fakeKernel) Open(name string) (Tap, error) {
 		return nil, errors.New("there is an interface of this name")
 	}
 	delete(k.left, name)
-	k.taps[name] = &fakeTap{kernel: k, name: name, sent: make(chan []byte), closed: make(chan struct{}), lost: make(chan struct{})}
+	k.taps[name] = &fakeTap{kernel: k, name: name, sent: make(chan []byte), closed: make(chan struct{}), lost: make(chan struct{}), hold: new(os.File)}
 	return k.taps[name], nil
 }
 
@@ -65,7 +74,10 @@ type fakeTap struct {
 	lost    chan struct{} // is closed when somebody has removed the device
 	carrier bool
 	down    bool
+	hold    *os.File
 }
+
+func (t *fakeTap) Hold() *os.File { return t.hold }
 
 func (t *fakeTap) Read(b []byte) (int, error) {
 	select {
@@ -100,8 +112,8 @@ func (t *fakeTap) SetCarrier(on bool) error {
 }
 
 func newHost(t *testing.T) (*Host, *fakeKernel) {
-	k := &fakeKernel{taps: map[string]*fakeTap{}, left: map[string]bool{}}
-	h := NewHost(k, slog.New(slog.DiscardHandler))
+	k := &fakeKernel{taps: map[string]*fakeTap{}, left: map[string]bool{}, held: map[string]*os.File{}}
+	h := NewHost(k, slog.New(slog.DiscardHandler), k.hold)
 	t.Cleanup(func() { h.Close(false) })
 	return h, k
 }
@@ -329,14 +341,19 @@ func TestRandomHolding(t *testing.T) {
 			if d := cmp.Diff(after, k.carriers()); d != "" {
 				t.Fatalf("%s: %s", what, d)
 			}
+			for name, tap := range k.taps {
+				if k.held[name] != tap.hold || len(k.held) != len(k.taps) {
+					t.Fatalf("%s: hostifd holds %v, want it to hold %v", what, k.held, k.taps)
+				}
+			}
 			for _, name := range k.flapped {
 				if before[name] && after[name] {
 					t.Fatalf("%s: %s lost its carrier", what, name)
 				}
 			}
 		}
-		if err := h.Close(false); err != nil || len(k.taps) > 0 || len(k.left) > 0 {
-			t.Errorf("at the end there are %v, left over %v, %v", k.taps, k.left, err)
+		if err := h.Close(false); err != nil || len(k.taps) > 0 || len(k.left) > 0 || len(k.held) > 0 {
+			t.Errorf("at the end there are %v, left over %v, held %v, %v", k.taps, k.left, k.held, err)
 		}
 	})
 }

@@ -35,25 +35,75 @@ func (Linux) Ours() ([]string, error) {
 	return names, nil
 }
 
-// Open makes a TAP device, or attaches to ours.
+// Open makes a TAP device, or attaches to ours. It has two queues: the first is disabled at once, so that no frame comes
+// to it, and only holds the device; the carrier stays while there is one of either kind. What Linux sends between the
+// two would have been lost without them too, since no process had the device.
 func (Linux) Open(name string) (Tap, error) {
-	have, err := netlink.LinkByName(name)
-	if err == nil && have.Attrs().Alias != Alias {
-		return nil, fmt.Errorf("there is an interface of this name (%s) which is no host interface of tamtam's: "+
-			"rename or remove it", have.Type())
-	}
-	if missing := (netlink.LinkNotFoundError{}); err != nil && !errors.As(err, &missing) {
+	fresh, err := missing(name)
+	if err != nil {
 		return nil, err
 	}
-	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	hold, err := queue(name, fresh, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := disable(hold); err != nil {
+		return nil, errors.Join(err, hold.Close())
+	}
+	f, err := queue(name, false, unix.O_NONBLOCK)
+	if err != nil {
+		return nil, errors.Join(err, hold.Close())
+	}
+	return &tap{f, hold}, nil
+}
+
+// missing reports whether there is no such device of ours yet. One of another make, which an earlier version has left,
+// goes.
+func missing(name string) (bool, error) {
+	link, err := netlink.LinkByName(name)
+	if none := (netlink.LinkNotFoundError{}); err != nil {
+		if errors.As(err, &none) {
+			return true, nil
+		}
+		return false, err
+	}
+	if link.Attrs().Alias != Alias {
+		return false, fmt.Errorf("there is an interface of this name (%s) which is no host interface of tamtam's: "+
+			"rename or remove it", link.Type())
+	}
+	switch t, ok := link.(*netlink.Tuntap); {
+	case !ok || t.Flags&netlink.TUNTAP_MULTI_QUEUE == 0:
+		return true, netlink.LinkDel(link)
+	case t.Queues > 0:
+		return false, errors.New("another process has this host interface: a second syncd?")
+	}
+	return false, nil
+}
+
+// queue opens a queue of a device.
+func queue(name string, fresh bool, mode int) (*os.File, error) {
+	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_CLOEXEC|mode, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", tun, err)
 	}
-	if err := attach(fd, name, have == nil); err != nil {
+	if err := attach(fd, name, fresh); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
-	return &tap{os.NewFile(uintptr(fd), tun)}, nil
+	return os.NewFile(uintptr(fd), tun), nil
+}
+
+// disable has no frame come to a queue any more.
+func disable(f *os.File) error {
+	ask, err := unix.NewIfreq("")
+	if err != nil {
+		return err
+	}
+	ask.SetUint16(unix.IFF_DETACH_QUEUE)
+	if err := unix.IoctlIfreq(int(f.Fd()), unix.TUNSETQUEUE, ask); err != nil {
+		return fmt.Errorf("disable a queue of a TAP device: %w", err)
+	}
+	return nil
 }
 
 // anyName has the kernel choose a name.
@@ -70,11 +120,8 @@ func attach(fd int, name string, fresh bool) error {
 	if err != nil {
 		return fmt.Errorf("name of an interface: %w", err)
 	}
-	ask.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
-	switch err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ask); {
-	case errors.Is(err, unix.EBUSY):
-		return errors.New("another process has this host interface: a second syncd?")
-	case err != nil:
+	ask.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_MULTI_QUEUE)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ask); err != nil {
 		return fmt.Errorf("make a TAP device (CAP_NET_ADMIN is needed): %w", err)
 	}
 	if fresh {
@@ -104,7 +151,16 @@ func mark(is, name string) error {
 }
 
 // A tap is the other end of a TAP device.
-type tap struct{ *os.File }
+type tap struct {
+	*os.File
+	hold *os.File
+}
+
+// Hold returns the queue to which no frame comes.
+func (t *tap) Hold() *os.File { return t.hold }
+
+// Close closes both queues.
+func (t *tap) Close() error { return errors.Join(t.File.Close(), t.hold.Close()) }
 
 // SetCarrier sets whether the device has a carrier.
 func (t *tap) SetCarrier(on bool) error {

@@ -134,6 +134,7 @@ type Hub struct {
 	keeper Keeper // of host interfaces; nil: there can be none
 	name   func(port uint16) string
 	lost   map[sampledAt]uint64 // samples that found the queue full, by what they are of
+	holds  holds
 }
 
 // New returns a hub without a client, of a chip that is still to come.
@@ -310,6 +311,7 @@ type Line struct {
 	who    string
 	closed chan struct{}
 	more   chan struct{} // something is there for it
+	holds  bool          // it is handed the devices of host interfaces
 
 	// What follows is guarded by hub.mu.
 	refused    []string

@@ -1,9 +1,15 @@
 package cpuport
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"sync"
 )
 
 // An Interface is a host interface that is no port's: a client such as hostifd has the process of the chip make a
@@ -75,7 +81,86 @@ func (h *Hub) attachHost(who string) (*Line, error) {
 		h.host = l
 	}
 	h.line = h.newLine(who)
+	h.line.holds = true
 	return h.line, nil
+}
+
+// holds are files of devices, which the client of host interfaces is handed to hold them too: a device keeps its carrier
+// while somebody has such a file. It has a lock of its own, since a keeper has locks when it comes here.
+type holds struct {
+	mu    sync.Mutex
+	files map[string]*os.File
+	moved chan struct{} // is closed when files change; nil: nobody waits
+}
+
+// Hold hands the client of host interfaces, and each that comes, a file of a device, or (nil) says that it has gone.
+func (l *Line) Hold(name string, f *os.File) {
+	h := &l.hub.holds
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.files == nil {
+		h.files = map[string]*os.File{}
+	}
+	if h.files[name] = f; f == nil {
+		delete(h.files, name)
+	}
+	if h.moved != nil {
+		close(h.moved)
+		h.moved = nil
+	}
+}
+
+// look returns the files that there are, and what is closed when there are others.
+func (h *holds) look() (map[string]*os.File, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.moved == nil {
+		h.moved = make(chan struct{})
+	}
+	return maps.Clone(h.files), h.moved
+}
+
+// give hands a client all files, and those that come, until ctx ends. One that cannot be handed on since it was closed
+// has gone, or another comes in its place.
+func (h *holds) give(ctx context.Context, c *net.UnixConn) {
+	given := map[string]*os.File{}
+	for ctx.Err() == nil {
+		files, moved := h.look()
+		for name := range given {
+			if files[name] == nil {
+				delete(given, name)
+				_, _ = c.Write(appendName([]byte{kindHeld, 0}, name)) // a client that has gone ends ctx
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if f := files[name]; given[name] != f {
+				given[name] = f
+				_ = writeFile(c, appendName([]byte{kindHeld, 1}, name), f)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-moved:
+		}
+	}
+}
+
+// held takes a message "held".
+func (x *Conn) held(b []byte, f *os.File) error {
+	r := reader{b: b}
+	there, name := r.take(1, "there")[0] == 1, r.name("name")
+	err := r.err("held")
+	if err == nil && there && f == nil {
+		err = &Refusal{"a file of the device " + name + " did not arrive: there are too many open files"}
+	}
+	if (err != nil || !there || x.hold == nil) && f != nil {
+		f.Close()
+		f = nil
+	}
+	if err == nil && x.hold != nil {
+		x.hold(name, f)
+	}
+	return err
 }
 
 // Forward gives a packet to the client of host interfaces, if there is one. The data is copied.
@@ -116,8 +201,12 @@ func appendInterface(b []byte, i *Interface) []byte {
 
 // DialInterfaces is [Dial] for a client that has the process of the chip make host interfaces of all ports. It receives
 // frames of LACP at members of a LAG with LACP, what the host is to send for the chip, and copies of LLDP, ARP and
-// neighbour discovery.
-func DialInterfaces(path, who string) (*Conn, error) { return dial(path, who, kindInterfaces) }
+// neighbour discovery. It is handed a file of each device: as long as it does not close that, the device keeps its
+// carrier, also when the process of the chip is killed. A file that comes in the place of another, or none, says that
+// the other is of no use any more. Receive calls hold.
+func DialInterfaces(path, who string, hold func(name string, f *os.File)) (*Conn, error) {
+	return dial(path, who, kindInterfaces, hold)
+}
 
 // Set makes, changes or removes a host interface that is no port's. Receive returns a refusal.
 func (x *Conn) Set(i Interface) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -43,19 +44,19 @@ func (k *fakeKeeper) Set(i Interface) error {
 // they forward, and may send. A client of another kind waits while it is there, and ends them later.
 func TestHostInterfaces(t *testing.T) {
 	h, path := serving(t)
-	if _, err := DialInterfaces(path, "hostifd"); err == nil || !strings.Contains(err.Error(), "no host interfaces") {
+	if _, err := DialInterfaces(path, "hostifd", nil); err == nil || !strings.Contains(err.Error(), "no host interfaces") {
 		t.Fatalf("no keeper: %v", err)
 	}
 	k := newKeeper()
 	k.refuse = errors.New("no devices here")
 	h.Keep(k)
-	if _, err := DialInterfaces(path, "hostifd"); err == nil || !strings.Contains(err.Error(), "no devices here") {
+	if _, err := DialInterfaces(path, "hostifd", nil); err == nil || !strings.Contains(err.Error(), "no devices here") {
 		t.Fatalf("a keeper that refuses: %v", err)
 	}
 	k.refuse = nil
 	dial := func() *Conn {
 		t.Helper()
-		c, err := DialInterfaces(path, "hostifd")
+		c, err := DialInterfaces(path, "hostifd", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,8 +88,11 @@ func TestHostInterfaces(t *testing.T) {
 			t.Errorf("the sender has %v, want the refusal", err)
 		}
 	}
-	for _, dialer := range []func(string, string) (*Conn, error){Dial, DialInterfaces} {
-		if _, err := dialer(path, "another"); err == nil || !strings.Contains(err.Error(), `"hostifd"`) {
+	for _, dialer := range []func() (*Conn, error){
+		func() (*Conn, error) { return Dial(path, "another") },
+		func() (*Conn, error) { return DialInterfaces(path, "another", nil) },
+	} {
+		if _, err := dialer(); err == nil || !strings.Contains(err.Error(), `"hostifd"`) {
 			t.Errorf("another client: %v, want a refusal that names hostifd", err)
 		}
 	}
@@ -167,7 +171,7 @@ func TestBadInterfaces(t *testing.T) {
 	refused(plain, appendInterface(nil, &Interface{Name: "Vlan10"}), "Vlan10: this client has no host interfaces")
 	plain.Close()
 	h.wait(t, func() bool { return h.line == nil })
-	c, err := DialInterfaces(path, "hostifd")
+	c, err := DialInterfaces(path, "hostifd", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,5 +195,88 @@ func TestBadInterfaces(t *testing.T) {
 	cancel()
 	if _, err := c.Receive(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("after a good one there is %v", err)
+	}
+}
+
+// Each client of host interfaces is handed the files of the devices that there are, and those that come; it has them
+// when the process of the chip, here the line, has gone.
+func TestHeldDevices(t *testing.T) {
+	h, path := serving(t)
+	k := newKeeper()
+	h.Keep(k)
+	type held struct {
+		name string
+		f    *os.File
+	}
+	got := make(chan held, 1)
+	dial := func() *Conn {
+		t.Helper()
+		c, err := DialInterfaces(path, "hostifd", func(name string, f *os.File) { got <- held{name, f} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = c.Receive(context.Background()) }()
+		return c
+	}
+	// says wants a file of a device whose other end says words when it is written to; "": the device has gone.
+	says := func(name string, end *os.File, words string) {
+		t.Helper()
+		n := <-got
+		if n.name != name || (n.f == nil) != (words == "") {
+			t.Fatalf("handed %s, file %v, want %s %q", n.name, n.f, name, words)
+		}
+		if n.f == nil {
+			return
+		}
+		if _, err := n.f.WriteString(words); err != nil {
+			t.Fatal(err)
+		}
+		n.f.Close()
+		b := make([]byte, 64)
+		if size, err := end.Read(b); err != nil || string(b[:size]) != words {
+			t.Errorf("%s: its other end has %q, %v, want %q", name, b[:size], err, words)
+		}
+	}
+	pipe := func() (end, f *os.File) {
+		t.Helper()
+		end, f, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { end.Close(); f.Close() })
+		return end, f
+	}
+	c := dial()
+	host := <-k.lines
+	end, f := pipe()
+	host.Hold("Ethernet0", f)
+	says("Ethernet0", end, "first")
+	end4, f4 := pipe()
+	host.Hold("Ethernet4", f4)
+	says("Ethernet4", end4, "beside")
+	c.Close()
+	h.wait(t, func() bool { return h.line == nil })
+	c = dial()
+	says("Ethernet0", end, "next client")
+	says("Ethernet4", end4, "of both")
+	host.Hold("Ethernet4", nil)
+	says("Ethernet4", nil, "")
+	end, f = pipe()
+	host.Hold("Ethernet0", f)
+	says("Ethernet0", end, "made anew")
+	closed, gone := pipe()
+	closed.Close()
+	gone.Close()
+	host.Hold("Ethernet8", gone)
+	host.Hold("Ethernet0", nil)
+	says("Ethernet0", nil, "")
+	c.Close()
+
+	bad := &Conn{}
+	if err := bad.held([]byte{1, 9, 'E'}, f); err == nil || !strings.Contains(err.Error(), `"held"`) {
+		t.Errorf("a message that ends early: %v", err)
+	}
+	if err := bad.held(appendName([]byte{1}, "Ethernet0"), nil); err == nil || !strings.Contains(err.Error(), "Ethernet0 did not arrive") {
+		t.Errorf("a file that is lost: %v", err)
 	}
 }

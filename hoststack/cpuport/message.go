@@ -26,6 +26,7 @@ const Version = 1
 //	counts   both    nothing, or JSON of Counts      asked by the client, answered by the server
 //	interfaces both  as hello                        of a client that wants host interfaces
 //	interface server JSON of Interface
+//	held     client  there(1) name                   there is 1: with the file of a device (SCM_RIGHTS); 0: it has gone
 //
 // time is nanoseconds since 1970 of the chip's clock, length that of the frame before a capture cut it.
 const (
@@ -40,6 +41,7 @@ const (
 
 	kindInterfaces = 9
 	kindInterface  = 10
+	kindHeld       = 11
 )
 
 const (

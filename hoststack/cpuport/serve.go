@@ -89,6 +89,9 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 		defer cancel() // and the reader below ends
 		l.write(ctx, c)
 	})
+	if l.holds {
+		writing.Go(func() { h.holds.give(ctx, c) })
+	}
 	buf := make([]byte, maxMessage+1)
 	for {
 		n, err := c.Read(buf)
@@ -186,20 +189,24 @@ func frameOf(b []byte) (Frame, error) {
 type Conn struct {
 	c      *net.UnixConn
 	buf    []byte
+	beside []byte // room for a file that comes with a message
 	counts chan Counts
+	hold   func(name string, f *os.File)
 }
 
 // Dial connects to the CPU port whose socket is at path, as a client with that name. If it is refused, as it is while
 // there is another client, the error is a [*Refusal].
-func Dial(path, who string) (*Conn, error) { return dial(path, who, kindHello) }
+func Dial(path, who string) (*Conn, error) { return dial(path, who, kindHello, nil) }
 
-func dial(path, who string, kind byte) (*Conn, error) {
+func dial(path, who string, kind byte, hold func(string, *os.File)) (*Conn, error) {
 	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
 	c, err := net.DialUnix(addr.Net, nil, addr)
 	if err != nil {
 		return nil, fmt.Errorf("CPU port: %w", err)
 	}
-	x := &Conn{c: c, buf: make([]byte, maxMessage+1), counts: make(chan Counts, 1)}
+	x := &Conn{
+		c: c, buf: make([]byte, maxMessage+1), beside: make([]byte, roomForFile()), counts: make(chan Counts, 1), hold: hold,
+	}
 	if err := x.greet(who, kind); err != nil {
 		return nil, errors.Join(fmt.Errorf("CPU port %s: %w", path, err), c.Close())
 	}
@@ -228,7 +235,11 @@ func (x *Conn) greet(who string, kind byte) error {
 func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	defer context.AfterFunc(ctx, func() { x.c.Close() })()
 	for {
-		n, err := x.c.Read(x.buf)
+		n, more, _, _, err := x.c.ReadMsgUnix(x.buf, x.beside)
+		file := fileOf(x.beside[:more])
+		if file != nil && (n == 0 || x.buf[0] != kindHeld) {
+			file.Close()
+		}
 		if ctx.Err() != nil {
 			return Packet{}, ctx.Err()
 		}
@@ -250,6 +261,10 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 			default:
 			}
 			x.counts <- c
+		case kindHeld:
+			if err := x.held(b, file); err != nil {
+				return Packet{}, err
+			}
 		default:
 			return Packet{}, fmt.Errorf("CPU port: a message that begins with %d", x.buf[0])
 		}
