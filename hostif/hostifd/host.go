@@ -74,8 +74,8 @@ func (h *Host) SetKeeper(k Keeper) {
 	h.tell()
 }
 
-// Hold takes a file of a device, of the keeper's, in the place of an earlier one; nil: it has gone. While it is open the
-// device keeps its carrier, also when the keeper is killed.
+// Hold takes a file of a device from the keeper, in the place of an earlier one; nil: it has gone. While it is open,
+// the device keeps its carrier, also when the keeper is killed.
 func (h *Host) Hold(name string, f *os.File) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -286,6 +288,41 @@ func TestDevices(t *testing.T) {
 	if err := b.host.Close(); err != nil || len(b.k.devices) != 0 {
 		t.Errorf("after an end without syncd there are %v, %v", b.devices(), err)
 	}
+}
+
+// Of each device hostifd holds the last file that it was handed, until the device has gone or hostifd ends.
+func TestHold(t *testing.T) {
+	h := NewHost(newFakeKernel(), slog.New(slog.DiscardHandler))
+	h.SetKeeper(keeper{newFakeKernel()})
+	hand := func(name string) (end *os.File) {
+		t.Helper()
+		end, f, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { end.Close() })
+		h.Hold(name, f)
+		return end
+	}
+	released := func(end *os.File) {
+		t.Helper()
+		if _, err := end.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("a file that is of no use any more: %v, want that it is closed", err)
+		}
+	}
+	first, other := hand("Ethernet0"), hand("Ethernet4")
+	second := hand("Ethernet0")
+	released(first)
+	h.Hold("Ethernet0", nil)
+	released(second)
+	h.Hold("Ethernet0", nil)
+	if h.SetKeeper(nil); h.held["Ethernet4"] == nil || len(h.held) != 1 {
+		t.Errorf("without syncd it holds %v, want Ethernet4 alone", h.held)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	released(other)
 }
 
 // Devices have at most the MTU of the wires behind them: of members the smallest.

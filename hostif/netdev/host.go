@@ -94,8 +94,8 @@ type Counts struct {
 // gone.
 func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Host {
 	h := &Host{
-		kernel: k, log: log, hold: hold, ports: map[string]Port{}, others: map[string]cpuport.Interface{}, taps: map[string]Tap{},
-		up: map[string]bool{}, errs: map[string]error{},
+		kernel: k, log: log, hold: hold, ports: map[string]Port{}, others: map[string]cpuport.Interface{},
+		taps: map[string]Tap{}, up: map[string]bool{}, errs: map[string]error{},
 	}
 	h.now.Store(&view{})
 	return h

@@ -35,9 +35,9 @@ func (Linux) Ours() ([]string, error) {
 	return names, nil
 }
 
-// Open makes a TAP device, or attaches to ours. It has two queues: the first is disabled at once, so that no frame comes
-// to it, and only holds the device; the carrier stays while there is one of either kind. What Linux sends between the
-// two would have been lost without them too, since no process had the device.
+// Open makes a TAP device, or attaches to ours. It has two queues: the first is disabled at once, so that no frame
+// comes to it, and only holds the device, which keeps its carrier while there is a queue of either kind. What Linux
+// sends before the second is there is lost, as is all that it sends while no process has the device.
 func (Linux) Open(name string) (Tap, error) {
 	fresh, err := missing(name)
 	if err != nil {

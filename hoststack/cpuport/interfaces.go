@@ -85,8 +85,8 @@ func (h *Hub) attachHost(who string) (*Line, error) {
 	return h.line, nil
 }
 
-// holds are files of devices, which the client of host interfaces is handed to hold them too: a device keeps its carrier
-// while somebody has such a file. It has a lock of its own, since a keeper has locks when it comes here.
+// holds are files of devices, which the client of host interfaces is handed to hold them too: a device keeps its
+// carrier while somebody has such a file. It has a lock of its own, since a keeper has locks when it comes here.
 type holds struct {
 	mu    sync.Mutex
 	files map[string]*os.File
