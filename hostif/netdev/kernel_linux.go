@@ -54,7 +54,7 @@ func (Linux) Open(name string) (Tap, error) {
 	if err != nil {
 		return nil, errors.Join(err, hold.Close())
 	}
-	return &tap{f, hold}, nil
+	return &tap{f, hold, name}, nil
 }
 
 // missing reports whether there is no such device of ours yet. One of another make, which an earlier version has left,
@@ -154,6 +154,7 @@ func mark(is, name string) error {
 type tap struct {
 	*os.File
 	hold *os.File
+	name string
 }
 
 // Hold returns the queue to which no frame comes.
@@ -177,6 +178,8 @@ func (t *tap) SetCarrier(on bool) error {
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("set the carrier: %w", err)
 	}
+	// Linux acts on changes once a second, but before it answers (since 6.8) at once: zebra is not to be told so late.
+	_, _ = netlink.LinkByName(t.name)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -129,4 +130,70 @@ func TestRandomHolders(t *testing.T) {
 		t.Fatal(fmt.Errorf("a device of an earlier version: %w", err))
 	}
 	tap.Close()
+}
+
+// Each change of a carrier is told to those who listen, however soon another follows: Linux tells of them once a second
+// if it is not made to.
+func TestCarrierIsTold(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("TAP devices are root's")
+	}
+	var u unix.Utsname
+	var major, minor int
+	if err := unix.Uname(&u); err != nil {
+		t.Skip(err)
+	}
+	release := unix.ByteSliceToString(u.Release[:])
+	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil || major*100+minor < 608 {
+		t.Skipf("Linux %s tells of it when it wants: %v", release, err)
+	}
+	if !netnstest.Own(t) {
+		return
+	}
+	tap, err := NewKernel().Open("Ethernet0")
+	if err != nil {
+		t.Skipf("no TAP device may be made here: %v", err)
+	}
+	defer tap.Close()
+	link, err := netlink.LinkByName("Ethernet0")
+	if err == nil {
+		err = netlink.LinkSetUp(link)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, done := make(chan netlink.LinkUpdate, 256), make(chan struct{})
+	defer close(done)
+	if err := netlink.LinkSubscribe(told, done); err != nil {
+		t.Fatal(err)
+	}
+	const changes = 10
+	for i := range changes {
+		if err := tap.SetCarrier(i%2 == 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := "ethernet"
+	if err := netlink.LinkSetAlias(link, last); err != nil {
+		t.Fatal(err)
+	}
+	seen, is := 0, netlink.LinkOperState(netlink.OperUp)
+	for deadline := time.After(time.Minute); ; {
+		select {
+		case l := <-told:
+			a := l.Attrs()
+			if a.OperState != is && (a.OperState == netlink.OperUp || a.OperState == netlink.OperDown) {
+				seen, is = seen+1, a.OperState
+			}
+			if a.Alias != last {
+				continue
+			}
+			if seen < changes {
+				t.Errorf("told of %d changes, want %d", seen, changes)
+			}
+			return
+		case <-deadline:
+			t.Fatal("not told of the alias")
+		}
+	}
 }
