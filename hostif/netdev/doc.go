@@ -6,7 +6,8 @@
 //
 // The devices have an alias, [Alias]. They last when the process is killed, and the next one takes them over with the
 // addresses that they have. Linux takes the carrier of a TAP device that no process has open, so hostifd is handed a
-// file of each: a disabled queue, to which no frame comes. An interface of the same name without the alias is left alone, and reported.
+// file of each: a disabled queue, to which no frame comes. An interface of the same name without the alias is left
+// alone, and reported.
 //
 // What belongs here: devices, carriers and frames. Addresses, MTUs and neighbours are hostifd's.
 package netdev
