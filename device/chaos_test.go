@@ -72,7 +72,7 @@ func beDaemon(name, addr, dir string) error {
 			chip.Wires[port], chip.drive = name, nil
 		}
 		if socket := os.Getenv(cpuVariable); socket != "" {
-			chip.CPU, chip.CPUPort = cpuport.New(), socket
+			chip.CPU, chip.CPUPort, chip.kernel = cpuport.New(), socket, noKernel{}
 			chip.drive = dropping(r, chip.CPU, c)
 		}
 		return RunSyncd(ctx, r, chip, c)

@@ -14,14 +14,16 @@ import (
 	"tamtam/hostif/hostifd"
 	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/lacpd"
+	"tamtam/hoststack/lldp"
+	"tamtam/hoststack/lldpd"
 	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
-// RunHostIfd runs the daemon hostifd until ctx ends: interfaces of Linux for those of the switch, over the CPU port
-// that syncd serves at a socket. The devices and what goes through them outlive its lives.
+// RunHostIfd runs the daemon hostifd until ctx ends: interfaces of Linux for those of the switch, whose devices syncd
+// makes and holds, asked over the CPU port that it serves at a socket. They outlive this process.
 func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) error {
 	kernel, err := hostifd.NewKernel()
 	if err != nil {
@@ -54,14 +56,17 @@ func hostifdLife(
 ) error {
 	d := orch.NewDaemon("hostifd", r, c.daemon())
 	s := hostifd.New(hostifd.Config{Daemon: d, Redis: r, Host: host, Fallback: schema.MAC(fallbackMAC())})
-	mac, err := switchMAC(ctx, r)
+	is, err := hostConfig(ctx, r)
 	if err != nil {
 		return err
 	}
 	var out reportSockets
 	defer out.close()
 	life := &hostLife{
-		d: d, lacp: lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: mac}),
+		d: d, sync: s, lacp: lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: is.MAC}),
+		lldp: lldpd.New(lldpd.Config{Daemon: d, Redis: r, System: lldp.System{
+			MAC: is.MAC, Name: is.Name, Description: is.Description,
+		}}),
 		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
 	}
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
@@ -79,6 +84,22 @@ func hostifdLife(
 			if err := d.Do(ctx, s.Forget); err != nil {
 				return ended(err)
 			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(minRest):
+			}
+		}
+	})
+	g.Go(func() error {
+		for {
+			err := kernel.Links(ctx, func(name string, index int) {
+				_ = d.Do(ctx, func() { s.LinkChanged(name, index) })
+			})
+			if ctx.Err() != nil {
+				return nil
+			}
+			logOf(c).Warn("interfaces of Linux are listed again", "because", err)
 			select {
 			case <-ctx.Done():
 				return nil
@@ -121,17 +142,19 @@ func (l *cpuLine) tell(why string) {
 // run keeps the line until ctx ends. Another client, as hostd, has it alone: then that is told, and it is tried again.
 func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	for ctx.Err() == nil {
-		conn, err := cpuport.Dial(l.socket, "hostifd")
+		conn, err := cpuport.DialInterfaces(l.socket, "hostifd", host.Hold)
 		if err == nil {
 			l.tell("")
+			host.SetKeeper(conn)
 			l.life.connect(ctx, conn)
-			err = host.Serve(ctx, cpuConn{conn, l.log, &l.life})
+			err = l.receive(ctx, conn)
 			l.life.connect(context.WithoutCancel(ctx), nil)
 			conn.Close()
 		}
 		if ctx.Err() != nil {
-			break
+			break // the devices stay with their keeper
 		}
+		host.SetKeeper(nil)
 		l.tell(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))
 		select {
 		case <-ctx.Done():
@@ -141,40 +164,27 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	return nil
 }
 
-// A cpuConn is the CPU port as host interfaces want to see it.
-type cpuConn struct {
-	*cpuport.Conn
-	log  *slog.Logger
-	life *lifeLine
-}
-
-// Receive returns the next frame. Why the chip has refused one that was sent is in the log.
-func (c cpuConn) Receive(ctx context.Context) (port string, vlan uint16, trap string, data []byte, err error) {
+// receive takes what the CPU port has for hostifd, until the line ends.
+func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 	for {
-		p, err := c.Conn.Receive(ctx)
+		p, err := conn.Receive(ctx)
 		if refused := (*cpuport.Refusal)(nil); errors.As(err, &refused) {
-			c.log.Debug("the chip has refused a frame of a host interface", "because", refused.Reason)
+			l.log.Warn("syncd refuses", "because", refused.Reason)
 			continue
 		}
-		if p.Len != len(p.Data) {
-			p.Data = nil
+		if err != nil {
+			return err
 		}
-		if err == nil && (lacpd.Is(p.Data) || reports.Is(&p)) && c.life.receive(ctx, p) {
-			continue
-		}
-		return p.Port, p.VLAN, p.Trap, p.Data, err
+		l.life.receive(ctx, p)
 	}
-}
-
-// Send sends a frame.
-func (c cpuConn) Send(port string, vlan uint16, data []byte) error {
-	return c.Conn.Send(cpuport.Frame{Port: port, VLAN: vlan, Data: data})
 }
 
 // A hostLife is what takes frames of the CPU port besides host interfaces, as long as a life of the daemon.
 type hostLife struct {
 	d       *orch.Daemon
+	sync    *hostifd.Sync
 	lacp    *lacpd.Speaker
+	lldp    *lldpd.Speaker
 	reports *reports.Sender
 }
 
@@ -214,22 +224,30 @@ func (l *lifeLine) tell(ctx context.Context) error {
 	if l.conn != nil {
 		line = l.conn
 	}
-	return l.life.d.Do(ctx, func() { l.life.lacp.SetLine(line) })
+	return l.life.d.Do(ctx, func() {
+		l.life.lacp.SetLine(line)
+		l.life.lldp.SetLine(line)
+	})
 }
 
-// receive gives LACP or the sender of reports a frame; false: it is for neither.
-func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) (taken bool) {
+// receive gives a frame to whatever takes it.
+func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.life == nil {
-		return true // it would be, if it lived
+		return
 	}
-	err := l.life.d.Do(ctx, func() {
-		if taken = reports.Is(&p); taken {
+	_ = l.life.d.Do(ctx, func() { // a life that has ended needs no frame
+		switch {
+		case reports.Is(&p):
 			l.life.reports.Receive(p)
-		} else {
-			taken = l.life.lacp.Receive(p.Port, p.Data)
+		case p.Len != len(p.Data): // cut
+		case lacpd.Is(p.Data):
+			l.life.lacp.Receive(p.Port, p.Data)
+		case lldpd.Is(p.Data):
+			l.life.lldp.Receive(p.Port, p.Data)
+		default:
+			l.life.sync.Heard(&p)
 		}
 	})
-	return taken || err != nil
 }

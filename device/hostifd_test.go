@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tamtam/hostif/hostifd"
+	"tamtam/hostif/netdev"
 	"tamtam/hoststack/cpuport"
 	"tamtam/swss"
 )
@@ -19,13 +20,17 @@ type noKernel struct{}
 var errNoKernel = errors.New("there is no Linux")
 
 func (noKernel) Ours() ([]string, error)                                { return nil, nil }
-func (noKernel) Open(string) (hostifd.Tap, error)                       { return nil, errNoKernel }
+func (noKernel) Open(string) (netdev.Tap, error)                        { return nil, errNoKernel }
 func (noKernel) Set(string, hostifd.Device, hostifd.Device, bool) error { return errNoKernel }
 func (noKernel) Ask(hostifd.Neighbor) error                             { return errNoKernel }
 func (noKernel) Advice() []string                                       { return nil }
 func (noKernel) Remove(string) error                                    { return nil }
 func (noKernel) SetNeighbor(hostifd.Neighbor, bool) error               { return errNoKernel }
 func (noKernel) RemoveNeighbor(hostifd.Neighbor) error                  { return nil }
+func (noKernel) Links(ctx context.Context, _ func(string, int)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
 func (noKernel) Neighbors(ctx context.Context, _ func(hostifd.Neighbor)) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -42,6 +47,7 @@ func TestHostIfdSharesNoCPUPort(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
+	hub.Keep(newNetdevs(noKernel{}, logOf(Common{})))
 	go func() { ended <- serveCPU(ctx, hub, l, logOf(Common{})) }()
 	line, err := hub.Attach("hostd")
 	if err != nil {

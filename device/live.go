@@ -13,6 +13,7 @@ import (
 
 	"tamtam/device/packettrace"
 	"tamtam/device/wire"
+	"tamtam/hostif/netdev"
 	"tamtam/hoststack/cpuport"
 	"tamtam/mgmt"
 	"tamtam/mgmt/configfile"
@@ -70,7 +71,9 @@ type ChipConfig struct {
 	// Samples and SamplePort are likewise for packets that are sampled or dropped.
 	Samples    *cpuport.Hub
 	SamplePort string
-	drive      drive // what moves the chip's time and frames; nil: the wall clock and the wires
+	drive      drive         // what moves the chip's time and frames; nil: the wall clock and the wires
+	kernel     netdev.Kernel // where host interfaces are; nil: this host's
+	netdevs    *netdevs
 	// Kernel says what the kernel knows of its clock, which the chip's follows; nil: the kernel of
 	// this host is asked. What it says of Ahead is not used.
 	Kernel func() altmark.KernelClock
@@ -317,6 +320,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 		return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
 	}
 	g, ctx := errgroup.WithContext(ctx)
+	cfg.netdevs = newNetdevs(cfg.kernel, c.Log)
 	for _, at := range []struct {
 		hub  **cpuport.Hub
 		path string
@@ -332,10 +336,14 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 			return err
 		}
 		hub := *at.hub
+		if at.hub == &cfg.CPU {
+			hub.Keep(cfg.netdevs)
+		}
 		g.Go(func() error { return serveCPU(ctx, hub, l, logOf(c)) })
 	}
 	cfg.links = wire.NewLinks()
 	g.Go(func() error { return lives(ctx) })
+	g.Go(func() error { return cfg.netdevs.run(ctx, cfg.KeepLinks) })
 	err := g.Wait()
 	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
 }
@@ -353,6 +361,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	chip, err := saisim.New(saisim.Config{
 		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Notify: notify,
 		Kernel: disturbed(c.faults, followed(start, cfg.Kernel)), Wired: wired(cfg.Wires),
+		HostInterfaces: cfg.netdevs.changed,
 	})
 	if err != nil {
 		return err
@@ -360,6 +369,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	if err := c.faults.Drive(chip); err != nil {
 		return err
 	}
+	defer cfg.netdevs.reset()
 	syncd := NewSyncd(r, c.backend(chip), c)
 	alive := func(context.Context) error { chip.Now(); return nil } // not while a call hangs in the chip
 	c.health.lives(alive, nil, syncd.Watch)

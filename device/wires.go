@@ -30,7 +30,7 @@ func runWires(
 			if why := taken.Load(); why != nil {
 				return *why
 			}
-			return ""
+			return cfg.netdevs.lacks()
 		})
 		defer c.health.setLacks(nil)
 	}

@@ -27,6 +27,9 @@ type Config struct {
 	// Wired names host interfaces whose ports have no link until [Chip.SetWire] says that they have: nobody knows
 	// before. Other ports have one from the start.
 	Wired map[string]bool
+	// HostInterfaces is called with the host interfaces of ports, sorted by name, when one has changed, with the chip
+	// locked: it must not call the chip or wait. nil: nobody is interested.
+	HostInterfaces func([]HostInterface)
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly, beside
 	// the sketch, for tests and experiments to compare with; 0: none. No chip has this.
 	Oracle int
@@ -63,7 +66,7 @@ func New(cfg Config) (*Chip, error) {
 	}
 	o := objects.New(e, objects.Config{
 		Profile: cfg.Profile, Start: cfg.Start, Kernel: cfg.Kernel, Oracle: cfg.Oracle > 0, Changed: cfg.Changed,
-		Wired: cfg.Wired,
+		Wired: cfg.Wired, HostInterfaces: cfg.HostInterfaces,
 	})
 	return &Chip{api: api{objects: o, engine: e, notify: cfg.Notify}, profile: cfg.Profile}, nil
 }

@@ -17,6 +17,8 @@ type (
 	Arrival = engine.Arrival
 	// Out is a frame that leaves the chip.
 	Out = engine.Out
+	// HostInterface is the device of Linux that a HOSTIF object of a port stands for.
+	HostInterface = config.HostInterface
 	// Sample is what the chip says of a frame that it has sampled.
 	Sample = engine.Sample
 	// Ledger keeps account of frames by their ids.

@@ -72,7 +72,7 @@ const (
 	AppInterface    = "INTF_TABLE"
 	AppRoute        = "ROUTE_TABLE"
 	AppNeigh        = "NEIGH_TABLE"
-	AppLLDPEntry    = "LLDP_ENTRY_TABLE"    // by port; hostd writes it, as SONiC's lldp-syncd
+	AppLLDPEntry    = "LLDP_ENTRY_TABLE"    // by port; hostd or hostifd writes it, as SONiC's lldp-syncd
 	AppNeighResolve = "NEIGH_RESOLVE_TABLE" // neighbours that somebody wants to be known
 	AppACLTable     = "ACL_TABLE_TABLE"
 	AppACLTableType = "ACL_TABLE_TYPE_TABLE"

@@ -109,7 +109,11 @@ func startIn(t *testing.T, ns string, env string, args ...string) (kill func(), 
 			t.Logf("%s %v:\n%s", ns, args, log.String())
 		}
 	})
-	return func() { _ = cmd.Process.Kill() }, log
+	kill = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // until then it has its sockets and devices
+	}
+	return kill, log
 }
 
 // needFRR skips where the test is not asked for or cannot be made.

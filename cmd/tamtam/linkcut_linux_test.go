@@ -330,7 +330,7 @@ func (s *frrSwitch) read(b books, who string) {
 		}
 		return v
 	}
-	b[who+"hostifd lost"] = s.lostByHostifd()
+	b[who+"host interfaces lost"] = s.lostAtHost()
 	linux := linuxCounters(s.t, s.ns)
 	for _, port := range cutPorts() {
 		wire, stats := s.wireRow(port), s.portStats(port)
@@ -396,9 +396,9 @@ func (s *frrSwitch) counts(port string) bool {
 	return runts != "" && runts != schema.WireUnknown && s.portStats(port) != nil
 }
 
-// lostByHostifd is how many frames it says that it has lost between Linux and the chip, as before it had both.
-func (s *frrSwitch) lostByHostifd() (sum int64) {
-	said := strings.Split(s.logs["hostifd"].String(), "frames were lost at the host interfaces, in all")
+// lostAtHost is how many frames syncd says that it has lost at the host interfaces between Linux and the chip, as before it had both.
+func (s *frrSwitch) lostAtHost() (sum int64) {
+	said := strings.Split(s.logs["syncd"].String(), "frames were lost at the host interfaces, in all")
 	if len(said) == 1 {
 		return 0
 	}
@@ -487,7 +487,7 @@ func (b books) losses() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		_, after, at := strings.Cut(name, " wire ")
-		lost := at && slices.ContainsFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == after }) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "hostifd lost")
+		lost := at && slices.ContainsFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == after }) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "host interfaces lost")
 		if lost && b[name] != 0 {
 			list = append(list, fmt.Sprintf("%s %d", name, b[name]))
 		}
@@ -512,7 +512,7 @@ func accounts() (list []account) {
 			account{s + "to " + h, []string{s + "Ethernet0 wire sent"}, []string{h + "received"}},
 			account{s, []string{s + "* wire received", s + "* cpu from Linux", s + cutLAG + " cpu from Linux", s + "* cpu from LACP"},
 				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux",
-					s + cutLAG + " cpu to Linux", s + "* cpu to LACP", s + "hostifd lost"})})
+					s + cutLAG + " cpu to Linux", s + "* cpu to LACP", s + "host interfaces lost"})})
 		for _, port := range []string{"Ethernet4", "Ethernet8"} {
 			list = append(list, account{s + "to " + other + "by " + port, []string{s + port + " wire sent"},
 				append(lostAt(other, port, true), other+port+" wire received")})

@@ -2,8 +2,6 @@ package hostifd
 
 import (
 	"context"
-	"log/slog"
-	"strings"
 	"time"
 
 	"tamtam/cfgmgr/forward"
@@ -23,8 +21,8 @@ type Config struct {
 
 // A Sync brings what APPL_DB says to Linux, and neighbours back. Its methods run on the daemon's goroutine.
 type Sync struct {
+	d    *orch.Daemon
 	host *Host
-	log  *slog.Logger
 	mac  schema.MAC
 	rows rows
 	due  bool
@@ -33,20 +31,18 @@ type Sync struct {
 	nextHops
 	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
 	began bool      // the first rows were handed out
-	lost  string
+
+	reported map[conflict]time.Time // hosts that have an address of the switch, and until when that is not said again
 }
 
-// Waits between tries to bring Linux to what it should be, and between words about lost frames.
-const (
-	retryAfter = 2 * time.Second
-	lostAfter  = 10 * time.Second
-)
+// retryAfter is the wait between tries to bring Linux to what it should be.
+const retryAfter = 2 * time.Second
 
 // New registers the host interfaces on a daemon.
 func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
-		host: cfg.Host, log: d.Logger(), mac: cfg.Fallback, rows: rows{}, due: true,
+		d: d, host: cfg.Host, reported: map[conflict]time.Time{}, mac: cfg.Fallback, rows: rows{}, due: true,
 		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
@@ -75,7 +71,6 @@ func New(cfg Config) *Sync {
 	}), orch.Reporting{None: true})
 	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
-	d.Every(func() time.Duration { return lostAfter }, s.tellLost)
 	d.At(func() time.Time { return s.sweep }, func(context.Context, time.Time) error {
 		s.sweep = time.Time{}
 		s.swept()
@@ -137,14 +132,8 @@ func (s *Sync) again(_ context.Context, now time.Time) error {
 	return nil
 }
 
-// tellLost logs what frames were lost, when more were.
-func (s *Sync) tellLost(context.Context, time.Time) error {
-	if now := s.host.Lost(); now != s.lost {
-		s.lost = now
-		s.log.Warn("frames were lost at the host interfaces, in all", "frames", strings.TrimSpace(now))
-	}
-	return nil
-}
+// LinkChanged takes the index of an interface of Linux; 0: there is none of that name any more.
+func (s *Sync) LinkChanged(name string, index int) { s.due = s.host.changed(name, index) || s.due }
 
 // Learned takes what Linux says of a neighbour.
 func (s *Sync) Learned(n Neighbor) { s.learned(n) }

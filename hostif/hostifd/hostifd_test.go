@@ -1,7 +1,6 @@
 package hostifd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,18 +16,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/hoststack/cpuport"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
 
-// A fakeKernel has devices without Linux.
+// A fakeKernel has devices without Linux. It is the keeper of devices too: syncd, which makes what it is asked for.
 type fakeKernel struct {
 	devices map[string]Device
-	taps    map[string]*fakeTap
-	former  []string // devices of a former process
-	others  string   // an interface that is another's
+	beside  map[string]cpuport.Interface // that are held
+	left    []string                     // devices of a former process
+	others  string                       // an interface that is another's
+	whole   []string                     // devices whose addresses were all set anew
 	static  map[string]bool
 	asked   map[string]bool
 	fails   bool // neighbours cannot be set now
@@ -35,29 +37,45 @@ type fakeKernel struct {
 }
 
 func newFakeKernel() *fakeKernel {
-	return &fakeKernel{devices: map[string]Device{}, taps: map[string]*fakeTap{}, static: map[string]bool{}, asked: map[string]bool{}}
+	return &fakeKernel{
+		devices: map[string]Device{}, beside: map[string]cpuport.Interface{}, static: map[string]bool{}, asked: map[string]bool{},
+	}
 }
 
 func (k *fakeKernel) Advice() []string { return nil }
 
-func (k *fakeKernel) Ours() ([]string, error) { return k.former, nil }
-
-func (k *fakeKernel) Open(name string) (Tap, error) {
-	if name == k.others {
-		return nil, errors.New("there is an interface of this name")
-	}
-	t := &fakeTap{sent: make(chan []byte), closed: make(chan struct{})}
-	k.taps[name] = t
-	return t, nil
+func (k *fakeKernel) Ours() ([]string, error) {
+	return slices.Concat(k.left, slices.Collect(maps.Keys(k.devices))), nil
 }
 
-func (k *fakeKernel) Set(name string, d, _ Device, _ bool) error { k.devices[name] = d; return nil }
+// keeper is the fakeKernel as syncd.
+type keeper struct{ *fakeKernel }
+
+func (k keeper) Set(i cpuport.Interface) error {
+	if k.beside[i.Name] = i; i.Gone {
+		delete(k.beside, i.Name)
+		return k.Remove(i.Name)
+	}
+	return nil
+}
+
+func (k *fakeKernel) Set(name string, d, _ Device, whole bool) error {
+	if name == k.others {
+		return errors.New("there is an interface of this name")
+	}
+	if k.devices[name] = d; whole {
+		k.whole = append(k.whole, name)
+	}
+	return nil
+}
+
 func (k *fakeKernel) Remove(name string) error {
 	delete(k.devices, name)
-	k.former = slices.DeleteFunc(k.former, func(n string) bool { return n == name })
+	k.left = slices.DeleteFunc(k.left, func(n string) bool { return n == name })
 	return nil
 }
 func (k *fakeKernel) Neighbors(context.Context, func(Neighbor)) error { return nil }
+func (k *fakeKernel) Links(context.Context, func(string, int)) error  { return nil }
 
 func (k *fakeKernel) SetNeighbor(n Neighbor, permanent bool) error {
 	if k.fails {
@@ -81,34 +99,6 @@ func (k *fakeKernel) RemoveNeighbor(n Neighbor) error {
 	return nil
 }
 
-// A fakeTap is a device's other end.
-type fakeTap struct {
-	sent    chan []byte // by Linux
-	got     [][]byte    // that Linux received
-	closed  chan struct{}
-	carrier bool
-	down    bool
-}
-
-func (t *fakeTap) Read(b []byte) (int, error) {
-	select {
-	case f := <-t.sent:
-		return copy(b, f), nil
-	case <-t.closed:
-		return 0, io.EOF
-	}
-}
-
-func (t *fakeTap) Write(b []byte) (int, error) {
-	if t.down {
-		return 0, errors.New("down")
-	}
-	t.got = append(t.got, bytes.Clone(b))
-	return len(b), nil
-}
-func (t *fakeTap) Close() error             { close(t.closed); return nil }
-func (t *fakeTap) SetCarrier(on bool) error { t.carrier = on; return nil }
-
 // A bench is hostifd on a fake kernel.
 type bench struct {
 	t      *testing.T
@@ -127,6 +117,7 @@ func newBench(t *testing.T) *bench {
 	b.list = swss.NewListener(b.r)
 	b.takers = map[string]*swss.ConsumerState{schema.AppNeigh: swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB), schema.AppNeigh)}
 	b.host = NewHost(b.k, slog.New(slog.DiscardHandler))
+	b.host.SetKeeper(keeper{b.k})
 	t.Cleanup(func() { b.list.Close(); b.host.Close() })
 	b.begin()
 	return b
@@ -205,7 +196,7 @@ func (b *bench) devices() (list []string) {
 		if d.Up {
 			state = "up"
 		}
-		if b.k.taps[name].carrier {
+		if d.Carrier {
 			state += " carrier"
 		}
 		list = append(list, fmt.Sprintf("%s %s %d %s %v", name, d.MAC, d.MTU, state, d.Addrs))
@@ -258,9 +249,9 @@ func (b *bench) ports() {
 // Devices are what APPL_DB says, and follow it.
 func TestDevices(t *testing.T) {
 	b := newBench(t)
-	b.k.former = []string{"Ethernet96"}
+	b.k.left = []string{"Ethernet96"}
 	b.step()
-	if len(b.k.former) != 1 {
+	if len(b.k.left) != 1 {
 		t.Error("a device of a former process went before it was known which are wanted")
 	}
 	b.ports()
@@ -273,7 +264,7 @@ func TestDevices(t *testing.T) {
 		"Vlan10 02:00:00:00:00:aa 1400 up carrier [10.1.0.1/24]",
 	}
 	b.want("all", want...)
-	if len(b.k.former) != 0 {
+	if len(b.k.left) != 0 {
 		t.Error("a device of a former process is still there")
 	}
 	b.set("PORT_TABLE:Ethernet0 lanes=0 speed=1000 mtu=9000 admin_status=up oper_status=down", "INTF_TABLE:Ethernet0:10.0.0.1/24",
@@ -287,12 +278,51 @@ func TestDevices(t *testing.T) {
 	}
 	b.k.others = ""
 	b.pass(retryAfter)
-	if got := b.s.Lacks(); got != "" || b.k.taps["Vlan20"] == nil {
-		t.Errorf("lacks %q after another's interface has gone", got)
+	if _, is := b.k.devices["Vlan20"]; b.s.Lacks() != "" || !is {
+		t.Errorf("lacks %q after another's interface has gone", b.s.Lacks())
 	}
+	if err := b.host.Close(); err != nil || len(b.k.devices) != 6 {
+		t.Errorf("after an end with syncd alive there are %v, %v, want all", b.devices(), err)
+	}
+	b.host.SetKeeper(nil)
 	if err := b.host.Close(); err != nil || len(b.k.devices) != 0 {
-		t.Errorf("after the end there are %v, %v", b.devices(), err)
+		t.Errorf("after an end without syncd there are %v, %v", b.devices(), err)
 	}
+}
+
+// Of each device hostifd holds the last file that it was handed, until the device has gone or hostifd ends.
+func TestHold(t *testing.T) {
+	h := NewHost(newFakeKernel(), slog.New(slog.DiscardHandler))
+	h.SetKeeper(keeper{newFakeKernel()})
+	hand := func(name string) (end *os.File) {
+		t.Helper()
+		end, f, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { end.Close() })
+		h.Hold(name, f)
+		return end
+	}
+	released := func(end *os.File) {
+		t.Helper()
+		if _, err := end.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("a file that is of no use any more: %v, want that it is closed", err)
+		}
+	}
+	first, other := hand("Ethernet0"), hand("Ethernet4")
+	second := hand("Ethernet0")
+	released(first)
+	h.Hold("Ethernet0", nil)
+	released(second)
+	h.Hold("Ethernet0", nil)
+	if h.SetKeeper(nil); h.held["Ethernet4"] == nil || len(h.held) != 1 {
+		t.Errorf("without syncd it holds %v, want Ethernet4 alone", h.held)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	released(other)
 }
 
 // Devices have at most the MTU of the wires behind them: of members the smallest.
@@ -332,83 +362,75 @@ func TestMTUOfTheWire(t *testing.T) {
 	mtus("Ethernet0", 9100)
 }
 
-// A punted frame comes from the chip.
-type punted struct {
-	port  string
-	vlan  uint16
-	trap  string
-	frame string
-}
-
-// A fakeCPU is the chip's CPU port.
-type fakeCPU struct {
-	punted chan punted
-	sent   chan string // PORT VLAN FRAME
-}
-
-func (c fakeCPU) Receive(ctx context.Context) (port string, vlan uint16, trap string, data []byte, err error) {
-	select {
-	case p, ok := <-c.punted:
-		if !ok {
-			err = io.EOF
-		}
-		return p.port, p.vlan, p.trap, []byte(p.frame), err
-	case <-ctx.Done():
-		return "", 0, "", nil, ctx.Err()
-	}
-}
-
-func (c fakeCPU) Send(port string, vlan uint16, data []byte) error {
-	c.sent <- fmt.Sprintf("%s %d %s", port, vlan, data)
-	return nil
-}
-
-// Frames of the chip come to the device of their port, PortChannel or VLAN; those between the ends of a wire to the
-// port's. What Linux sends leaves there, by a member of a PortChannel that is up.
-func TestFrames(t *testing.T) {
+// Interfaces that are no port's are syncd's to hold: of a PortChannel it learns all members, and by which frames may
+// leave; whoever comes in its place learns all of them.
+func TestInterfacesBesidePorts(t *testing.T) {
 	b := newBench(t)
 	b.ports()
-	cpu := fakeCPU{make(chan punted), make(chan string, 1)}
-	served := make(chan error)
-	go func() { served <- b.host.Serve(t.Context(), cpu) }()
-	tagged := "abcdefghijkl\x81\x00\x00\x0aXXpayload"
-	b.k.taps["Loopback0"].down = true
-	for _, p := range []punted{
-		{"Ethernet0", 0, "ip2me", "one"}, {"Ethernet4", 0, "arp_req", "two"}, {"Ethernet4", 0, "lacp", "three"},
-		{"Ethernet0", 10, "arp_req", tagged}, {"Ethernet0", 20, "ip2me", "five"}, {"Ethernet0", 10, "lldp", "six"},
-		{"Ethernet12", 0, "ip2me", "seven"}, {"Ethernet0", 0, "ip2me", ""},
-	} {
-		cpu.punted <- p
+	want := map[string]cpuport.Interface{
+		"PortChannel1": {Name: "PortChannel1", LAG: true, Members: []string{"Ethernet4", "Ethernet8"}, Senders: []string{"Ethernet4", "Ethernet8"}, Up: true},
+		"Vlan10":       {Name: "Vlan10", VLAN: 10, Up: true},
+		"Loopback0":    {Name: "Loopback0", Up: true},
 	}
-	close(cpu.punted)
-	if err := <-served; !errors.Is(err, io.EOF) {
-		t.Errorf("the chip went: %v", err)
-	}
-	for name, want := range map[string]string{
-		"Ethernet0": "one five six", "Ethernet4": "three", "PortChannel1": "two", "Vlan10": "abcdefghijklXXpayload",
-	} {
-		if got := string(bytes.Join(b.k.taps[name].got, []byte(" "))); got != want {
-			t.Errorf("%s received %q, want %q", name, got, want)
+	held := func(what string) {
+		t.Helper()
+		if d := cmp.Diff(want, b.k.beside); d != "" {
+			t.Errorf("%s: %s", what, d)
 		}
 	}
-	if got, want := b.host.Lost(), "1 cut, 1 of no interface"; got != want {
-		t.Errorf("lost %q, want %q", got, want)
+	held("all")
+	b.set("LAG_MEMBER_TABLE:PortChannel1:Ethernet8 status=disabled", "INTF_TABLE:Loopback0:10.9.9.9/32", "INTF_TABLE:Loopback0",
+		"LAG_TABLE:PortChannel1 admin_status=up mtu=1500 oper_status=down protocol=lacp")
+	delete(want, "Loopback0")
+	want["PortChannel1"] = cpuport.Interface{Name: "PortChannel1", LAG: true, LACP: true, Members: []string{"Ethernet4", "Ethernet8"}, Senders: []string{"Ethernet4"}}
+	held("a member disabled, a loopback gone")
+	b.host.SetKeeper(nil)
+	clear(b.k.beside)
+	b.set("INTF_TABLE:Vlan20 NULL=NULL")
+	want["Vlan20"] = cpuport.Interface{Name: "Vlan20", VLAN: 20, Up: true}
+	b.host.SetKeeper(keeper{b.k})
+	held("another syncd")
+}
+
+// A restart of hostifd takes nothing from Linux: no device goes, and each is set once, to what it was. A device that
+// another has taken the place of is set again.
+func TestRestartTakesNothing(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	before, held := b.devices(), maps.Clone(b.k.beside)
+	b.k.whole = nil
+	if err := b.host.Close(); err != nil {
+		t.Fatal(err)
 	}
-	var c CPU = cpu
-	b.host.cpu.Store(&c)
-	for name, want := range map[string]string{"Ethernet0": "Ethernet0 0 x", "PortChannel1": "Ethernet4 0 x", "Vlan10": " 10 x", "Ethernet8": "Ethernet8 0 x"} {
-		b.k.taps[name].sent <- []byte("x")
-		if got := <-cpu.sent; got != want {
-			t.Errorf("%s sent %q, want %q", name, got, want)
+	b.host = NewHost(b.k, slog.New(slog.DiscardHandler))
+	b.host.SetKeeper(keeper{b.k})
+	b.begin()
+	b.step()
+	b.want("after a restart", before...)
+	if d := cmp.Diff(held, b.k.beside); d != "" {
+		t.Errorf("held are others: %s", d)
+	}
+	if slices.Sort(b.k.whole); len(b.k.whole) != len(before) || len(slices.Compact(b.k.whole)) != len(before) {
+		t.Errorf("set were %v, want each once", b.k.whole)
+	}
+	change := func(name string, index int) {
+		t.Helper()
+		if err := b.d.Do(t.Context(), func() { b.s.LinkChanged(name, index) }); err != nil {
+			t.Fatal(err)
 		}
+		b.k.whole = nil
+		b.step()
 	}
-	b.set("PORT_TABLE:Ethernet4 lanes=4 speed=1000 oper_status=down")
-	b.host.fromHost("PortChannel1", []byte("x"))
-	b.host.cpu.Store(nil)
-	b.host.fromHost("Ethernet0", []byte("x"))
-	b.host.fromHost("Loopback0", []byte("x"))
-	if got, want := b.host.Lost(), "1 cut, 1 of no interface, 1 to a chip that is away, 1 to a PortChannel that is down"; got != want {
-		t.Errorf("lost %q, want %q", got, want)
+	change("Ethernet0", 7)
+	change("Ethernet0", 7)
+	if len(b.k.whole) != 0 {
+		t.Errorf("set were %v, want none: the device is the same", b.k.whole)
+	}
+	if change("Ethernet0", 8); !slices.Equal(b.k.whole, []string{"Ethernet0"}) {
+		t.Errorf("set were %v, want Ethernet0, which is another device", b.k.whole)
+	}
+	if change("Ethernet96", 9); len(b.k.whole) != 0 {
+		t.Errorf("set were %v, want none: no row asks for the device", b.k.whole)
 	}
 }
 

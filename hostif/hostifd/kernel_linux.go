@@ -13,111 +13,28 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"tamtam/hostif/netdev"
 	"tamtam/schema"
 )
 
-// alias marks the devices that are ours.
-const alias = "tamtam host interface"
+// A Linux is the kernel of this host, in the network namespace of the process, with the devices of host interfaces.
+type Linux struct{ netdev.Linux }
 
-// A Linux is the kernel of this host, in the network namespace of the process.
-type Linux struct{}
-
-// NewKernel returns the kernel that this process runs on; it needs CAP_NET_ADMIN and /dev/net/tun.
-func NewKernel() (Kernel, error) {
-	f, err := os.OpenFile(tun, os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("host interfaces: %w: want the device, and CAP_NET_ADMIN", err)
-	}
-	return Linux{}, f.Close()
-}
-
-const tun = "/dev/net/tun"
-
-// Ours lists the devices that are marked as ours.
-func (Linux) Ours() ([]string, error) {
-	links, err := netlink.LinkList()
-	if err != nil {
-		return nil, fmt.Errorf("list interfaces: %w", err)
-	}
-	var names []string
-	for _, l := range links {
-		if a := l.Attrs(); a.Alias == alias {
-			names = append(names, a.Name)
-		}
-	}
-	return names, nil
-}
-
-// Open makes a TAP device, or attaches to ours.
-func (Linux) Open(name string) (Tap, error) {
-	have, err := netlink.LinkByName(name)
-	if err == nil && have.Attrs().Alias != alias {
-		return nil, fmt.Errorf("there is an interface of this name (%s) which is no host interface of tamtam's: "+
-			"rename or remove it", have.Type())
-	}
-	if missing := (netlink.LinkNotFoundError{}); err != nil && !errors.As(err, &missing) {
-		return nil, err
-	}
-	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", tun, err)
-	}
-	if err := attach(fd, name); err != nil {
-		unix.Close(fd)
-		return nil, err
-	}
-	return &tap{os.NewFile(uintptr(fd), tun)}, nil
-}
-
-// attach makes a file that of a TAP device, which lasts when the file is closed.
-func attach(fd int, name string) error {
-	ask, err := unix.NewIfreq(name)
-	if err != nil {
-		return fmt.Errorf("name of an interface: %w", err)
-	}
-	ask.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
-	switch err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ask); {
-	case errors.Is(err, unix.EBUSY):
-		return errors.New("another process has this host interface: a second hostifd?")
-	case err != nil:
-		return fmt.Errorf("make a TAP device (CAP_NET_ADMIN is needed): %w", err)
-	}
-	if err := unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1); err != nil {
-		return fmt.Errorf("make a TAP device last: %w", err)
-	}
-	link, err := netlink.LinkByName(name)
-	if err != nil {
-		return err
-	}
-	return netlink.LinkSetAlias(link, alias)
-}
-
-// A tap is the other end of a TAP device.
-type tap struct{ *os.File }
-
-// SetCarrier sets whether the device has a carrier.
-func (t *tap) SetCarrier(on bool) error {
-	value := 0
-	if on {
-		value = 1
-	}
-	raw, err := t.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) { failed = unix.IoctlSetPointerInt(int(fd), unix.TUNSETCARRIER, value) })
-	if err = errors.Join(err, failed); err != nil {
-		return fmt.Errorf("set the carrier: %w", err)
-	}
-	return nil
-}
+// NewKernel returns the kernel that this process runs on; it needs CAP_NET_ADMIN.
+func NewKernel() (Kernel, error) { return Linux{}, nil }
 
 // Set brings a device to what it should be.
 func (Linux) Set(name string, d, old Device, whole bool) error {
 	link, err := netlink.LinkByName(name)
-	if err != nil {
+	missing := netlink.LinkNotFoundError{}
+	switch {
+	case errors.As(err, &missing):
+		return errors.New("there is no such device: syncd makes it, at the latest when the chip has the port")
+	case err != nil:
 		return err
+	case link.Attrs().Alias != netdev.Alias:
+		return fmt.Errorf("there is an interface of this name (%s) which is no host interface of tamtam's: rename or "+
+			"remove it", link.Type())
 	}
 	var errs []error
 	if now := link.Attrs(); !slices.Equal(now.HardwareAddr, d.MAC[:]) {
@@ -200,16 +117,27 @@ func prefix(n *net.IPNet) (netip.Prefix, bool) {
 	return netip.PrefixFrom(a.Unmap(), ones), ok
 }
 
-// Remove removes a device.
-func (Linux) Remove(name string) error {
-	link, err := netlink.LinkByName(name)
-	if missing := (netlink.LinkNotFoundError{}); errors.As(err, &missing) {
-		return nil
-	}
+// Links reports host interfaces until ctx ends or the kernel has reported more than was read.
+func (Linux) Links(ctx context.Context, f func(name string, index int)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	updates := make(chan netlink.LinkUpdate, 256)
+	err := netlink.LinkSubscribeWithOptions(updates, ctx.Done(), netlink.LinkSubscribeOptions{
+		ListExisting: true, ErrorCallback: func(err error) { cancel(err) }, ReceiveBufferSize: 1 << 20,
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("ask for interfaces: %w", err)
 	}
-	return netlink.LinkDel(link)
+	for u := range updates {
+		switch a := u.Attrs(); {
+		case a.Alias != netdev.Alias:
+		case u.Header.Type == unix.RTM_DELLINK:
+			f(a.Name, 0)
+		default:
+			f(a.Name, a.Index)
+		}
+	}
+	return context.Cause(ctx)
 }
 
 // usable are the states of neighbours whose address is known.

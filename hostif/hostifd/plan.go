@@ -2,13 +2,13 @@ package hostifd
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tamtam/hoststack/cpuport"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -23,26 +23,18 @@ type Device struct {
 	Addrs   []netip.Prefix // sorted
 }
 
+// equal reports whether two devices are set alike in Linux; the carrier is syncd's.
 func (d Device) equal(o Device) bool {
-	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Carrier == o.Carrier &&
-		d.Routed == o.Routed && slices.Equal(d.Addrs, o.Addrs)
-}
-
-// A way is how frames of a device get to the chip, and which frames of the chip are the device's.
-type way struct {
-	port    string   // a port's
-	members []string // ports of a PortChannel that are up, sorted; frames leave by the first
-	lag     bool
-	vlan    uint16
+	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Routed == o.Routed && slices.Equal(d.Addrs, o.Addrs)
 }
 
 // A plan is what there should be.
 type plan struct {
 	devices map[string]Device
-	ways    map[string]way
-	lagOf   map[string]string // PortChannel by port
-	local   map[string]bool   // interfaces whose neighbours may have link-local addresses
-	whole   bool              // all configured ports are known: what is not planned is not wanted
+	beside  map[string]cpuport.Interface // devices that are no port's
+	lagOf   map[string]string            // PortChannel by port
+	local   map[string]bool              // interfaces whose neighbours may have link-local addresses
+	whole   bool                         // all configured ports are known: what is not planned is not wanted
 }
 
 // rows are those of APPL_DB, by table and key.
@@ -56,18 +48,22 @@ var tables = []string{
 // makePlan makes the plan of all rows. Rows that are wrong are orchagent's to tell of; here they count as not there. A
 // VLAN has a carrier always, as SONiC's has, whose bridge has a member that is always up.
 func makePlan(r rows, mac schema.MAC) plan {
-	p := plan{devices: map[string]Device{}, ways: map[string]way{}, lagOf: map[string]string{}, local: map[string]bool{}}
+	p := plan{
+		devices: map[string]Device{}, beside: map[string]cpuport.Interface{}, lagOf: map[string]string{},
+		local: map[string]bool{},
+	}
 	_, p.whole = r[schema.AppPort][schema.PortConfigDone]
 	for name, f := range r[schema.AppPort] {
 		if port, err := schema.ParsePort(name, f); err == nil && schema.IsPortName(name) {
 			p.devices[name] = Device{MAC: mac, MTU: int(port.MTU), Up: port.AdminUp, Carrier: up(f)}
-			p.ways[name] = way{port: name}
 		}
 	}
 	for name, f := range r[schema.AppLAG] {
 		if lag, err := schema.ParsePortChannel(name, f); err == nil {
 			p.devices[name] = Device{MAC: mac, MTU: int(lag.MTU), Up: lag.AdminUp, Carrier: up(f)}
-			p.ways[name] = way{lag: true}
+			p.beside[name] = cpuport.Interface{
+				Name: name, LAG: true, LACP: f[schema.FieldProtocol] == schema.ProtocolLACP, Up: up(f),
+			}
 		}
 	}
 	p.addMembers(r)
@@ -112,16 +108,18 @@ func up(f swss.FieldValues) bool { return f[schema.FieldOperStatus] == schema.Op
 func (p plan) addMembers(r rows) {
 	for _, key := range slices.Sorted(maps.Keys(r[schema.AppLAGMember])) {
 		m, err := schema.ParsePortChannelMember(schema.ConfigKey(key), r[schema.AppLAGMember][key])
-		w, ok := p.ways[m.PortChannel]
+		lag, ok := p.beside[m.PortChannel]
 		if err != nil || !ok {
 			continue
 		}
 		p.lagOf[m.Port] = m.PortChannel
-		if p.devices[m.Port].Carrier && r[schema.AppLAGMember][key]["status"] != "disabled" {
-			w.members = append(w.members, m.Port)
-			slices.SortFunc(w.members, schema.CompareNames)
-			p.ways[m.PortChannel] = w
+		lag.Members = append(lag.Members, m.Port)
+		slices.SortFunc(lag.Members, schema.CompareNames)
+		if r[schema.AppLAGMember][key]["status"] != "disabled" {
+			lag.Senders = append(lag.Senders, m.Port)
+			slices.SortFunc(lag.Senders, schema.CompareNames)
 		}
+		p.beside[m.PortChannel] = lag
 	}
 }
 
@@ -147,10 +145,10 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 				continue
 			}
 			d = Device{MAC: mac, MTU: int(v.MTU), Up: v.AdminUp, Carrier: true}
-			p.ways[i.Name] = way{vlan: id}
+			p.beside[i.Name] = cpuport.Interface{Name: i.Name, VLAN: id, Up: true}
 		case schema.IsLoopbackName(i.Name):
 			d = Device{MAC: mac, MTU: loopbackMTU, Up: true, Carrier: true}
-			p.ways[i.Name] = way{}
+			p.beside[i.Name] = cpuport.Interface{Name: i.Name, Up: true}
 		case !ok:
 			continue
 		}
@@ -169,23 +167,4 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 			p.devices[a.Name] = d
 		}
 	}
-}
-
-// onPhysical are the traps of protocols between the ends of a wire: their frames are the port's, whatever it is part
-// of.
-var onPhysical = map[string]bool{
-	"lacp": true, "lldp": true, "stp": true, "pvrst": true, "udld": true, "cdp": true, "eapol": true,
-}
-
-// deviceOf returns the device that a frame of the chip is for.
-func (p plan) deviceOf(port string, vlan uint16, trap string) string {
-	if onPhysical[trap] {
-		return port
-	}
-	if vlan != 0 {
-		if name := fmt.Sprintf("Vlan%d", vlan); p.ways[name].vlan == vlan {
-			return name
-		}
-	}
-	return cmp.Or(p.lagOf[port], port)
 }

@@ -275,7 +275,7 @@ func TestHostileMessagesAreRefusedInWords(t *testing.T) {
 		"want 14 to 16383":      {kindFrame, 0, 1, 0, 1},
 		"more than":             frameOfBytes(60000, kindFrame),
 		"begins with 5":         {kindCounts, 1},
-		"begins with 1":         appendHello(nil, "again"),
+		"begins with 1":         appendHello(nil, kindHello, "again"),
 	} {
 		if _, err := c.c.Write(b); err != nil {
 			t.Fatal(err)
@@ -334,7 +334,7 @@ func TestSendDoesNotWait(t *testing.T) {
 			return
 		}
 		_, _ = c.Read(make([]byte, 300)) // the greeting, and no more
-		_, _ = c.Write(appendHello(nil, ""))
+		_, _ = c.Write(appendHello(nil, kindHello, ""))
 		hangs <- struct{}{}
 		c.Close()
 	}()
@@ -386,7 +386,7 @@ func TestPuntAllocatesNothing(t *testing.T) {
 		h.Punt(p, 0)
 	}
 	h.mu.Lock()
-	h.first, h.len = 0, 0 // as if taken
+	l.first, l.len = 0, 0 // as if taken
 	h.mu.Unlock()
 	if n := testing.AllocsPerRun(Queue/2, func() { h.Punt(p, 0) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
@@ -425,7 +425,7 @@ func FuzzMessages(f *testing.F) {
 	p.Sample.NextHop, p.Sample.Prefix = netip.Addr{}, 0
 	f.Add(appendPunted(nil, &p))
 	f.Add(appendFrame(nil, &Frame{VLAN: 10, Data: frameOfBytes(60, 7)}))
-	f.Add(appendHello(nil, "hostd"))
+	f.Add(appendHello(nil, kindHello, "hostd"))
 	f.Add(appendCounts(nil, Counts{Punted: 1}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) == 0 {

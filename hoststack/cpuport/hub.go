@@ -129,18 +129,17 @@ type Hub struct {
 
 	mu     sync.Mutex
 	counts Counts
-	line   *Line
+	line   *Line  // of the client; nil: there is none
+	host   *Line  // of the host interfaces, which have all frames while they are there; nil: there are none
+	keeper Keeper // of host interfaces; nil: there can be none
 	name   func(port uint16) string
 	lost   map[sampledAt]uint64 // samples that found the queue full, by what they are of
-	// queue is a ring; its slots keep their memory.
-	queue      [Queue]punted
-	first, len int
-	more       chan struct{} // something is there for the line
+	holds  holds
 }
 
 // New returns a hub without a client, of a chip that is still to come.
 func New() *Hub {
-	return &Hub{frames: make(chan Frame, SendQueue), more: make(chan struct{}, 1), name: func(uint16) string { return "" }}
+	return &Hub{frames: make(chan Frame, SendQueue), name: func(uint16) string { return "" }}
 }
 
 // SetNames tells the hub how to find the name of a port by its number, of the chip that is there now; it is called
@@ -177,7 +176,7 @@ func (h *Hub) PuntSample(p Packet, in, out uint16) {
 	case p.Sample.Egress:
 		of.port = out
 	}
-	if h.line != nil && h.len == Queue {
+	if l := h.taker(); l != nil && l.len == Queue {
 		if h.lost == nil {
 			h.lost = map[sampledAt]uint64{}
 		}
@@ -194,30 +193,43 @@ func (h *Hub) Listens() bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.line != nil
+	return h.taker() != nil
+}
+
+// taker returns the line that has what the chip punts; nil: there is none.
+func (h *Hub) taker() *Line {
+	if h.host != nil {
+		return h.host
+	}
+	return h.line
 }
 
 func (h *Hub) punt(p Packet, in, out uint16) {
 	h.counts.Punted++
-	switch {
-	case h.line == nil:
+	if l := h.taker(); l == nil {
 		h.counts.NoClient++
-		return
-	case h.len == Queue || len(p.Data) > MaxFrame:
-		h.counts.Full++
+	} else {
+		l.put(p, in, out)
+	}
+}
+
+// put puts a frame into the queue of a line, with the hub locked.
+func (l *Line) put(p Packet, in, out uint16) {
+	if l.len == Queue || len(p.Data) > MaxFrame {
+		l.hub.counts.Full++
 		return
 	}
-	slot := &h.queue[(h.first+h.len)%Queue]
+	slot := &l.queue[(l.first+l.len)%Queue]
 	data := append(slot.Data[:0], p.Data...)
 	slot.Packet, slot.in, slot.out, slot.Data = p, in, out, data
-	h.len++
-	h.wake()
+	l.len++
+	l.wake()
 }
 
 // wake has the line look.
-func (h *Hub) wake() {
+func (l *Line) wake() {
 	select {
-	case h.more <- struct{}{}:
+	case l.more <- struct{}{}:
 	default:
 	}
 }
@@ -248,9 +260,9 @@ const maxRefusals = 64
 
 // tell tells a line why a frame of its was not sent, if it is still there.
 func (h *Hub) tell(l *Line, err error) {
-	if l != nil && h.line == l && len(l.refused) < maxRefusals {
+	if l != nil && h.has(l) && len(l.refused) < maxRefusals {
 		l.refused = append(l.refused, err.Error())
-		h.wake()
+		l.wake()
 	}
 }
 
@@ -261,25 +273,50 @@ func (h *Hub) Counts() Counts {
 	return h.counts
 }
 
+// has reports whether a line is still there.
+func (h *Hub) has(l *Line) bool { return h.line == l || h.host == l }
+
 // Attach makes the caller the client. It fails, naming who is, if there is one: the frames of one interface are
-// never for two. who is its name in such messages, at most 255 bytes.
+// never for two. Host interfaces that are left without a client end. who is the caller's name in such messages, at most
+// 255 bytes.
 func (h *Hub) Attach(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.line != nil {
-		return nil, fmt.Errorf("the CPU port is taken by %s: never both on one interface; stop that one first", h.line.who)
+	if err := h.taken(); err != nil {
+		return nil, err
 	}
-	h.line = &Line{hub: h, who: who, closed: make(chan struct{})}
-	h.first, h.len = 0, 0
+	if h.host != nil {
+		h.host.end()
+	}
+	h.line = h.newLine(who)
 	return h.line, nil
+}
+
+func (h *Hub) taken() error {
+	if h.line == nil {
+		return nil
+	}
+	return fmt.Errorf("the CPU port is taken by %s: never both on one interface; stop that one first", h.line.who)
+}
+
+func (h *Hub) newLine(who string) *Line {
+	return &Line{
+		hub: h, who: who, closed: make(chan struct{}), more: make(chan struct{}, 1), queue: make([]punted, Queue),
+	}
 }
 
 // A Line is a client's in the process of the chip.
 type Line struct {
-	hub     *Hub
-	who     string
-	closed  chan struct{}
-	refused []string // guarded by hub.mu
+	hub    *Hub
+	who    string
+	closed chan struct{}
+	more   chan struct{} // something is there for it
+	holds  bool          // it is handed the devices of host interfaces
+
+	// What follows is guarded by hub.mu.
+	refused    []string
+	queue      []punted // a ring of Queue slots, which keep their memory
+	first, len int
 }
 
 // Receive returns the next frame that was punted, whose data is the caller's. It waits for one until ctx ends. An
@@ -295,7 +332,7 @@ func (l *Line) Receive(ctx context.Context) (Packet, error) {
 			return Packet{}, ctx.Err()
 		case <-l.closed:
 			return Packet{}, ErrClosed
-		case <-l.hub.more:
+		case <-l.more:
 		}
 	}
 }
@@ -304,7 +341,7 @@ func (l *Line) Receive(ctx context.Context) (Packet, error) {
 func (l *Line) take() (Packet, bool, error) {
 	h := l.hub
 	h.mu.Lock()
-	if h.line != l {
+	if !h.has(l) {
 		h.mu.Unlock()
 		return Packet{}, false, ErrClosed
 	}
@@ -314,16 +351,18 @@ func (l *Line) take() (Packet, bool, error) {
 		h.mu.Unlock()
 		return Packet{}, false, r
 	}
-	if h.len == 0 {
+	if l.len == 0 {
 		h.mu.Unlock()
 		return Packet{}, false, nil
 	}
-	slot := &h.queue[h.first]
+	slot := &l.queue[l.first]
 	p, in, out, name := slot.Packet, slot.in, slot.out, h.name
 	p.Data = slices.Clone(p.Data)
-	h.first, h.len = (h.first+1)%Queue, h.len-1
+	l.first, l.len = (l.first+1)%Queue, l.len-1
 	h.mu.Unlock()
-	p.Port = name(in) // unlocked: it asks the chip, which may be punting
+	if in != noPort {
+		p.Port = name(in) // unlocked: it asks the chip, which may be punting
+	}
 	if out != noPort {
 		p.Sample.Out = name(out)
 	}
@@ -336,7 +375,7 @@ func (l *Line) Send(f Frame) error {
 	h := l.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.line != l {
+	if !h.has(l) {
 		return ErrClosed
 	}
 	if err := f.Check(); err != nil {
@@ -358,14 +397,24 @@ func (l *Line) Counts(context.Context) (Counts, error) { return l.hub.Counts(), 
 
 // Close ends the line; the next client may come.
 func (l *Line) Close() error {
-	h := l.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.line == l {
-		h.line = nil
-		h.counts.Full += uint64(h.len)
-		h.len = 0
-		close(l.closed)
-	}
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	l.end()
 	return nil
+}
+
+// end ends the line, with the hub locked.
+func (l *Line) end() {
+	h := l.hub
+	switch l {
+	case h.line:
+		h.line = nil
+	case h.host:
+		h.host = nil
+	default:
+		return
+	}
+	h.counts.Full += uint64(l.len)
+	l.len = 0
+	close(l.closed)
 }

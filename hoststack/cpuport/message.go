@@ -24,6 +24,9 @@ const Version = 1
 //	frame    server  vlan(2) port data               one of vlan and port is 0 or empty
 //	refused  client  text                            why a frame, or the client, is refused
 //	counts   both    nothing, or JSON of Counts      asked by the client, answered by the server
+//	interfaces both  as hello                        of a client that wants host interfaces
+//	interface server JSON of Interface
+//	held     client  there(1) name                   there is 1: with the file of a device (SCM_RIGHTS); 0: it has gone
 //
 // time is nanoseconds since 1970 of the chip's clock, length that of the frame before a capture cut it.
 const (
@@ -35,6 +38,10 @@ const (
 	kindSampled = 6
 	kindRouted  = 7
 	kindRuled   = 8
+
+	kindInterfaces = 9
+	kindInterface  = 10
+	kindHeld       = 11
 )
 
 const (
@@ -74,7 +81,9 @@ func (r *reader) err(what string) error {
 	return fmt.Errorf("a message %q that ends within its %s", what, r.bad)
 }
 
-func appendHello(b []byte, who string) []byte { return appendName(append(b, kindHello, Version), who) }
+func appendHello(b []byte, kind byte, who string) []byte {
+	return appendName(append(b, kind, Version), who)
+}
 
 func parseHello(b []byte) (who string, err error) {
 	r := reader{b: b}

@@ -6,8 +6,42 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 )
+
+// writeFile writes a message with a file, which the reader has too from then on.
+func writeFile(c *net.UnixConn, b []byte, f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { _, _, failed = c.WriteMsgUnix(b, syscall.UnixRights(int(fd)), nil) })
+	return errors.Join(err, failed)
+}
+
+// roomForFile returns how many bytes a file needs beside a message.
+func roomForFile() int { return syscall.CmsgSpace(4) }
+
+// fileOf returns the file that came with a message; nil: none did.
+func fileOf(beside []byte) (f *os.File) {
+	list, err := syscall.ParseSocketControlMessage(beside)
+	if err != nil {
+		return nil
+	}
+	for i := range list {
+		fds, err := syscall.ParseUnixRights(&list[i])
+		for _, fd := range fds {
+			if f != nil || err != nil {
+				syscall.Close(fd)
+				continue
+			}
+			f = os.NewFile(uintptr(fd), "device")
+		}
+	}
+	return f
+}
 
 // writeNow writes a message if there is room for it, and does not wait.
 func writeNow(c *net.UnixConn, b []byte) error {

@@ -89,6 +89,9 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 		defer cancel() // and the reader below ends
 		l.write(ctx, c)
 	})
+	if l.holds {
+		writing.Go(func() { h.holds.give(ctx, c) })
+	}
 	buf := make([]byte, maxMessage+1)
 	for {
 		n, err := c.Read(buf)
@@ -110,18 +113,22 @@ func (h *Hub) welcome(c *net.UnixConn) (*Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n == 0 || b[0] != kindHello {
-		return nil, errors.New("the first message is to be \"hello\"")
+	if n == 0 || b[0] != kindHello && b[0] != kindInterfaces {
+		return nil, errors.New("the first message is to be \"hello\" or \"interfaces\"")
 	}
 	who, err := parseHello(b[1:n])
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.Attach(fmt.Sprintf("%q, over the socket", who))
+	attach := h.Attach
+	if b[0] == kindInterfaces {
+		attach = h.attachHost
+	}
+	l, err := attach(fmt.Sprintf("%q, over the socket", who))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Write(appendHello(nil, "")); err != nil {
+	if _, err := c.Write(appendHello(nil, b[0], "")); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -153,6 +160,9 @@ func (l *Line) handle(c io.Writer, b []byte) error {
 		_, _ = c.Write(appendCounts(nil, l.hub.Counts())) // if it fails the reader sees that too
 		return nil
 	}
+	if b[0] == kindInterface && len(b) <= maxMessage {
+		return l.hub.setInterface(b[1:])
+	}
 	f, err := frameOf(b)
 	if err == nil {
 		return l.Send(f)
@@ -169,8 +179,8 @@ func frameOf(b []byte) (Frame, error) {
 	case len(b) > maxMessage:
 		return Frame{}, fmt.Errorf("a message of more than %d bytes", maxMessage)
 	case b[0] != kindFrame:
-		return Frame{}, fmt.Errorf("a message that begins with %d, want %d (frame) or %d (counts)", b[0], kindFrame,
-			kindCounts)
+		return Frame{}, fmt.Errorf("a message that begins with %d, want %d (frame), %d (counts) or %d (interface)", b[0],
+			kindFrame, kindCounts, kindInterface)
 	}
 	return parseFrame(append([]byte(nil), b[1:]...))
 }
@@ -179,26 +189,32 @@ func frameOf(b []byte) (Frame, error) {
 type Conn struct {
 	c      *net.UnixConn
 	buf    []byte
+	beside []byte // room for a file that comes with a message
 	counts chan Counts
+	hold   func(name string, f *os.File)
 }
 
 // Dial connects to the CPU port whose socket is at path, as a client with that name. If it is refused, as it is while
 // there is another client, the error is a [*Refusal].
-func Dial(path, who string) (*Conn, error) {
+func Dial(path, who string) (*Conn, error) { return dial(path, who, kindHello, nil) }
+
+func dial(path, who string, kind byte, hold func(string, *os.File)) (*Conn, error) {
 	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
 	c, err := net.DialUnix(addr.Net, nil, addr)
 	if err != nil {
 		return nil, fmt.Errorf("CPU port: %w", err)
 	}
-	x := &Conn{c: c, buf: make([]byte, maxMessage+1), counts: make(chan Counts, 1)}
-	if err := x.greet(who); err != nil {
+	x := &Conn{
+		c: c, buf: make([]byte, maxMessage+1), beside: make([]byte, roomForFile()), counts: make(chan Counts, 1), hold: hold,
+	}
+	if err := x.greet(who, kind); err != nil {
 		return nil, errors.Join(fmt.Errorf("CPU port %s: %w", path, err), c.Close())
 	}
 	return x, nil
 }
 
-func (x *Conn) greet(who string) error {
-	if _, err := x.c.Write(appendHello(nil, who)); err != nil {
+func (x *Conn) greet(who string, kind byte) error {
+	if _, err := x.c.Write(appendHello(nil, kind, who)); err != nil {
 		return err
 	}
 	n, err := x.c.Read(x.buf)
@@ -208,7 +224,7 @@ func (x *Conn) greet(who string) error {
 	switch {
 	case n > 0 && x.buf[0] == kindRefused:
 		return &Refusal{string(x.buf[1:n])}
-	case n > 0 && x.buf[0] == kindHello:
+	case n > 0 && x.buf[0] == kind:
 		_, err := parseHello(x.buf[1:n])
 		return err
 	}
@@ -219,7 +235,11 @@ func (x *Conn) greet(who string) error {
 func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	defer context.AfterFunc(ctx, func() { x.c.Close() })()
 	for {
-		n, err := x.c.Read(x.buf)
+		n, more, _, _, err := x.c.ReadMsgUnix(x.buf, x.beside)
+		file := fileOf(x.beside[:more])
+		if file != nil && (n == 0 || x.buf[0] != kindHeld) {
+			file.Close()
+		}
 		if ctx.Err() != nil {
 			return Packet{}, ctx.Err()
 		}
@@ -241,6 +261,10 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 			default:
 			}
 			x.counts <- c
+		case kindHeld:
+			if err := x.held(b, file); err != nil {
+				return Packet{}, err
+			}
 		default:
 			return Packet{}, fmt.Errorf("CPU port: a message that begins with %d", x.buf[0])
 		}

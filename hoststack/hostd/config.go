@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"tamtam/hoststack"
-	"tamtam/hoststack/lldp"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -58,7 +57,6 @@ func (h *Host) configure() {
 		list = append(list, *all[name])
 	}
 	h.stack.Configure(h.now(), list)
-	h.lldp.Configure(h.now(), h.lldp.system, h.upPorts())
 }
 
 // complete adds what an interface has of what it is on.
@@ -85,16 +83,6 @@ func (h *Host) complete(i *hoststack.Interface) {
 			i.MTU = mtu
 		}
 	}
-}
-
-// upPorts are the ports that are up, for LLDP.
-func (h *Host) upPorts() (up []lldp.Port) {
-	for name, fields := range h.rows[schema.AppPort] {
-		if schema.IsPortName(name) && h.isUp(name) {
-			up = append(up, lldp.Port{Name: name, Alias: fields["alias"]})
-		}
-	}
-	return up
 }
 
 // isUp reports whether a port or PortChannel is up.

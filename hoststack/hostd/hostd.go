@@ -2,7 +2,6 @@ package hostd
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -14,6 +13,7 @@ import (
 	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/lacpd"
 	"tamtam/hoststack/lldp"
+	"tamtam/hoststack/lldpd"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -40,7 +40,7 @@ type Host struct {
 	log   *slog.Logger
 	mac   hoststack.MAC
 	stack *hoststack.Stack
-	lldp  discovery
+	lldp  *lldpd.Speaker
 	lacp  *lacpd.Speaker
 	line  Sender // nil: no CPU port at the moment
 
@@ -98,9 +98,6 @@ func New(cfg Config) *Host {
 	appl := cfg.Redis.DB(swss.ApplDB)
 	h := &Host{
 		d: cfg.Daemon, redis: cfg.Redis, log: cfg.Daemon.Logger(), mac: cfg.MAC, stack: hoststack.New(cfg.Stack),
-		lldp: discovery{Agent: lldp.New(), system: lldp.System{
-			MAC: cfg.MAC, Name: cfg.Name, Description: cfg.Description,
-		}},
 		rows: map[string]map[string]swss.FieldValues{}, own: map[key]hoststack.MAC{}, unsure: map[key]bool{},
 		wanted: map[key]int{}, asked: map[key]bool{},
 		neighs: swss.NewProducerState(appl, schema.AppNeigh), traps: swss.NewProducerState(appl, schema.AppCOPP),
@@ -108,6 +105,10 @@ func New(cfg Config) *Host {
 		cpu: func() (cpuport.Counts, bool) { return cpuport.Counts{}, false },
 	}
 	h.lacp = lacpd.New(lacpd.Config{Daemon: cfg.Daemon, Redis: cfg.Redis, MAC: cfg.MAC})
+	h.lldp = lldpd.New(lldpd.Config{
+		Daemon: cfg.Daemon, Redis: cfg.Redis,
+		System: lldp.System{MAC: cfg.MAC, Name: cfg.Name, Description: cfg.Description},
+	})
 	for _, table := range tables {
 		h.rows[table] = map[string]swss.FieldValues{}
 		forward.Consume(cfg.Daemon, appl, table, func(key string, fields swss.FieldValues) { h.take(table, key, fields) })
@@ -120,7 +121,6 @@ func New(cfg Config) *Host {
 	forward.Settle(cfg.Daemon, "hostd", h.due, h.settle)
 	cfg.Daemon.At(h.next, func(_ context.Context, now time.Time) error {
 		h.stack.Advance(now)
-		h.lldp.Advance(now)
 		h.flush()
 		return nil
 	})
@@ -138,10 +138,10 @@ func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 		h.paused = h.d.Now()
 	} else if h.begun {
 		h.stack.Resume(h.d.Now())
-		h.lldp.Resume(h.d.Now().Sub(h.paused))
 	}
 	h.line, h.cpu, h.begun = line, counts, h.begun || line != nil
 	h.lacp.SetLine(line)
+	h.lldp.SetLine(line)
 }
 
 // take keeps a row, or nil: it is gone.
@@ -176,10 +176,7 @@ func (h *Host) next() time.Time {
 	if h.line == nil {
 		return time.Time{}
 	}
-	at, ok := h.stack.Next()
-	if says, more := h.lldp.Next(); more && (!ok || says.Before(at)) {
-		at = says
-	}
+	at, _ := h.stack.Next()
 	return at
 }
 
@@ -213,11 +210,6 @@ func (h *Host) settle(ctx context.Context) error {
 func (h *Host) flush() {
 	for _, f := range h.stack.Frames() {
 		if err := h.sendFrame(f); err != nil {
-			h.lost++
-		}
-	}
-	for _, f := range h.lldp.Frames() {
-		if h.line == nil || h.line.Send(cpuport.Frame{Port: f.Port, Data: f.Data}) != nil {
 			h.lost++
 		}
 	}
@@ -261,10 +253,8 @@ func (h *Host) Receive(p cpuport.Packet) {
 	if len(data) >= 18 && data[12] == 0x81 && data[13] == 0 { // the VLAN's, or a priority tag
 		data = append(append(make([]byte, 0, len(data)), data[:12]...), data[16:]...)
 	}
-	if len(data) >= 14 && [6]byte(data[:6]) == lldp.Group && binary.BigEndian.Uint16(data[12:]) == lldp.EtherType {
-		if err := h.lldp.Receive(h.now(), p.Port, data); err != nil {
-			h.log.Debug("an LLDP frame is left out", "because", err)
-		}
+	if lldpd.Is(data) {
+		h.lldp.Receive(p.Port, data)
 		return
 	}
 	if lacpd.Is(data) {

@@ -25,9 +25,6 @@ func (h *Host) load(ctx context.Context) error {
 		}
 		h.told[table] = rows
 	}
-	if err := h.loadDiscovered(ctx); err != nil {
-		return err
-	}
 	h.loaded = true
 	left := h.told[schema.StateHostNeigh]
 	h.configure()
@@ -181,11 +178,8 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	if err := h.differences(ctx, swss.StateDB, schema.StateHostAddress, addrs); err != nil {
 		return err
 	}
-	if err := h.differences(ctx, swss.ApplDB, schema.AppLLDPEntry, h.discovered()); err != nil {
-		return err
-	}
-	said := h.lldp.Counts()
-	counts := swss.FieldValues{"drop-cpu-port": strconv.FormatUint(h.lost, 10)}
+	said, unsaid := h.lldp.Counts()
+	counts := swss.FieldValues{"drop-cpu-port": strconv.FormatUint(h.lost+unsaid, 10)}
 	for name, n := range h.stack.Counters() {
 		counts[name] = strconv.FormatUint(n, 10)
 	}

@@ -69,7 +69,7 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true,
-		below: []string{"device/switchpage", "device/fault", "device/packettrace", "hoststack/cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
+		below: []string{"device/switchpage", "device/fault", "device/packettrace", "hoststack/cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/lldpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, // the page of one switch
 		below: []string{"collectord/door", "collectord/page", "collectord/result", "device/packettrace", "mgmt", "schema", "swss", "tam/altmark", "tam/flymon"}},
@@ -77,7 +77,7 @@ var rules = []room{
 	{name: "collectord/door", below: []string{"collectord/page", "mgmt"}, modules: []string{grpc}},
 	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "saisim/tailstamp", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
-	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
+	{name: "hostif", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
 	{name: "device/sender", clock: true, // which outputs there are, and what they are told
@@ -112,10 +112,11 @@ var rules = []room{
 	{name: "collector/whole", modules: []string{yaml}},                          // numbers of files that must be whole
 	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
 
-	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
+	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "hoststack/lldpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
 	{name: "hoststack/reports", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}},            // what the host sends for the chip
 	{name: "hoststack/sflow", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss", "tam/sflow"}}, // the sFlow agent
 	{name: "hoststack/lacpd", below: []string{"cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}}, // for hostd, and beside hostifd
+	{name: "hoststack/lldpd", below: []string{"cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}}, // likewise
 	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/ports", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},

@@ -52,3 +52,9 @@ const (
 	PreIngress // behind the parser, before anything is decided
 	NumStages
 )
+
+// A HostInterface is a HOSTIF object of a port: the device of Linux that SAI asks for.
+type HostInterface struct {
+	Name string
+	Up   bool // SAI_HOSTIF_ATTR_OPER_STATUS: it has a carrier
+}

@@ -171,6 +171,8 @@ type Config struct {
 	Oracle bool
 	// Wired names host interfaces whose ports have no link until somebody says that they have.
 	Wired map[string]bool
+	// HostInterfaces is called with the host interfaces of ports when one has changed; nil: nobody is interested.
+	HostInterfaces func([]config.HostInterface)
 	// Changed is called with every change of the rows as it takes effect; it must not keep it. nil: nobody listens.
 	Changed func(config.Change)
 }

@@ -1,6 +1,12 @@
 package objects
 
-import "tamtam/sai"
+import (
+	"maps"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
 
 // hostifKind gives ports the names of their host interfaces.
 func (ps *ports) hostifKind() *kind {
@@ -24,24 +30,49 @@ func (ps *ports) hostifKind() *kind {
 			o.self = name
 			ps.names[string(name)] = p // nil: a LAG or VLAN
 			if ok {
-				p.name = string(name)
+				p.name, p.hostif = string(name), o
 				if ps.cfg.Wired[p.name] {
 					p.unplugged = true // until somebody says otherwise
 				}
 				ps.putPort(p)
 			}
+			ps.hostifChanged(o)
+			return nil
+		},
+		set: func(o *object, a sai.Attr) error {
+			ps.hostifChanged(o.with(a))
 			return nil
 		},
 		remove: func(o *object) error {
 			name := string(o.self.(sai.Text))
 			if p := ps.names[name]; p != nil {
-				p.name = ""
+				p.name, p.hostif = "", nil
 				ps.putPort(p)
 			}
 			delete(ps.names, name)
+			ps.hostifChanged(o)
 			return nil
 		},
 	}
+}
+
+// hostifChanged reports the host interfaces of ports, sorted by name, after a change of one. Those of LAGs and VLANs
+// are not among them: the chip has their objects, and gives frames to the host interface of the port.
+func (ps *ports) hostifChanged(changed *object) {
+	if ps.cfg.HostInterfaces == nil {
+		return
+	}
+	var list []config.HostInterface
+	for _, name := range slices.Sorted(maps.Keys(ps.names)) {
+		if p := ps.names[name]; p != nil {
+			o := p.hostif
+			if o.key == changed.key {
+				o = changed
+			}
+			list = append(list, config.HostInterface{Name: name, Up: o.flag(sai.HostifAttrOperStatus)})
+		}
+	}
+	ps.cfg.HostInterfaces(list)
 }
 
 // hostifTableKind has the one entry that describes the chip: a trapped packet goes to the host interface of the port

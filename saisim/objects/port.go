@@ -63,7 +63,8 @@ type port struct {
 	o         *object
 	lanes     []uint32
 	name      string // of its host interface
-	unplugged bool   // it has no link
+	hostif    *object
+	unplugged bool // it has no link
 	stampMTU  uint32
 	lost      lost
 	queues    []*object

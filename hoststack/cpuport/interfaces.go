@@ -1,0 +1,222 @@
+package cpuport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"sync"
+)
+
+// An Interface is a host interface that is no port's: a client such as hostifd has the process of the chip make a
+// device of it, and hold it while the chip lives, whatever becomes of the client.
+type Interface struct {
+	Name string `json:"name"`
+	// Gone removes the interface; Name is all that counts then. A device that an earlier process has left goes too.
+	Gone bool `json:"gone,omitempty"`
+	// VLAN is the VLAN whose router interface this is; 0 if it is that of no VLAN.
+	VLAN uint16 `json:"vlan,omitempty"`
+	// Members are the ports of a LAG; it has the frames that they receive. Without members, a LAG or a loopback has
+	// none.
+	Members []string `json:"members,omitempty"`
+	// Senders are the members that may send. Frames leave by the first whose port is up.
+	Senders []string `json:"senders,omitempty"`
+	// LAG is true for a LAG, which has a carrier only while one of Senders is up.
+	LAG bool `json:"lag,omitempty"`
+	// LACP is true if the client speaks LACP at the members: it has their frames of the slow protocols.
+	LACP bool `json:"lacp,omitempty"`
+	Up   bool `json:"up,omitempty"` // it has a carrier, as far as the client knows
+}
+
+// maxDevice is the longest name of a device of Linux, in bytes.
+const maxDevice = 15
+
+// Check returns what is wrong with an interface.
+func (i *Interface) Check() error {
+	if len(i.Name) == 0 || len(i.Name) > maxDevice {
+		return fmt.Errorf("an interface with the name %q, want 1 to %d bytes", i.Name, maxDevice)
+	}
+	if i.VLAN > 4094 {
+		return fmt.Errorf("interface %s: VLAN %d, want 1 to 4094, or 0 for no VLAN", i.Name, i.VLAN)
+	}
+	return nil
+}
+
+// A Keeper makes and holds the devices of host interfaces, in the process of the chip.
+type Keeper interface {
+	// Begin begins with host interfaces: the line has all frames that the chip punts, until it is closed. What the
+	// client is to have, [Line.Forward] gives it.
+	Begin(*Line) error
+	// Set makes, changes or removes an interface that is no port's.
+	Set(Interface) error
+}
+
+// Keep lets clients have host interfaces, which k keeps.
+func (h *Hub) Keep(k Keeper) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keeper = k
+}
+
+// attachHost is [Hub.Attach] for a client that wants host interfaces. They stay when it has gone, and serve the next
+// such client; a client of another kind ends them.
+func (h *Hub) attachHost(who string) (*Line, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.taken(); err != nil {
+		return nil, err
+	}
+	if h.keeper == nil {
+		return nil, errors.New("this CPU port has no host interfaces")
+	}
+	if h.host == nil {
+		l := h.newLine("host interfaces")
+		if err := h.keeper.Begin(l); err != nil {
+			return nil, err
+		}
+		h.host = l
+	}
+	h.line = h.newLine(who)
+	h.line.holds = true
+	return h.line, nil
+}
+
+// holds are files of devices, which the client of host interfaces is handed to hold them too: a device keeps its
+// carrier while somebody has such a file. It has a lock of its own, since a keeper has locks when it comes here.
+type holds struct {
+	mu    sync.Mutex
+	files map[string]*os.File
+	moved chan struct{} // is closed when files change; nil: nobody waits
+}
+
+// Hold hands the client of host interfaces, and each that comes, a file of a device, or (nil) says that it has gone.
+func (l *Line) Hold(name string, f *os.File) {
+	h := &l.hub.holds
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.files == nil {
+		h.files = map[string]*os.File{}
+	}
+	if h.files[name] = f; f == nil {
+		delete(h.files, name)
+	}
+	if h.moved != nil {
+		close(h.moved)
+		h.moved = nil
+	}
+}
+
+// look returns the files that there are, and what is closed when there are others.
+func (h *holds) look() (map[string]*os.File, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.moved == nil {
+		h.moved = make(chan struct{})
+	}
+	return maps.Clone(h.files), h.moved
+}
+
+// give hands a client all files, and those that come, until ctx ends. One that cannot be handed on since it was closed
+// has gone, or another comes in its place.
+func (h *holds) give(ctx context.Context, c *net.UnixConn) {
+	given := map[string]*os.File{}
+	for ctx.Err() == nil {
+		files, moved := h.look()
+		for name := range given {
+			if files[name] == nil {
+				delete(given, name)
+				_, _ = c.Write(appendName([]byte{kindHeld, 0}, name)) // a client that has gone ends ctx
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if f := files[name]; given[name] != f {
+				given[name] = f
+				_ = writeFile(c, appendName([]byte{kindHeld, 1}, name), f)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-moved:
+		}
+	}
+}
+
+// held takes a message "held".
+func (x *Conn) held(b []byte, f *os.File) error {
+	r := reader{b: b}
+	there, name := r.take(1, "there")[0] == 1, r.name("name")
+	err := r.err("held")
+	if err == nil && there && f == nil {
+		err = &Refusal{"a file of the device " + name + " did not arrive: there are too many open files"}
+	}
+	if (err != nil || !there || x.hold == nil) && f != nil {
+		f.Close()
+		f = nil
+	}
+	if err == nil && x.hold != nil {
+		x.hold(name, f)
+	}
+	return err
+}
+
+// Forward gives a packet to the client of host interfaces, if there is one. The data is copied.
+func (l *Line) Forward(p Packet) {
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	if l.hub.host == l && l.hub.line != nil {
+		l.hub.line.put(p, noPort, noPort)
+	}
+}
+
+// setInterface does what a message "interface" of the client asks for.
+func (h *Hub) setInterface(b []byte) error {
+	var i Interface
+	if err := json.Unmarshal(b, &i); err != nil {
+		return fmt.Errorf("a message \"interface\": %w", err)
+	}
+	if err := i.Check(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	k, hosts := h.keeper, h.host != nil
+	h.mu.Unlock()
+	if k == nil || !hosts {
+		return fmt.Errorf("interface %s: this client has no host interfaces", i.Name)
+	}
+	return k.Set(i)
+}
+
+// appendInterface appends a message "interface".
+func appendInterface(b []byte, i *Interface) []byte {
+	text, err := json.Marshal(i)
+	if err != nil {
+		panic(err) // it has nothing that JSON has not
+	}
+	return append(append(b, kindInterface), text...)
+}
+
+// DialInterfaces is [Dial] for a client that has the process of the chip make host interfaces of all ports. It receives
+// frames of LACP at members of a LAG with LACP, what the host is to send for the chip, and copies of LLDP, ARP and
+// neighbour discovery. It is handed a file of each device: as long as it does not close that, the device keeps its
+// carrier, also when the process of the chip is killed. A file that comes in the place of another, or none, says that
+// the other is of no use any more. Receive calls hold.
+func DialInterfaces(path, who string, hold func(name string, f *os.File)) (*Conn, error) {
+	return dial(path, who, kindInterfaces, hold)
+}
+
+// Set makes, changes or removes a host interface that is no port's. Receive returns a refusal.
+func (x *Conn) Set(i Interface) error {
+	if err := i.Check(); err != nil {
+		return err
+	}
+	b := appendInterface(nil, &i)
+	if len(b) > maxMessage {
+		return fmt.Errorf("interface %s: %d members, which are too many for a message", i.Name, len(i.Members))
+	}
+	_, err := x.c.Write(b)
+	return err
+}
