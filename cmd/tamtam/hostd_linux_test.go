@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tamtam/device"
 	"tamtam/internal/netns/netnstest"
@@ -114,11 +115,18 @@ func (h *linuxHost) run(command string) (string, error) {
 	return string(out), err
 }
 
-// ping wants n answers of an address.
+// ping wants n answers of an address within a minute. The program itself ends early where a neighbour is not found.
 func (h *linuxHost) ping(n int, to string) {
 	h.t.Helper()
-	if out, err := h.run(fmt.Sprintf("ping -i 0.2 -c %d -w 60 %s", n, to)); err != nil {
-		h.t.Errorf("ping %s: %v\n%s", to, err, out)
+	for deadline := time.Now().Add(time.Minute); ; {
+		out, err := h.run(fmt.Sprintf("ping -i 0.2 -c %d -w 60 %s", n, to))
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Errorf("ping %s: %v\n%s", to, err, out)
+			return
+		}
 	}
 }
 

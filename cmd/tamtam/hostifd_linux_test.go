@@ -270,6 +270,7 @@ func TestHostifdRestart(t *testing.T) {
 	a, b := hostifHosts(t)
 	s := startHostif(t, hostifConfig())
 	owner := s.ready("hostifd", "")
+	s.ready("orchagent", "")
 	a.ping(1, "10.0.1.2")
 	a.ping(1, "2001:db8:1::2")
 	w := startWatch(t)
