@@ -126,7 +126,7 @@ func randomCompetitor(rnd *rand.Rand) competitor {
 	return r
 }
 
-// contest is a switch with little room for ACLs, and what a model says that it has in force.
+// A contest compares a switch with little room for ACLs with a model of what is in force there.
 type contest struct {
 	*testing.T
 	*contestModel

@@ -17,8 +17,8 @@ import (
 	"tamtam/saisim"
 )
 
-// A netdevs has the host interfaces of a process' chips: none until a client of the CPU port asks for them, then they
-// stay until the process ends, or until the CPU port has a client that wants the frames itself.
+// A netdevs holds the host interfaces of the chips of a process. It makes them when a client of the CPU port first asks
+// for them. They stay until the process ends, or until a client of the CPU port wants the frames itself.
 type netdevs struct {
 	kernel netdev.Kernel
 	log    *slog.Logger

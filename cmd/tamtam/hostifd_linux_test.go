@@ -105,7 +105,7 @@ func (s *hostifSwitch) ready(name, before string) (owner string) {
 	return owner
 }
 
-// A watch is what "ip monitor" says of links and addresses.
+// A watch records what "ip monitor" prints about links and addresses.
 type watch struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -231,8 +231,8 @@ func (w *watch) costNothing(what, mark string) {
 	}
 }
 
-// killSyncd kills syncd and starts it anew, and with it hostifd once: hostifd, and then the next one, hold the devices,
-// so that they keep their carriers, and frames pass again.
+// killSyncd kills and starts syncd twice, and hostifd between the two. It checks that no device loses its carrier,
+// since the running hostifd holds a queue of each, and that frames pass again.
 func (s *hostifSwitch) killSyncd(w *watch, a, b *linuxHost) {
 	s.t.Helper()
 	for i, mark := range []string{"127.1.2.2", "127.1.2.3"} {
@@ -256,9 +256,9 @@ func (s *hostifSwitch) killSyncd(w *watch, a, b *linuxHost) {
 	w.costNothing("syncd's restart", "127.1.2.4")
 }
 
-// Without hostifd the host interfaces go on: Linux still answers behind them. When it is started anew, after a kill or
-// after it was told to end, no interface loses its carrier and no address goes, not for a moment. Nor when syncd is
-// killed; if that is told to end, the interfaces go.
+// While hostifd is down, Linux still answers behind the host interfaces. A restart of hostifd, after kill -9 or
+// SIGTERM, costs no carrier and no address, not for a moment. The same holds when syncd is killed. When syncd ends by
+// SIGTERM, the interfaces go.
 func TestHostifdRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

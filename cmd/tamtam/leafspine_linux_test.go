@@ -19,7 +19,7 @@ import (
 	"tamtam/swss"
 )
 
-// Of the leaf-spine.
+// The sizes and limits of the leaf-spine test.
 const (
 	spineRoutes = 20_000
 	// spineAgain is within which traffic has to be whole again when syncd was killed amid them.
@@ -346,7 +346,7 @@ func (s *frrSwitch) allRoutes() (rows, chip, linux []netip.Prefix, err error) {
 	return rows, slices.Compact(chip), slices.Compact(linux), nil
 }
 
-// ready says which daemon is not, "" if all are.
+// ready returns the name of a daemon that is not ready, or "" if all are.
 func (s *frrSwitch) ready() string {
 	for name := range s.args {
 		if name == "fpmsyncd" && s.kill["zebra"] == nil {

@@ -13,7 +13,7 @@ import (
 	"tamtam/internal/netns"
 )
 
-// Of the traffic of the leaf-spine: flows so many that each link has some, and how often each sends.
+// The traffic of the leaf-spine test: enough flows that each link carries some, and the time between packets of a flow.
 const (
 	spineFlows = 8
 	spineGap   = 10 * time.Millisecond
@@ -147,7 +147,7 @@ func (tr *spineTraffic) await(d time.Duration) {
 	}
 }
 
-// cost says what was lost since a time.
+// cost describes what the traffic has lost since a time.
 func (tr *spineTraffic) cost(began time.Time) string {
 	lost, longest, _ := tr.since(began)
 	return fmt.Sprintf("%d packets lost, a flow for at most %s", lost, longest.Round(time.Millisecond))

@@ -396,7 +396,7 @@ func (s *frrSwitch) counts(port string) bool {
 	return runts != "" && runts != schema.WireUnknown && s.portStats(port) != nil
 }
 
-// lostAtHost is how many frames syncd says that it has lost at the host interfaces between Linux and the chip, as before it had both.
+// lostAtHost returns how many frames were lost between Linux and the chip, by the total in syncd's log.
 func (s *frrSwitch) lostAtHost() (sum int64) {
 	said := strings.Split(s.logs["syncd"].String(), "frames were lost at the host interfaces, in all")
 	if len(said) == 1 {

@@ -175,8 +175,8 @@ func TestZebraThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// zebra is told of a route that has left the ASIC after it was told that it is there, once it reads, and again when it is
-// back.
+// When a route that was reported as offloaded leaves the ASIC, fpmsyncd sends zebra RTM_F_OFFLOAD_FAILED as soon as
+// zebra reads. When the route is back, fpmsyncd sends RTM_F_OFFLOAD again.
 func TestRoutesThatLeaveTheASICAreTakenBack(t *testing.T) {
 	b := newBench(t)
 	reads := true
@@ -217,8 +217,8 @@ func TestRoutesThatLeaveTheASICAreTakenBack(t *testing.T) {
 	}
 }
 
-// Whatever comes in which order: zebra is never told of a route that orchagent has not reported as it is, and at the end
-// of all that it has been; what has left the ASIC is taken back.
+// In whatever order events come, fpmsyncd sends zebra no answer that orchagent has not reported. At the end zebra has
+// had an answer for each reported route, and a retraction for each that has left the ASIC.
 func TestAnswersAreTrue(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 95_000_000, Count: 60, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

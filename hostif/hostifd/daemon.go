@@ -132,7 +132,7 @@ func (s *Sync) again(_ context.Context, now time.Time) error {
 	return nil
 }
 
-// LinkChanged takes the index of an interface of Linux; 0: there is none of that name any more.
+// LinkChanged records the index of an interface of Linux. An index of 0 means that no interface has that name any more.
 func (s *Sync) LinkChanged(name string, index int) { s.due = s.host.changed(name, index) || s.due }
 
 // Learned takes what Linux says of a neighbour.

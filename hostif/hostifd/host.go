@@ -20,8 +20,8 @@ import (
 type Kernel interface {
 	// Ours lists the devices that are host interfaces of tamtam's.
 	Ours() ([]string, error)
-	// Set brings a device, which another process has made, to what it should be. With whole, addresses that are not
-	// wanted go, whoever has set them; else those of old.
+	// Set configures a device that another process has made. With whole, it removes every address that d does not
+	// list; without, only those that old lists and d does not.
 	Set(name string, d, old Device, whole bool) error
 	Remove(name string) error
 	// Links calls f with the name and the index of every host interface that there is and that changes, until ctx
@@ -65,7 +65,7 @@ func NewHost(k Kernel, log *slog.Logger) *Host {
 	}
 }
 
-// SetKeeper gives the host a keeper, which is told of all interfaces, or (nil) takes it away.
+// SetKeeper sets the keeper and sends it all interfaces. A nil keeper means that the CPU port is not connected.
 func (h *Host) SetKeeper(k Keeper) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,8 +74,8 @@ func (h *Host) SetKeeper(k Keeper) {
 	h.tell()
 }
 
-// Hold takes a file of a device from the keeper, in the place of an earlier one; nil: it has gone. While it is open,
-// the device keeps its carrier, also when the keeper is killed.
+// Hold keeps the keeper's file of a device open, in place of an earlier one. While it is open, the device keeps its
+// carrier even if the keeper is killed. A nil file means that the device has gone.
 func (h *Host) Hold(name string, f *os.File) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,7 +176,7 @@ func (h *Host) changed(name string, index int) bool {
 	return true
 }
 
-// trouble says what could not be done, "" if all was.
+// trouble describes what could not be done. It returns "" if nothing failed.
 func (h *Host) trouble() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,7 +210,7 @@ type Neighbor struct {
 	Gone      bool // it is not there any more, or nobody has answered
 	// State is Linux' state of it, such as REACHABLE or FAILED; "" if Linux has no entry any more.
 	State string
-	// Permanent says that it stays without being asked. Besides those of the configuration, zebra has such ones:
-	// 169.254.0.1 for the next hops of unnumbered sessions, which would never answer.
+	// Permanent neighbours are never asked again. The configuration makes some, and zebra makes 169.254.0.1 for the next
+	// hops of unnumbered sessions, which would never answer.
 	Permanent bool
 }

@@ -290,7 +290,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// Of each device hostifd holds the last file that it was handed, until the device has gone or hostifd ends.
+// For each device, hostifd keeps the file that it received last open until the device has gone or hostifd ends.
 func TestHold(t *testing.T) {
 	h := NewHost(newFakeKernel(), slog.New(slog.DiscardHandler))
 	h.SetKeeper(keeper{newFakeKernel()})

@@ -84,9 +84,9 @@ type view struct {
 // Counts are frames.
 type Counts struct {
 	ToHost, FromHost atomic.Uint64 // that got to the other side
-	// Of the chip's, lost: they were cut, are of no device, or of one that is down.
+	// Frames from the chip that were lost: truncated ones, those for no device, and those for a device that is down.
 	Cut, NoDevice, DeviceDown atomic.Uint64
-	// Of Linux', lost: the chip is away, all members are down, or the CPU port did not take them.
+	// Frames from Linux that were lost: without a chip, with all members down, and those that the CPU port refused.
 	NoCPU, NoWay, Refused atomic.Uint64
 }
 
