@@ -13,6 +13,7 @@ import (
 // Rows are the rows of a table of COUNTERS_DB that a feature keeps: as written, and as they should
 // be. [Rows.Flush] writes only the differences. Rows of a previous run stay until the first view is applied: whoever
 // reads them while orchagent starts does not see that it does. Then those of sessions go that are not in the ASIC.
+// Counters of a chip that is gone go at once.
 type Rows struct {
 	Table string
 	// Places says that the rows are those of STATE_DB which remember where in the chip sessions are.
