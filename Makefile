@@ -110,35 +110,35 @@ lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
 ### northbound-test what the switch sends, and is asked for, beside what it has: Debian's prometheus and rsyslog, an OpenTelemetry
-###                 collector (tools/otelcol), gnmic and Telegraf if GNMIC and TELEGRAF name their programs; each receiver is
+###                 collector (internal/tools/otelcol), gnmic and Telegraf if GNMIC and TELEGRAF name their programs; each receiver is
 ###                 killed and comes back
 northbound-test:
 	mkdir -p bin
-	$(GO) build -C tools/otelcol -o $(CURDIR)/bin/otelcol .
+	$(GO) build -C internal/tools/otelcol -o $(CURDIR)/bin/otelcol .
 	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) TAMTAM_TELEGRAF=$(TELEGRAF) \
 		$(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device
 
 ### ipfix-test      what is exported as IPFIX, read by the collectors that are installed of Debian's nfdump, pmacct and tshark, and by
-###                 goflow2, which is built (tools/goflow2); and the dissector for Wireshark (docs/wireshark)
+###                 goflow2, which is built (internal/tools/goflow2); and the dissector for Wireshark (docs/wireshark)
 ipfix-test:
 	mkdir -p bin
-	$(GO) build -C tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
+	$(GO) build -C internal/tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_IPFIX=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestCollectors$$|^TestDissect' \
 		./collector/export
 
 ### sflow-test      what sflowd sends, read by the collectors that are installed of Debian's tshark, nfdump-sflow and pmacct, and by
-###                 goflow2, which is built (tools/goflow2)
+###                 goflow2, which is built (internal/tools/goflow2)
 sflow-test:
 	mkdir -p bin
-	$(GO) build -C tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
+	$(GO) build -C internal/tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device
 
 ### cluster-test    the collector's log and store under the race detector; three servers of the log, each stopped and
 ###                 started in turn while messages are appended, and each without room on its disk in turn; and a sweep with
 ###                 processes that are killed at random
 cluster-test:
-	$(GO) test -race -count=1 -timeout 10m ./collectord/jetstream ./collectord/parquet ./cmd/tamtam-collectd
-	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./collectord/jetstream
+	$(GO) test -race -count=1 -timeout 10m ./fleet/jetstream ./fleet/parquet ./cmd/tamtam-collectd
+	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./fleet/jetstream
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 
 ### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random, and a collector that reads a
@@ -152,19 +152,19 @@ collectd-disks: MINUTES = 3
 collectd-disks:
 	TAMTAM_COLLECTD_DISK=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestDisksWithoutRoom$$' ./cmd/tamtam-collectd
 
-### parquet-test    what collectord/parquet writes, read by Arrow's Go library and by DuckDB, which are built
-###                 (tools/arrowread, tools/duckread)
+### parquet-test    what fleet/parquet writes, read by Arrow's Go library and by DuckDB, which are built
+###                 (internal/tools/arrowread, internal/tools/duckread)
 parquet-test:
 	mkdir -p bin
-	$(GO) build -C tools/arrowread -o $(CURDIR)/bin/arrowread .
-	$(GO) build -C tools/duckread -o $(CURDIR)/bin/duckread .
+	$(GO) build -C internal/tools/arrowread -o $(CURDIR)/bin/arrowread .
+	$(GO) build -C internal/tools/duckread -o $(CURDIR)/bin/duckread .
 	TAMTAM_ARROWREAD=$(CURDIR)/bin/arrowread TAMTAM_DUCKREAD=$(CURDIR)/bin/duckread \
-		$(GO) test -count=1 -timeout 10m -v -run '^TestOthersRead' ./collectord/parquet
+		$(GO) test -count=1 -timeout 10m -v -run '^TestOthersRead' ./fleet/parquet
 
-### screenshots     the page of `tamtam lab serve`, clicked through in Debian's chromium (tools/pageshots) at 360x740 and 1280x800,
+### screenshots     the page of `tamtam lab serve`, clicked through in Debian's chromium (internal/tools/pageshots) at 360x740 and 1280x800,
 ###                 in light and in dark, and by the keyboard alone; pictures of docs/page.md anew
 screenshots: build
-	$(GO) build -C tools/pageshots -o $(CURDIR)/bin/pageshots .
+	$(GO) build -C internal/tools/pageshots -o $(CURDIR)/bin/pageshots .
 	./bin/pageshots -out docs/page
 
 image-if-docker:
@@ -198,7 +198,7 @@ bench-pgo:
 
 ### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
 lint:
-	$(GO) tool -modfile=tools/go.mod golangci-lint run --timeout 30m
+	$(GO) tool -modfile=internal/tools/go.mod golangci-lint run --timeout 30m
 
 ### openconfig      what is served, and the deviations, against OpenConfig's own modules: OPENCONFIG_DIR names a checkout of
 ###                 openconfig/public, yanglint (Debian's libyang2-tools) has to be there; UPDATE=1 writes tamtam-deviations
@@ -245,21 +245,21 @@ containers-test:
 HELM ?= $(GO) run helm.sh/helm/v3/cmd/helm@v3.22.0
 manifests:
 	$(HELM) lint docker/helm/tamtam
-	$(HELM) template sw docker/helm/tamtam | $(GO) run -C tools/manifests . ../../docker/kubernetes/tamtam.yaml -
+	$(HELM) template sw docker/helm/tamtam | $(GO) run -C internal/tools/manifests . ../../../docker/kubernetes/tamtam.yaml -
 	$(HELM) template sw docker/helm/tamtam --set-file startup=docker/containerlab/pair-leaf1.json \
-		--set ports=4,interfaces.Ethernet16=net1,usersSecret=u,storageClass=fast,metrics=false | $(GO) run -C tools/manifests . -
+		--set ports=4,interfaces.Ethernet16=net1,usersSecret=u,storageClass=fast,metrics=false | $(GO) run -C internal/tools/manifests . -
 
 ### openapi         what RESTCONF says of itself (/restconf/openapi.json) is read by a validator
 openapi: export TAMTAM_OPENAPI = $(CURDIR)/bin/openapi.json
 openapi:
 	mkdir -p bin
 	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
-	$(GO) run -C tools/openapi . $(TAMTAM_OPENAPI)
+	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)
 
 ### gnmi-clients    the points of docs/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
 gnmi-clients:
 	mkdir -p bin
-	$(GO) build -C tools/gnmicli -o $(CURDIR)/bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli
+	$(GO) build -C internal/tools/gnmicli -o $(CURDIR)/bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli
 	TAMTAM_GNMI_CLI=$(CURDIR)/bin/gnmi_cli $(GO) test -count=1 -run '^TestConformance$$|^TestSubscribeThroughGnmiCLI$$' ./mgmt
 	[ -z "$(GNMIC)" ] || TAMTAM_GNMIC=$(abspath $(GNMIC)) $(GO) test -count=1 -run '^TestConformance$$' ./mgmt
 

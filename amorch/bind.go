@@ -5,22 +5,22 @@ import (
 	"fmt"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
 )
 
 // A profile is an object of the chip: the settings that the sessions of one lane share.
 type profile struct {
 	settings altmark.ChipProfile
-	object   tamorch.Object
+	object   feature.Object
 	sessions int
 }
 
 // lost reports whether the entries of a session's rule are gone.
 func (o *Orch) lost(s *session) bool {
-	_, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, colours[0])
+	_, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, featureName, colours[0])
 	return !ok
 }
 
@@ -56,7 +56,7 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 		}
 	}
 	o.Bind(ctx, ready, func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
-		return o.rules.BindVariants(ctx, feature, rules, users, variants)
+		return o.rules.BindVariants(ctx, featureName, rules, users, variants)
 	})
 	for _, s := range ready {
 		if s.InASIC != nil {
@@ -114,7 +114,7 @@ func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile, former int
 			"and all are in use: %w", len(o.lanes), sai.StatusInsufficientResources)
 	}
 	want.Lane = free
-	p := &profile{settings: want, object: tamorch.Object{
+	p := &profile{settings: want, object: feature.Object{
 		Name: altmark.ObjectProfile, Attr: altmark.AttrProfile, What: "profile of alternate marking",
 	}}
 	if err := p.object.Put(ctx, o.SAI, want); err != nil {

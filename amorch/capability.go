@@ -5,24 +5,24 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
 )
 
 // probe asks the ASIC how it can do alternate marking: with profiles of its own, or with ACL
 // entries that orchagent switches.
 func (o *Orch) probe(ctx context.Context, api sai.API, sw sai.OID) error {
-	lanes, err := tamorch.Room(ctx, api, altmark.ObjectProfile)
+	lanes, err := feature.Room(ctx, api, altmark.ObjectProfile)
 	if err != nil {
 		return err
 	}
-	flows, err := tamorch.Room(ctx, api, altmark.ObjectFlows)
+	flows, err := feature.Room(ctx, api, altmark.ObjectFlows)
 	if err != nil {
 		return err
 	}
-	ids, err := tamorch.Room(ctx, api, altmark.ObjectFlow)
+	ids, err := feature.Room(ctx, api, altmark.ObjectFlow)
 	if err != nil {
 		return err
 	}
@@ -32,9 +32,9 @@ func (o *Orch) probe(ctx context.Context, api sai.API, sw sai.OID) error {
 		o.indices = indices{most: uint32(min(flows, 1<<23))}
 		return nil
 	}
-	actions, err := tamorch.IngressActions(ctx, api, sw)
+	actions, err := feature.IngressActions(ctx, api, sw)
 	switch {
-	case tamorch.Unanswered(err):
+	case feature.Unanswered(err):
 		o.Unsupported = "the switch has no profiles of alternate marking, and does not say what its ACLs can do"
 	case err != nil:
 		return fmt.Errorf("ask for the actions of ingress ACLs: %w", err)

@@ -6,22 +6,22 @@ import (
 	"slices"
 	"strconv"
 
-	"tamtam/schema"
+	"tamtam/orch/feature"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
 )
 
 // counters keep the rows of TAM_ALTMARK_COUNTERS and TAM_ALTMARK_HISTORY. Histories are written
 // first: a reader that sees a new period finds it there.
 type counters struct {
-	last, past tamorch.Rows
+	last, past feature.Rows
 	periods    map[string][]string // fields of their history, the oldest first
 }
 
 func newCounters() counters {
 	return counters{
-		last: tamorch.Rows{Table: schema.CountersAltMark}, past: tamorch.Rows{Table: schema.CountersAltMarkPast},
+		last: feature.Rows{Table: schema.CountersAltMark}, past: feature.Rows{Table: schema.CountersAltMarkPast},
 		periods: map[string][]string{},
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
 	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
-	"tamtam/tamorch/tamorchtest"
 )
 
 // A chip is a fake ASIC that has windows of flows: it counts what a test says.
 type chip struct {
-	*tamorchtest.Extensions[struct{}]
+	*featuretest.Extensions[struct{}]
 	most    int              // flows of one window
 	now     func() time.Time // its time of day
 	steps   uint64
@@ -40,7 +40,7 @@ type chip struct {
 
 func newChip(lanes, flows uint64, now func() time.Time) *chip {
 	c := &chip{now: now, flows: map[uint32]*[2]altmark.ChipCounts{}, born: map[uint32]uint64{}}
-	c.Extensions = &tamorchtest.Extensions[struct{}]{Read: c.window, Room: map[string]uint64{
+	c.Extensions = &featuretest.Extensions[struct{}]{Read: c.window, Room: map[string]uint64{
 		altmark.ObjectProfile: lanes, altmark.ObjectFlows: flows,
 	}}
 	return c
@@ -58,8 +58,8 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 }
 
 // window is what a window of flows says.
-func (c *chip) window(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
-	list, err := tamorch.Value[[]uint32](x.Entry, altmark.AttrFlows)
+func (c *chip) window(x *featuretest.Extension[struct{}]) (sai.Bytes, error) {
+	list, err := feature.Value[[]uint32](x.Entry, altmark.AttrFlows)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (c *chip) window(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
 	if c.program {
 		values["program"] = []uint64{1}
 	}
-	return tamorchtest.Entry(values)
+	return featuretest.Entry(values)
 }
 
 func (c *chip) flow(index uint32) *[2]altmark.ChipCounts {
@@ -124,13 +124,13 @@ func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench
 	b.Now = start
 	b.chip = newChip(lanes, flows, func() time.Time { return b.Now.Add(b.ahead) })
 	b.Layer = func(api sai.API) sai.API {
-		b.chip.API, b.chip.Objects = api, map[sai.OID]*tamorchtest.Extension[struct{}]{}
+		b.chip.API, b.chip.Objects = api, map[sai.OID]*featuretest.Extension[struct{}]{}
 		return b.chip
 	}
 	for _, f := range changes {
 		f(b)
 	}
-	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	b.Set(schema.AppPort, "Ethernet0", "lanes", "1,2,3,4", "speed", "100000", "mtu", "9100", "admin_status", "up")
 	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
 	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
@@ -155,7 +155,7 @@ func (b *bench) run() {
 		b.T.Fatal(err)
 	}
 	features := orch.NewFeatures(b.Daemon)
-	b.am, err = New(b.Ctx, Config{Rules: b.acl, Routes: &b.ways, Config: tamorch.Config{
+	b.am, err = New(b.Ctx, Config{Rules: b.acl, Routes: &b.ways, Config: feature.Config{
 		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Switch: ports.Switch(), Features: features,
 	}})
 	if err != nil {

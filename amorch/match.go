@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 
@@ -156,7 +156,7 @@ func (x *matches) overlapping(r region, each func(*matched, region)) {
 func (x *matches) look(s *session, rules Rules) (before, now *matched) {
 	before = x.of[s.Name]
 	if s.InASIC != nil {
-		if in, ok := rules.InForce(s.RowInASIC.Rule, feature); ok {
+		if in, ok := rules.InForce(s.RowInASIC.Rule, featureName); ok {
 			now = &matched{session: s, in: in, region: regionOf(in.Matches, in.Ports, s.RowInASIC.Session),
 				marks: s.RowInASIC.Mark.DSCPBit() | s.RowInASIC.Mark2.DSCPBit()}
 			now.hash = hashOf(fmt.Sprint(now.region, in.Lowest, in.Highest, in.Changed, in.Interfaces))

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/orch/feature"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
 )
 
 // at is d behind the beginning of a period of one second.
@@ -169,7 +169,7 @@ func window(flows int) string {
 
 // parseText is what readFlows makes of an ENTRY.
 func parseText(text []byte, flows int) (altmark.ChipClock, []altmark.ChipFlow, error) {
-	values, err := tamorch.ParseEntry(text)
+	values, err := feature.ParseEntry(text)
 	if err != nil {
 		return altmark.ChipClock{}, nil, err
 	}

@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
 )
 
-const feature = schema.FeatureAltMark
+const featureName = schema.FeatureAltMark
 
 // Rules is what alternate marking needs of ACLs; aclorch has it.
 type Rules interface {
-	tamorch.Rules
+	feature.Rules
 	// ReserveVariants says in advance what variants of a feature may match and do.
 	ReserveVariants(feature string, samples []orch.ACLVariant)
 	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One
@@ -37,7 +37,7 @@ type Rules interface {
 
 // Config is what an [Orch] works with.
 type Config struct {
-	tamorch.Config
+	feature.Config
 	Rules  Rules
 	Routes Routes
 }
@@ -55,7 +55,7 @@ type Routes interface {
 // An Orch owns the profiles of alternate marking and its sessions. All its
 // methods run on the daemon's goroutine.
 type Orch struct {
-	*tamorch.Feature[schema.AltMarkFlow, binding]
+	*feature.Feature[schema.AltMarkFlow, binding]
 	rules  Rules
 	routes Routes
 
@@ -65,7 +65,7 @@ type Orch struct {
 	matched matches
 	matches bool   // FlowMonIDs
 	leaving []want // of sessions that are gone
-	places  tamorch.Rows
+	places  feature.Rows
 	// reserved are the lanes of a previous run, before the first view is applied.
 	reserved []bool
 
@@ -75,13 +75,13 @@ type Orch struct {
 }
 
 // A session is a row of TAM_ALTMARK_TABLE.
-type session = tamorch.Session[schema.AltMarkFlow, binding]
+type session = feature.Session[schema.AltMarkFlow, binding]
 
 // A binding is a session in the ASIC.
 type binding struct {
 	profile *profile // nil: the orchestrator switches the colour
 	index   uint32
-	want    tamorch.Object // what the chip wants of packets besides; of sessions with a FlowMonID
+	want    feature.Object // what the chip wants of packets besides; of sessions with a FlowMonID
 	meter   meter
 	clock   clockStates
 	flip    *flip   // of the orchestrator
@@ -95,19 +95,19 @@ type binding struct {
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{rules: cfg.Rules, routes: cfg.Routes, classes: map[altmark.Interval]*class{}, counters: newCounters(),
 		matched: newMatches(),
-		places:  tamorch.Rows{Table: schema.StateTAMAltMarkPlace, Places: true}}
-	o.Feature = &tamorch.Feature[schema.AltMarkFlow, binding]{
-		Kind: tamorch.Kind{
-			Name: feature, Table: schema.AppTAMAltMark, State: schema.StateTAMAltMark,
+		places:  feature.Rows{Table: schema.StateTAMAltMarkPlace, Places: true}}
+	o.Feature = &feature.Feature[schema.AltMarkFlow, binding]{
+		Kind: feature.Kind{
+			Name: featureName, Table: schema.AppTAMAltMark, State: schema.StateTAMAltMark,
 			What: "sessions", Again: orch.SomethingRemoved, OnePerRule: "alternate marking",
 		},
-		Logic: tamorch.Logic[schema.AltMarkFlow, binding]{
+		Logic: feature.Logic[schema.AltMarkFlow, binding]{
 			Parse: schema.ParseAltMarkFlow, Rule: func(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule },
 			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Left: o.left, Deploy: o.deploy,
 			Settled: func(s *session) { o.matched.marked[s.Name] = s },
 			Done:    func(context.Context) { o.refreshMatches() },
 		},
-		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.counters.past, &o.counters.last, &o.places},
+		Rules: cfg.Rules, Counters: []*feature.Rows{&o.counters.past, &o.counters.last, &o.places},
 	}
 	if err := o.probe(ctx, cfg.SAI, cfg.Switch); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	if o.engine != "" {
-		cfg.Rules.ReserveVariants(feature, o.samples())
+		cfg.Rules.ReserveVariants(featureName, o.samples())
 	}
 	return o, nil
 }

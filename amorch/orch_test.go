@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"tamtam/internal/randtest"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch/tamorchtest"
 )
 
 var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}
@@ -64,7 +64,7 @@ func TestWithdrawnAndBack(t *testing.T) {
 		{"rule", func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
 		{"table", func(b *bench) { b.Del(schema.AppACLTable, "TAM") },
 			func(b *bench) { b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "") }, "pending: ACL rule TAM|web: no ACL table TAM"},
-		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
 			"pending: feature ALTMARK is not active"},
 		{"session", func(b *bench) { b.Del(schema.AppTAMAltMark, "s1") }, func(b *bench) { b.session("s1", "web", initiator()) }, ""},
 		{"row", func(b *bench) { b.Set(schema.AppTAMAltMark, "s1", "acl-table-name", "TAM", "acl-rule-name", "web") },
@@ -121,7 +121,7 @@ func TestLanes(t *testing.T) {
 	}
 	b.wantSession("s7b", "active")
 	b.wantSession("s8a", "the switch has 8 profiles of alternate marking (role, method, interval, mark, guard), and all are in use")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 2 of 18 sessions do not fit into the switch, the first is s8a: ")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 2 of 18 sessions do not fit into the switch, the first is s8a: ")
 	b.Del(schema.AppTAMAltMark, "s3a")
 	b.Step()
 	b.wantSession("s8a", "pending: ")
@@ -129,7 +129,7 @@ func TestLanes(t *testing.T) {
 	b.Step()
 	b.wantSession("s8a", "active")
 	b.wantSession("s8b", "active")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 	if lane := b.am.Sessions["s8a"].InASIC.profile.settings.Lane; lane != 3 {
 		t.Errorf("lane %d, want 3, the one that was free", lane)
 	}
@@ -202,7 +202,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 				b.session("s1", "web", initiator())
 				b.Step()
 				b.wantSession("s1", "active")
-				b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+				b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 		if left := b.left(); len(left) > 0 {
 			t.Errorf("call %d failed, and these stay: %v", n, left)
 		}
-		tamorchtest.Empty(b.Bench, b.am.Feature)
+		featuretest.Empty(b.Bench, b.am.Feature)
 		if done {
 			break
 		}
@@ -271,7 +271,7 @@ func TestRandomSessions(t *testing.T) {
 			name, rule := fmt.Sprint("s", r.IntN(8)), fmt.Sprint("r", r.IntN(7))
 			switch r.IntN(12) {
 			case 0:
-				b.Set(schema.AppTAMFeature, feature, "status", []string{"ACTIVE", "ACTIVE", "INACTIVE"}[r.IntN(3)])
+				b.Set(schema.AppTAMFeature, featureName, "status", []string{"ACTIVE", "ACTIVE", "INACTIVE"}[r.IntN(3)])
 			case 1:
 				b.Del(schema.AppACLRule, "TAM:"+rule)
 			case 2, 3, 4:
@@ -291,7 +291,7 @@ func TestRandomSessions(t *testing.T) {
 			b.am.Running = true
 			b.consistent()
 		}
-		b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 		for i := range 8 {
 			b.Del(schema.AppTAMAltMark, fmt.Sprint("s", i))
 			b.Del(schema.AppACLRule, fmt.Sprint("TAM:r", i))
@@ -306,7 +306,7 @@ func TestRandomSessions(t *testing.T) {
 		if left := b.left(); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
-		tamorchtest.Empty(b.Bench, b.am.Feature)
+		featuretest.Empty(b.Bench, b.am.Feature)
 		if len(b.am.classes) > 0 {
 			t.Errorf("intervals of nobody: %v", b.am.classes)
 		}
@@ -316,7 +316,7 @@ func TestRandomSessions(t *testing.T) {
 // consistent checks the books against themselves and the ASIC.
 func (b *bench) consistent() {
 	b.T.Helper()
-	tamorchtest.Whole(b.Bench, b.am.Feature)
+	featuretest.Whole(b.Bench, b.am.Feature)
 	users, used := map[*profile]int{}, map[uint32]string{}
 	for name, s := range b.am.Sessions {
 		if s.InASIC == nil {

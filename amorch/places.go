@@ -5,8 +5,8 @@ import (
 	"hash/fnv"
 	"strconv"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A place is where the chip has a session.

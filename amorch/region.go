@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 
@@ -179,7 +179,7 @@ func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 			continue
 		}
 		k := n.Period(altmark.At(o.Daemon.Clock()))
-		err := o.rules.SetVariantActive(ctx, s.RowInASIC.Rule, feature, colours[1], k&1 == 1)
+		err := o.rules.SetVariantActive(ctx, s.RowInASIC.Rule, featureName, colours[1], k&1 == 1)
 		done := o.Daemon.Clock()
 		if err != nil {
 			o.Log.Error("a colour was not switched", "session", s.Name, "period", k, "err", err)
@@ -201,7 +201,7 @@ func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session)
 		var err error
 		at := o.Daemon.Clock()
 		for colour, name := range colours {
-			oid, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, name)
+			oid, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, featureName, name)
 			if !ok {
 				continue
 			}

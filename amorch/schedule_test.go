@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 
@@ -26,7 +26,7 @@ func without(t *testing.T, s altmark.Session) *bench {
 func (b *bench) counters(c0, c1 uint64) {
 	b.T.Helper()
 	for colour, n := range []uint64{c0, c1} {
-		oid, _, ok := b.acl.VariantCounter(b.am.Sessions["s1"].RowInASIC.Rule, feature, colours[colour])
+		oid, _, ok := b.acl.VariantCounter(b.am.Sessions["s1"].RowInASIC.Rule, featureName, colours[colour])
 		if !ok {
 			b.T.Fatal("no counter")
 		}
@@ -169,9 +169,9 @@ func TestScheduledRefusals(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, 0, 0, func(b *bench) { b.chip.dumb = true })
 	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions SET_DSCP and COUNTER"
-	b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: "+reason)
+	b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: "+reason)
 	row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
-	if row[schema.CapabilityField(feature)] != "false" || row[schema.CapabilityReasonField(feature)] != reason {
+	if row[schema.CapabilityField(featureName)] != "false" || row[schema.CapabilityReasonField(featureName)] != reason {
 		t.Errorf("%v", row)
 	}
 	b.rule("f", "DSCP", "8")

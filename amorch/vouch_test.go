@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

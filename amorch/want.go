@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"tamtam/orch/feature"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
 )
 
 // A want is the object of a session that is gone, and the index that it keeps from others until it is gone too: they
 // would match what it says.
 type want struct {
-	object tamorch.Object
+	object feature.Object
 	index  uint32
 }
 
@@ -24,7 +24,7 @@ func (o *Orch) putWant(ctx context.Context, b *binding, s altmark.Session) error
 	if !o.matches {
 		return errNoFlowMonID
 	}
-	b.want = tamorch.Object{Name: altmark.ObjectFlow, Attr: altmark.AttrFlow, What: "FlowMonID of a session"}
+	b.want = feature.Object{Name: altmark.ObjectFlow, Attr: altmark.AttrFlow, What: "FlowMonID of a session"}
 	return b.want.Put(ctx, o.SAI, want)
 }
 

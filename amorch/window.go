@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/orch/feature"
 	"tamtam/tam/altmark"
-	"tamtam/tamorch"
 )
 
 // readFlows reads flows through a window that is open only meanwhile. All values are of one
@@ -22,7 +22,7 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock
 }
 
 // parseFlows extracts the numbers from what a window returned.
-func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
+func parseFlows(values feature.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
 	numbers := map[string][]uint64{}
 	names := []string{
 		altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrOuter,
@@ -32,7 +32,7 @@ func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list
 		if _, ok := values[name]; !ok {
 			continue
 		}
-		if numbers[name], err = tamorch.Value[[]uint64](values, name); err != nil {
+		if numbers[name], err = feature.Value[[]uint64](values, name); err != nil {
 			return clock, nil, err
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	"github.com/google/go-cmp/cmp"
 )

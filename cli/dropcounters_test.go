@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Drop counters are configured in SONiC's words, or the shell's, and shown with their reasons and counts; what is cleared

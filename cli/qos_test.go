@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // The counters of queues, schedulers and mirror sessions as the databases have

@@ -10,8 +10,8 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/configfile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // What SONiC's words of sFlow configure is in CONFIG_DB as SONiC has it, and the shell's own words do the same.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tamtam/mgmt"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 
 	"github.com/google/go-cmp/cmp"

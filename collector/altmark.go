@@ -96,6 +96,12 @@ type AltMarkResult struct {
 	Revised bool
 }
 
+// An AltMarkSegment is what a result is of: a path or a graph, from a point or several to others.
+type AltMarkSegment struct{ Path, From, To string }
+
+// Segment is what the result is of.
+func (r *AltMarkResult) Segment() AltMarkSegment { return AltMarkSegment{r.Path, r.From, r.To} }
+
 // AltMarkCounts are what two points counted in a period.
 type AltMarkCounts struct {
 	Sent, Received           uint64 // packets at From and To

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A chip of four ACL tables at the ingress has not one for each of three rows and two features. Who comes last waits,

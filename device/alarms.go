@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // alarmsStay is how long an alarm is there at least of what is often over before anybody looks: drift that was healed,

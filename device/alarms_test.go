@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"tamtam/mgmt"
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Packets that come marked to an initiator are counted beside those of the period, and it is

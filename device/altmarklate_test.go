@@ -6,8 +6,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

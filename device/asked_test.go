@@ -8,8 +8,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // arpReply is the answer of a collector, 10.8.0.2 with the MAC address 02:00:00:00:00:77, to the switch at 10.8.0.1.

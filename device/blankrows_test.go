@@ -12,9 +12,9 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // A foundRow is a row that is written as somebody may find it in a database: blank, without fields, without a key.

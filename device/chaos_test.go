@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"tamtam/device/fault"
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim/profile"

@@ -20,8 +20,8 @@ import (
 	"tamtam/internal/netns"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/tailstamp"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 	"tamtam/tam/altmark"
 )

@@ -24,8 +24,8 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 	"tamtam/tam/altmark"
 )

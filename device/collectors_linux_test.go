@@ -33,8 +33,8 @@ import (
 	"tamtam/mgmt"
 	out "tamtam/mgmt/outputs"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // The programs of others that TestCollectors needs: an OpenTelemetry collector, by its path; and gnmic, without which its

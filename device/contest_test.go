@@ -18,8 +18,8 @@ import (
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A competitor is an ACL rule of the model.

@@ -12,12 +12,12 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sai/redis"
 	"tamtam/sai/saitest"
-	"tamtam/sairedis"
 	"tamtam/saisim/profile"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A randomConfig writes random rows, right ones and wrong ones, over few names,

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
 	"tamtam/saisim"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
 )
 
 // A CPULine is a client's line to a CPU port, in this process or over a socket.

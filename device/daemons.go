@@ -13,7 +13,6 @@ import (
 
 	"tamtam/amorch"
 	debugmgr "tamtam/cfgmgr/debugcounter"
-	"tamtam/cfgmgr/forward"
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
@@ -26,6 +25,8 @@ import (
 	"tamtam/mgmt/metrics"
 	"tamtam/mgmt/restconf"
 	"tamtam/orch"
+	"tamtam/orch/feature"
+	"tamtam/orch/forward"
 	aclorch "tamtam/orchagent/acl"
 	copporch "tamtam/orchagent/copp"
 	"tamtam/orchagent/debugcounter"
@@ -39,13 +40,12 @@ import (
 	sfloworch "tamtam/orchagent/sflow"
 	"tamtam/recordorch"
 	"tamtam/sai"
-	"tamtam/sairedis"
-	"tamtam/schema"
+	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 	"tamtam/tammgr"
-	"tamtam/tamorch"
 	"tamtam/tsorch"
 )
 
@@ -150,7 +150,7 @@ type Orchagent struct {
 }
 
 // A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all
-// of tamorch.Feature for it again.
+// of feature.Feature for it again.
 type tamOrch interface {
 	// ChipThere says that there is a chip to ask.
 	ChipThere()
@@ -240,7 +240,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
 	}
-	records, err := tamorch.Room(ctx, o.asic, record.ObjectPlan)
+	records, err := feature.Room(ctx, o.asic, record.ObjectPlan)
 	if err != nil {
 		return fmt.Errorf("ask for table recording: %w", err)
 	}
@@ -298,7 +298,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return err
 	}
-	base := tamorch.Config{
+	base := feature.Config{
 		Run: run, SAI: o.asic, Chip: chip, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features,
 	}
 	ts, err := tsorch.New(ctx, tsorch.Config{Config: base, Rules: acl})
@@ -319,7 +319,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)
 	}
-	whole := &tamorch.SwitchTAM{SAI: o.asic, Switch: o.ports.Switch()}
+	whole := &feature.SwitchTAM{SAI: o.asic, Switch: o.ports.Switch()}
 	dm, err := dropmonitor.New(ctx, dropmonitor.Config{
 		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "the drop monitor"}, Identity: ts, Whole: whole,
 	})

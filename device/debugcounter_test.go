@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tamtam/saisim/drop"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // debugConfig adds debug counters to a configuration: of each reason of SAI that the chip counts one, and some of several.

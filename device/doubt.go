@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tamtam/orch"
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/swss"
 )
 

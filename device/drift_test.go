@@ -14,10 +14,10 @@ import (
 	"tamtam/device/fault"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
-	"tamtam/sairedis"
-	"tamtam/schema"
+	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // compare lets every daemon look at everything, once at each of n seconds that follow, and tell. It returns what each says.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 	"tamtam/tam/ipfix"
 )

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/hoststack/reports"
+	"tamtam/host/reports"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/ipfix"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // AllPorts is the number of ports that stands for all that are configured.

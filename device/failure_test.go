@@ -7,8 +7,8 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A tamCase is a session of a TAM feature, and what it needs: what the failing

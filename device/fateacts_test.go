@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"

@@ -18,8 +18,8 @@ import (
 
 	"tamtam/device/packettrace"
 	"tamtam/saisim/drop"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/ipfix"
 	"tamtam/tam/record"

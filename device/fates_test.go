@@ -20,8 +20,8 @@ import (
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Where SONiC's STATE_DB says that a restart is to be a warm one, which keeps what is in the databases.

@@ -21,8 +21,8 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 

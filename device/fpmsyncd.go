@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/hostif/fpmsyncd"
+	"tamtam/host/fpmsyncd"
 	"tamtam/orch"
 	"tamtam/swss"
 )

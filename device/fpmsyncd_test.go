@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A zebra is somebody who connects to fpmsyncd.

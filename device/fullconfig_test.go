@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // fullSwitch is a configuration in which every table has a row: 32 ports of four lanes, and as many more flow groups as

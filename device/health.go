@@ -14,9 +14,9 @@ import (
 
 	"tamtam/device/fault"
 	"tamtam/mgmt"
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // ErrNoSuchDaemon is found in the error of [Health] for an unknown name.

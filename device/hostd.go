@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/hoststack"
-	"tamtam/hoststack/cpuport"
-	"tamtam/hoststack/hostd"
-	"tamtam/hoststack/reports"
+	"tamtam/host"
+	"tamtam/host/cpuport"
+	"tamtam/host/hostd"
+	"tamtam/host/reports"
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // RunHostd runs the daemon hostd until ctx ends: the switch as a host at its router interfaces. It waits for a CPU
@@ -53,7 +53,7 @@ func hostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
 	}
 	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, "localhost")
 	return hostd.Config{
-		Redis: r, Stack: hoststack.DefaultConfig(), MAC: hoststack.MAC(mac),
+		Redis: r, Stack: host.DefaultConfig(), MAC: host.MAC(mac),
 		Name: cmp.Or(row["hostname"], "tamtam"), Description: "tamtam, a switch in software",
 	}, err
 }

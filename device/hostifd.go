@@ -11,15 +11,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/hostif/hostifd"
-	"tamtam/hoststack/cpuport"
-	"tamtam/hoststack/lacpd"
-	"tamtam/hoststack/lldp"
-	"tamtam/hoststack/lldpd"
-	"tamtam/hoststack/reports"
+	"tamtam/host/cpuport"
+	"tamtam/host/hostifd"
+	"tamtam/host/lacpd"
+	"tamtam/host/lldp"
+	"tamtam/host/lldpd"
+	"tamtam/host/reports"
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // RunHostIfd runs the daemon hostifd until ctx ends: interfaces of Linux for those of the switch, whose devices syncd

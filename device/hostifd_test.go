@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/hostif/hostifd"
-	"tamtam/hostif/netdev"
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
+	"tamtam/host/hostifd"
+	"tamtam/host/netdev"
 	"tamtam/swss"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

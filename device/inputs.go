@@ -11,7 +11,7 @@ import (
 
 	"tamtam/collector/capture"
 	"tamtam/saisim"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // An Input is a capture and the port, by name or alias, that it enters at. The

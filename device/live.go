@@ -13,16 +13,16 @@ import (
 
 	"tamtam/device/packettrace"
 	"tamtam/device/wire"
-	"tamtam/hostif/netdev"
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
+	"tamtam/host/netdev"
 	"tamtam/mgmt"
 	"tamtam/mgmt/configfile"
 	"tamtam/sai"
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

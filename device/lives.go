@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/swss"
 )
 

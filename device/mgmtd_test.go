@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"tamtam/mgmt"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A front is an mgmtd of a plant, with a client.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/hostif/netdev"
-	"tamtam/hoststack/cpuport"
+	"tamtam/host/cpuport"
+	"tamtam/host/netdev"
 	"tamtam/saisim"
 )
 

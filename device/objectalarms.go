@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"tamtam/mgmt"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

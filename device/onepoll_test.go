@@ -6,8 +6,8 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // The counters of a session are of one instant, whenever syncd has read the ACL

@@ -12,8 +12,8 @@ import (
 
 	"tamtam/device/packettrace"
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // routedPorts is a switch that routes between two subnets, with an ACL rule.

@@ -15,8 +15,8 @@ import (
 	"tamtam/sai/saitest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // twins are two switches to which the same happens, but that the orchagent of the second is restarted again and again.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Every table of STATE_DB in which a daemon tells what became of a row is one

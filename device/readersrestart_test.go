@@ -12,8 +12,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // allFeatures is a switch on which all that counts is in use.

@@ -16,8 +16,8 @@ import (
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/pipe/pipetest"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan/check"
 )

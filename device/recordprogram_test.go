@@ -5,8 +5,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A program that comes is another graph: the session's plan is recreated. When the chip is

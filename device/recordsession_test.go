@@ -13,8 +13,8 @@ import (
 	"tamtam/collector"
 	"tamtam/saisim/profile"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // recordedPorts is a switch that bridges between two ports and sends records of what comes in

@@ -23,8 +23,8 @@ import (
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 )

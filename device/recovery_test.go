@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 	"tamtam/tam/altmark"
 )

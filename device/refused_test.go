@@ -9,8 +9,8 @@ import (
 	"tamtam/device/fault"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A feature that is activated is answered with what the switch refuses to create, whichever object of it that is and

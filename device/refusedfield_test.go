@@ -8,8 +8,8 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tamtamtest"
 )
 

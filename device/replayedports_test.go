@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/sai"
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 )

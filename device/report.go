@@ -11,8 +11,8 @@ import (
 	"tamtam/mgmt"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A Report is what a run measured: report.json.

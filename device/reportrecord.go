@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"tamtam/recordorch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 )
 

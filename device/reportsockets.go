@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 
-	"tamtam/hoststack/reports"
+	"tamtam/host/reports"
 )
 
 // reportSockets are the host's sockets for reports to collectors behind its management interface: one for each stream,

@@ -3,8 +3,8 @@ package device
 import (
 	"context"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // routedConfig is a switch with a VLAN of two ports and two routed ports.

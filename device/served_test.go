@@ -11,8 +11,8 @@ import (
 
 	"tamtam/mgmt"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Everything that a switch with a row of every table serves is valid by the YANG modules, mandatory leaves, references

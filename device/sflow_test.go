@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/hoststack/sflow"
+	"tamtam/host/sflow"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	wire "tamtam/tam/sflow"
 )
 

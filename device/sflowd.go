@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	sflowmgr "tamtam/cfgmgr/sflow"
-	"tamtam/hoststack/sflow"
+	"tamtam/host/sflow"
 	"tamtam/orch"
 	"tamtam/swss"
 )

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	sflowmgr "tamtam/cfgmgr/sflow"
-	"tamtam/hoststack/reports"
+	"tamtam/host/reports"
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"

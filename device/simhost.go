@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/hoststack/cpuport"
-	"tamtam/hoststack/hostd"
-	"tamtam/hoststack/reports"
+	"tamtam/host/cpuport"
+	"tamtam/host/hostd"
+	"tamtam/host/reports"
 	"tamtam/orch"
 	"tamtam/saisim"
 )

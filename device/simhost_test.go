@@ -11,8 +11,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // simFrames are ARP and pings of a host at Ethernet0, 10.0.0.2 with the MAC address 02:00:00:00:00:02.

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"tamtam/hoststack/cpuport"
-	"tamtam/hoststack/sflow"
+	"tamtam/host/cpuport"
+	"tamtam/host/sflow"
 	"tamtam/orch"
 	"tamtam/saisim"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tamtam/saisim/profile"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // The content says what a startup configuration is, and what is wrong with it.

@@ -7,8 +7,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // leaves reads the whole tree: the values of leaves by their paths.

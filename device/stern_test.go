@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sairedis"
-	"tamtam/sairedis/sairedistest"
+	"tamtam/sai/redis"
+	"tamtam/sai/redis/sairedistest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tamtam/sairedis"
+	"tamtam/sai/redis"
 	"tamtam/swss"
 )
 

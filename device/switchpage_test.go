@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/page/pagetest"
 	"tamtam/device/switchpage"
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/web/webtest"
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // as makes a request one of a user.
@@ -74,7 +74,7 @@ func (p *plant) shows(s http.Handler, at string, words ...string) {
 		}
 	}()
 	p.within(time.Minute, at+" shows what it should", func() bool {
-		_, text = pagetest.Get(p.T, s, at, as("ada", "a"))
+		_, text = webtest.Get(p.T, s, at, as("ada", "a"))
 		for _, lacks = range words {
 			if !strings.Contains(text, lacks) {
 				return false
@@ -108,7 +108,7 @@ func TestSwitchPage(t *testing.T) {
 	}
 	p.until("the rule drops", func() bool {
 		send(9)
-		_, text := pagetest.Get(t, s, "/drops", as("ada", "a"))
+		_, text := webtest.Get(t, s, "/drops", as("ada", "a"))
 		return strings.Contains(text, "ACL rule EDGE|RULE_1")
 	})
 	send(8)
@@ -123,7 +123,7 @@ func TestSwitchPage(t *testing.T) {
 		"/": "leaf&lt;1&gt;"} {
 		p.shows(s, at, want)
 	}
-	seen := pagetest.Crawl(t, s, 6, as("ada", "a"))
+	seen := webtest.Crawl(t, s, 6, as("ada", "a"))
 	for _, at := range []string{"/", "/drops", "/marking", "/sketches", "/switches", "/switch"} {
 		if seen[at] == 0 {
 			t.Errorf("no link leads to %s", at)
@@ -133,7 +133,7 @@ func TestSwitchPage(t *testing.T) {
 	pageByTLS(t, s, filepath.Join(dir, "ca.pem"))
 	p.server.Kill()
 	ahead.Store(int64(time.Minute))
-	if r, text := pagetest.Get(t, s, "/switches", as("ada", "a")); r.StatusCode != http.StatusServiceUnavailable ||
+	if r, text := webtest.Get(t, s, "/switches", as("ada", "a")); r.StatusCode != http.StatusServiceUnavailable ||
 		!strings.Contains(text, "the databases cannot be read: ") {
 		t.Errorf("without Redis: %s\n%s", r.Status, text)
 	}
@@ -158,7 +158,7 @@ func pageRoles(t *testing.T, s http.Handler) {
 		if tt.name == "" {
 			change = nil
 		}
-		r, text := pagetest.Get(t, s, tt.at, change)
+		r, text := webtest.Get(t, s, tt.at, change)
 		if r.StatusCode != tt.code || !strings.Contains(text, tt.want) {
 			t.Errorf("%s asks for %s: %s, want %d and %q\n%s", tt.name, tt.at, r.Status, tt.code, tt.want, text)
 		}
@@ -251,7 +251,7 @@ func TestSwitchPageAlone(t *testing.T) {
 	}
 	for host, code := range map[string]int{"localhost:8088": 200, "127.0.0.1": 200, "[::1]:80": 200, "::1": 200, "evil.example": 421, "": 421,
 		"localhost.evil.example:80": 421, "[": 421} {
-		r, text := pagetest.Get(t, s, "/drops", func(q *http.Request) { q.Host = host })
+		r, text := webtest.Get(t, s, "/drops", func(q *http.Request) { q.Host = host })
 		if r.StatusCode != code {
 			t.Errorf("Host %q: %s, want %d", host, r.Status, code)
 		}
@@ -264,7 +264,7 @@ func TestSwitchPageAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("the alarm is shown", func() bool {
-		_, text := pagetest.Get(t, s, "/marking", func(q *http.Request) { q.Host = "localhost" })
+		_, text := webtest.Get(t, s, "/marking", func(q *http.Request) { q.Host = "localhost" })
 		return strings.Contains(text, "alarm syncd-silent: syncd is silent")
 	})
 	// From here on somebody takes what syncd is asked, and never answers, as a syncd that hangs.
@@ -274,7 +274,7 @@ func TestSwitchPageAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("the page has all else while syncd hangs", func() bool {
-		r, text := pagetest.Get(t, s, "/drops", func(q *http.Request) { q.Host = "localhost" })
+		r, text := webtest.Get(t, s, "/drops", func(q *http.Request) { q.Host = "localhost" })
 		return r.StatusCode == http.StatusOK && strings.Contains(text, "syncd has not answered") &&
 			strings.Contains(text, "orchagent has not been heard of for 5s") &&
 			!strings.Contains(text, "syncd has not been heard of") // which is an alarm here

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // What a restart of syncd costs with 20,000 routes: until the new chip forwards (replay), and until orchagent has

@@ -7,8 +7,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/truth"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A TruthReport is what an oracle knows about a flow group, next to what the switch measured.

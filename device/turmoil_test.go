@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tamtam/sairedis"
-	"tamtam/schema"
+	"tamtam/sai/redis"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A turmoil is a switch whose configuration changes at random, while whoever uses it lets things happen to the switch.

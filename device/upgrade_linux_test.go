@@ -15,8 +15,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A numberedStream sends frames with a number into one interface, 500 per second, and notes which come out at another.

@@ -6,7 +6,7 @@ import (
 
 	"tamtam/orch"
 	routeorch "tamtam/orchagent/routes"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // ways are the routes as those want to see them who send packets of the switch's own.

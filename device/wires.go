@@ -12,8 +12,8 @@ import (
 	"tamtam/device/wire"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // wireLife is how long a row of STATE_DB about a wire stays when nobody writes it again.

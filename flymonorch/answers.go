@@ -10,10 +10,10 @@ import (
 
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
-	"tamtam/schema"
+	"tamtam/orch/feature"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
 // maxFlows are the flows of one row of TAM_FLYMON_FLOWS.
@@ -312,6 +312,6 @@ func sizes(classes map[uint64]flymon.Estimate, flags flymon.Flags) swss.FieldVal
 
 // oracle reports whether the chip tells what really was. It may be switched on and off.
 func (rd *reader) oracle(ctx context.Context) bool {
-	n, err := tamorch.Room(ctx, rd.api, flymon.ObjectTruth)
+	n, err := feature.Room(ctx, rd.api, flymon.ObjectTruth)
 	return err == nil && n > 0
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"tamtam/flymonorch/plan"
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
 // probe asks the ASIC whether it has CMU groups, and all that is needed to use them.
@@ -22,7 +22,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 		{flymon.ObjectRegisters, "tasks cannot be read: the switch's SAI has no extension " + flymon.ObjectRegisters},
 		{flymon.ObjectClear, "tasks cannot be cleared: the switch's SAI has no extension " + flymon.ObjectClear},
 	} {
-		n, err := tamorch.Room(ctx, api, x.name)
+		n, err := feature.Room(ctx, api, x.name)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (o *Orch) learn(ctx context.Context) error {
 		}
 		o.Log.Error("CMU groups", "err", err)
 		o.unlearned = fmt.Errorf("what the CMU groups are like is not known: %w", err)
-		o.askAt = o.Daemon.Now().Add(tamorch.TryAgain)
+		o.askAt = o.Daemon.Now().Add(feature.TryAgain)
 		return nil
 	}
 	o.reader.geo, o.pool, o.unlearned = g, plan.New(g), nil
@@ -57,7 +57,7 @@ func (o *Orch) geometry(ctx context.Context) (g flymon.Geometry, err error) {
 	if err != nil {
 		return g, err
 	}
-	if g, err = tamorch.Value[flymon.Geometry](values, flymon.AttrGeometry); err != nil {
+	if g, err = feature.Value[flymon.Geometry](values, flymon.AttrGeometry); err != nil {
 		return g, err
 	}
 	if err := g.Validate(); err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tamtam/internal/randtest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 

@@ -8,16 +8,16 @@ import (
 	"math"
 	"time"
 
+	"tamtam/orch/feature"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
 	"tamtam/saisim/cmu"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
-	"tamtam/tamorch/tamorchtest"
 )
 
 // A chip is a fake ASIC whose extensions are those of FlyMon, on real CMU groups.
 type chip struct {
-	*tamorchtest.Extensions[string] // the task of an object
+	*featuretest.Extensions[string] // the task of an object
 
 	groups  *cmu.Groups
 	now     func() time.Time // its time of day
@@ -27,11 +27,11 @@ type chip struct {
 	onRead  func() // before registers are read
 }
 
-type extension = tamorchtest.Extension[string]
+type extension = featuretest.Extension[string]
 
 func newChip(now func() time.Time) *chip {
 	c := &chip{now: now}
-	c.Extensions = &tamorchtest.Extensions[string]{
+	c.Extensions = &featuretest.Extensions[string]{
 		Room: map[string]uint64{}, Accept: c.take, Read: c.say, Removed: func(x *extension) { c.groups.Remove(x.State) },
 	}
 	for _, name := range flymon.Objects() {
@@ -41,7 +41,7 @@ func newChip(now func() time.Time) *chip {
 	return c
 }
 
-func (c *chip) take(x *extension, entry tamorch.Values) error {
+func (c *chip) take(x *extension, entry feature.Values) error {
 	switch x.Name {
 	case flymon.ObjectTask:
 		var l flymon.Layout
@@ -76,7 +76,7 @@ func (c *chip) say(x *extension) (sai.Bytes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tamorchtest.Entry(values)
+	return featuretest.Entry(values)
 }
 
 func (c *chip) read(x *extension) (map[string]any, error) {

@@ -7,15 +7,15 @@ import (
 	"math"
 	"slices"
 
+	"tamtam/orch/feature"
 	"tamtam/tam/altmark"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
 // A round is one occasion to look into the chip: the windows that it opens it may
 // use again and again, and close ends them.
 type round struct {
-	windows *tamorch.Windows
+	windows *feature.Windows
 	ctx     context.Context
 }
 
@@ -25,7 +25,7 @@ func (rd *reader) round(ctx context.Context) *round { return &round{rd.windows, 
 func (r *round) close() { r.windows.Close(r.ctx) }
 
 // ask reads what a window says, by attribute. room is how long the answer is, about.
-func (r *round) ask(name, attr string, value any, room int) (tamorch.Values, error) {
+func (r *round) ask(name, attr string, value any, room int) (feature.Values, error) {
 	return r.windows.Ask(r.ctx, name, attr, value, room)
 }
 
@@ -57,7 +57,7 @@ func (r *round) status(tasks []string) (clock, []*flymon.ChipStatus, error) {
 	if err != nil {
 		return clock{}, nil, err
 	}
-	words, err := tamorch.Value[[]uint64](values, flymon.AttrTime)
+	words, err := feature.Value[[]uint64](values, flymon.AttrTime)
 	if err != nil {
 		return clock{}, nil, err
 	}
@@ -65,7 +65,7 @@ func (r *round) status(tasks []string) (clock, []*flymon.ChipStatus, error) {
 	if err != nil {
 		return clock{}, nil, err
 	}
-	list, err := tamorch.Value[[]*flymon.ChipStatus](values, flymon.AttrStatus)
+	list, err := feature.Value[[]*flymon.ChipStatus](values, flymon.AttrStatus)
 	if err != nil {
 		return clock{}, nil, err
 	}
@@ -92,7 +92,7 @@ func (r *round) words(p part) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := tamorch.Value[[]byte](values, flymon.AttrWords) // base64 is what JSON has for bytes
+	b, err := feature.Value[[]byte](values, flymon.AttrWords) // base64 is what JSON has for bytes
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (r *round) digests(task string, bank, most int) ([]flymon.Vector, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := tamorch.Value[[]byte](values, flymon.AttrKeys)
+		b, err := feature.Value[[]byte](values, flymon.AttrKeys)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func (r *round) truthOf(task string, bank int, threshold uint64, flows []flymon.
 	if err != nil {
 		return nil, err
 	}
-	t, err := tamorch.Value[*truth](values, flymon.AttrTruth)
+	t, err := feature.Value[*truth](values, flymon.AttrTruth)
 	switch {
 	case err != nil || t == nil || t.Overflow:
 		return nil, err

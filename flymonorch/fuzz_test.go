@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
 // A babbler is a switch whose windows say anything.
@@ -46,8 +46,8 @@ func FuzzWindows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := &babbler{text: text}
-		windows := tamorch.NewWindows(tamorch.Config{SAI: b, Daemon: &orch.Daemon{}})
-		o := &Orch{Feature: &tamorch.Feature[flymon.Task, deployment]{Windows: windows}}
+		windows := feature.NewWindows(feature.Config{SAI: b, Daemon: &orch.Daemon{}})
+		o := &Orch{Feature: &feature.Feature[flymon.Task, deployment]{Windows: windows}}
 		r := (&reader{windows: windows}).round(t.Context())
 		at, list, err := r.status([]string{"a", "b"})
 		if err == nil && (len(list) != 2 || time.Unix(0, int64(at.now)).Before(time.Unix(0, 0))) {

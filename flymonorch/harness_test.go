@@ -13,8 +13,8 @@ import (
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/cmu"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 
@@ -46,7 +46,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	for _, f := range changes {
 		f(b)
 	}
-	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	b.run()
 	b.Rec.Reset()
 	return b

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // full is a bench with tasks a0, a1 ... that count all packets: in all groups but those that are
@@ -54,7 +54,7 @@ func TestMovedForAnother(t *testing.T) {
 	b.chain("chain")
 	b.wantTask("chain", "active")
 	b.wantTask(moved, "active: moved to group 3 to make room for task chain")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 	b.wantResult(moved, "1700000001: 5 partial")
 	b.wantAnswer("q", "1700000001: 5")
 	if got := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, moved)["UNITS"]; got != "3.0:0+64,3.1:0+64,3.2:0+64" {
@@ -126,7 +126,7 @@ func TestPinnedIsNotMoved(t *testing.T) {
 	units := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, pinned)["UNITS"]
 	b.chain("chain")
 	b.wantTask("chain", "; to make room task "+pinned+" would have to move, but is pinned; tried again when a task is removed")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 7 tasks do not fit into the switch, the first is chain: ")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 7 tasks do not fit into the switch, the first is chain: ")
 	b.task("dry", "attribute", "max(interval)", "key", "ip-pair", "memory", "576", "plan", "true")
 	b.Step()
 	b.wantTask("dry", "task "+pinned+" would have to move, but is pinned")
@@ -153,7 +153,7 @@ func TestPinnedWithAnotherFilter(t *testing.T) {
 	b.task("t1", "filter", "any", "pinned", "true")
 	b.Step()
 	b.wantTask("t1", "pending: task t1 is pinned to its CMUs in group 0, where its new filter meets those of task t2; tried again")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
 	b.Del(schema.AppTAMFlyMonTask, "t2")
 	b.Step()
 	b.wantTask("t1", "active")

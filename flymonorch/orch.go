@@ -7,20 +7,20 @@ import (
 
 	"tamtam/flymonorch/plan"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/feature"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
-const feature = schema.FeatureFlyMon
+const featureName = schema.FeatureFlyMon
 
 // Config is what an [Orch] works with.
-type Config = tamorch.Config
+type Config = feature.Config
 
 // An Orch owns the tasks of FlyMon. All its methods run on the daemon's goroutine.
 type Orch struct {
-	*tamorch.Feature[flymon.Task, deployment]
+	*feature.Feature[flymon.Task, deployment]
 
 	pool      *plan.Pool // nil: the geometry is not known yet
 	unlearned error      // why not
@@ -35,34 +35,34 @@ type Orch struct {
 }
 
 // A task is a row of TAM_FLYMON_TASK_TABLE.
-type task = tamorch.Session[flymon.Task, deployment]
+type task = feature.Session[flymon.Task, deployment]
 
 // counters keep the rows of COUNTERS_DB.
 type counters struct {
-	place, groups, results, flows, changes, sizes, answers tamorch.Rows
+	place, groups, results, flows, changes, sizes, answers feature.Rows
 
-	former tamorch.Rows // of STATE_DB: where tasks are
+	former feature.Rows // of STATE_DB: where tasks are
 }
 
 func newCounters() *counters {
 	return &counters{
-		place: tamorch.Rows{Table: schema.CountersFlyMonPlace}, groups: tamorch.Rows{Table: schema.CountersFlyMonGroup},
-		results: tamorch.Rows{Table: schema.CountersFlyMonResult}, flows: tamorch.Rows{Table: schema.CountersFlyMonFlows},
-		sizes: tamorch.Rows{Table: schema.CountersFlyMonSizes}, answers: tamorch.Rows{Table: schema.CountersFlyMonAnswer},
-		changes: tamorch.Rows{Table: schema.CountersFlyMonChange},
-		former:  tamorch.Rows{Table: schema.StateTAMFlyMonPlace, Places: true},
+		place: feature.Rows{Table: schema.CountersFlyMonPlace}, groups: feature.Rows{Table: schema.CountersFlyMonGroup},
+		results: feature.Rows{Table: schema.CountersFlyMonResult}, flows: feature.Rows{Table: schema.CountersFlyMonFlows},
+		sizes: feature.Rows{Table: schema.CountersFlyMonSizes}, answers: feature.Rows{Table: schema.CountersFlyMonAnswer},
+		changes: feature.Rows{Table: schema.CountersFlyMonChange},
+		former:  feature.Rows{Table: schema.StateTAMFlyMonPlace, Places: true},
 	}
 }
 
 // inOrder returns the tables in the order of writing: answers before the results of their epoch, so
 // that a reader that sees a new epoch finds them there.
-func (c *counters) inOrder() []*tamorch.Rows {
-	return []*tamorch.Rows{&c.groups, &c.place, &c.flows, &c.changes, &c.sizes, &c.answers, &c.results, &c.former}
+func (c *counters) inOrder() []*feature.Rows {
+	return []*feature.Rows{&c.groups, &c.place, &c.flows, &c.changes, &c.sizes, &c.answers, &c.results, &c.former}
 }
 
 // forget deletes the rows of a task.
 func (c *counters) forget(task string) {
-	for _, rows := range []*tamorch.Rows{&c.place, &c.results, &c.flows, &c.changes, &c.sizes, &c.former} {
+	for _, rows := range []*feature.Rows{&c.place, &c.results, &c.flows, &c.changes, &c.sizes, &c.former} {
 		rows.Drop(task)
 	}
 }
@@ -76,12 +76,12 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		q := o.queries.all[query]
 		return q != nil && o.InChip(q.row.Task)
 	}
-	o.Feature = &tamorch.Feature[flymon.Task, deployment]{
-		Kind: tamorch.Kind{
-			Name: feature, Table: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask,
+	o.Feature = &feature.Feature[flymon.Task, deployment]{
+		Kind: feature.Kind{
+			Name: featureName, Table: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask,
 			What: "tasks", Again: "a task is removed", Meanwhile: "; it counts on as it was",
 		},
-		Logic: tamorch.Logic[flymon.Task, deployment]{
+		Logic: feature.Logic[flymon.Task, deployment]{
 			Parse: parse, Ready: func(context.Context) bool { return o.ready() }, Wanted: o.wanted, Stays: stays,
 			Withdraw: o.withdrawAll, Deploy: o.deployAll, Settled: o.settled, Done: o.done,
 		},

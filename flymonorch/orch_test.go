@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch/tamorchtest"
 )
 
 // A task is one object; when its row goes, so do the object and all that was told of it.
@@ -22,7 +22,7 @@ func TestTaskComesAndGoes(t *testing.T) {
 	b.Step()
 	b.wantTask("t1", "active")
 	b.wantQuery("q", "active")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 	if got := b.objects(); !slices.Equal(got, []string{flymon.ObjectTask + " t1"}) {
 		t.Errorf("objects %v", got)
 	}
@@ -83,10 +83,10 @@ func TestUnsupported(t *testing.T) {
 			b.task("t1")
 			b.Step()
 			b.wantTask("t1", "failed: ")
-			b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: ")
+			b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: ")
 			row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
-			if row[schema.CapabilityField(feature)] != "false" || !strings.Contains(row[schema.CapabilityReasonField(feature)], "its SAI has no extension "+name) &&
-				!strings.Contains(row[schema.CapabilityReasonField(feature)], "the switch's SAI has no extension "+name) {
+			if row[schema.CapabilityField(featureName)] != "false" || !strings.Contains(row[schema.CapabilityReasonField(featureName)], "its SAI has no extension "+name) &&
+				!strings.Contains(row[schema.CapabilityReasonField(featureName)], "the switch's SAI has no extension "+name) {
 				t.Errorf("SWITCH_TABLE %v", row)
 			}
 			if calls := b.Rec.Lines(); len(calls) > 0 {
@@ -103,10 +103,10 @@ func TestWithdrawnAndBack(t *testing.T) {
 		del, set func(b *bench)
 		status   string
 	}{
-		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
 			"pending: feature FLYMON is not active"},
-		{"feature inactive", func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE") },
-			func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") }, "pending: feature FLYMON is not active"},
+		{"feature inactive", func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "INACTIVE") },
+			func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") }, "pending: feature FLYMON is not active"},
 		{"row", func(b *bench) { b.task("t1", "key", "nonsense") }, func(b *bench) { b.task("t1") }, "failed: key"},
 		{"task", func(b *bench) { b.Del(schema.AppTAMFlyMonTask, "t1") }, func(b *bench) { b.task("t1") }, ""},
 		{"plan", func(b *bench) { b.task("t1", "plan", "true") }, func(b *bench) { b.task("t1") }, "active: planned, not deployed"},
@@ -145,12 +145,12 @@ func TestNoRoom(t *testing.T) {
 		b.wantTask(fmt.Sprint("t", i), "active")
 	}
 	b.wantTask("t4", "pending: cms needs 3 CMUs of one group; groups 0-1: ")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 8 of 12 tasks do not fit into the switch, the first is t4: cms needs ")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 8 of 12 tasks do not fit into the switch, the first is t4: cms needs ")
 	b.Del(schema.AppTAMFlyMonTask, "t2")
 	b.Step()
 	b.wantTask("t4", "active")
 	b.wantTask("t5", "pending: ")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 7 of 11 tasks")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 7 of 11 tasks")
 	for i := range 12 {
 		if i < 5 || i > 7 {
 			b.Del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
@@ -160,7 +160,7 @@ func TestNoRoom(t *testing.T) {
 	for i := 5; i < 8; i++ {
 		b.wantTask(fmt.Sprint("t", i), "active")
 	}
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 }
 
 // A plan says where a task would go beside those that are there, and follows them.
@@ -189,7 +189,7 @@ func TestPlan(t *testing.T) {
 	}
 	b.Step()
 	b.wantTask("p", "pending: cms needs 3 CMUs of one group; ")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 	if got := units(); got != "" {
 		t.Errorf("units %s, and there is no room", got)
 	}
@@ -283,7 +283,7 @@ func TestEveryCallFails(t *testing.T) {
 					tt.do(b)
 					b.Step()
 				}
-				tamorchtest.Whole(b.Bench, b.fm.Feature)
+				featuretest.Whole(b.Bench, b.fm.Feature)
 				if got := b.fm.Snapshot(); len(got.Stuck)+len(got.Open)+len(got.Again) > 0 {
 					t.Errorf("call %d, %s, and it is still tried again: %+v", i+1, status, got)
 				}
@@ -310,7 +310,7 @@ func TestResizeWithoutRoom(t *testing.T) {
 	b.Step()
 	b.wantTask("t1", "pending: cms needs 3 CMUs of one group; ")
 	b.wantTask("t1", "tried again when a task is removed; it counts on as it was")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
 	b.send("10.0.0.1", 3)
 	b.Pass(time.Second)
 	b.wantResult("t1", "1700000000: 5 first")
@@ -323,5 +323,5 @@ func TestResizeWithoutRoom(t *testing.T) {
 	b.send("10.0.0.1", 1)
 	b.Pass(time.Second)
 	b.wantResult("t1", "1700000001: 1 partial")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 }

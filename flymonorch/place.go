@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"tamtam/flymonorch/plan"
+	"tamtam/orch/feature"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
 // A deployment is a task in the ASIC.
 type deployment struct {
 	row    flymon.Task
 	placed plan.Placed // without what is frozen
-	object tamorch.Object
+	object feature.Object
 	frozen bool // the ASIC has frozen partitions to be given back
 
 	found  bool   // it may have been in the ASIC before it was deployed here
@@ -115,7 +115,7 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 
 // enter puts a task where it is to be; take has the planner allocate.
 func (o *Orch) enter(ctx context.Context, t *task, placed *plan.Placed, take func() (*plan.Placed, error)) error {
-	object := tamorch.Object{Name: flymon.ObjectTask, Attr: flymon.AttrTask}
+	object := feature.Object{Name: flymon.ObjectTask, Attr: flymon.AttrTask}
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"tamtam/flymonorch/plan"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strconv"
 
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/feature"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
 // A query is a row of TAM_FLYMON_QUERY_TABLE: it is answered whenever its task is
@@ -26,13 +26,13 @@ type query struct {
 // queries are all, and what of them is to be looked at.
 type queries struct {
 	daemon *orch.Daemon
-	rows   *tamorch.Rows // the answers
+	rows   *feature.Rows // the answers
 	all    map[string]*query
 	byTask map[string]map[string]*query
 	dirty  map[string]*query
 }
 
-func newQueries(daemon *orch.Daemon, rows *tamorch.Rows) *queries {
+func newQueries(daemon *orch.Daemon, rows *feature.Rows) *queries {
 	return &queries{
 		daemon: daemon, rows: rows,
 		all: map[string]*query{}, byTask: map[string]map[string]*query{}, dirty: map[string]*query{},

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"tamtam/internal/randtest"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch/tamorchtest"
 )
 
 // Whatever comes in whatever order, with calls of SAI that fail now and then: the chip has
@@ -27,10 +27,10 @@ func TestRandomSequences(t *testing.T) {
 			b.random(rnd)
 			b.Step()
 			b.wantConsistent()
-			tamorchtest.Whole(b.Bench, b.fm.Feature)
+			featuretest.Whole(b.Bench, b.fm.Feature)
 		}
 		b.Rec.FailAt(0, 0)
-		b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 		for i := range 6 {
 			b.Del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
 		}
@@ -39,7 +39,7 @@ func TestRandomSequences(t *testing.T) {
 		if got := b.objects(); len(got) > 0 {
 			t.Errorf("objects %v stay", got)
 		}
-		tamorchtest.Empty(b.Bench, b.fm.Feature, schema.CountersFlyMonGroup)
+		featuretest.Empty(b.Bench, b.fm.Feature, schema.CountersFlyMonGroup)
 		for g := range b.geo.All() {
 			if row := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" || row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
 				t.Errorf("group %d: %v", g, row)
@@ -56,7 +56,7 @@ func (b *bench) random(rnd *rand.Rand) {
 	case 0:
 		b.Del(schema.AppTAMFlyMonTask, name)
 	case 1:
-		b.Set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
+		b.Set(schema.AppTAMFeature, featureName, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
 	case 2:
 		b.query(fmt.Sprint("q", rnd.IntN(3)), name, pick("10.0.0.1", "10.0.0.1,80", "x"))
 	case 3:

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
-	"tamtam/tamorch"
 )
 
 // unboundedPeriod is how often a task without epochs is read: its registers are
@@ -53,7 +53,7 @@ type reader struct {
 	daemon  *orch.Daemon
 	log     *slog.Logger
 	api     sai.API
-	windows *tamorch.Windows
+	windows *feature.Windows
 	geo     flymon.Geometry
 	rows    *counters
 	queries *queries
@@ -64,7 +64,7 @@ type reader struct {
 }
 
 // newReader returns a reader that looks into the chip through windows.
-func newReader(cfg Config, windows *tamorch.Windows, rows *counters, queries *queries) *reader {
+func newReader(cfg Config, windows *feature.Windows, rows *counters, queries *queries) *reader {
 	return &reader{
 		daemon: cfg.Daemon, log: cfg.Daemon.Logger(), api: cfg.SAI, windows: windows, rows: rows, queries: queries,
 		classes: map[time.Duration]*class{}, sweeps: map[string]*task{},

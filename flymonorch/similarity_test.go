@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tamtam/internal/randtest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 

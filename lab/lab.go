@@ -15,8 +15,8 @@ import (
 	"tamtam/device"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Options say how a topology is run. The zero value is usable.

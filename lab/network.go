@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"tamtam/collector/topology"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Network is the topology without what happens in it: switches with their ids, hosts, links.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // tablesModule is tamtam-acl in the databases: all tables and rules, as SONiC has them. Rules of flow groups of

@@ -3,8 +3,8 @@ package mgmt
 import (
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // bindings are the interfaces that access lists are bound to, as far as these are OpenConfig's, by the rows that are in

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // routedPath is the list of interfaces that route, where they are written.

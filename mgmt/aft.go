@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // aftModules are openconfig-aft in the databases: the routes of APPL_DB, whoever made them. SONiC writes the next hops

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"

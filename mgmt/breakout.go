@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // interfacesPath is where the entries of ports are.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"

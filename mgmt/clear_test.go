@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 const (

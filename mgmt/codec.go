@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // one is the value of a leaf, or none.

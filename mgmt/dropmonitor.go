@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // dropMonitorModule is tamtam-dropmonitor in the databases.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"

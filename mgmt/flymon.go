@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // flyMonModule is tamtam-flymon in the databases. Results are events, one of each per epoch, not

@@ -1,9 +1,9 @@
 package mgmt
 
 import (
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // healthModule is tamtam-health in the databases. The rows of daemons are written once per second whether they change

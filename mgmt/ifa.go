@@ -3,8 +3,8 @@ package mgmt
 import (
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // ifaModule is tamtam-ifa in the databases.

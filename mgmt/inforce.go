@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // What of an object is not in force follows from two rows: the one that the managers make of the

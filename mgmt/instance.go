@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // instanceModule is openconfig-network-instance in the databases: there is one instance, and what is in it is written

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // interfaceKinds are the interfaces that there are, by what their names begin with.

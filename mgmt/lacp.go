@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // writtenInAggregation says where what openconfig-lacp has as configuration is written.

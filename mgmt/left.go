@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // An entry whose rows of CONFIG_DB were deleted may still be in force: the managers have not heard

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // checkSizes refuses rows that no daemon would read, and rows of a table that has as many as are taken.

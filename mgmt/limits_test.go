@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )

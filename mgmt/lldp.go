@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // lldpModule is openconfig-lldp in the databases: what hostd says of the switch, and what it hears.

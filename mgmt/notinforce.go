@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // fromNotInForce is the source of the list of what is not in force.

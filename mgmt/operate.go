@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/configfile"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"

@@ -11,8 +11,8 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/configfile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/yang/tamyang"
 )
 

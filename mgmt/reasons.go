@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Reasons and alarms name rows. A role from which a line takes the reading of a row is not shown a text that names it.

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tamtam/mgmt/configfile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Sources of rows that are in no database.

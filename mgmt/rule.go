@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // ruleNumbers are the fields of a rule that leaves show as numbers, and what

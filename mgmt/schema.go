@@ -10,8 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/yang/tamyang"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"

@@ -1,8 +1,8 @@
 package mgmt
 
 import (
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // sflowModule is tamtam-sflow in the databases.

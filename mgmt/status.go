@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // statusModule is tamtam-status in the databases: what became of each row. A list whose entries are rows of a

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // systemModule is openconfig-system in the databases, and on the machine.

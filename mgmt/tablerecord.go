@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // tableRecordModule is tamtam-tablerecord in the databases. Plans are sent on

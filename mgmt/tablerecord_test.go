@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 	"tamtam/yang/tamyang"
 

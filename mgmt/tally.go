@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // How many entries of a list are in force follows from the rows of each. To count ten thousand of them for each who

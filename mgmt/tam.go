@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Fields of ACL counters in COUNTERS_DB.

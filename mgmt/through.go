@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // OpenConfig has places of its own for some of what is configured in ours. A Set may name these as well: what it says

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/configfile"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Whoever shows a configuration as what makes it, in the words of this tree, has to know which rows of CONFIG_DB the

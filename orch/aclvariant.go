@@ -2,7 +2,7 @@ package orch
 
 import (
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // An ACLVariant is one of several ACL entries that a TAM feature has for one flow group: the

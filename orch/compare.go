@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // Rows that the daemon consumes are compared in the background with those that its handlers were given: an event may be

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // While the state of the ASIC is unknown, no row may say that it is in force.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Explain renders an error as one line for an operator: SAI's answer in words, followed by the

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Features hands the rows of TAM_APPL_FEATURES_TABLE to the orchs of the features, and tells the

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A Poller makes syncd read counters of objects into COUNTERS_DB; the client of sairedis is one.

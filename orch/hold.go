@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A former process' outcomes are what STATE_DB says of rows when a daemon begins.

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // mostOthers is the maximum number of rows that a table of [LedgerTable.Others] lists.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Manager is the daemon whose report on a row prevails: while the field "by" of a STATE_DB row is

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // Status rows that the daemon has written are compared in the background with those that are there, and written again

@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tamorch"
 )
 
 // Tunnels of records use the defaults of mirror sessions.
@@ -141,7 +141,7 @@ func (o *Orch) stays(ctx context.Context, s *session) bool {
 		return false
 	}
 	b := s.InASIC
-	if _, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, ""); !ok {
+	if _, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, featureName, ""); !ok {
 		return false // the rule's entry is gone
 	}
 	if b.leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.RowInASIC, s.Row) || !o.change(ctx, s, t) {
@@ -280,7 +280,7 @@ func (o *Orch) steps(ctx context.Context, s *session) error {
 		return fmt.Errorf("create the mirror session: %w", orch.AtAttr(err, sai.ObjectTypeMirrorSession, b.attrs))
 	}
 	b.entry = true
-	return o.rules.BindVariants(ctx, feature, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name},
+	return o.rules.BindVariants(ctx, featureName, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name},
 		[][]orch.ACLVariant{mirrorTo(b.mirror)})[0]
 }
 
@@ -290,13 +290,13 @@ func (o *Orch) takeDown(ctx context.Context, s *session) error {
 	b := s.InASIC
 	b.leaving = true
 	if b.entry {
-		if err := o.rules.UnbindMany(ctx, feature, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name})[0]; err != nil {
+		if err := o.rules.UnbindMany(ctx, featureName, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name})[0]; err != nil {
 			return fmt.Errorf("detach from ACL rule %s: %w", s.RowInASIC.Rule, err)
 		}
 		b.entry = false
 	}
 	if b.mirror != sai.NullOID {
-		if err := tamorch.Remove(ctx, o.SAI, sai.Obj(sai.ObjectTypeMirrorSession, b.mirror)); err != nil {
+		if err := feature.Remove(ctx, o.SAI, sai.Obj(sai.ObjectTypeMirrorSession, b.mirror)); err != nil {
 			return fmt.Errorf("remove the mirror session: %w", err)
 		}
 		b.mirror = sai.NullOID

@@ -5,17 +5,17 @@ import (
 	"errors"
 	"slices"
 
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/tam/record"
-	"tamtam/tamorch"
 )
 
 // probe asks the ASIC whether it can record, and how its mirror sessions are
 // tunnelled.
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	for _, name := range []string{record.ObjectPlan, record.ObjectGraph, record.ObjectCounters} {
-		n, err := tamorch.Room(ctx, api, name)
+		n, err := feature.Room(ctx, api, name)
 		if err != nil {
 			return err
 		}

@@ -3,16 +3,16 @@ package recordorch
 import (
 	"fmt"
 
+	"tamtam/orch/feature"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
 	"tamtam/tam/record"
-	"tamtam/tamorch"
-	"tamtam/tamorch/tamorchtest"
 )
 
 // A chip is a fake ASIC that has the extensions of table recording: it records
 // nothing, but takes and refuses plans, and tells what a test says.
 type chip struct {
-	*tamorchtest.Extensions[record.ChipPlan]
+	*featuretest.Extensions[record.ChipPlan]
 	graph    *record.Graph
 	counted  uint64
 	paths    []record.PathCount
@@ -20,22 +20,22 @@ type chip struct {
 	says     []byte                                 // what windows say instead of the truth
 }
 
-type extension = tamorchtest.Extension[record.ChipPlan]
+type extension = featuretest.Extension[record.ChipPlan]
 
 func newChip() *chip {
 	c := &chip{graph: graphOf(1), counters: map[string][record.CounterWords]uint64{}}
-	c.Extensions = &tamorchtest.Extensions[record.ChipPlan]{Accept: c.take, Read: c.answer, Room: map[string]uint64{
+	c.Extensions = &featuretest.Extensions[record.ChipPlan]{Accept: c.take, Read: c.answer, Room: map[string]uint64{
 		record.ObjectPlan: 8, record.ObjectGraph: 8, record.ObjectCounters: 8,
 	}}
 	return c
 }
 
 // take takes an entry. A plan must be for the graph, and share neither bits nor labels.
-func (c *chip) take(x *extension, entry tamorch.Values) error {
+func (c *chip) take(x *extension, entry feature.Values) error {
 	if x.Name != record.ObjectPlan {
 		return nil
 	}
-	p, err := tamorch.Value[record.ChipPlan](entry, "plan")
+	p, err := feature.Value[record.ChipPlan](entry, "plan")
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *chip) answer(x *extension) (sai.Bytes, error) {
 	switch x.Name {
 	case record.ObjectGraph:
 		values["counted"] = []uint64{c.graph.Version, c.counted, 0}
-		ask, err := tamorch.Value[map[string]bool](x.Entry, "describe")
+		ask, err := feature.Value[map[string]bool](x.Entry, "describe")
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (c *chip) answer(x *extension) (sai.Bytes, error) {
 			values["paths"] = c.paths
 		}
 	case record.ObjectCounters:
-		labels, err := tamorch.Value[[]string](x.Entry, "labels")
+		labels, err := feature.Value[[]string](x.Entry, "labels")
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (c *chip) answer(x *extension) (sai.Bytes, error) {
 		}
 		values["counters"] = words
 	}
-	return tamorchtest.Entry(values)
+	return featuretest.Entry(values)
 }
 
 // graphOf is a pipeline in which b and c exclude each other and d follows some of

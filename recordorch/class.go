@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 )
 

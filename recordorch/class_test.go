@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 )
 

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
-	"tamtam/tamorch"
 )
 
 // A babbler is a switch whose windows say anything.
@@ -51,7 +51,7 @@ func FuzzWindows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := &babbler{text: text}
-		o := &Orch{Feature: &tamorch.Feature[schema.RecordFlow, binding]{Windows: tamorch.NewWindows(tamorch.Config{SAI: b, Daemon: &orch.Daemon{}})}}
+		o := &Orch{Feature: &feature.Feature[schema.RecordFlow, binding]{Windows: feature.NewWindows(feature.Config{SAI: b, Daemon: &orch.Daemon{}})}}
 		if p, err := o.describe(t.Context(), true, false); err == nil && (recordplan.Check(p.graph) != nil || p.graph.Version != p.version) {
 			t.Errorf("graph %+v", p.graph)
 		}

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
 	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tamorch"
 )
 
 // world is the ways and the switch id that tests change at will.
@@ -75,7 +75,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	for _, f := range changes {
 		f(b)
 	}
-	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	for i, port := range []string{"Ethernet0", "Ethernet4"} {
 		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu", "9100", "admin_status", "up")
 	}
@@ -106,7 +106,7 @@ func (b *bench) run() {
 	}
 	features := orch.NewFeatures(b.Daemon)
 	b.rr, err = New(b.Ctx, Config{
-		Config: tamorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features},
+		Config: feature.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features},
 		Rules:  acl, Ports: ports, Routes: b.world, Identity: b.world,
 	})
 	if err != nil {

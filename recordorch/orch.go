@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tamorch"
 )
 
-const feature = schema.FeatureTableRecord
+const featureName = schema.FeatureTableRecord
 
 // Rules is what table recording needs of ACLs; aclorch implements it.
 type Rules interface {
-	tamorch.Rules
+	feature.Rules
 	// MatchOf returns what a rule matches in a field of an entry; false: anything.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
 	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
@@ -58,7 +58,7 @@ type Identity interface {
 
 // Config is what an [Orch] works with.
 type Config struct {
-	tamorch.Config
+	feature.Config
 	Rules    Rules
 	Ports    Ports
 	Routes   orch.Ways
@@ -68,7 +68,7 @@ type Config struct {
 // An Orch owns the plans of table recording and its sessions. All its methods run
 // on the daemon's goroutine.
 type Orch struct {
-	*tamorch.Feature[schema.RecordFlow, binding]
+	*feature.Feature[schema.RecordFlow, binding]
 	rules    Rules
 	ports    Ports
 	routes   orch.Ways
@@ -82,9 +82,9 @@ type Orch struct {
 	pollAt    time.Time // when the chip is looked at again
 
 	schemes  map[schemeKey]*scheme
-	plans    tamorch.Rows               // of TAM_TABLERECORD_PLANS
-	counters tamorch.Rows               // of TAM_TABLERECORD_COUNTERS
-	places   tamorch.Rows               // of STATE_DB: where plans are
+	plans    feature.Rows               // of TAM_TABLERECORD_PLANS
+	counters feature.Rows               // of TAM_TABLERECORD_COUNTERS
+	places   feature.Rows               // of STATE_DB: where plans are
 	former   map[schemeKey]formerScheme // before the first view is applied
 	planned  orch.Topic[Planned]
 }
@@ -96,28 +96,28 @@ type Planned struct {
 }
 
 // A session is a row of TAM_TABLERECORD_TABLE.
-type session = tamorch.Session[schema.RecordFlow, binding]
+type session = feature.Session[schema.RecordFlow, binding]
 
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
 // and registers the handlers on the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, plan: makePlan,
-		schemes: map[schemeKey]*scheme{}, plans: tamorch.Rows{Table: schema.CountersRecordPlan},
-		counters: tamorch.Rows{Table: schema.CountersRecord, Clears: true},
-		places:   tamorch.Rows{Table: schema.StateTAMTableRecordPlace, Places: true},
+		schemes: map[schemeKey]*scheme{}, plans: feature.Rows{Table: schema.CountersRecordPlan},
+		counters: feature.Rows{Table: schema.CountersRecord, Clears: true},
+		places:   feature.Rows{Table: schema.StateTAMTableRecordPlace, Places: true},
 	}
-	o.Feature = &tamorch.Feature[schema.RecordFlow, binding]{
-		Kind: tamorch.Kind{
-			Name: feature, Table: schema.AppTAMTableRecord, State: schema.StateTAMTableRecord,
+	o.Feature = &feature.Feature[schema.RecordFlow, binding]{
+		Kind: feature.Kind{
+			Name: featureName, Table: schema.AppTAMTableRecord, State: schema.StateTAMTableRecord,
 			What: "sessions", Again: orch.SomethingRemoved, OnePerRule: "table recording",
 		},
-		Logic: tamorch.Logic[schema.RecordFlow, binding]{
+		Logic: feature.Logic[schema.RecordFlow, binding]{
 			Parse: parse, Rule: func(row *schema.RecordFlow) schema.ACLRuleKey { return row.Rule },
 			Ready: o.ready, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.wantWays,
 		},
 		// Plans are written first: a reader that sees records counted then finds what they mean.
-		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.plans, &o.counters, &o.places},
+		Rules: cfg.Rules, Counters: []*feature.Rows{&o.plans, &o.counters, &o.places},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -131,8 +131,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.idChanged(ctx) })
 	if o.Unsupported == "" {
-		cfg.Rules.PreIngress(feature)
-		cfg.Rules.ReserveVariants(feature, mirrorTo(sai.NullOID))
+		cfg.Rules.PreIngress(featureName)
+		cfg.Rules.ReserveVariants(featureName, mirrorTo(sai.NullOID))
 	}
 	return o, nil
 }

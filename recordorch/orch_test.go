@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tamorch/tamorchtest"
 )
 
 // A session is a plan's label, a mirror session with that label and an ACL entry that
@@ -24,7 +24,7 @@ func TestSessionComesAndGoes(t *testing.T) {
 	b.session("s1", "F1")
 	b.Step()
 	b.want("s1", "active")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry")
 	var order []string
 	for _, l := range b.calls() {
@@ -120,8 +120,8 @@ func TestReasons(t *testing.T) {
 		then   func(b *bench) // makes it active
 	}{
 		{
-			name: "no feature", do: func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE") },
-			want: "pending: feature TABLERECORD is not active", then: func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
+			name: "no feature", do: func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "INACTIVE") },
+			want: "pending: feature TABLERECORD is not active", then: func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
 		},
 		{
 			name: "no way", do: func(b *bench) { b.world.way = nil; b.world.routed.Publish(b.Ctx, struct{}{}) }, want: "pending: no route to 10.9.0.1",
@@ -185,7 +185,7 @@ func TestUnsupported(t *testing.T) {
 		b.Step()
 		want := "the switch cannot record tables: its SAI has no extension " + name
 		b.want("s1", "failed: "+want)
-		b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: "+want)
+		b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: "+want)
 		if row := b.Row(swss.ApplDB, schema.AppSwitch, "switch"); row["tam-tablerecord-capable"] != "false" || row["tam-tablerecord-reason"] != want {
 			t.Errorf("%v", row)
 		}
@@ -203,14 +203,14 @@ func TestRoom(t *testing.T) {
 	b.session("s3", "F3", "phv", "8+16")
 	b.Step()
 	b.want("s3", "pending: 24 bits of record: of the 64 that a packet has 16 are free: the switch has no room for it")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: 24 bits")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: 24 bits")
 	b.Del(schema.AppTAMTableRecord, "s1")
 	b.Step()
 	b.want("s3", "active")
 	if p := b.planOf("s3"); p.Offset != 0 {
 		t.Errorf("bits %d and on", p.Offset)
 	}
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 }
 
 // A way that changes is followed without the session being recreated.
@@ -383,7 +383,7 @@ func TestDeactivation(t *testing.T) {
 	b.session("s1", "F1")
 	b.session("s2", "F2", "phv", "32")
 	b.Step()
-	b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE")
+	b.Set(schema.AppTAMFeature, featureName, "status", "INACTIVE")
 	b.Step()
 	b.wantObjects()
 	b.want("s1", "pending: feature TABLERECORD is not active")
@@ -476,7 +476,7 @@ func TestEveryCallFails(t *testing.T) {
 // that could not be removed, are in the ASIC whole.
 func (b *bench) wantWhole() {
 	b.T.Helper()
-	tamorchtest.Whole(b.Bench, b.rr.Feature)
+	featuretest.Whole(b.Bench, b.rr.Feature)
 	rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateTAMTableRecord).Dump(b.Ctx)
 	if err != nil {
 		b.T.Fatal(err)
@@ -523,7 +523,7 @@ func TestWaysAreWanted(t *testing.T) {
 	if got := fmt.Sprint(b.world.wants); got != "[10.9.0.1]" {
 		t.Errorf("wanted: %s", got)
 	}
-	b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE")
+	b.Set(schema.AppTAMFeature, featureName, "status", "INACTIVE")
 	b.Step()
 	if len(b.world.wants) != 0 {
 		t.Errorf("wanted while the feature is not active: %v", b.world.wants)

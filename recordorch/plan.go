@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 )

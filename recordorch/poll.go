@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/schema"
+	"tamtam/orch/feature"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tamorch"
 )
 
 // pollPeriod is how often the chip is polled.
-const pollPeriod = tamorch.TryAgain
+const pollPeriod = feature.TryAgain
 
 // enough is how many packets must be counted before plans are made by their paths.
 const enough = 10_000

@@ -9,9 +9,9 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/orch"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
-	"tamtam/schema"
-	"tamtam/tamorch/tamorchtest"
+	"tamtam/swss/schema"
 )
 
 // Whatever comes in whatever order, with calls of SAI that fail now and then: the ASIC
@@ -27,7 +27,7 @@ func TestRandomSequences(t *testing.T) {
 			b.wantWhole()
 		}
 		b.Rec.FailAt(0, 0)
-		b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 		b.world.way = &Way{Port: "Ethernet4", Address: b.world.address()}
 		for i := range 3 {
 			b.rule(fmt.Sprint("F", i+1), "SRC_IP", "10.9.9.9")
@@ -44,7 +44,7 @@ func TestRandomSequences(t *testing.T) {
 		b.Step()
 		b.Pass(2 * time.Second)
 		b.wantObjects()
-		tamorchtest.Empty(b.Bench, b.rr.Feature)
+		featuretest.Empty(b.Bench, b.rr.Feature)
 		if len(b.rr.schemes) > 0 || len(b.rr.bound()) != 0 {
 			t.Errorf("%d plans and %d sessions stay in the books", len(b.rr.schemes), len(b.rr.bound()))
 		}
@@ -76,7 +76,7 @@ func (b *bench) random(rnd *rand.Rand) {
 	case 0:
 		b.Del(schema.AppTAMTableRecord, name)
 	case 1:
-		b.Set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
+		b.Set(schema.AppTAMFeature, featureName, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
 	case 2, 3:
 		b.Rec.FailAt(1+rnd.IntN(6), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
 	case 4:

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tamorch"
 )
 
 // recordBits is the size of a packet's record word, which the plans of a chip share.
@@ -43,7 +43,7 @@ type scheme struct {
 	not     record.Classes     // of which no packet is that it was made for
 	paths   []record.PathCount // that it was made by; nil: by uniform probabilities
 
-	object tamorch.Object
+	object feature.Object
 	offset int // of its bits in the record word
 	labels map[string]record.ChipSession
 	planID uint32 // of the plan that the chip has
@@ -54,7 +54,7 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 	k := keyOf(s)
 	c := o.schemes[k]
 	if c == nil {
-		object := tamorch.Object{Name: record.ObjectPlan, Attr: record.AttrPlan}
+		object := feature.Object{Name: record.ObjectPlan, Attr: record.AttrPlan}
 		c = &scheme{settings: s, object: object, labels: map[string]record.ChipSession{}}
 		o.schemes[k] = c
 	}

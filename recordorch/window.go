@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"tamtam/orch/feature"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
-	"tamtam/tamorch"
 )
 
 // maxPaths is how many paths a chip counts.
@@ -36,8 +36,8 @@ func (o *Orch) describe(ctx context.Context, graph, paths bool) (p pipeline, err
 	return parsePipeline(values, graph, paths)
 }
 
-func parsePipeline(values tamorch.Values, graph, paths bool) (p pipeline, err error) {
-	words, err := tamorch.Value[[]uint64](values, record.AttrCounted)
+func parsePipeline(values feature.Values, graph, paths bool) (p pipeline, err error) {
+	words, err := feature.Value[[]uint64](values, record.AttrCounted)
 	if err != nil {
 		return p, err
 	}
@@ -46,7 +46,7 @@ func parsePipeline(values tamorch.Values, graph, paths bool) (p pipeline, err er
 	}
 	p.version, p.counted = words[0], words[1]
 	if graph {
-		if p.graph, err = tamorch.Value[*record.Graph](values, record.AttrGraph); err != nil {
+		if p.graph, err = feature.Value[*record.Graph](values, record.AttrGraph); err != nil {
 			return p, err
 		}
 		if p.graph == nil || !p.graph.Placed || p.graph.Version != p.version {
@@ -57,7 +57,7 @@ func parsePipeline(values tamorch.Values, graph, paths bool) (p pipeline, err er
 		}
 	}
 	if paths {
-		if p.paths, err = tamorch.Value[[]record.PathCount](values, record.AttrPaths); err != nil {
+		if p.paths, err = feature.Value[[]record.PathCount](values, record.AttrPaths); err != nil {
 			return p, err
 		}
 		if len(p.paths) > maxPaths {
@@ -74,7 +74,7 @@ func (o *Orch) readLabels(ctx context.Context, labels []string) ([][record.Count
 	if err != nil {
 		return nil, err
 	}
-	words, err := tamorch.Value[[]uint64](values, record.AttrCounters)
+	words, err := feature.Value[[]uint64](values, record.AttrCounters)
 	if err != nil {
 		return nil, err
 	}

@@ -147,12 +147,12 @@ tests() {
 #
 # concurrent lists the packages whose code starts goroutines or guards something against them, and where the code or
 # the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not
-# count, as they share nothing. What measures a switch (bench) and the tree's own tools (internal) start daemons or
+# count, as they share nothing. What measures a switch (lab/bench) and the tree's own tools (internal) start daemons or
 # compilers, whose packages are in the list themselves. What links NATS or Parquet would have these compiled once more, for
 # a minute: `make cluster-test` has the race detector for it.
 concurrent() {
 	local dir starts='(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\('
-	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/(bench|internal|collectord/jetstream|collectord/parquet|cmd/tamtam-collectd)(/|$)" | while read -r dir; do
+	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/(lab/bench|internal|fleet/jetstream|fleet/parquet|cmd/tamtam-collectd)(/|$)" | while read -r dir; do
 		grep -lqE "$starts" "$dir"/*.go &&
 			find "$dir" -maxdepth 1 -name '*.go' -not -name '*_test.go' -print0 |
 			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"

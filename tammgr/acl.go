@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // tableType finds a table type; the reason says why there is none.

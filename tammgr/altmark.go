@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/internal/randtest"
-	"tamtam/schema"
+	"tamtam/orch/forward/forwardtest"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // dropSession is a row of TAM_SESSION.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tammgr"
 )
 

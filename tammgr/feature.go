@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // settleFeature decides whether a feature is active: it is asked for and the

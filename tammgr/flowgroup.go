@@ -3,10 +3,10 @@ package tammgr
 import (
 	"fmt"
 
-	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // groupRow is a row of TAM_FLOWGROUP_TABLE.

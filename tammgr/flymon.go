@@ -3,7 +3,7 @@ package tammgr
 import (
 	"fmt"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
 )
 

@@ -3,8 +3,8 @@ package tammgr
 import (
 	"testing"
 
-	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/orch"
+	"tamtam/orch/forward/forwardtest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )

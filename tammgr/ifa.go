@@ -1,8 +1,8 @@
 package tammgr
 
 import (
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // ifaSession is a row of TAM_SESSION of type ifa.

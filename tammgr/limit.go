@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // limit refuses the rows of a kind that are too many: those first by name are taken, whatever came first.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward/forwardtest"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // set is a set of keys.

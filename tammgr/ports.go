@@ -3,8 +3,8 @@ package tammgr
 import (
 	"slices"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // ports knows the names of ports in ACLs.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A kind of rows, in the order of settling.

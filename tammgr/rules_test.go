@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

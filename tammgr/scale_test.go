@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward/forwardtest"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

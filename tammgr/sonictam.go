@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // SONiC's own design of TAM has tables for what other tables have here, too. Each pair is one thing to all that use it:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // recording is a row of TAM_TABLERECORD_TABLE.

@@ -7,8 +7,8 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // quick answers for ACL entries and counters without a look, and counts calls:
@@ -110,7 +110,7 @@ func TestManySessions(t *testing.T) {
 			t.Errorf("%s: %d calls, want %d", what, q.calls[what], want)
 		}
 	}
-	b.Del(schema.AppTAMFeature, feature)
+	b.Del(schema.AppTAMFeature, featureName)
 	b.Step()
 	b.wantSession("s5", "pending: feature TAILSTAMPING is not active")
 	if q.calls["bulk remove SAI_OBJECT_TYPE_ACL_ENTRY"] != n/bulk {

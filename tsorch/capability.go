@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/tamorch"
 )
 
 // needed are the attributes that the ASIC must be able to create objects with.
@@ -30,7 +30,7 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 	for _, id := range needed {
 		c, err := api.AttrCapability(ctx, id)
 		switch {
-		case tamorch.Unanswered(err):
+		case feature.Unanswered(err):
 		case err != nil:
 			return "", fmt.Errorf("ask for the capability of %s: %w", id, err)
 		case !c.Create:
@@ -41,7 +41,7 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 	}
 	types, err := api.EnumCapability(ctx, sai.TAMIntAttrType)
 	switch {
-	case tamorch.Unanswered(err):
+	case feature.Unanswered(err):
 	case err != nil:
 		return "", fmt.Errorf("ask for the kinds of TAM INT objects: %w", err)
 	case !slices.Contains(types, sai.TAMIntTypeIfa1Tailstamp):
@@ -49,9 +49,9 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 	default:
 		answers++
 	}
-	actions, err := tamorch.IngressActions(ctx, api, sw)
+	actions, err := feature.IngressActions(ctx, api, sw)
 	switch {
-	case tamorch.Unanswered(err):
+	case feature.Unanswered(err):
 	case err != nil:
 		return "", fmt.Errorf("ask for the actions of ingress ACLs: %w", err)
 	default:

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"tamtam/orch/feature"
 	"tamtam/saisim/tailstamp"
-	"tamtam/schema"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
 func (o *Orch) newBinding() *binding {
-	return &binding{tamInt: o.tamInt, clamp: tamorch.Object{
+	return &binding{tamInt: o.tamInt, clamp: feature.Object{
 		Name: tailstamp.ObjectClamp, Attr: tailstamp.AttrClamp, What: "clamp of the maximum segment size",
 	}}
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/orch/feature"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/tailstamp"
-	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/tamorch"
-	"tamtam/tamorch/tamorchtest"
+	"tamtam/swss/schema"
 )
 
 const synsOfWeb = "dst-ip=10.0.0.1/32,src-port=80,protocol=6"
@@ -97,7 +97,7 @@ func TestClampFollowsItsRow(t *testing.T) {
 	b.Del(schema.AppTAMTailStamp, "s1")
 	b.Step()
 	b.wantClamps([]string{"r|" + clamp + "1", "others"})
-	tamorchtest.Empty(b.Bench, b.ts.Feature)
+	featuretest.Empty(b.Bench, b.ts.Feature)
 }
 
 // Whatever takes a session out of the ASIC takes its clamp along, and it comes back.
@@ -105,7 +105,7 @@ func TestClampWithdrawnAndBack(t *testing.T) {
 	for name, x := range map[string]struct{ del, set func(b *bench) }{
 		"rule":      {func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }},
 		"table":     {func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }},
-		"feature":   {func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, (*bench).activate},
+		"feature":   {func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, (*bench).activate},
 		"switch id": {func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) }, func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestEveryFailureWithAClampIsUndone(t *testing.T) {
 			}
 			compare(t, fmt.Sprintf("%s at call %d: ASIC", status, n), b.Content(), before)
 			b.wantSession("s1", status.String())
-			tamorchtest.Whole(b.Bench, b.ts.Feature)
+			featuretest.Whole(b.Bench, b.ts.Feature)
 			b.Rec.FailAt(0, 0)
 			b.clampSession("s1", "web", "2", synsOfWeb)
 			b.Step()
@@ -170,10 +170,10 @@ func TestEveryFailureOfChangesOfClamps(t *testing.T) {
 		b.Step()
 		b.Del(schema.AppTAMTailStamp, "s1")
 		b.Step()
-		tamorchtest.Whole(b.Bench, b.ts.Feature)
+		featuretest.Whole(b.Bench, b.ts.Feature)
 		done := b.Rec.Changes() < n
 		b.Rec.FailAt(0, 0)
-		b.Now = b.Now.Add(tamorch.TryAgain)
+		b.Now = b.Now.Add(feature.TryAgain)
 		b.Step()
 		if got := b.clampEntries(); len(got) > 0 {
 			t.Errorf("call %d failed, and a second later there are %q", n, got)
@@ -189,7 +189,7 @@ func TestEveryFailureOfChangesOfClamps(t *testing.T) {
 				t.Errorf("call %d failed, and %s stays", n, k)
 			}
 		}
-		tamorchtest.Empty(b.Bench, b.ts.Feature)
+		featuretest.Empty(b.Bench, b.ts.Feature)
 		if done {
 			break
 		}
@@ -215,9 +215,9 @@ func TestClampThatCannotBeUndone(t *testing.T) {
 	b.Step()
 	b.wantSession("s1", "failed: create the clamp of the maximum segment size")
 	b.wantSession("s1", "and undoing the steps before it failed")
-	tamorchtest.Whole(b.Bench, b.ts.Feature)
+	featuretest.Whole(b.Bench, b.ts.Feature)
 	refuses = false
-	b.Now = b.Now.Add(tamorch.TryAgain)
+	b.Now = b.Now.Add(feature.TryAgain)
 	b.Step()
 	b.wantSession("s1", "active")
 	if got := b.clampEntries(); len(got) != 1 {
@@ -236,7 +236,7 @@ func TestNoClamps(t *testing.T) {
 	b.Step()
 	b.wantSession("s1", `failed: clamp-mss "2": want none: the switch cannot lower the maximum segment size, since its SAI has no extension tamtam.tailstamp.clamp`)
 	b.wantSession("s2", "active")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 	b.session("s1", "web")
 	b.Step()
 	b.wantSession("s1", "active")
@@ -258,14 +258,14 @@ func TestRestartWithClamps(t *testing.T) {
 
 // The row of a session that clamps has what became of segments with SYN, since it was cleared; others have none of it.
 func TestClampCounters(t *testing.T) {
-	var w *tamorchtest.Extensions[int]
+	var w *featuretest.Extensions[int]
 	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}}, func(api sai.API) sai.API {
-		w = &tamorchtest.Extensions[int]{API: api, Objects: map[sai.OID]*tamorchtest.Extension[int]{}}
+		w = &featuretest.Extensions[int]{API: api, Objects: map[sai.OID]*featuretest.Extension[int]{}}
 		return w
 	})
 	seen := 10
-	w.Read = func(x *tamorchtest.Extension[int]) (sai.Bytes, error) {
-		labels, err := tamorch.Value[[]string](x.Entry, tailstamp.AttrLabels)
+	w.Read = func(x *featuretest.Extension[int]) (sai.Bytes, error) {
+		labels, err := feature.Value[[]string](x.Entry, tailstamp.AttrLabels)
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +273,7 @@ func TestClampCounters(t *testing.T) {
 		for range labels {
 			words = append(words, seen, 1, 2, 3, 4, 5, 6)
 		}
-		return tamorchtest.Entry(map[string]any{tailstamp.AttrCounters: words})
+		return featuretest.Entry(map[string]any{tailstamp.AttrCounters: words})
 	}
 	b.activate()
 	b.tamTable()

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
-	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
 // ClearChannel is the channel of APPL_DB for requests to clear counters: op is the feature, data a
@@ -39,7 +39,7 @@ type sample [len(fieldNames)]uint64
 // counters keeps the rows of TAM_TAILSTAMPING_COUNTERS.
 type counters struct {
 	acl       *swss.DB // COUNTERS_DB
-	rows      tamorch.Rows
+	rows      feature.Rows
 	hasWindow bool
 	hasSYNs   bool              // the window of clamps
 	cleared   map[string]sample // the counters when they were last cleared
@@ -49,12 +49,12 @@ type counters struct {
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.acl = cfg.Redis.DB(swss.CountersDB)
 	c.rows.Table, c.rows.Clears, c.cleared = schema.CountersTailStamp, true, map[string]sample{}
-	left, err := tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectCounters)
+	left, err := feature.Room(ctx, cfg.SAI, tailstamp.ObjectCounters)
 	if err != nil {
 		return err
 	}
 	c.hasWindow = left > 0
-	left, err = tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectSYNs)
+	left, err = feature.Room(ctx, cfg.SAI, tailstamp.ObjectSYNs)
 	c.hasSYNs = left > 0
 	return err
 }
@@ -115,7 +115,7 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	samples := make([]sample, len(names))
 	oids, labels := make([]sai.OID, len(names)), make([]string, len(names))
 	for i, name := range names {
-		counter, label, _ := o.rules.Counter(o.Sessions[name].RowInASIC.Rule, feature)
+		counter, label, _ := o.rules.Counter(o.Sessions[name].RowInASIC.Rule, featureName)
 		oids[i], labels[i] = o.rules.PublicID(counter), label
 	}
 	if err := o.sampleSYNs(ctx, names, samples); err != nil {
@@ -222,8 +222,8 @@ func (o *Orch) readWindow(ctx context.Context, object string, labels []string, n
 }
 
 // parseWindow extracts the numbers from what a window returned.
-func parseWindow(values tamorch.Values, labels, n int) ([]uint64, error) {
-	words, err := tamorch.Value[[]uint64](values, tailstamp.AttrCounters)
+func parseWindow(values feature.Values, labels, n int) ([]uint64, error) {
+	words, err := feature.Value[[]uint64](values, tailstamp.AttrCounters)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (o *Orch) Clear(ctx context.Context, name string) error {
 
 // clearRequest takes a message of ClearChannel.
 func (o *Orch) clearRequest(ctx context.Context, m swss.KeyOpFieldsValues) error {
-	if m.Op != feature {
+	if m.Op != featureName {
 		return nil
 	}
 	if err := o.Clear(ctx, m.Key); err != nil {

@@ -7,31 +7,31 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/orch/feature"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/tailstamp"
-	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/tamorch"
-	"tamtam/tamorch/tamorchtest"
+	"tamtam/swss/schema"
 )
 
 // windows answers reads of counter windows: every label counts its own length
 // in each word, times 10^word.
 type windows struct {
-	tamorchtest.Extensions[struct{}]
+	featuretest.Extensions[struct{}]
 	asked, most int // how often it was asked, and labels at once
 }
 
 func newWindows(api sai.API) *windows {
 	w := &windows{}
-	w.API, w.Objects, w.Read = api, map[sai.OID]*tamorchtest.Extension[struct{}]{}, w.say
-	w.Accept = func(*tamorchtest.Extension[struct{}], tamorch.Values) error { w.asked++; return nil }
+	w.API, w.Objects, w.Read = api, map[sai.OID]*featuretest.Extension[struct{}]{}, w.say
+	w.Accept = func(*featuretest.Extension[struct{}], feature.Values) error { w.asked++; return nil }
 	return w
 }
 
-func (w *windows) say(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
-	labels, err := tamorch.Value[[]string](x.Entry, tailstamp.AttrLabels)
+func (w *windows) say(x *featuretest.Extension[struct{}]) (sai.Bytes, error) {
+	labels, err := feature.Value[[]string](x.Entry, tailstamp.AttrLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (w *windows) say(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
 			words = append(words, n)
 		}
 	}
-	return tamorchtest.Entry(map[string]any{tailstamp.AttrLabels: labels, tailstamp.AttrCounters: words})
+	return featuretest.Entry(map[string]any{tailstamp.AttrLabels: labels, tailstamp.AttrCounters: words})
 }
 
 // newCounterBench has the session s1 on the flow group web, and syncd's counts
@@ -140,7 +140,7 @@ func TestCountersOfOtherSilicon(t *testing.T) {
 
 func TestClear(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
-	if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), ClearChannel).Send(b.Ctx, feature, "s1", nil); err != nil {
+	if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), ClearChannel).Send(b.Ctx, featureName, "s1", nil); err != nil {
 		t.Fatal(err)
 	}
 	b.Step()
@@ -221,7 +221,7 @@ func FuzzParseWindow(f *testing.F) {
 	f.Add([]byte(`{}`), 0)
 	f.Add([]byte(`[`), 2)
 	f.Fuzz(func(t *testing.T, text []byte, labels int) {
-		values, err := tamorch.ParseEntry(text)
+		values, err := feature.ParseEntry(text)
 		if err != nil {
 			return
 		}

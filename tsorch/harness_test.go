@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
 	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
 // bench is a whole orchagent on a fake ASIC: ports, ACLs and tail-stamping.
@@ -61,7 +61,7 @@ func (b *bench) start() {
 		b.T.Fatal(err)
 	}
 	features := orch.NewFeatures(b.Daemon)
-	b.ts, err = New(b.Ctx, Config{Rules: b.acl, Config: tamorch.Config{
+	b.ts, err = New(b.Ctx, Config{Rules: b.acl, Config: feature.Config{
 		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Switch: b.ports.Switch(), Features: features,
 	}})
 	if err != nil {
@@ -94,7 +94,7 @@ func (b *bench) port(n int, lanes string) {
 	b.Set(schema.AppPort, fmt.Sprintf("Ethernet%d", n), "lanes", lanes, "speed", "100000", "mtu", "9100", "admin_status", "up")
 }
 
-func (b *bench) activate() { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") }
+func (b *bench) activate() { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") }
 
 func (b *bench) tamTable() {
 	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")

@@ -5,18 +5,18 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
-	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
-const feature = schema.FeatureTailStamping
+const featureName = schema.FeatureTailStamping
 
 // Rules is what tail-stamping needs of ACLs; aclorch has it.
 type Rules interface {
-	tamorch.Rules
+	feature.Rules
 	// BindMany makes the feature use rules[i] for users[i], with entries that have the actions.
 	// Repeating it is not an error. One error per rule.
 	BindMany(ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string) []error
@@ -31,14 +31,14 @@ type Rules interface {
 
 // Config is what an [Orch] works with.
 type Config struct {
-	tamorch.Config
+	feature.Config
 	Rules Rules
 }
 
 // An Orch owns the TAM INT object of tail-stamping and its sessions. All its
 // methods run on the daemon's goroutine.
 type Orch struct {
-	*tamorch.Feature[schema.TailStampFlow, binding]
+	*feature.Feature[schema.TailStampFlow, binding]
 	rules    Rules
 	canClamp bool // the chip can lower the MSS
 
@@ -49,7 +49,7 @@ type Orch struct {
 }
 
 // A session is a row of TAM_TAILSTAMPING_TABLE; in the ASIC it is one that uses the TAM INT object.
-type session = tamorch.Session[schema.TailStampFlow, binding]
+type session = feature.Session[schema.TailStampFlow, binding]
 
 // tamInt is the object that entries refer to, and how many use it.
 type tamInt struct {
@@ -66,22 +66,22 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, err
 	}
 	o := &Orch{rules: cfg.Rules}
-	o.Feature = &tamorch.Feature[schema.TailStampFlow, binding]{
-		Kind: tamorch.Kind{
-			Name: feature, Table: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp,
+	o.Feature = &feature.Feature[schema.TailStampFlow, binding]{
+		Kind: feature.Kind{
+			Name: featureName, Table: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp,
 			What: "sessions", Again: orch.SomethingRemoved,
 		},
-		Logic: tamorch.Logic[schema.TailStampFlow, binding]{
+		Logic: feature.Logic[schema.TailStampFlow, binding]{
 			Parse: schema.ParseTailStampFlow, Rule: func(row *schema.TailStampFlow) schema.ACLRuleKey { return row.Rule },
 			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Withdraw: o.withdraw, Left: o.left,
 			Deploy: o.deploy, Settled: o.settled,
 		},
-		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.counters.rows}, Unsupported: unsupported,
+		Rules: cfg.Rules, Counters: []*feature.Rows{&o.counters.rows}, Unsupported: unsupported,
 	}
 	if err := o.counters.open(ctx, cfg); err != nil {
 		return nil, err
 	}
-	room, err := tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectClamp)
+	room, err := feature.Room(ctx, cfg.SAI, tailstamp.ObjectClamp)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/tamorch/tamorchtest"
+	"tamtam/swss/schema"
 )
 
 // created shortens what a first session makes: the calls that are the same for
@@ -95,7 +95,7 @@ func TestWithdrawnAndBack(t *testing.T) {
 		{"rule becomes invalid", func(b *bench) { b.rule("web", "SRC_IP", "nonsense") }, func(b *bench) { b.rule("web", web...) },
 			`pending: ACL rule TAM|web: SRC_IP "nonsense": want`},
 		{"table", func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }, "pending: ACL rule TAM|web: no ACL table TAM"},
-		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, func(b *bench) { b.activate() },
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, func(b *bench) { b.activate() },
 			"pending: feature TAILSTAMPING is not active"},
 		{"session", func(b *bench) { b.Del(schema.AppTAMTailStamp, "s1") }, func(b *bench) { b.session("s1", "web") }, ""},
 		{"switch id", func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) },
@@ -193,15 +193,15 @@ func TestEveryFailureIsUndone(t *testing.T) {
 				break
 			}
 			compare(t, fmt.Sprintf("%s at call %d: ASIC", status, n), b.Content(), before)
-			feature := "UNSUPPORTED: 1 of 1 sessions are refused by the switch, the first is s1: "
+			featureName := "UNSUPPORTED: 1 of 1 sessions are refused by the switch, the first is s1: "
 			if status == sai.StatusTableFull {
 				b.wantSession("s1", "pending: ")
-				feature = "INSUFFICIENT_RESOURCES: 1 of 1 sessions do not fit into the switch, the first is s1: "
+				featureName = "INSUFFICIENT_RESOURCES: 1 of 1 sessions do not fit into the switch, the first is s1: "
 			} else {
 				b.wantSession("s1", "failed: ")
 			}
 			b.wantSession("s1", status.String())
-			b.WantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, feature)
+			b.WantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, featureName)
 			b.Rec.FailAt(0, 0)
 			b.session("s1", "web")
 			b.Step()
@@ -234,7 +234,7 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 				t.Errorf("call %d failed, and %s stays", n, k)
 			}
 		}
-		tamorchtest.Empty(b.Bench, b.ts.Feature)
+		featuretest.Empty(b.Bench, b.ts.Feature)
 		if done {
 			break
 		}
@@ -255,7 +255,7 @@ func TestTableFull(t *testing.T) {
 	b.wantSession("s2", "pending: create the entry of ACL rule TAM|F2: ")
 	b.wantSession("s2", "SAI_STATUS_TABLE_FULL")
 	b.wantSession("s2", "tried again when something is removed from the switch")
-	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 2 of 4 sessions do not fit into the switch, the first is s2")
+	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 2 of 4 sessions do not fit into the switch, the first is s2")
 	b.Del(schema.AppTAMTailStamp, "s0")
 	b.Step()
 	b.wantSession("s2", "active")
@@ -263,7 +263,7 @@ func TestTableFull(t *testing.T) {
 	b.Del(schema.AppACLRule, "TAM:F1")
 	b.Step()
 	b.wantSession("s3", "active")
-	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 }
 
 // A switch id that changes while sessions are bound makes a new TAM INT object.
@@ -289,7 +289,7 @@ func TestUnsupported(t *testing.T) {
 	b.rule("web", web...)
 	b.session("s1", "web")
 	b.Step()
-	b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: the switch does not implement")
+	b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: the switch does not implement")
 	b.wantSession("s1", "failed: the switch does not implement")
 	b.WantCalls()
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/tailstamp"
-	"tamtam/schema"
-	"tamtam/tamorch/tamorchtest"
+	"tamtam/swss/schema"
 )
 
 // A world is the rows of APPL_DB that a random sequence has left.
@@ -113,9 +113,9 @@ func (w world) apply(b *bench, table, key string, fields []string) {
 func (w world) disturb(b *bench, r *rand.Rand) {
 	switch n := r.IntN(20); {
 	case n == 0:
-		w.apply(b, schema.AppTAMFeature, feature, []string{"status", "ACTIVE"})
+		w.apply(b, schema.AppTAMFeature, featureName, []string{"status", "ACTIVE"})
 	case n == 1:
-		w.apply(b, schema.AppTAMFeature, feature, nil)
+		w.apply(b, schema.AppTAMFeature, featureName, nil)
 	case n == 2:
 		w.apply(b, schema.AppTAMSwitch, schema.TAMGlobalKey, []string{"op-switch-id", pick(r, "7", "8")})
 	case n < 7 && len(w) > 0:
@@ -146,7 +146,7 @@ func TestRandomRowsConverge(t *testing.T) {
 		}
 		w.apply(b, schema.AppPort, schema.PortConfigDone, []string{"count", "4"})
 		w.apply(b, schema.AppTAMSwitch, schema.TAMGlobalKey, []string{"op-switch-id", "7"})
-		w.apply(b, schema.AppTAMFeature, feature, []string{"status", "ACTIVE"})
+		w.apply(b, schema.AppTAMFeature, featureName, []string{"status", "ACTIVE"})
 		for range 150 {
 			w.disturb(b, r)
 			if r.IntN(2) == 0 {
@@ -170,9 +170,9 @@ func TestRandomRowsConverge(t *testing.T) {
 		compare(t, "ASIC", b.Content(), once.Content())
 		compare(t, "STATE_DB", b.statuses(), once.statuses())
 		compare(t, "counter names", b.counterNames(), once.counterNames())
-		tamorchtest.Whole(b.Bench, b.ts.Feature)
+		featuretest.Whole(b.Bench, b.ts.Feature)
 		b.cleared(w)
-		tamorchtest.Empty(b.Bench, b.ts.Feature)
+		featuretest.Empty(b.Bench, b.ts.Feature)
 	})
 }
 

@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
 // A binding is what a session has in the ASIC: it uses the TAM INT object, by its rule's entry, and may have a clamp.
 type binding struct {
 	tamInt *tamInt
-	clamp  tamorch.Object
+	clamp  feature.Object
 }
 
 // entryThere reports whether there is an entry of a session's rule.
 func (o *Orch) entryThere(s *session) bool {
-	_, _, ok := o.rules.Counter(s.RowInASIC.Rule, feature)
+	_, _, ok := o.rules.Counter(s.RowInASIC.Rule, featureName)
 	return ok
 }
 
@@ -81,7 +81,7 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 		{ID: sai.ACLEntryAttrActionTAMIntObject, Value: sai.Do(o.tamInt.oid)},
 	}
 	o.Bind(ctx, wanted, func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
-		return o.rules.BindMany(ctx, feature, actions, rules, users)
+		return o.rules.BindMany(ctx, featureName, actions, rules, users)
 	})
 	o.clampAll(ctx, wanted)
 }

@@ -12,10 +12,10 @@ import (
 	"maps"
 	"slices"
 
-	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A Manager holds the rows. It runs on its daemon's goroutine.

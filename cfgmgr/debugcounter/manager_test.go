@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tamtamtest"
 )
 

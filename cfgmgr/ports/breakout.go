@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
+	"tamtam/swss/schema"
 )
 
 // decideBreakouts compares breakout modes with the configured ports: the rows of PORT make the

@@ -7,8 +7,8 @@ import (
 
 	"tamtam/cfgmgr/ports"
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A port is forwarded to orchagent; a VLAN member names a port that there is not.

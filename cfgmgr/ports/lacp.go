@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // lacp is what LACP says of members, and of which incarnation of each.

@@ -17,10 +17,10 @@ import (
 	"slices"
 	"strconv"
 
-	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // rows are those of one table.

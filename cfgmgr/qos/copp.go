@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // disabled is the reason of a row that says no more than that the default of its name is not wanted.

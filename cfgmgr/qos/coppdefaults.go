@@ -3,9 +3,9 @@ package qos
 import (
 	"maps"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // coppDefaults are the rows of COPP_GROUP and COPP_TRAP that SONiC ships beside CONFIG_DB (copp_cfg.json), as far as

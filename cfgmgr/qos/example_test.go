@@ -7,8 +7,8 @@ import (
 
 	"tamtam/cfgmgr/qos"
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A queue has a scheduler; another is of a port that there is not.

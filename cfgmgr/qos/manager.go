@@ -15,10 +15,10 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // tables are those of CONFIG_DB that the manager forwards, each after those

@@ -7,8 +7,8 @@ import (
 
 	"tamtam/cfgmgr/routes"
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Of two static routes one leaves by a port that there is not.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
+	"tamtam/swss/schema"
 )
 
 // inTable returns the key under which a row of a table of interfaces is kept: its own, or, in the

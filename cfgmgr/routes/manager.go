@@ -21,10 +21,10 @@ import (
 	"net/netip"
 	"slices"
 
-	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A parsed row of CONFIG_DB.

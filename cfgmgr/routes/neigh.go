@@ -3,8 +3,8 @@ package routes
 import (
 	"fmt"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
+	"tamtam/swss/schema"
 )
 
 // decideNeighbors decides static neighbours.

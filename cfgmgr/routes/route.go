@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/cfgmgr/forward"
-	"tamtam/schema"
+	"tamtam/orch/forward"
+	"tamtam/swss/schema"
 )
 
 // protocolStatic is what FRR calls static routes.

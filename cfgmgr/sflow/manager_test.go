@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/internal/randtest"
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/orch/forward/forwardtest"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

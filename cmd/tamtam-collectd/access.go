@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collectord/jetstream"
+	"tamtam/fleet/jetstream"
 )
 
 // accessFlags say how processes of the log know each other.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tamtam/collectord/alarm"
-	"tamtam/collectord/page"
-	"tamtam/collectord/result"
+	"tamtam/collector/alarm"
+	"tamtam/collector/result"
+	"tamtam/mgmt/web"
 )
 
 const (
@@ -55,7 +55,7 @@ const (
 // alarmMetrics are the alarms of the rows of a store, as the page has them.
 type alarmMetrics struct {
 	rules *alarm.Rules
-	store page.Store
+	store web.Store
 
 	mu     sync.Mutex
 	made   time.Time
@@ -118,7 +118,7 @@ func (m *alarmMetrics) read() ([]alarm.Graph, string) {
 	if m.graphs != nil && now.Sub(m.made) < alarmFresh {
 		return m.graphs, m.unread
 	}
-	graphs, unread, err := page.Alarms(context.Background(), m.store, m.rules, now.Add(-alarmRows).UnixNano(), now)
+	graphs, unread, err := web.Alarms(context.Background(), m.store, m.rules, now.Add(-alarmRows).UnixNano(), now)
 	if err != nil { // nothing is known
 		graphs, unread = m.rules.Judge(func(func(*result.Loss) bool) {}, now), err.Error()
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/parquet"
 )
 
 const alarmPaths = `

@@ -12,12 +12,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"tamtam/collectord/door"
-	"tamtam/collectord/event"
-	"tamtam/collectord/jetstream"
-	"tamtam/collectord/join"
-	"tamtam/collectord/page"
-	"tamtam/collectord/parquet"
+	"tamtam/collector/result"
+	"tamtam/fleet/jetstream"
+	"tamtam/fleet/join"
+	"tamtam/fleet/parquet"
+	"tamtam/mgmt/web"
+	"tamtam/mgmt/web/door"
 )
 
 // A daemon is the roles of one process, put together.
@@ -153,7 +153,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 func (d *daemon) share() {
 	f := d.flags
 	var names []string
-	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods, event.Sketches, event.Records} {
+	for _, kind := range []result.Kind{result.Stamps, result.Drops, result.Periods, result.Sketches, result.Records} {
 		for i := range f.partitions {
 			names = append(names, kind.Partition(i))
 		}
@@ -202,7 +202,7 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	metrics := promhttp.HandlerFor(d.registry(), promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	mux.Handle("GET /metrics", entrance.Behind(metrics))
 	if d.flags.has(roleServe) {
-		p, err := page.New(page.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
+		p, err := web.New(web.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
 			Store: d.files, Troubles: d.troubles, Topology: d.flags.shownNetwork(), Alarms: d.flags.rules,
 			Enter: entrance.Enter})
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"tamtam/collector/capture"
-	"tamtam/collectord/event"
-	"tamtam/collectord/ingest"
+	"tamtam/fleet/event"
+	"tamtam/fleet/ingest"
 )
 
 // topicCaptures has a message for each start with captures, and one for each run that is in the log to its end. Readers

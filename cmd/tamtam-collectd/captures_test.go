@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 // A capture is read into a log once, whatever it is called and whoever reads it. One whose reading was cut off goes on

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/fleet"
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/parquet"
+	"tamtam/fleet/synthetic"
 	"tamtam/internal/randtest"
 )
 
@@ -109,7 +109,7 @@ func (c *chaos) workerArgs() []string {
 		"--expect=" + c.expected()}
 }
 
-func (c *chaos) expected() string { return strings.Join(fleet.Sources(chaosLeaves), ",") }
+func (c *chaos) expected() string { return strings.Join(synthetic.Sources(chaosLeaves), ",") }
 
 func (c *chaos) fleetArgs() []string {
 	return []string{"fleet", fmt.Sprint("--leaves=", chaosLeaves), "--spines=4", "--flows=20000", "--alive=20s",

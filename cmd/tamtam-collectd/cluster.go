@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tamtam/collectord/jetstream"
+	"tamtam/fleet/jetstream"
 )
 
 // cluster starts servers in this process that are a cluster, and returns their URLs.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/parquet"
 )
 
 // A countedStore counts what this process puts into a store.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/collectord/join"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/join"
 )
 
 // What several kinds of sources tell of the same packets is not added up, and the time that packets were in switches

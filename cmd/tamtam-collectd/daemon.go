@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tamtam/collector/alarm"
 	"tamtam/collector/journey"
 	"tamtam/collector/topology"
-	"tamtam/collectord/alarm"
-	"tamtam/collectord/ingest"
-	"tamtam/collectord/jetstream"
-	"tamtam/collectord/join"
-	"tamtam/collectord/parquet"
+	"tamtam/fleet/ingest"
+	"tamtam/fleet/jetstream"
+	"tamtam/fleet/join"
+	"tamtam/fleet/parquet"
 	"tamtam/tam/record"
 )
 

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/event"
-	"tamtam/collectord/jetstream"
-	"tamtam/collectord/join"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/event"
+	"tamtam/fleet/jetstream"
+	"tamtam/fleet/join"
 )
 
 // flip turns the bits of a byte behind a text in each of the files of a topic that has it.
@@ -109,7 +109,7 @@ type stampSource struct {
 
 func (d *damagedLog) teller(name string) *stampSource {
 	d.t.Helper()
-	w, err := event.NewWriter(event.Stamps, name)
+	w, err := event.NewWriter(result.Stamps, name)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/parquet"
 	"tamtam/internal/disktest"
 	"tamtam/internal/randtest"
 )

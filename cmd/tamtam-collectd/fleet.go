@@ -11,15 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collectord/fleet"
-	"tamtam/collectord/jetstream"
-	"tamtam/collectord/join"
-	"tamtam/collectord/parquet"
+	"tamtam/fleet/jetstream"
+	"tamtam/fleet/join"
+	"tamtam/fleet/parquet"
+	"tamtam/fleet/synthetic"
 )
 
 // fleetFlags say which fleet is made up, and what it is measured with.
 type fleetFlags struct {
-	shape  fleet.Shape
+	shape  synthetic.Shape
 	window time.Duration
 	rows   int
 	dir    string
@@ -105,11 +105,11 @@ func (f *fleetFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var res fleet.Result
+	var res synthetic.Result
 	if f.elsewhere {
-		res, err = fleet.Send(ctx, f.shape, log, store)
+		res, err = synthetic.Send(ctx, f.shape, log, store)
 	} else {
-		res, err = fleet.Run(ctx, f.shape, log, store, join.Options{Window: f.window, Rows: f.rows})
+		res, err = synthetic.Run(ctx, f.shape, log, store, join.Options{Window: f.window, Rows: f.rows})
 	}
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (f *fleetFlags) log(ctx context.Context) (*jetstream.Log, func(), error) {
 	return log, func() { log.Close(); stop() }, nil
 }
 
-func (f *fleetFlags) print(out io.Writer, r fleet.Result, cpu time.Duration, disk int64) error {
+func (f *fleetFlags) print(out io.Writer, r synthetic.Result, cpu time.Duration, disk int64) error {
 	memory, memErr := memoryPeak()
 	store, storeErr := diskUsed(filepath.Join(f.dir, "store"))
 	if err := errors.Join(memErr, storeErr); err != nil {

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collector/dial"
-	"tamtam/collectord/event"
-	"tamtam/collectord/ingest"
+	"tamtam/collector/result"
+	"tamtam/fleet/dial"
+	"tamtam/fleet/event"
+	"tamtam/fleet/ingest"
 )
 
 // gnmiFlags say which switches are read by gNMI, and how.
@@ -100,7 +101,7 @@ func (f *gnmiFlags) checkSketches(reads bool) error {
 
 // sketching makes a feed of the answers of a target's sketch tasks.
 func (o *opener) sketching(name string) (*feed, error) {
-	s, err := ingest.NewSender(o.log, event.Sketches, ingest.Options{Source: event.Name(name, o.started), Live: true,
+	s, err := ingest.NewSender(o.log, result.Sketches, ingest.Options{Source: event.Name(name, o.started), Live: true,
 		Partitions: o.partitions})
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (o *opener) sketching(name string) (*feed, error) {
 
 // marking makes a feed of a target's alternate marking.
 func (o *opener) marking(m *ingest.Marking) (*feed, error) {
-	s, err := ingest.NewSender(o.log, event.Periods, ingest.Options{Source: event.Name(m.Source(), o.started), Live: true,
+	s, err := ingest.NewSender(o.log, result.Periods, ingest.Options{Source: event.Name(m.Source(), o.started), Live: true,
 		Partitions: o.partitions, Groups: m.Groups()})
 	if err != nil {
 		return nil, err

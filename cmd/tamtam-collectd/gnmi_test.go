@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/event"
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
 	"tamtam/device"
+	"tamtam/fleet/event"
+	"tamtam/fleet/parquet"
 	"tamtam/mgmt"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // upSwitch runs a switch with a session of alternate marking and a sketch task on the wall clock, and returns where its gNMI server is.

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"tamtam/collector/dial"
-	"tamtam/collectord/event"
+	"tamtam/collector/result"
+	"tamtam/fleet/dial"
 )
 
 // checkGraphs holds --graphs to the other flags.
@@ -74,7 +74,7 @@ func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
 	defer cancel()
 	for _, feed := range d.feeds {
 		for _, s := range feed.senders {
-			if s.Kind() != event.Periods {
+			if s.Kind() != result.Periods {
 				continue
 			}
 			if err := s.DoubtSince(ctx, since); err != nil {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collectord/door"
 	"tamtam/device"
 	"tamtam/mgmt"
+	"tamtam/mgmt/web/door"
 )
 
 // httpFlags say where the page and the metrics are, and who may see them.

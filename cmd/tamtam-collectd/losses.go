@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"tamtam/collectord/join"
+	"tamtam/fleet/join"
 )
 
 // losses are the messages of each partition that the log lost since this process was started.

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
 )
 
 // registry has the metrics of this process.

@@ -8,8 +8,8 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/topology"
-	"tamtam/collectord/page"
 	"tamtam/lab/experiments"
+	"tamtam/mgmt/web"
 )
 
 const topologyUsage = "file of switches, hosts and links, as tamtam collect topology prints it or containerlab\n" +
@@ -55,11 +55,11 @@ func (f *daemonFlags) tellNetwork(logger *slog.Logger) {
 }
 
 // shownNetwork is what the page is told of the network; nil: what stamps say.
-func (f *daemonFlags) shownNetwork() page.Topology {
+func (f *daemonFlags) shownNetwork() web.Topology {
 	if f.network == nil {
 		return nil
 	}
-	return page.Told(f.network, f.topology)
+	return web.Told(f.network, f.topology)
 }
 
 // readPlans reads the files of --plan, and holds what records are joined by to what the roles need.

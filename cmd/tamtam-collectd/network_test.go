@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/parquet"
 )
 
 const networkFile = `switches:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 // topicPartitions says how many partitions the log has, and a name that no other log has: its first message, for as

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 // Who begins a log says how many partitions it has; whoever wants others is refused, with both numbers.

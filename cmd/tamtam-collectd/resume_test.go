@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tamtam/collector/capture"
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
+	"tamtam/fleet/parquet"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/tailstamp"
 )

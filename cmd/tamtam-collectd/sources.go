@@ -16,10 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/collector/capture"
-	"tamtam/collector/dial"
-	"tamtam/collector/stream"
-	"tamtam/collectord/event"
-	"tamtam/collectord/ingest"
+	"tamtam/collector/result"
+	"tamtam/fleet/dial"
+	"tamtam/fleet/event"
+	"tamtam/fleet/ingest"
+	"tamtam/fleet/stream"
 )
 
 // sourceFlags say what is read.
@@ -181,7 +182,7 @@ func (f *sourceFlags) open(ctx context.Context, log, books stream.Log, started t
 	return feeds, failed
 }
 
-func (o *opener) sender(name string, kind event.Kind, live, stamped bool, started time.Time) (*ingest.Sender, error) {
+func (o *opener) sender(name string, kind result.Kind, live, stamped bool, started time.Time) (*ingest.Sender, error) {
 	return ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(o.flags.sourceName(name), started),
 		Live: live, Stamped: stamped, Partitions: o.partitions})
 }
@@ -208,11 +209,11 @@ func begin(senders []*ingest.Sender) func(context.Context) error {
 
 // tap makes a feed that looks through frames.
 func (o *opener) tap(name string, live bool, started time.Time) (*feed, *ingest.Tap, error) {
-	stamps, err := o.sender(name, event.Stamps, live, live, started)
+	stamps, err := o.sender(name, result.Stamps, live, live, started)
 	if err != nil {
 		return nil, nil, err
 	}
-	drops, err := o.sender(name, event.Drops, live, false, started)
+	drops, err := o.sender(name, result.Drops, live, false, started)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,7 +221,7 @@ func (o *opener) tap(name string, live bool, started time.Time) (*feed, *ingest.
 	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, o.flags.byAddress), IPFIX: ipfix, SFlow: sflow}
 	senders := []*ingest.Sender{stamps, drops}
 	if o.flags.records {
-		copies, err := o.sender(name, event.Records, live, live, started)
+		copies, err := o.sender(name, result.Records, live, live, started)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -253,7 +254,7 @@ func (o *opener) listen(name, address string, take reader, stamped bool) (*feed,
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", name, err)
 	}
-	s, err := o.sender(name, event.Drops, true, stamped, o.started)
+	s, err := o.sender(name, result.Drops, true, stamped, o.started)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -274,7 +275,7 @@ func (o *opener) listenRecords(address string) (*feed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--record-udp: %w", err)
 	}
-	s, err := o.sender("record-udp", event.Records, true, true, o.started)
+	s, err := o.sender("record-udp", result.Records, true, true, o.started)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collectord/jetstream"
+	"tamtam/fleet/jetstream"
 	"tamtam/lab"
 	"tamtam/lab/experiments"
 	"tamtam/lab/sweep"

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/jetstream"
+	"tamtam/fleet/jetstream"
 	"tamtam/internal/randtest"
 )
 

@@ -22,8 +22,8 @@ import (
 	"tamtam/device"
 	"tamtam/internal/netns/netnstest"
 	"tamtam/internal/randtest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 	"tamtam/tam/altmark"
 )

@@ -17,9 +17,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/bench"
-	"tamtam/bench/live"
-	benchnorth "tamtam/bench/northbound"
+	"tamtam/lab/bench"
+	"tamtam/lab/bench/live"
+	benchnorth "tamtam/lab/bench/northbound"
 )
 
 // A benchReport is what bench --format json prints.

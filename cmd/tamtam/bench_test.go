@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/bench"
+	"tamtam/lab/bench"
 )
 
 // A report has what a figure was to be, and who says so where it was not measured here.

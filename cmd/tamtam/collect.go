@@ -16,13 +16,13 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/capture"
-	"tamtam/collector/dial"
 	"tamtam/collector/topology"
 	"tamtam/device"
+	"tamtam/fleet/dial"
 	"tamtam/internal/grace"
 	"tamtam/mgmt"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 const collectHelp = `Subscribe to the alternate marking of switches by gNMI, join their reports along

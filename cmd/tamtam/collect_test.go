@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tamtam/collector"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 	"tamtam/tam/altmark"
 )

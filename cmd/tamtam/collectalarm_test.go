@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tamtam/collector"
-	"tamtam/collector/dial"
+	"tamtam/fleet/dial"
 	"tamtam/tam/altmark"
 )
 

@@ -20,7 +20,7 @@ import (
 	"tamtam/device"
 	"tamtam/device/logs"
 	"tamtam/device/sender"
-	"tamtam/hostif/fpmsyncd"
+	"tamtam/host/fpmsyncd"
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/outputs"

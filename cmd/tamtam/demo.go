@@ -18,7 +18,7 @@ import (
 	"tamtam/lab/experiments"
 	"tamtam/lab/study/marking"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // The demo's switch, and what two hosts really sent each other across a cable

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tamtam/device"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Of the test of two links alike: TCP connections for each family, so many that chance has all of them at one link less

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tamtam/device"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -17,10 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/device"
-	"tamtam/hostif/netdev"
+	"tamtam/host/netdev"
 	"tamtam/internal/netns/netnstest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/netns/netnstest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collectord/fromlab"
-	"tamtam/collectord/page"
 	"tamtam/lab"
+	"tamtam/lab/rows"
+	"tamtam/mgmt/web"
 )
 
 // pageAddress is where the page is served unless a flag says otherwise.
@@ -75,7 +75,7 @@ func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Option
 	if err != nil {
 		return err
 	}
-	p, err := page.New(page.Config{
+	p, err := web.New(web.Config{
 		Title: t.Experiment, Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End, Zero: lab.Epoch(),
 		Troubles: shown.Troubles,
 		Note:     fmt.Sprintf("A run of the lab that has ended, after %v of its own time.", t.RunTime()),
@@ -91,7 +91,7 @@ func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Option
 
 // showLab runs a lab, and reads what came of it. Captures are in a directory that is gone afterwards, unless the
 // options name one.
-func showLab(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *fromlab.Run, err error) {
+func showLab(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *rows.Run, err error) {
 	if opts.Out == "" {
 		if opts.Out, err = os.MkdirTemp("", "tamtam-lab-"); err != nil {
 			return nil, err
@@ -111,5 +111,5 @@ func showLab(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *fro
 	if err != nil {
 		return nil, err
 	}
-	return fromlab.Read(ctx, l, r, opts.Out)
+	return rows.Read(ctx, l, r, opts.Out)
 }

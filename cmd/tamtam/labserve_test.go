@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/collectord/page"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
 	"tamtam/lab"
+	"tamtam/mgmt/web"
 )
 
 // The experiment that lab serve shows has something on every page, and what is known exactly agrees with the truth.
@@ -22,7 +22,7 @@ func TestLabServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := page.New(page.Config{Title: "t", Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End,
+	p, err := web.New(web.Config{Title: "t", Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End,
 		Zero: lab.Epoch()})
 	if err != nil {
 		t.Fatal(err)

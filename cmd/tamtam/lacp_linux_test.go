@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tamtam/device"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // cutLAG is the PortChannel of the test of links that are aggregated.

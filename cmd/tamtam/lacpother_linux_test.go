@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tamtam/device"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/netns"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // The sizes and limits of the leaf-spine test.

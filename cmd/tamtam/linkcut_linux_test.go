@@ -17,8 +17,8 @@ import (
 	"tamtam/device"
 	"tamtam/internal/netns"
 	"tamtam/saisim/drop"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

@@ -21,8 +21,8 @@ import (
 	"tamtam/device"
 	"tamtam/internal/netns"
 	"tamtam/internal/netns/netnstest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

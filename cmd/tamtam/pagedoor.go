@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collectord/door"
 	"tamtam/device"
 	"tamtam/mgmt"
+	"tamtam/mgmt/web/door"
 )
 
 // A pageDoor holds the flags of who may see a page that no switch serves, and where.

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"tamtam/device"
-	"tamtam/sairedis"
+	sairedis "tamtam/sai/redis"
 	"tamtam/saisim/profile"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -18,7 +18,7 @@ import (
 	"tamtam/collector"
 	"tamtam/collector/capture"
 	"tamtam/mgmt/configfile"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/record"
 )
 

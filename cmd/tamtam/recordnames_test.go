@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Names of ACL rules that are too long for a record come from a config_db.json.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"tamtam/internal/netns/netnstest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/collector/dial"
 	"tamtam/collector/topology"
+	"tamtam/fleet/dial"
 	"tamtam/lab/experiments"
 )
 

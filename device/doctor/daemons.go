@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tamtam/device"
-	"tamtam/sairedis"
+	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )

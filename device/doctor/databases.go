@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"tamtam/device"
-	"tamtam/sairedis"
-	"tamtam/schema"
+	"tamtam/sai/redis"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 func databaseChecks() []check {

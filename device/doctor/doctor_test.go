@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"tamtam/mgmt"
-	"tamtam/sairedis"
-	"tamtam/schema"
+	"tamtam/sai/redis"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Table is the table of STATE_DB in which the desks tell what they have injected: a row for each daemon, in it a field

@@ -9,8 +9,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // mostWaiting is how many requests may wait: each takes the chip's time.

@@ -13,8 +13,8 @@ import (
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A DropsRequest says how drops are counted.

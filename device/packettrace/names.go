@@ -9,8 +9,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // names says what the chip's objects are called. What nobody has named is called by its object id.

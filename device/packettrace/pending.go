@@ -6,8 +6,8 @@ import (
 	"net/netip"
 
 	"tamtam/saisim"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // pendingRoute returns the longest route to dst that a row asks for and the chip does not have, with the reason, as

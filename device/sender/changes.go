@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tamtam/mgmt/outputs/syslog"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // changes tells what changes in the databases: what becomes of rows, ports, daemons, alarms.

@@ -20,8 +20,8 @@ import (
 	"tamtam/mgmt/outputs"
 	"tamtam/mgmt/outputs/dialout"
 	"tamtam/mgmt/outputs/syslog"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Flags are outputs that no row of CONFIG_DB has, and what holds for all.

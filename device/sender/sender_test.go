@@ -15,8 +15,8 @@ import (
 	"tamtam/mgmt/outputs"
 	"tamtam/mgmt/outputs/otlp"
 	"tamtam/mgmt/outputs/syslog"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 

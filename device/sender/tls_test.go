@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"tamtam/mgmt/outputs"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"

@@ -12,8 +12,8 @@ import (
 	"tamtam/mgmt/outputs/dialout"
 	"tamtam/mgmt/outputs/otlp"
 	"tamtam/mgmt/outputs/syslog"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Kinds of outputs.

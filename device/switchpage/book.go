@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collectord/page"
 	"tamtam/device/packettrace"
 	"tamtam/mgmt"
+	"tamtam/mgmt/web"
 
 	"google.golang.org/grpc/status"
 )
@@ -32,27 +32,27 @@ type bookDesk struct {
 	turn chan struct{} // who holds it reads
 	wait time.Duration
 	at   time.Time
-	last *page.Book // nil: nothing was read
+	last *web.Book // nil: nothing was read
 }
 
 // read returns the book, for who may ask for it.
-func (d *bookDesk) read(ctx context.Context, r *reader) *page.Book {
+func (d *bookDesk) read(ctx context.Context, r *reader) *web.Book {
 	if err := mgmt.LooksOf(r.engine).MayDo(ctx, listDrops); err != nil {
-		return &page.Book{Error: status.Convert(err).Message()}
+		return &web.Book{Error: status.Convert(err).Message()}
 	}
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
 	case <-ctx.Done():
-		return &page.Book{Error: ctx.Err().Error()}
+		return &web.Book{Error: ctx.Err().Error()}
 	}
 	if now := r.now(); d.last == nil || now.Sub(d.at) >= freshBook {
-		book := &page.Book{}
+		book := &web.Book{}
 		wait, cancel := context.WithTimeout(ctx, d.wait)
 		defer cancel()
 		for _, by := range []string{"reason", "port", "rule"} {
 			if err := take(wait, r, by, book); err != nil {
-				book = &page.Book{Error: status.Convert(err).Message()}
+				book = &web.Book{Error: status.Convert(err).Message()}
 				break
 			}
 		}
@@ -65,7 +65,7 @@ func (d *bookDesk) read(ctx context.Context, r *reader) *page.Book {
 }
 
 // take asks syncd for the drops by reason, port or rule.
-func take(ctx context.Context, r *reader, by string, book *page.Book) error {
+func take(ctx context.Context, r *reader, by string, book *web.Book) error {
 	last := 0
 	if by == "rule" {
 		last = lastDrops
@@ -96,14 +96,14 @@ func take(ctx context.Context, r *reader, by string, book *page.Book) error {
 }
 
 // fill takes what an answer says of all drops, and of the last ones.
-func fill(book *page.Book, a *packettrace.DropsAnswer) (err error) {
+func fill(book *web.Book, a *packettrace.DropsAnswer) (err error) {
 	book.Total, book.Kept, book.Forgotten = a.Total, a.Kept, a.Forgotten
 	if book.Since, err = time.Parse(time.RFC3339Nano, a.Since); err != nil {
 		return err
 	}
 	for i := range a.Last {
 		e := &a.Last[i]
-		d := page.Death{In: e.In, Out: e.Out, Reason: e.Why, Text: e.Text, Rule: e.Rule, Flow: e.Flow, Bytes: e.Bytes,
+		d := web.Death{In: e.In, Out: e.Out, Reason: e.Why, Text: e.Text, Rule: e.Rule, Flow: e.Flow, Bytes: e.Bytes,
 			Unknown: e.Unknown}
 		if d.Time, err = time.Parse(time.RFC3339Nano, e.Time); err != nil {
 			return err
@@ -139,9 +139,9 @@ func lookup(l packettrace.Lookup) string {
 	return strings.Join(words, " ")
 }
 
-func countsOf(rows []packettrace.DropRow) (list []page.Count) {
+func countsOf(rows []packettrace.DropRow) (list []web.Count) {
 	for _, r := range rows {
-		c := page.Count{Name: r.Name, Packets: r.Count, Words: r.Text}
+		c := web.Count{Name: r.Name, Packets: r.Count, Words: r.Text}
 		var reasons []string
 		for _, why := range sortedKeys(r.Reasons) {
 			reasons = append(reasons, fmt.Sprintf("%s %d", why, r.Reasons[why]))

@@ -4,21 +4,21 @@ import (
 	"cmp"
 	"fmt"
 
-	"tamtam/collectord/page"
-	"tamtam/schema"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // network is the switch with those who say by LLDP that they are at its ports.
-func (t *tables) network(s *page.Switch) page.Network {
+func (t *tables) network(s *web.Switch) web.Network {
 	return neighbours(s, t.dump(swss.ApplDB, schema.AppLLDPEntry))
 }
 
 // neighbours is the switch with those who are heard at its ports.
-func neighbours(s *page.Switch, heard map[string]swss.FieldValues) page.Network {
-	n := page.Network{
+func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
+	n := web.Network{
 		Source: "what neighbours say by LLDP; who does not speak it is not here, and what is lost on the way is not known",
-		Nodes:  []page.Node{{Name: s.Name}},
+		Nodes:  []web.Node{{Name: s.Name}},
 	}
 	chassis := map[string]string{} // of each neighbour
 	for _, port := range s.Ports {
@@ -37,11 +37,11 @@ func neighbours(s *page.Switch, heard map[string]swss.FieldValues) page.Network 
 			chassis[far] = id
 			n.Nodes = append(n.Nodes, neighbor(far, row))
 		}
-		n.Links = append(n.Links, page.Link{
+		n.Links = append(n.Links, web.Link{
 			Name: port.Name, Mbps: port.Mbps, Oper: port.Oper,
-			A:  page.End{Node: s.Name, Port: port.Name, Number: page.PortNumber(port.Name)},
-			B:  page.End{Node: far, Port: row["lldp_rem_port_id"]},
-			AB: page.Traffic{Within: port.Out}, BA: page.Traffic{Within: port.In},
+			A:  web.End{Node: s.Name, Port: port.Name, Number: web.PortNumber(port.Name)},
+			B:  web.End{Node: far, Port: row["lldp_rem_port_id"]},
+			AB: web.Traffic{Within: port.Out}, BA: web.Traffic{Within: port.In},
 		})
 	}
 	return n
@@ -55,8 +55,8 @@ const (
 
 // neighbor is somebody by what he says that he is: who forwards for others is a switch, of who says nothing it is not
 // known, and all others are hosts.
-func neighbor(name string, row swss.FieldValues) page.Node {
-	n := page.Node{Name: name}
+func neighbor(name string, row swss.FieldValues) web.Node {
+	n := web.Node{Name: name}
 	var first, second uint8
 	_, err := fmt.Sscanf(row["lldp_rem_sys_cap_enabled"], "%02X %02X", &first, &second)
 	switch {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/collectord/page"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
 )
 
 // Who says by LLDP that he forwards for others is a switch; who says nothing may be anything.
 func TestNeighbor(t *testing.T) {
-	for enabled, want := range map[string]page.Node{
+	for enabled, want := range map[string]web.Node{
 		"28 00": {}, "20 00": {}, "08 00": {}, "09 00": {}, // bridge, router, router and station
 		"01 00": {Host: true}, "10 00": {Host: true}, "00 80": {Host: true},
 		"00 00": {Unknown: true}, "": {Unknown: true}, "bridge": {Unknown: true},
@@ -24,14 +24,14 @@ func TestNeighbor(t *testing.T) {
 
 // Two neighbours that have one name are two, and one at two ports is one.
 func TestNamesakes(t *testing.T) {
-	s := &page.Switch{Name: "leaf1"}
+	s := &web.Switch{Name: "leaf1"}
 	heard := map[string]swss.FieldValues{}
 	for i, who := range [][2]string{
 		{"localhost", "c1"}, {"localhost", "c2"}, {"localhost", "c1"}, {"localhost", "c2"}, {"localhost", ""},
 		{"leaf1", "c3"},
 	} {
 		port := fmt.Sprintf("Ethernet%d", 4*i)
-		s.Ports = append(s.Ports, page.Port{Name: port})
+		s.Ports = append(s.Ports, web.Port{Name: port})
 		heard[port] = swss.FieldValues{"lldp_rem_sys_name": who[0], "lldp_rem_chassis_id": who[1]}
 	}
 	n := neighbours(s, heard)

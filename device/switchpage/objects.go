@@ -4,14 +4,14 @@ import (
 	"context"
 	"strings"
 
-	"tamtam/collectord/page"
-	"tamtam/schema"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Objects returns the configured objects of a switch with what became of them, from STATE_DB: those with a status, and
 // then rows and tables of which parts are not applied.
-func Objects(ctx context.Context, r *swss.Redis) (list []page.Object, err error) {
+func Objects(ctx context.Context, r *swss.Redis) (list []web.Object, err error) {
 	parts, err := swss.NewTable(r.DB(swss.StateDB), schema.StateUnapplied).Dump(ctx)
 	if err != nil {
 		return nil, err
@@ -25,19 +25,19 @@ func Objects(ctx context.Context, r *swss.Redis) (list []page.Object, err error)
 	}
 	for i := range list {
 		o := &list[i]
-		if o.Unapplied = schema.UnappliedTexts(parts[o.Name]); o.Unapplied != nil && o.Standing == page.InForce {
-			o.Standing = page.InPart
+		if o.Unapplied = schema.UnappliedTexts(parts[o.Name]); o.Unapplied != nil && o.Standing == web.InForce {
+			o.Standing = web.InPart
 		}
 		delete(parts, o.Name)
 	}
 	for _, name := range sortedKeys(parts) {
-		list = append(list, page.Object{Name: name, Standing: page.NotApplied, Unapplied: schema.UnappliedTexts(parts[name])})
+		list = append(list, web.Object{Name: name, Standing: web.NotApplied, Unapplied: schema.UnappliedTexts(parts[name])})
 	}
 	return list, nil
 }
 
 // objectsOf are those of one table.
-func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []page.Object) {
+func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Object) {
 	for _, key := range sortedKeys(rows) {
 		s, err := schema.ParseStatus(t.State, key, rows[key])
 		if err != nil || s.Status == "" {
@@ -46,10 +46,10 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []page.Ob
 		if s.Status == "" {
 			continue // others write rows of their own into these tables
 		}
-		o := page.Object{Name: t.Object(key), Status: s.Status, Reason: s.Reason, Since: s.Since}
+		o := web.Object{Name: t.Object(key), Status: s.Status, Reason: s.Reason, Since: s.Since}
 		o.Standing = standing(t, s)
 		if err != nil { // the row is not as it should be
-			o.Standing, o.Reason = page.NotKnown, err.Error()
+			o.Standing, o.Reason = web.NotKnown, err.Error()
 		}
 		list = append(list, o)
 	}
@@ -57,19 +57,19 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []page.Ob
 }
 
 // standing is what a status says; SONiC's words come in both cases.
-func standing(t schema.Table, s schema.Status) page.Standing {
+func standing(t schema.Table, s schema.Status) web.Standing {
 	is := func(word string) bool { return word != "" && strings.EqualFold(s.Status, word) }
 	switch {
 	case is(t.Off) && s.Reason == "":
-		return page.Off
+		return web.Off
 	case is(t.Good):
-		return page.InForce
+		return web.InForce
 	case is(t.Waiting) || is(t.Off):
-		return page.Waiting
+		return web.Waiting
 	case is(t.Unknown):
-		return page.InDoubt
+		return web.InDoubt
 	case is(schema.StatusFailed), t.Good == schema.ACLActive && is(schema.ACLInactive): // of ACLs, what is refused
-		return page.Failed
+		return web.Failed
 	}
-	return page.NotKnown // a word of somebody else
+	return web.NotKnown // a word of somebody else
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/collectord/page"
-	"tamtam/schema"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 )
 
@@ -50,9 +50,9 @@ func TestUnappliedObjects(t *testing.T) {
 
 // An ACL's words are SONiC's own: one that is refused has failed, as any other object.
 func TestStandingOfACLs(t *testing.T) {
-	for status, want := range map[string]page.Standing{
-		schema.ACLActive: page.InForce, schema.ACLInactive: page.Failed, schema.ACLPendingCreation: page.Waiting,
-		schema.ACLUnknown: page.InDoubt, "Sleeping": page.NotKnown,
+	for status, want := range map[string]web.Standing{
+		schema.ACLActive: web.InForce, schema.ACLInactive: web.Failed, schema.ACLPendingCreation: web.Waiting,
+		schema.ACLUnknown: web.InDoubt, "Sleeping": web.NotKnown,
 	} {
 		seen := 0
 		for _, table := range schema.StatusTables() {

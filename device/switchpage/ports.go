@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collectord/page"
-	"tamtam/schema"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // statistics are counters of ports, by what the page calls them.
@@ -21,7 +21,7 @@ var statistics = map[string]string{
 
 // ports are those of the switch, with what was counted at them, and those that are configured and were refused: of
 // these nothing is known but what is wanted.
-func (t *tables) ports() (list []page.Port) {
+func (t *tables) ports() (list []web.Port) {
 	rows, names := t.dump(swss.ConfigDB, schema.CfgPort), t.hash(swss.CountersDB, schema.CountersPortNameMap)
 	if t.err != nil {
 		return nil
@@ -36,7 +36,7 @@ func (t *tables) ports() (list []page.Port) {
 		if !strings.HasPrefix(name, "Ethernet") { // SONiC's marks that all are there
 			continue
 		}
-		p := page.Port{Name: name, Oper: rows[name][schema.FieldOperStatus], Admin: rows[name]["admin_status"]}
+		p := web.Port{Name: name, Oper: rows[name][schema.FieldOperStatus], Admin: rows[name]["admin_status"]}
 		if mbps, err := strconv.ParseInt(rows[name]["speed"], 10, 64); err == nil {
 			p.Mbps = mbps
 		}
@@ -87,11 +87,11 @@ type sample struct {
 	at    time.Time
 	old   time.Duration // how much older than that they may be
 	by    string        // who polled them; "": nobody vouches for that
-	ports map[string]page.Port
+	ports map[string]web.Port
 }
 
 // add tells ports their load since an earlier reading, and remembers this one.
-func (l *loads) add(s sample, ports []page.Port) {
+func (l *loads) add(s sample, ports []web.Port) {
 	l.past = slices.DeleteFunc(l.past, func(was sample) bool { return was.by != s.by || s.at.Sub(was.at) > mostApart })
 	if s.by == "" {
 		return
@@ -107,7 +107,7 @@ func (l *loads) add(s sample, ports []page.Port) {
 			p.In, p.Out = loadOf(p, was.Counters, "in", over), loadOf(p, was.Counters, "out", over)
 		}
 	}
-	s.ports = map[string]page.Port{}
+	s.ports = map[string]web.Port{}
 	for _, p := range ports {
 		s.ports[p.Name] = p
 	}
@@ -157,7 +157,7 @@ func polledBy(rows map[string]swss.FieldValues) (every time.Duration, why string
 type span struct{ length, first, last time.Duration }
 
 // loadOf is the load of a port over a time; nil: not known.
-func loadOf(p *page.Port, was map[string]uint64, way string, over span) *page.Load {
+func loadOf(p *web.Port, was map[string]uint64, way string, over span) *web.Load {
 	var bits float64
 	for name, each := range map[string]float64{way + " bytes": 8, way: 8 * overhead} {
 		before, had := was[name]
@@ -171,5 +171,5 @@ func loadOf(p *page.Port, was map[string]uint64, way string, over span) *page.Lo
 		return nil
 	}
 	share := func(d time.Duration) float64 { return min(1, bits/(float64(p.Mbps)*1e6*d.Seconds())) }
-	return &page.Load{Low: share(over.length + over.first), High: share(over.length - over.last), Over: over.length}
+	return &web.Load{Low: share(over.length + over.first), High: share(over.length - over.last), Over: over.length}
 }

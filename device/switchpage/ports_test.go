@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collectord/page"
 	"tamtam/internal/randtest"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
 )
 
@@ -28,7 +28,7 @@ func TestLoads(t *testing.T) {
 		}
 		first := 10*time.Second + time.Duration(r.IntN(1000))*time.Millisecond
 		over := span{time.Duration(1+r.IntN(15_000)) * time.Millisecond, age(), age()}
-		p := &page.Port{Mbps: int64(rate), Counters: polled(first+over.length, over.last)}
+		p := &web.Port{Mbps: int64(rate), Counters: polled(first+over.length, over.last)}
 		was := polled(first, over.first)
 		got := loadOf(p, was, "in", over)
 		if over.length <= over.first+over.last {
@@ -61,7 +61,7 @@ func TestLoadsOfOneSyncd(t *testing.T) {
 		known bool
 	}{{"a", false}, {"a", true}, {"", false}, {"a", false}, {"a", true}, {"b", false}, {"b", true}} {
 		at, sent = at.Add(4*time.Second), sent+1000
-		ports := []page.Port{{Name: "Ethernet0", Mbps: 1000, Counters: map[string]uint64{"in": sent, "in bytes": 100 * sent}}}
+		ports := []web.Port{{Name: "Ethernet0", Mbps: 1000, Counters: map[string]uint64{"in": sent, "in bytes": 100 * sent}}}
 		l.add(sample{at: at, old: 1500 * time.Millisecond, by: step.by}, ports)
 		if known := ports[0].In != nil; known != step.known {
 			t.Errorf("reading %d, polled by %q: the load is known: %v, want %v", i, step.by, known, step.known)
@@ -79,7 +79,7 @@ func TestLoadsOfOneRate(t *testing.T) {
 	}{{1000, false}, {1000, true}, {10, false}, {10, false}, {10, false}, {10, true}} {
 		at, sent = at.Add(5*time.Second), sent+1000
 		counted := map[string]uint64{"in": sent, "in bytes": 100 * sent}
-		ports := []page.Port{{Name: "Ethernet0", Mbps: step.mbps, Counters: counted}}
+		ports := []web.Port{{Name: "Ethernet0", Mbps: step.mbps, Counters: counted}}
 		l.add(sample{at: at, old: 1500 * time.Millisecond, by: "a"}, ports)
 		if known := ports[0].In != nil; known != step.known {
 			t.Errorf("reading %d, at %d Mb/s: the load is known: %v, want %v", i, step.mbps, known, step.known)

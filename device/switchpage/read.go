@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/collectord/page"
-	"tamtam/collectord/result"
+	"tamtam/collector/result"
 	"tamtam/mgmt"
-	"tamtam/schema"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // fresh is how long what was read is shown to others who ask.
@@ -32,8 +32,8 @@ type reader struct {
 // A reading is what the databases had at a time.
 type reading struct {
 	at       time.Time
-	one      page.Switch
-	network  page.Network
+	one      web.Switch
+	network  web.Network
 	sketches []result.Sketch
 }
 
@@ -65,25 +65,25 @@ func (r *reader) read(ctx context.Context) (*reading, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &page.Unready{Why: "the databases cannot be read: " + swss.Why(t.err)}
+		return nil, &web.Unready{Why: "the databases cannot be read: " + swss.Why(t.err)}
 	}
 	r.last = x
 	return x, nil
 }
 
-// Switches implements page.Switches: the switch, with the book of drops for who may ask for it.
-func (r *reader) Switches(ctx context.Context) ([]page.Switch, error) {
+// Switches implements web.Switches: the switch, with the book of drops for who may ask for it.
+func (r *reader) Switches(ctx context.Context) ([]web.Switch, error) {
 	x, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	one := x.one
 	one.Book = r.book.read(ctx, r)
-	return []page.Switch{one}, nil
+	return []web.Switch{one}, nil
 }
 
-// Network implements page.Topology: the switch and its neighbours by LLDP.
-func (r *reader) Network(ctx context.Context) (*page.Network, error) {
+// Network implements web.Topology: the switch and its neighbours by LLDP.
+func (r *reader) Network(ctx context.Context) (*web.Network, error) {
 	x, err := r.read(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (r *reader) Network(ctx context.Context) (*page.Network, error) {
 	return &x.network, nil
 }
 
-// Each implements page.Store: one batch, with the answers of sketches.
+// Each implements web.Store: one batch, with the answers of sketches.
 func (r *reader) Each(ctx context.Context, _, _ int64, yield func(*result.Batch) bool) error {
 	x, err := r.read(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (t *tables) hash(db swss.DBName, table string) (row map[string]string) {
 }
 
 // one reads what the page has of the switch, but for the book of its drops and the load of its ports.
-func (t *tables) one(now time.Time) page.Switch {
-	s := page.Switch{Read: now, Name: cmp.Or(t.dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
+func (t *tables) one(now time.Time) web.Switch {
+	s := web.Switch{Read: now, Name: cmp.Or(t.dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
 		"switch")}
 	if t.err == nil {
 		s.Objects, t.err = Objects(t.ctx, t.redis)

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"tamtam/collectord/door"
-	"tamtam/collectord/page"
 	"tamtam/mgmt"
+	"tamtam/mgmt/web"
+	"tamtam/mgmt/web/door"
 	"tamtam/swss"
 )
 
@@ -28,7 +28,7 @@ type Config struct {
 // A Server is the page of a switch.
 type Server struct {
 	engine *mgmt.Server
-	page   *page.Page
+	page   *web.Page
 	web    *mgmt.Web
 	local  bool // nobody logs in, and only this machine reaches it
 }
@@ -51,14 +51,14 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{engine: cfg.Engine, local: mgmt.Local(cfg.Addr) && !cfg.Engine.AsksLogin()}
 	r := newReader(cfg)
 	var err error
-	s.page, err = page.New(page.Config{
+	s.page, err = web.New(web.Config{
 		Title: "a switch", Note: "The page of one switch.", Store: r, Switches: r, Topology: r, Own: true, Enter: s.enter,
 		Now: cfg.Now, Lacks: lacks(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	server := page.Server(s.page)
+	server := web.Server(s.page)
 	server.ErrorLog = slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)
 	if !s.local {
 		if server.TLSConfig, err = cfg.Engine.TLS(); err != nil {
@@ -113,6 +113,6 @@ func (s *Server) enter(r *http.Request) (context.Context, func(), error) {
 	if s.local && !door.OfThisMachine(r.Host) {
 		return nil, nil, door.Misdirected()
 	}
-	ctx, leave, err := mgmt.LooksOf(s.engine).Enter(r, r.URL.Path == page.EventsPath)
+	ctx, leave, err := mgmt.LooksOf(s.engine).Enter(r, r.URL.Path == web.EventsPath)
 	return ctx, leave, door.Refused(err)
 }

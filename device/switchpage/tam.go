@@ -7,16 +7,16 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/collectord/page"
-	"tamtam/collectord/result"
-	"tamtam/schema"
+	"tamtam/collector/result"
+	"tamtam/mgmt/web"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 	"tamtam/tam/flymon"
 )
 
 // marking are the sessions of alternate marking.
-func (t *tables) marking() (list []page.MarkingSession) {
+func (t *tables) marking() (list []web.MarkingSession) {
 	flows, counters := t.dump(swss.ApplDB, schema.AppTAMAltMark), t.dump(swss.CountersDB, schema.CountersAltMark)
 	past := t.dump(swss.CountersDB, schema.CountersAltMarkPast)
 	names := maps.Clone(flows)
@@ -25,7 +25,7 @@ func (t *tables) marking() (list []page.MarkingSession) {
 	}
 	maps.Copy(names, counters)
 	for _, name := range sortedKeys(names) {
-		s := page.MarkingSession{Name: name}
+		s := web.MarkingSession{Name: name}
 		if row, ok := flows[name]; ok {
 			if f, err := schema.ParseAltMarkFlow(name, row); err != nil {
 				s.Error = err.Error()
@@ -48,7 +48,7 @@ func (t *tables) marking() (list []page.MarkingSession) {
 }
 
 // periods are the last ones of a session, the latest first.
-func periods(session string, row swss.FieldValues) (list []page.MarkingPeriod) {
+func periods(session string, row swss.FieldValues) (list []web.MarkingPeriod) {
 	for field, text := range row {
 		p, err := schema.ParseAltMarkPeriod(session, field, text)
 		if err != nil {
@@ -56,12 +56,12 @@ func periods(session string, row swss.FieldValues) (list []page.MarkingPeriod) {
 			if bad != nil {
 				number = 0
 			}
-			list = append(list, page.MarkingPeriod{Number: number, Error: err.Error()})
+			list = append(list, web.MarkingPeriod{Number: number, Error: err.Error()})
 			continue
 		}
 		list = append(list, periodOf(p))
 	}
-	slices.SortFunc(list, func(a, b page.MarkingPeriod) int {
+	slices.SortFunc(list, func(a, b web.MarkingPeriod) int {
 		switch {
 		case a.Number > b.Number:
 			return -1
@@ -73,15 +73,15 @@ func periods(session string, row swss.FieldValues) (list []page.MarkingPeriod) {
 	return list
 }
 
-func periodOf(p altmark.Period) page.MarkingPeriod {
-	return page.MarkingPeriod{
+func periodOf(p altmark.Period) web.MarkingPeriod {
+	return web.MarkingPeriod{
 		Number: p.Number, Colour: p.Colour, Packets: p.Packets, Bytes: p.Bytes, OutOfWindow: p.OutOfWindow,
 		Foreign: p.Foreign, Captures: p.Captures, Read: p.ReadAt.String(), Clock: p.Clock.Says, Flags: p.Flags.Words(),
 	}
 }
 
 // stamping are the sessions of tail-stamping.
-func (t *tables) stamping() (list []page.StampingSession) {
+func (t *tables) stamping() (list []web.StampingSession) {
 	flows, rows := t.dump(swss.ApplDB, schema.AppTAMTailStamp), t.dump(swss.CountersDB, schema.CountersTailStamp)
 	names := maps.Clone(flows)
 	if names == nil {
@@ -89,7 +89,7 @@ func (t *tables) stamping() (list []page.StampingSession) {
 	}
 	maps.Copy(names, rows)
 	for _, name := range sortedKeys(names) {
-		s := page.StampingSession{Name: name}
+		s := web.StampingSession{Name: name}
 		row, ok := rows[name]
 		if !ok {
 			list = append(list, s)
@@ -117,7 +117,7 @@ func (t *tables) stamping() (list []page.StampingSession) {
 
 // sketches are the answers of FlyMon's tasks, of their last epoch each. What is missing in them is told as a trouble of
 // the switch.
-func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
+func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 	results := t.dump(swss.CountersDB, schema.CountersFlyMonResult)
 	flows := t.dump(swss.CountersDB, schema.CountersFlyMonFlows)
 	changes := t.dump(swss.CountersDB, schema.CountersFlyMonChange)
@@ -156,7 +156,7 @@ func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
 }
 
 // changesOf are the heavy changers of a task's epoch.
-func changesOf(s *page.Switch, task string, rows map[string]string, end int64) (list []result.Sketch) {
+func changesOf(s *web.Switch, task string, rows map[string]string, end int64) (list []result.Sketch) {
 	for _, flow := range sortedKeys(rows) {
 		c, err := schema.ParseFlyMonChange(rows[flow])
 		if err != nil {
@@ -169,7 +169,7 @@ func changesOf(s *page.Switch, task string, rows map[string]string, end int64) (
 }
 
 // answers are those to queries.
-func (t *tables) answers(s *page.Switch) (list []result.Sketch) {
+func (t *tables) answers(s *web.Switch) (list []result.Sketch) {
 	rows := t.dump(swss.CountersDB, schema.CountersFlyMonAnswer)
 	for _, query := range sortedKeys(rows) {
 		row := rows[query]

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tamtam/saisim"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Config says what is wired.

@@ -1,11 +1,13 @@
 package archtest
 
+import "strings"
+
 // room is a top-level folder, or a folder inside one that has rules of its own. A package belongs
 // to the room whose name is the longest prefix of its path.
 type room struct {
 	// name may end in "/*": then each folder there without a room of its own is such a room.
 	name string
-	// below lists the rooms it may import, "/*": all that are there. Its own sub-packages need no mention.
+	// below lists the rooms that it may import, "/*": all that are there. Its own packages inside need no mention.
 	below []string
 	// modules lists the modules outside the standard library that it may import.
 	modules []string
@@ -13,6 +15,9 @@ type room struct {
 	// simulation.
 	clock bool
 }
+
+// rooms are names between spaces.
+func rooms(names string) []string { return strings.Fields(names) }
 
 const (
 	cobra      = "github.com/spf13/cobra"
@@ -44,152 +49,251 @@ const (
 // rules go from the top down: a room may import only rooms further down, never one beside it.
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
-	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collector/topology", "collectord/fromlab", "collectord/door", "collectord/page", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "internal/grace", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
-	{name: "collectord/fromlab", // a lab that has run, as rows
-		below: []string{"lab", "lab/study", "device", "device/switchpage", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
-	// the one program that links NATS and Parquet; and the lab, for sweeps on several hosts
-	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true,
-		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collector/topology", "collectord/alarm", "collectord/door", "device", "mgmt", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result", "collector/journey", "tam/record"}},
-	// A test kit for others too: it may not be imported by what is not a test.
-	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
-	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                                                       // a gNMI client: it knows no database
-	{name: "lab/experiments", below: []string{"lab", "lab/study", "collector/topology"}},                                                   // all that come with tamtam
-	{name: "lab/sweep", below: []string{"collector/stream", "collector/whole", "lab", "lab/figure"}, modules: []string{yaml}, clock: true}, // an experiment over seeds and parameters; what is run elsewhere is held
-	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
-	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
-		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "collector/topology", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
-	{name: "internal/paired", below: []string{"bench"}, clock: true}, // the chip beside an older one
-	{name: "bench/live", modules: []string{xsys}, clock: true, below: []string{"bench", "internal/netns"}},
-	{name: "bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true,
-		below: []string{"bench", "device", "sai", "saisim", "saisim/profile", "schema", "swss"}},
-	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
-		below: []string{"lab/programs", "device", "flymonorch/plan", "sai", "saisim", "saisim/describe", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
-	{name: "lab/chance"}, // random numbers of experiments
+	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
+	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
+		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
+		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt collector/alarm collector
+		collector/topology collector/result collector/journey collector/capture tam/record`)},
+	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
+		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench
+		fleet/dial device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
+		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector
+		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile
+		saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/flymon tam/ipfix tam/record
+		internal/grace`)},
+	// a test kit for others too
+	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
+	// a gNMI client: it knows no database
+	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},
+	// all that come with tamtam
+	{name: "lab/experiments", below: rooms("lab/study lab collector/topology")},
+	// a lab that has run, as rows
+	{name: "lab/rows", below: rooms(`
+		lab/study lab fleet/local fleet/join device device/switchpage mgmt/web collector/result collector/journey
+		tam/record`)},
+	// an experiment over seeds and parameters; what is run elsewhere is held
+	{name: "lab/sweep", modules: []string{yaml}, clock: true, below: rooms(`
+		lab lab/figure fleet/stream collector/whole`)},
+	{name: "lab/study", below: rooms(`
+		lab lab/bench lab/chance lab/figure lab/programs device collector collector/capture flymonorch/answer
+		flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check tam/recordplan
+		tam/sketch tam/altmark tam/flymon tam/record`)},
+	// experiments; of what is inside a switch it knows nothing
+	{name: "lab", modules: []string{yaml}, below: rooms(`
+		lab/chance lab/figure device collector/topology collector/capture saisim saisim/profile saisim/tailstamp
+		saisim/drop swss swss/schema`)},
+	// the chip beside an older one
+	{name: "internal/paired", below: rooms("lab/bench"), clock: true},
+	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
+	{name: "lab/bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true, below: rooms(`
+		lab/bench device saisim saisim/profile swss swss/schema sai`)},
+	// what "tamtam bench" measures
+	{name: "lab/bench", modules: []string{xsync}, clock: true, below: rooms(`
+		lab/programs device flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu saisim/pipe swss
+		swss/schema sai tam/recordplan tam/altmark tam/flymon tam/record`)},
+	// random numbers of experiments
+	{name: "lab/chance"},
 	{name: "lab/figure", modules: []string{gonumplot}},
-	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
-	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true,
-		below: []string{"device/switchpage", "device/fault", "device/packettrace", "hoststack/cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/lldpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
-			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
-	{name: "device/switchpage", modules: []string{grpc}, clock: true, // the page of one switch
-		below: []string{"collectord/door", "collectord/page", "collectord/result", "device/packettrace", "mgmt", "schema", "swss", "tam/altmark", "tam/flymon"}},
-	// who is let in to a page
-	{name: "collectord/door", below: []string{"collectord/page", "mgmt"}, modules: []string{grpc}},
-	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "saisim/tailstamp", "swss", "schema"}}, // packets, and names
-	{name: "device/logs", clock: true}, // the form and the amount of the log
-	{name: "hostif", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
-	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
-		below: []string{"sai", "swss", "schema"}},
-	{name: "device/sender", clock: true, // which outputs there are, and what they are told
-		below: []string{"mgmt/outputs/otlp", "mgmt/outputs/syslog", "mgmt/outputs/dialout", "mgmt/outputs", "mgmt/metrics", "schema", "swss"}},
-	{name: "mgmt/outputs/otlp", below: []string{"mgmt/metrics", "mgmt/outputs"}, modules: []string{grpc, otlp, protobuf}, clock: true},
-	{name: "mgmt/outputs/syslog", below: []string{"mgmt/outputs"}, clock: true},
-	{name: "mgmt/outputs/dialout", below: []string{"mgmt/outputs"}, modules: []string{gnmi, grpc, protobuf}, clock: true},
-	{name: "mgmt/outputs", below: []string{"internal/grace"}, clock: true},                                       // spools, and tries that become rarer
-	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
-	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "collectord/page", below: []string{"collector", "collector/topology", "collectord/alarm", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
-	// the fleet's collector inside one process
-	{name: "collectord/local", below: []string{"collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
+	{name: "lab/programs", below: rooms("tam/recordplan tam/record")},
 	// a fleet that is made up, to measure a collector
-	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
-	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "internal/grace", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log
-	{name: "collectord/join", below: []string{"collector", "collector/dial", "collector/stream", "collector/topology", "collectord/event", "collectord/result", "tam/altmark", "collector/journey", "tam/record"}, clock: true},                                           // rows of what sources say
-	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                                                         // users and roles as files
-	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                                                             // CONFIG_DB as files
-	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                                                                // for Prometheus
-	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                                                      // generated types stop at mgmt
-	{name: "collectord/event", below: []string{"collector", "collector/dial", "collector/journey", "collector/stream", "saisim/tailstamp", "tam/altmark", "tam/record"}}, // what sources tell, as batches
-	{name: "collectord/alarm", below: []string{"collector", "collector/dial", "collectord/result", "tam/altmark"}},                                                       // which alarms rows are
-	{name: "collectord/parquet", below: []string{"collectord/result"}, modules: []string{parquetgo}, clock: true},                                                        // results as files
-	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true},                                          // the log in NATS
-	{name: "collectord/result"}, // what the collector says, as rows; what a store is
-	{name: "collector/stream"},  // the log under the collector
-	{name: "collector/dial", below: []string{"collector", "collector/topology", "collector/whole", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
-	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},                                                    // IPFIX to other collectors
-	{name: "collector", below: []string{"collector/journey", "tam/erspan", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
-	{name: "collector/topology", below: []string{"collector/journey", "collector/whole"}, modules: []string{yaml}}, // switches, hosts, links; from files and by LLDP
-	{name: "collector/whole", modules: []string{yaml}},                          // numbers of files that must be whole
-	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
-
-	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "hoststack/lldpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
-	{name: "hoststack/reports", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}},            // what the host sends for the chip
-	{name: "hoststack/sflow", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss", "tam/sflow"}}, // the sFlow agent
-	{name: "hoststack/lacpd", below: []string{"cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}}, // for hostd, and beside hostifd
-	{name: "hoststack/lldpd", below: []string{"cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}}, // likewise
-	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
-	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
-	{name: "cfgmgr/ports", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
-	{name: "cfgmgr/sflow", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
-	{name: "cfgmgr/debugcounter", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
-	{name: "cfgmgr/routes", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
-	{name: "cfgmgr/forward", below: []string{"orch", "schema", "swss"}, modules: []string{goredis}}, // what all managers share
-	{name: "orchagent/ports", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "orchagent/routes", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "orchagent/fdb", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "orchagent/qos", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "orchagent/mirror", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "orchagent/copp", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "orchagent/acl", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "orchagent/ifa", below: []string{"orch", "orchagent/dropmonitor", "sai", "schema", "swss", "tamorch", "tam/ifa"}},
-	{name: "orchagent/dropmonitor", below: []string{"orch", "sai", "schema", "swss", "tamorch", "tam/dropreport"}},
-	{name: "orchagent/*", below: []string{"orch", "sai", "schema", "swss", "tamorch"}}, // orchs of further TAM features
-	{name: "tsorch", below: []string{"orch", "sai", "saisim/tailstamp", "schema", "swss", "tamorch"}},
-	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "tam/altmark", "tamorch"}},
-	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tamorch"}},
-	{name: "recordorch", below: []string{"tam/recordplan", "orch", "sai", "schema", "swss", "tam/record", "tamorch"}},
-	{name: "tamorch", below: []string{"orch", "sai", "schema", "swss"}},      // what the orchs of TAM features share
-	{name: "flymonorch/answer", below: []string{"tam/sketch", "tam/flymon"}}, // what a task's registers say
-	{name: "flymonorch/plan", below: []string{"tam/flymon"}},                 // from a task to its layout on a chip
-
-	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim/reference", // another chip, by its rows: it shares no code with the packet path
-		below: []string{"saisim", "saisim/config", "saisim/describe", "saisim/drop", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
-	{name: "saisim", below: []string{"saisim/objects", "saisim/engine", "saisim/drop", "saisim/config", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/flymon", "tam/ifa", "tam/record"}}, // knows SAI and packets, nothing of Redis
-	{name: "saisim/objects", // SAI objects to rows; of the packet path it asks only
-		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/dropreport", "tam/erspan", "tam/flymon", "tam/ifa", "tam/record"}},
-	{name: "saisim/engine", // the packet path: it never sees SAI
-		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/dropreport", "tam/erspan", "tam/flymon", "tam/ifa", "tam/ipfix", "tam/record"}},
-	{name: "saisim/describe", below: []string{"saisim/config", "saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
-	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
-	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
-
-	{name: "hoststack/cpuport"}, // frames and names; nothing of a chip
-	{name: "hoststack"},         // frames and time; nothing of a chip or a database
-	{name: "sai"},
-	{name: "internal/tables", below: []string{"mgmt/conform", "saisim/drop", "schema"}}, // the table of tables as a page
-	{name: "mgmt/conform"}, // what clients may expect: words
-	{name: "schema", below: []string{"tam/altmark", "tam/erspan", "tam/flymon", "tam/record"}},
-	{name: "saisim/config", below: []string{"saisim/tm", "tam/altmark", "tam/flymon", "tam/record"}}, // rows, and no SAI
-	{name: "saisim/drop"},    // why frames are dropped
-	{name: "saisim/replica"}, // memory, copied
-	{name: "saisim/profile", below: []string{"saisim/pipe", "tam/flymon"}},
-	{name: "tam/recordplan/check", below: []string{"tam/record"}},                         // by itself: it shares no code with the planner
-	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
-	{name: "tam/altmark"},
-	{name: "tam/dropreport", below: []string{"tam/ipfix"}}, // what stands in reports of drops
-	{name: "tam/ipfix"}, // the protocol, without sockets
-	{name: "tam/sflow"}, // likewise
-	{name: "tam/sketch", below: []string{"tam/flymon"}}, // estimators
-	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
-	{name: "tam/flymon"},
-	{name: "tam/erspan"}, // headers of mirrored frames
-	{name: "tam/record"},
-	{name: "tam/ifa"}, // Inband Flow Analyzer, on the wire
+	{name: "fleet/synthetic", below: rooms("fleet/join fleet/event fleet/stream collector/result"), clock: true},
+	// the fleet's collector inside one process
+	{name: "fleet/local", clock: true, below: rooms(`
+		fleet/ingest fleet/join fleet/event fleet/stream collector/result`)},
+	// what switches send, into the log
+	{name: "fleet/ingest", clock: true, below: rooms(`
+		fleet/event fleet/dial fleet/stream collector collector/result collector/capture saisim/tailstamp
+		saisim/drop tam/dropreport tam/altmark tam/ipfix tam/sflow internal/grace`)},
+	// rows of what sources say
+	{name: "fleet/join", clock: true, below: rooms(`
+		fleet/event fleet/dial fleet/stream collector collector/topology collector/result collector/journey
+		tam/altmark tam/record`)},
+	// what sources tell, as batches
+	{name: "fleet/event", below: rooms(`
+		fleet/dial fleet/stream collector collector/result collector/journey saisim/tailstamp tam/altmark tam/record`)},
+	// the log in NATS
+	{name: "fleet/jetstream", below: rooms("fleet/stream"), modules: []string{natsClient, natsServer}, clock: true},
+	// results as files
+	{name: "fleet/parquet", below: rooms("collector/result"), modules: []string{parquetgo}, clock: true},
+	// reads switches by gNMI
+	{name: "fleet/dial", modules: []string{gnmi, grpc, protobuf, yaml}, clock: true, below: rooms(`
+		collector collector/topology collector/whole tam/altmark`)},
+	// the log under the collector
+	{name: "fleet/stream"},
+	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
+		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/access
+		mgmt/configfile mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev
+		host/reports host/sflow host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch
+		recordorch orchagent/ifa orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis saisim
+		saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
+	// the page of one switch
+	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
+		device/packettrace mgmt/web/door mgmt/web mgmt collector/result swss swss/schema tam/altmark tam/flymon`)},
+	// packets, and names
+	{name: "device/packettrace", below: rooms("saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema")},
+	// the form and the amount of the log
+	{name: "device/logs", clock: true},
+	// faults on purpose
+	{name: "device/fault", below: rooms("swss swss/schema sai"), modules: []string{goredis}, clock: true},
+	// which outputs there are, and what they are told
+	{name: "device/sender", clock: true, below: rooms(`
+		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/dialout mgmt/outputs mgmt/metrics swss swss/schema`)},
+	// who is let in to a page
+	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt"), modules: []string{grpc}},
+	// what a browser shows
+	{name: "mgmt/web", below: rooms("collector/alarm collector collector/topology collector/result"), clock: true},
+	// RFC 8040 on the same engine
+	{name: "mgmt/restconf", below: rooms("mgmt yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
+	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
+		mgmt/outputs mgmt/metrics`)},
+	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
+	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs"), modules: []string{gnmi, grpc, protobuf}, clock: true},
+	// spools, and tries that become rarer
+	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
+	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf, xcrypto, ygot}, clock: true, below: rooms(`
+		mgmt/access mgmt/configfile yang swss swss/schema tam/altmark`)},
+	// users and roles as files
+	{name: "mgmt/access", below: rooms("swss/schema"), modules: []string{xcrypto}},
+	// CONFIG_DB as files
+	{name: "mgmt/configfile", below: rooms("swss swss/schema"), modules: []string{goredis}},
+	// for Prometheus
+	{name: "mgmt/metrics", below: rooms("swss swss/schema"), modules: []string{prometheus}, clock: true},
+	// generated types stop at mgmt
+	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},
+	// which alarms rows are
+	{name: "collector/alarm", below: rooms("collector collector/result tam/altmark")},
+	// IPFIX to other collectors
+	{name: "collector/export", below: rooms("collector saisim/tailstamp saisim/drop tam/altmark tam/ipfix")},
+	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
+		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
+		tam/ifa tam/record tam/sflow`)},
+	// switches, hosts, links; from files and by LLDP
+	{name: "collector/topology", below: rooms("collector/journey collector/whole"), modules: []string{yaml}},
+	// what collectors say, as rows; what a store is
+	{name: "collector/result"},
+	// one packet's way through several switches
+	{name: "collector/journey", below: rooms("saisim/tailstamp tam/ifa")},
+	// numbers of files that must be whole
+	{name: "collector/whole", modules: []string{yaml}},
+	{name: "collector/capture", modules: []string{gopacket, xsys}},
+	{name: "host/hostd", below: rooms("host/lacpd host/lldpd host/cpuport host orch/forward orch swss swss/schema")},
+	// Linux' interfaces and neighbours
+	{name: "host/hostifd", modules: []string{netlink, xsync, xsys}, below: rooms(`
+		host/netdev host/beside host/cpuport orch/forward orch swss swss/schema`)},
+	// zebra's routes
+	{name: "host/fpmsyncd", modules: []string{netlink, xsync, xsys}, below: rooms(`
+		host/beside host/fpm orch/forward orch swss swss/schema`)},
+	// interfaces of Linux, in syncd
+	{name: "host/netdev", below: rooms("host/cpuport swss/schema"), modules: []string{netlink, xsync, xsys}},
+	// rows where another daemon has some too
+	{name: "host/beside", below: rooms("swss swss/schema")},
+	// what the host sends for the chip
+	{name: "host/reports", below: rooms("host/cpuport orch/forward orch swss swss/schema")},
+	// the sFlow agent
+	{name: "host/sflow", below: rooms("host/cpuport orch/forward orch swss swss/schema tam/sflow")},
+	// for hostd, and beside hostifd
+	{name: "host/lacpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
+	// likewise
+	{name: "host/lldpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
+	// frames and names; nothing of a chip
+	{name: "host/cpuport"},
+	// zebra's FPM
+	{name: "host/fpm"},
+	// frames and time; nothing of a chip or a database
+	{name: "host"},
+	{name: "tammgr", below: rooms("orch/forward orch swss swss/schema tam/altmark tam/flymon")},
+	// SONiC's managers
+	{name: "cfgmgr/*", below: rooms("orch/forward orch swss swss/schema")},
+	{name: "tsorch", below: rooms("orch/feature orch saisim/tailstamp swss swss/schema sai")},
+	{name: "amorch", below: rooms("orch/feature orch swss swss/schema sai tam/altmark")},
+	{name: "flymonorch", below: rooms(`
+		flymonorch/answer flymonorch/plan orch/feature orch swss swss/schema sai tam/altmark tam/flymon`)},
+	{name: "recordorch", below: rooms("orch/feature orch swss swss/schema sai tam/recordplan tam/record")},
+	{name: "orchagent/ifa", below: rooms("orchagent/dropmonitor orch/feature orch swss swss/schema sai tam/ifa")},
+	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
+	// SONiC's orchs, and those of further TAM features
+	{name: "orchagent/*", below: rooms("orch/feature orch swss swss/schema sai")},
+	// what a task's registers say
+	{name: "flymonorch/answer", below: rooms("tam/sketch tam/flymon")},
+	// from a task to its layout on a chip
+	{name: "flymonorch/plan", below: rooms("tam/flymon")},
+	// what the orchs of TAM features share
+	{name: "orch/feature", below: rooms("orch swss swss/schema sai")},
+	// what all managers share
+	{name: "orch/forward", below: rooms("orch swss swss/schema"), modules: []string{goredis}},
+	{name: "orch", below: rooms("swss swss/schema sai"), clock: true},
+	{name: "sai/redis", below: rooms("swss sai"), modules: []string{goredis}, clock: true},
+	// another chip, by its rows: it shares no code with the packet path
+	{name: "saisim/reference", below: rooms(`
+		saisim saisim/describe saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/pipe saisim/drop
+		tam/dropreport tam/altmark tam/flymon tam/ifa tam/ipfix tam/record`)},
+	// knows SAI and packets, nothing of Redis
+	{name: "saisim", below: rooms(`
+		saisim/objects saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/pipe saisim/drop sai
+		tam/dropreport tam/altmark tam/flymon tam/record`)},
+	// SAI objects to rows; of the packet path it asks only
+	{name: "saisim/objects", below: rooms(`
+		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp saisim/tm saisim/drop sai
+		tam/dropreport tam/altmark tam/erspan tam/flymon tam/ifa tam/record`)},
+	// the packet path: it never sees SAI
+	{name: "saisim/engine", below: rooms(`
+		saisim/describe saisim/config saisim/profile saisim/replica saisim/cmu saisim/tailstamp saisim/tm
+		saisim/pipe saisim/drop tam/dropreport tam/altmark tam/erspan tam/flymon tam/ifa tam/ipfix tam/record`)},
+	// the graph of the pipes
+	{name: "saisim/describe", below: rooms("saisim/config saisim/profile saisim/pipe saisim/drop tam/record")},
+	// rows, and no SAI
+	{name: "saisim/config", below: rooms("saisim/tm tam/altmark tam/flymon tam/record")},
+	{name: "saisim/profile", below: rooms("saisim/pipe tam/flymon")},
+	// memory, copied
+	{name: "saisim/replica"},
+	// CMU groups, and nothing else of a chip
+	{name: "saisim/cmu", below: rooms("tam/flymon")},
 	{name: "saisim/tailstamp"},
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
-	{name: "collector/capture", modules: []string{gopacket, xsys}},
-	{name: "internal/openconfig", modules: []string{goyang}}, // ours beside OpenConfig's modules
-	{name: "internal/steady"},                                // what ygot generates, the same each time
-	{name: "internal/clab", modules: []string{yaml}},         // containerlab, where there is none
-	{name: "internal/netns", modules: []string{xsys}},        // hosts with wires
-	{name: "internal/grace", clock: true},                    // what is finished, when a context has ended
+	// the table of tables as a page
+	{name: "internal/tables", below: rooms("mgmt/conform saisim/drop swss/schema")},
+	// what clients may expect: words
+	{name: "mgmt/conform"},
+	// why frames are dropped
+	{name: "saisim/drop"},
+	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
+	{name: "swss/schema", below: rooms("tam/altmark tam/erspan tam/flymon tam/record")},
+	{name: "sai"},
+	// by itself: it shares no code with the planner
+	{name: "tam/recordplan/check", below: rooms("tam/record")},
+	// the planner: graphs, entropy, what a plan must keep
+	{name: "tam/recordplan", below: rooms("tam/record"), modules: []string{gophersat}},
+	// estimators
+	{name: "tam/sketch", below: rooms("tam/flymon")},
+	// what stands in reports of drops
+	{name: "tam/dropreport", below: rooms("tam/ipfix")},
+	{name: "tam/altmark"},
+	// headers of mirrored frames
+	{name: "tam/erspan"},
+	{name: "tam/flymon"},
+	// Inband Flow Analyzer, on the wire
+	{name: "tam/ifa"},
+	// the protocol, without sockets
+	{name: "tam/ipfix"},
+	{name: "tam/record"},
+	// likewise
+	{name: "tam/sflow"},
+	// ours beside OpenConfig's modules
+	{name: "internal/openconfig", modules: []string{goyang}},
+	// what ygot generates, the same each time
+	{name: "internal/steady"},
+	// containerlab, where there is none
+	{name: "internal/clab", modules: []string{yaml}},
+	// hosts with wires
+	{name: "internal/netns", modules: []string{xsys}},
+	// what is finished, when a context has ended
+	{name: "internal/grace", clock: true},
 	{name: "internal", clock: true},
 }
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
-var testKits = []string{
-	"tamtamtest", "collector/stream/streamtest", "collectord/page/pagetest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
-	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest", "internal/disktest",
-}
+var testKits = rooms(`
+	fleet/stream/streamtest internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
+	orch/feature/featuretest orch/forward/forwardtest orch/orchtest sai/redis/sairedistest sai/saitest
+	saisim/pipe/pipetest swss/swsstest tamtamtest`)

@@ -12,7 +12,7 @@ import (
 )
 
 // taken are the folders that are compiled in the other tree too.
-var taken = []string{"bench/chipload", "internal/paired"}
+var taken = []string{"lab/bench/chipload", "internal/paired"}
 
 // unpack puts the tree of a commit in a folder, with the loads of this one.
 func unpack(ctx context.Context, rev, dir string) error {
@@ -87,7 +87,7 @@ var Program = saisim.DescribeProgram
 		"flymon/object.go":  "package flymon\n\nconst ObjectTask = \"tamtam.flymon.task\"\n",
 	}},
 	// No load that is compared has a drop monitor, or sampling.
-	{has: "tam/dropreport", files: map[string]string{"bench/chipload/report.go": `package chipload
+	{has: "tam/dropreport", files: map[string]string{"lab/bench/chipload/report.go": `package chipload
 
 import "tamtam/sai"
 
@@ -97,7 +97,7 @@ const NoMonitor Monitor = 0
 
 func (s *calls) monitor(sai.Key, sai.OID, Monitor) {}
 `}},
-	{has: "bench/sflowchip.go", files: map[string]string{"bench/chipload/sample.go": `package chipload
+	{has: "saisim/objects/sample.go", files: map[string]string{"lab/bench/chipload/sample.go": `package chipload
 
 import "tamtam/sai"
 

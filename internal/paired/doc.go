@@ -1,5 +1,5 @@
 // Command paired measures this tree's simulated chip beside another build of it: a commit before (-rev), whose
-// tree it unpacks in a temporary folder, with the loads of bench/chipload from here; or this tree without a
+// tree it unpacks in a temporary folder, with the loads of lab/bench/chipload from here; or this tree without a
 // profile for the compiler, and with it (-pgo). It prints what a packet costs in both, for every load and for
 // each part of its way, and how many times as fast the second is. `make bench-before` and `make bench-pgo` run it.
 //

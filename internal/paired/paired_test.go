@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/bench/chipload"
+	"tamtam/lab/bench/chipload"
 )
 
 // A figure is the least of the turns; the median is of the quotients of turns, for one that was disturbed.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"tamtam/bench/chipload"
+	"tamtam/lab/bench/chipload"
 )
 
 // A pair is what a packet costs in each of two programs, in nanoseconds.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/bench/chipload"
+	"tamtam/lab/bench/chipload"
 )
 
 // loadOf finds the load of a name: of the list, or PART or "PART, than" of a part.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tamtam/saisim/drop"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A reason is one for which frames are lost: a field of TAMTAM_WIRE, and a leaf of the same name.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/conform"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 func main() {

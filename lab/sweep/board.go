@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 // A Board is where one sweep at a time posts its jobs for workers in any process, and where their results come back:

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 	"tamtam/internal/randtest"
 	"tamtam/lab"
 )

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 // Bounds of what is posted with a sweep.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 var errDead = errors.New("the process is dead")

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 // ahead is how many jobs are posted, at most, whose results are not there yet.

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"sync"
 
-	"tamtam/collector/stream"
+	"tamtam/fleet/stream"
 )
 
 // A refusal is why a worker takes no jobs.

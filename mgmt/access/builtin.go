@@ -1,7 +1,7 @@
 package access
 
 import (
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // SonicDB is the origin of the tables of databases as they are; in rules its paths are /DATABASE/TABLE.

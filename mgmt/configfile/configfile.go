@@ -18,8 +18,8 @@ import (
 	"strings"
 	"unicode"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 
 	"github.com/redis/go-redis/v9"
 )

@@ -14,9 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // Bounds on what one look at the databases takes and makes.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Section 3.6.2: what an operation has found is its output. Whoever answers for syncd is played here.

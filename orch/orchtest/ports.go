@@ -8,7 +8,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Ports are the ports and LAGs that an orch sees, and that a test changes.

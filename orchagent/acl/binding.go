@@ -8,7 +8,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // memberPriority is the priority of all members of a group; the group is

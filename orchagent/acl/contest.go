@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // maxTries bounds how often one claim has further rules give way: a second time where the full table and the full stage

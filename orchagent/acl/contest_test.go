@@ -7,8 +7,8 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // prioritised writes rules of one table, "NAME PRIORITY ...", each with a match of its own.

@@ -12,8 +12,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // crmMaxWarnings is how often an exceeded threshold is logged until it no longer is.

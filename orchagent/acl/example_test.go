@@ -9,8 +9,8 @@ import (
 	"tamtam/orchagent/acl"
 	"tamtam/orchagent/ports"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A rule becomes an entry of the table of a port; one of a table that there is not waits.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A fieldID is a match as SAI has it: whether a table can match it, and the

@@ -9,7 +9,7 @@ import (
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // sessions and hops are mirror sessions and next hops that tests change at will.

@@ -6,7 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // addHop makes a next hop in the ASIC.

@@ -13,8 +13,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Ports is what ACLs need to know about ports and LAGs; portsorch implements it.

@@ -9,8 +9,8 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 func (b *bench) table(name, typ, ports string) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A change is an entry to be created or changed.

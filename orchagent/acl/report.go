@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // reportRule writes the status of a rule, if it has changed.

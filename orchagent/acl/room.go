@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tamtam/orch"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A seat is a table that the ASIC is to have: that of a row of ACL_TABLE, or of a TAM feature for

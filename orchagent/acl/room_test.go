@@ -10,7 +10,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A crowd is an ASIC with room for few tables, and TAM features that bind the flow group again

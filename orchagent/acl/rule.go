@@ -9,8 +9,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A rule is a row of ACL_RULE_TABLE, and what the ASIC has of it.

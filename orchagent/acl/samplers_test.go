@@ -5,7 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Rules of one rate share a sampler, which is there while one of them samples by it; their counters have the label that

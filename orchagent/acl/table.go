@@ -9,7 +9,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A table is an ACL table by name: it has a row, or rules that wait for one.

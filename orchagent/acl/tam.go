@@ -7,7 +7,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // BindMany makes a TAM feature use flow groups: rules[i] for users[i], with these actions in their

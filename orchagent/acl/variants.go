@@ -8,7 +8,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A Variant is one of several entries that a TAM feature has of one flow group,

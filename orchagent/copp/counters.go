@@ -7,8 +7,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // policerField is the field of FLEX_COUNTER_TABLE with the statistics.

@@ -9,8 +9,8 @@ import (
 	"tamtam/orchagent/copp"
 	"tamtam/orchagent/ports"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A trap group takes the traps of protocols; another names one that a group has already.

@@ -9,7 +9,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // makeGroups makes the groups that rows ask for what they should be.

@@ -12,8 +12,8 @@ import (
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 type bench struct {

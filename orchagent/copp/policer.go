@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 var modes = map[string]sai.Enum{

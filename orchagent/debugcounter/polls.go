@@ -8,8 +8,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // What syncd reads of an object: the field of FLEX_COUNTER_TABLE with the statistics.

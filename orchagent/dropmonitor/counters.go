@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/schema"
+	"tamtam/orch/feature"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
-	"tamtam/tamorch"
 )
 
 func (o *Orch) monitors() bool {
@@ -111,7 +111,7 @@ func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := tamorch.Value[[]uint64](values, dropreport.AttrCounters)
+	words, err := feature.Value[[]uint64](values, dropreport.AttrCounters)
 	if err != nil {
 		return nil, err
 	}

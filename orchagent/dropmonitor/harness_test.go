@@ -10,16 +10,16 @@ import (
 	"testing"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
+	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
 	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
-	"tamtam/tamorch"
-	"tamtam/tamorch/tamorchtest"
 )
 
 // world is the ways and the ids that tests change at will.
@@ -47,12 +47,12 @@ func (w *world) IDChanges() *orch.Topic[struct{}] { return &w.renamed }
 
 // A chip tells what it has counted of a stream: what tests say, else nothing.
 type chip struct {
-	tamorchtest.Extensions[struct{}]
+	featuretest.Extensions[struct{}]
 	words map[string][dropreport.NumWords]uint64
 }
 
-func (c *chip) read(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
-	streams, err := tamorch.Value[[]string](x.Entry, dropreport.AttrStreams)
+func (c *chip) read(x *featuretest.Extension[struct{}]) (sai.Bytes, error) {
+	streams, err := feature.Value[[]string](x.Entry, dropreport.AttrStreams)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *chip) read(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
 		w := c.words[s]
 		all = append(all, w[:]...)
 	}
-	return tamorchtest.Entry(map[string]any{dropreport.AttrCounters: all})
+	return featuretest.Entry(map[string]any{dropreport.AttrCounters: all})
 }
 
 // bench is ports, ACLs and the drop monitor of an orchagent on a fake ASIC.
@@ -79,15 +79,15 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	opts.Ports, opts.Extensions = 2, append(opts.Extensions, dropreport.ObjectReports)
 	b := &bench{Bench: orchtest.New(t, opts), chip: &chip{words: map[string][dropreport.NumWords]uint64{}}}
 	b.Layer = func(api sai.API) sai.API {
-		b.chip.Extensions = tamorchtest.Extensions[struct{}]{
-			API: api, Objects: map[sai.OID]*tamorchtest.Extension[struct{}]{}, Read: b.chip.read,
+		b.chip.Extensions = featuretest.Extensions[struct{}]{
+			API: api, Objects: map[sai.OID]*featuretest.Extension[struct{}]{}, Read: b.chip.read,
 		}
 		return b.chip
 	}
 	b.world = &world{ways: map[netip.Addr]orch.Way{}, ids: schema.TAMSwitchInUse{HasSwitchID: true, SwitchID: 12345}}
 	b.way("10.9.0.1", 2)
 	b.way("10.9.0.2", 2)
-	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	for i, port := range []string{"Ethernet0", "Ethernet4"} {
 		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu", "9100", "admin_status", "up")
 	}
@@ -130,9 +130,9 @@ func (b *bench) run() {
 	}
 	features := orch.NewFeatures(b.Daemon)
 	b.orch, err = New(b.Ctx, Config{
-		Config: tamorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features},
+		Config: feature.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features},
 		Rules:  acl, Ports: ports, Routes: b.world, Identity: b.world,
-		Whole: &tamorch.SwitchTAM{SAI: b.Rec, Switch: ports.Switch()},
+		Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: ports.Switch()},
 	})
 	if err != nil {
 		b.T.Fatal(err)
@@ -186,13 +186,13 @@ func (b *bench) objects() string {
 // whole is what holds after every step.
 func (b *bench) whole() {
 	b.T.Helper()
-	tamorchtest.Whole(b.Bench, b.orch.Feature)
+	featuretest.Whole(b.Bench, b.orch.Feature)
 }
 
 // empty wants nothing of any session to be left, in the ASIC and in the databases.
 func (b *bench) empty() {
 	b.T.Helper()
-	tamorchtest.Empty(b.Bench, b.orch.Feature)
+	featuretest.Empty(b.Bench, b.orch.Feature)
 	if got := b.objects(); got != "" || b.orch.trap.users+len(b.orch.trap.made)+len(b.orch.domain) > 0 {
 		b.T.Errorf("left in the ASIC: %s, %+v, %v", got, b.orch.trap, b.orch.domain)
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
-	"tamtam/tamorch"
 )
 
 // Reports to collectors behind the management interface go to the CPU, and hostd or hostifd sends them. So that they
@@ -67,7 +67,7 @@ func (x *hostTrap) make(ctx context.Context, api sai.API, what string, t sai.Obj
 		return 0, fmt.Errorf("create the %s of reports: %w", what, orch.AtAttr(err, t, attrs))
 	}
 	x.made = append(x.made, step{what, func(ctx context.Context) error {
-		return tamorch.Remove(ctx, api, sai.Obj(t, oid))
+		return feature.Remove(ctx, api, sai.Obj(t, oid))
 	}})
 	return oid, nil
 }

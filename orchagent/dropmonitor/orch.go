@@ -16,18 +16,18 @@ import (
 	"slices"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
-	"tamtam/tamorch"
 )
 
-const feature = schema.FeatureDropMonitor
+const featureName = schema.FeatureDropMonitor
 
 // Rules is what the drop monitor needs of ACLs; aclorch has it.
 type Rules interface {
-	tamorch.Rules
+	feature.Rules
 	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
 	PreIngress(feature string)
 	// ReserveVariants says in advance what entries of a feature may match and do.
@@ -49,12 +49,12 @@ type Ports interface {
 
 // Config is what an [Orch] works with.
 type Config struct {
-	tamorch.Config
+	feature.Config
 	Rules    Rules
 	Ports    Ports
 	Routes   orch.Ways
 	Identity Identity
-	Whole    *tamorch.SwitchTAM // what is bound to the switch
+	Whole    *feature.SwitchTAM // what is bound to the switch
 }
 
 // Identity knows the ids of the switch; tsorch does.
@@ -66,16 +66,16 @@ type Identity interface {
 }
 
 // A session is a row of TAM_SESSION_TABLE.
-type session = tamorch.Session[schema.DropFlow, binding]
+type session = feature.Session[schema.DropFlow, binding]
 
 // An Orch owns the TAM objects of the drop monitor. All its methods run on the daemon's goroutine.
 type Orch struct {
-	*tamorch.Feature[schema.DropFlow, binding]
+	*feature.Feature[schema.DropFlow, binding]
 	rules    Rules
 	ports    Ports
 	routes   orch.Ways
 	identity Identity
-	whole    *tamorch.SwitchTAM
+	whole    *feature.SwitchTAM
 
 	counts   bool  // the switch tells what became of drops
 	noGroups error // why there are no sessions of flow groups; nil: there are
@@ -87,8 +87,8 @@ type Orch struct {
 	changed      orch.Topic[struct{}]    // rows of collectors
 	trap         hostTrap                // of reports that the host sends
 	sent         *swss.Table             // what it has sent
-	counters     tamorch.Rows            // of TAM_DROP_MONITOR_COUNTERS
-	reading      tamorch.Reading         // of counters
+	counters     feature.Rows            // of TAM_DROP_MONITOR_COUNTERS
+	reading      feature.Reading         // of counters
 }
 
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the
@@ -97,19 +97,19 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, whole: cfg.Whole,
 		destinations: map[string]*destination{}, collectors: map[string]*destination{},
-		counters: tamorch.Rows{Table: schema.CountersDropMonitor, Clears: true},
+		counters: feature.Rows{Table: schema.CountersDropMonitor, Clears: true},
 		domain:   domain{},
 		sent:     swss.NewTable(cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
-	o.Feature = &tamorch.Feature[schema.DropFlow, binding]{
-		Kind: tamorch.Kind{
-			Name: feature, Table: schema.AppTAMSession, State: schema.StateTAMDropMonitor, What: "sessions",
+	o.Feature = &feature.Feature[schema.DropFlow, binding]{
+		Kind: feature.Kind{
+			Name: featureName, Table: schema.AppTAMSession, State: schema.StateTAMDropMonitor, What: "sessions",
 			Again: orch.SomethingRemoved,
 		},
-		Logic: tamorch.Logic[schema.DropFlow, binding]{
+		Logic: feature.Logic[schema.DropFlow, binding]{
 			Parse: schema.ParseDropFlow, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.done,
 		},
-		Counters: []*tamorch.Rows{&o.counters},
+		Counters: []*feature.Rows{&o.counters},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -119,15 +119,15 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
-	o.reading = tamorch.Reading{Now: o.Daemon.Now, There: o.monitors}
+	o.reading = feature.Reading{Now: o.Daemon.Now, There: o.monitors}
 	cfg.Daemon.At(o.reading.Next, o.read)
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Rules.Watch().Subscribe(func(ctx context.Context, _ []schema.ACLRuleKey) { o.lookAgain(ctx) })
 	if o.Unsupported == "" && o.noGroups == nil {
-		cfg.Rules.PreIngress(feature)
-		cfg.Rules.ReserveVariants(feature, monitored(sai.NullOID))
+		cfg.Rules.PreIngress(featureName)
+		cfg.Rules.ReserveVariants(featureName, monitored(sai.NullOID))
 	}
 	return o, nil
 }
@@ -148,7 +148,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 		o.noGroups = errors.New("the switch cannot report drops of a flow group: its SAI cannot choose packets as they " +
 			"come, it has no SAI_SWITCH_ATTR_PRE_INGRESS_ACL")
 	}
-	room, err := tamorch.Room(ctx, api, dropreport.ObjectReports)
+	room, err := feature.Room(ctx, api, dropreport.ObjectReports)
 	o.counts = room > 0
 	return err
 }

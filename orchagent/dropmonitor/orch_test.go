@@ -11,8 +11,8 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A Sender is what another feature's reports leave by: a report and collectors in the ASIC, which follow the ways as

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
-	"tamtam/schema"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
 // A plan is what a session is to have in the ASIC.
@@ -115,7 +115,7 @@ func (o *Orch) stays(ctx context.Context, s *session) bool {
 		return false
 	}
 	for _, rule := range b.plan.rules {
-		if _, _, ok := o.rules.VariantCounter(rule, feature, ""); !ok {
+		if _, _, ok := o.rules.VariantCounter(rule, featureName, ""); !ok {
 			return false // the entry is gone
 		}
 	}
@@ -210,7 +210,7 @@ func (o *Orch) make(
 		return 0, fmt.Errorf("create the %s: %w", what, orch.AtAttr(err, t, attrs))
 	}
 	b.made = append(b.made, step{"remove the " + what, func(ctx context.Context) error {
-		return tamorch.Remove(ctx, o.SAI, sai.Obj(t, oid))
+		return feature.Remove(ctx, o.SAI, sai.Obj(t, oid))
 	}})
 	return oid, nil
 }
@@ -308,9 +308,9 @@ func (o *Orch) bind(ctx context.Context, s *session, event sai.OID) error {
 		users[i], variants[i] = s.Name, monitored(b.tam)
 	}
 	b.made = append(b.made, step{"detach from the flow group", func(ctx context.Context) error {
-		return firstOf(o.rules.UnbindMany(ctx, feature, b.plan.rules, users))
+		return firstOf(o.rules.UnbindMany(ctx, featureName, b.plan.rules, users))
 	}})
-	return firstOf(o.rules.BindVariants(ctx, feature, b.plan.rules, users, variants))
+	return firstOf(o.rules.BindVariants(ctx, featureName, b.plan.rules, users, variants))
 }
 
 // monitored is the entry of a flow group whose drops a TAM object reports.
@@ -382,7 +382,7 @@ func (d domain) leave(ctx context.Context, api sai.API, id uint32) error {
 		d[id].users--
 		return nil
 	}
-	if err := tamorch.Remove(ctx, api, sai.Obj(sai.ObjectTypeTAMInt, d[id].oid)); err != nil {
+	if err := feature.Remove(ctx, api, sai.Obj(sai.ObjectTypeTAMInt, d[id].oid)); err != nil {
 		return err
 	}
 	delete(d, id)

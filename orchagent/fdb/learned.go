@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Notify takes a notification of the ASIC.

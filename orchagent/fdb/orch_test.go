@@ -14,8 +14,8 @@ import (
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // ports is a [Ports] whose members tests change at will.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/schema"
+	"tamtam/orch/feature"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/ifa"
-	"tamtam/tamorch"
 )
 
 // counted reports whether there is something that the switch counts.
@@ -83,7 +83,7 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 	if p.role != schema.IFATransit {
 		labels = nil
 		for _, rule := range p.rules {
-			if _, label, ok := o.rules.VariantCounter(rule, feature, ""); ok {
+			if _, label, ok := o.rules.VariantCounter(rule, featureName, ""); ok {
 				labels = append(labels, label)
 			}
 		}
@@ -106,7 +106,7 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 
 // count notes counters. Where they are less than before, they have begun anew: what counts came into the ASIC again,
 // maybe while nobody was here to see it.
-func (o *Orch) count(rows *tamorch.Rows, key string, c schema.IFACounters) {
+func (o *Orch) count(rows *feature.Rows, key string, c schema.IFACounters) {
 	c.Since = o.Daemon.TimeOfDay()
 	if row := rows.Get(key); row != nil {
 		before, err := schema.ParseIFACounters(key, row)
@@ -129,7 +129,7 @@ func (o *Orch) ask(ctx context.Context, labels []string) (n [ifa.NumCounts]uint6
 		if err != nil {
 			return n, err
 		}
-		words, err := tamorch.Value[[]uint64](values, ifa.AttrCounters)
+		words, err := feature.Value[[]uint64](values, ifa.AttrCounters)
 		if err != nil {
 			return n, err
 		}

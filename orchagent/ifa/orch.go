@@ -14,15 +14,15 @@ import (
 	"strconv"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/orchagent/dropmonitor"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/ifa"
-	"tamtam/tamorch"
 )
 
-const feature = schema.FeatureIFA
+const featureName = schema.FeatureIFA
 
 // Identity knows the ids of the switch; tsorch does.
 type Identity interface {
@@ -34,7 +34,7 @@ type Identity interface {
 
 // Rules is what IFA needs of ACLs; aclorch has it.
 type Rules interface {
-	tamorch.Rules
+	feature.Rules
 	// ReserveVariants says in advance what entries of a feature may match and do.
 	ReserveVariants(feature string, samples []orch.ACLVariant)
 	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One error per rule.
@@ -58,9 +58,9 @@ type Reports interface {
 
 // Config is what an [Orch] works with.
 type Config struct {
-	tamorch.Config
+	feature.Config
 	Identity Identity
-	Whole    *tamorch.SwitchTAM // what is bound to the switch
+	Whole    *feature.SwitchTAM // what is bound to the switch
 	Rules    Rules
 	Reports  Reports
 	// Moved signal that ways to collectors, or ports, may have changed.
@@ -69,11 +69,11 @@ type Config struct {
 }
 
 // A session is a row of TAM_IFA_SESSION_TABLE.
-type session = tamorch.Session[schema.IFAFlow, binding]
+type session = feature.Session[schema.IFAFlow, binding]
 
 // An Orch owns the objects of IFA. All its methods run on the daemon's goroutine.
 type Orch struct {
-	*tamorch.Feature[schema.IFAFlow, binding]
+	*feature.Feature[schema.IFAFlow, binding]
 	identity Identity
 	rules    Rules
 	reports  Reports
@@ -81,9 +81,9 @@ type Orch struct {
 	ledger   *orch.Ledger // of TAM_TABLE
 
 	counts   bool // the switch tells what became of packets
-	counters tamorch.Rows
-	byDevice tamorch.Rows    // of TAM_IFA_TRANSIT_COUNTERS
-	reading  tamorch.Reading // of counters
+	counters feature.Rows
+	byDevice feature.Rows    // of TAM_IFA_TRANSIT_COUNTERS
+	reading  feature.Reading // of counters
 	wants    uint32          // the device id that sessions were settled with
 }
 
@@ -92,17 +92,17 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		identity: cfg.Identity, rules: cfg.Rules, reports: cfg.Reports,
 		transit:  transit{api: cfg.SAI, log: cfg.Daemon.Logger(), whole: cfg.Whole, users: map[string]bool{}},
-		counters: tamorch.Rows{Table: schema.CountersIFA, Clears: true},
-		byDevice: tamorch.Rows{Table: schema.CountersIFATransit, Clears: true},
+		counters: feature.Rows{Table: schema.CountersIFA, Clears: true},
+		byDevice: feature.Rows{Table: schema.CountersIFATransit, Clears: true},
 	}
 	o.byDevice.Keep = func(string) bool { return o.transit.there() }
-	o.Feature = &tamorch.Feature[schema.IFAFlow, binding]{
-		Kind: tamorch.Kind{Name: feature, Table: schema.AppTAMIFA, State: schema.StateTAMIFA, What: "sessions",
+	o.Feature = &feature.Feature[schema.IFAFlow, binding]{
+		Kind: feature.Kind{Name: featureName, Table: schema.AppTAMIFA, State: schema.StateTAMIFA, What: "sessions",
 			Again: orch.SomethingRemoved},
-		Logic: tamorch.Logic[schema.IFAFlow, binding]{
+		Logic: feature.Logic[schema.IFAFlow, binding]{
 			Parse: schema.ParseIFAFlow, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.done,
 		},
-		Counters: []*tamorch.Rows{&o.counters, &o.byDevice},
+		Counters: []*feature.Rows{&o.counters, &o.byDevice},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppTAMDevice, State: schema.StateTAMDevice})
-	o.reading = tamorch.Reading{Now: o.Daemon.Now, There: o.counted}
+	o.reading = feature.Reading{Now: o.Daemon.Now, There: o.counted}
 	cfg.Daemon.At(o.reading.Next, o.read)
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) {
 		if err := o.ledger.Settle(ctx); err != nil {
@@ -124,7 +124,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Rules.Watch().Subscribe(func(ctx context.Context, _ []schema.ACLRuleKey) { o.lookAgain(ctx) })
 	if o.Unsupported == "" {
-		cfg.Rules.ReserveVariants(feature, append(entry(schema.IFAInitiator, sai.NullOID),
+		cfg.Rules.ReserveVariants(featureName, append(entry(schema.IFAInitiator, sai.NullOID),
 			entry(schema.IFATerminator, sai.NullOID)...))
 	}
 	return o, nil
@@ -134,7 +134,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	types, err := api.EnumCapability(ctx, sai.TAMIntAttrType)
 	switch {
-	case tamorch.Unanswered(err):
+	case feature.Unanswered(err):
 		o.Unsupported = "the switch does not say what it can do"
 		return nil
 	case err != nil:
@@ -143,7 +143,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 		o.Unsupported = "the switch does not implement " + sai.EnumName(sai.TAMIntAttrType, sai.TAMIntTypeIfa2)
 		return nil
 	}
-	room, err := tamorch.Room(ctx, api, ifa.ObjectCounters)
+	room, err := feature.Room(ctx, api, ifa.ObjectCounters)
 	o.counts = room > 0
 	return err
 }

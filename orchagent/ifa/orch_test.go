@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
 	"tamtam/orchagent/dropmonitor"
 	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
 // ids are those of a switch.
@@ -96,15 +96,15 @@ func newBenchOn(t *testing.T, on func(sai.API) sai.API) *bench {
 	features := orch.NewFeatures(b.Daemon)
 	b.sender = &sender{api: b.Rec}
 	b.orch, err = New(b.Ctx, Config{
-		Config:   tamorch.Config{SAI: on(b.Rec), Daemon: b.Daemon, Redis: b.Redis, Switch: b.sw, Features: features},
-		Identity: b.ids, Whole: &tamorch.SwitchTAM{SAI: b.Rec, Switch: b.sw}, Rules: acl, Reports: b.sender,
+		Config:   feature.Config{SAI: on(b.Rec), Daemon: b.Daemon, Redis: b.Redis, Switch: b.sw, Features: features},
+		Identity: b.ids, Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: b.sw}, Rules: acl, Reports: b.sender,
 		Ways: new(orch.Topic[struct{}]), Ports: b.ports.Changes(),
 	})
 	must(err)
 	must(features.Publish(b.Ctx))
 	b.Set(schema.AppPort, "Ethernet0", "lanes", "1", "speed", "100000", "mtu", "9100", "admin_status", "up")
 	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
-	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
 	b.Set(schema.AppACLRule, "TAM:web", "PRIORITY", "100", "L4_DST_PORT", "80")
 	b.Step()
@@ -287,7 +287,7 @@ func TestEveryFailureOfASessionIsUndone(t *testing.T) {
 		b.Del(schema.AppTAMIFA, "s")
 		b.Step()
 		b.Rec.FailAt(0, 0)
-		b.Pass(2 * tamorch.TryAgain)
+		b.Pass(2 * feature.TryAgain)
 		b.wantSession("", 0, 0, 0, 0)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"reflect"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/orchagent/dropmonitor"
 	"tamtam/sai"
-	"tamtam/schema"
-	"tamtam/tamorch"
+	"tamtam/swss/schema"
 )
 
 // A plan is what a session is to have in the ASIC. What follows without that being made anew is not in it.
@@ -71,7 +71,7 @@ func (o *Orch) stays(ctx context.Context, s *session) bool {
 		return false
 	}
 	for _, rule := range p.rules {
-		if _, _, ok := o.rules.VariantCounter(rule, feature, ""); !ok {
+		if _, _, ok := o.rules.VariantCounter(rule, featureName, ""); !ok {
 			return false // the entry is gone
 		}
 	}
@@ -163,7 +163,7 @@ func (o *Orch) steps(ctx context.Context, s *session) (err error) {
 		users[i], variants[i] = s.Name, entry(p.role, object)
 	}
 	b.bound = true
-	return errors.Join(o.rules.BindVariants(ctx, feature, p.rules, users, variants)...)
+	return errors.Join(o.rules.BindVariants(ctx, featureName, p.rules, users, variants)...)
 }
 
 // make creates an object of a session.
@@ -199,7 +199,7 @@ func (o *Orch) takeDown(ctx context.Context, s *session) error {
 	}
 	for len(b.made) > 0 {
 		last := b.made[len(b.made)-1]
-		if err := tamorch.Remove(ctx, o.SAI, last); err != nil {
+		if err := feature.Remove(ctx, o.SAI, last); err != nil {
 			return err
 		}
 		b.made = b.made[:len(b.made)-1]
@@ -223,7 +223,7 @@ func (o *Orch) unbind(ctx context.Context, s *session) error {
 	for i := range users {
 		users[i] = s.Name
 	}
-	return errors.Join(o.rules.UnbindMany(ctx, feature, p.rules, users)...)
+	return errors.Join(o.rules.UnbindMany(ctx, featureName, p.rules, users)...)
 }
 
 // done says where reports are wanted to go.

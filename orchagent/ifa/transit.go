@@ -7,16 +7,16 @@ import (
 	"slices"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/tam/ifa"
-	"tamtam/tamorch"
 )
 
 // A transit is what makes the switch add a hop to packets of IFA. Whoever wants that uses it.
 type transit struct {
 	api   sai.API
 	log   *slog.Logger
-	whole *tamorch.SwitchTAM
+	whole *feature.SwitchTAM
 	users map[string]bool
 	// What is in the ASIC: both null, or both there.
 	object, tam sai.OID

@@ -10,8 +10,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // pass brings the ASIC to what the rows and the routes ask for. What the ASIC

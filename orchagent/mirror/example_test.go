@@ -9,8 +9,8 @@ import (
 	"tamtam/orchagent/mirror"
 	"tamtam/orchagent/ports"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A session copies to a port; one to a port that there is not is inactive, and says why.

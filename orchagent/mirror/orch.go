@@ -17,8 +17,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Ports is what mirror sessions need to know about ports and LAGs; portsorch implements it.

@@ -6,7 +6,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // converge brings the ASIC in line with the rows. An object that fails leaves the error on its row

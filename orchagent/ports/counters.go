@@ -8,8 +8,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // wantedStats are the statistics of SONiC's port counters.

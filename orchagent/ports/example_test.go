@@ -8,8 +8,8 @@ import (
 	"tamtam/orch"
 	"tamtam/orchagent/ports"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A port is made, and joins a PortChannel; a member of a PortChannel that there is not waits.

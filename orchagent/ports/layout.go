@@ -3,7 +3,7 @@ package ports
 import (
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A RouterPort is what a router interface can be made on.

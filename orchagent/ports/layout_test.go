@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // What a router interface can be made on, and why not.

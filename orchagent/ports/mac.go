@@ -6,7 +6,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // setMAC gives the switch the address that DEVICE_METADATA has; without one it

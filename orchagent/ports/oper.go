@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // writeOper sets oper_status of the row KEYS[1] to ARGV[1], unless the row is gone: its delete may be in the daemon's

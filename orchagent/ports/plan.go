@@ -5,7 +5,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A member names a port or LAG as a member of a LAG or VLAN.

@@ -8,8 +8,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // overhead is what a frame has beside its MTU: Ethernet header, one VLAN tag

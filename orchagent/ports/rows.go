@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // marker reports whether a key of PORT_TABLE is not a port's.

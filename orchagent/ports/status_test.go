@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A member that CONFIG_DB writes by its alias is told about by that alias, and by

@@ -7,7 +7,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // setSwitch gives the switch what SWITCH_TABLE says.

@@ -6,7 +6,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // defaultPVID is the VLAN of untagged frames at a port that is an untagged

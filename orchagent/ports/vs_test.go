@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A virtualSwitch answers as that of SONiC does: every port has SerDes settings,

@@ -10,7 +10,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // makeObjects creates the objects that are wanted and missing, and changes those that differ.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // An away fails to create things, since Redis is away, so many times.

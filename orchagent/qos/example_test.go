@@ -9,8 +9,8 @@ import (
 	"tamtam/orchagent/ports"
 	"tamtam/orchagent/qos"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A queue of a port takes a scheduler; one of a port that there is not waits.

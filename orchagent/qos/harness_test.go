@@ -9,7 +9,7 @@ import (
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // bench is an Orch on a fake ASIC with two ports of eight queues.

@@ -13,8 +13,8 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // whole is a row of every table, used.

@@ -7,8 +7,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A spec is an object that a row asks for. If pool is not empty, an attribute

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Want says to which addresses one of several users wants ways, in place of those before. A neighbour that one of them

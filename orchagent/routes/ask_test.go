@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // asks are the neighbours that others are told to ask for since the last time, "-" in front of those that need no asking

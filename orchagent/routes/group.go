@@ -7,7 +7,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A group is a group of next hops in the ASIC. Routes with the same next hops

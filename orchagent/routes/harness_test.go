@@ -11,7 +11,7 @@ import (
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // ports is a [Ports] that tests change at will.

@@ -5,7 +5,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // Changes tells that next hops or routes may have changed. What is about to go is no longer found;

@@ -6,7 +6,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A nextHop is a neighbour in the ASIC, with its next hop.

@@ -9,8 +9,8 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // Ports is what the orch needs of ports, PortChannels and VLANs.

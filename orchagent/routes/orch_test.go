@@ -12,8 +12,8 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 var routed = []string{

@@ -15,8 +15,8 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // zebras writes a row of ROUTE_TABLE without a row of CONFIG_DB, as fpmsyncd does; without fields it deletes it.

@@ -9,7 +9,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A hop names a next hop, and the neighbour that it is.

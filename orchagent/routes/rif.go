@@ -6,7 +6,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // A rif is a router interface in the ASIC.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A parsed is a row of APPL_DB.

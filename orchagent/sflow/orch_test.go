@@ -13,7 +13,7 @@ import (
 	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 )
 
 // bench is the samplers of an orchagent on a fake ASIC with two ports.

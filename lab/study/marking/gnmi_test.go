@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tamtam/collector/dial"
+	"tamtam/fleet/dial"
 	"tamtam/mgmt"
-	"tamtam/schema"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

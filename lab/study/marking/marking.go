@@ -15,8 +15,8 @@ import (
 	"tamtam/device"
 	"tamtam/lab"
 	"tamtam/saisim/truth"
-	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
 

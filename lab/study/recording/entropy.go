@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"tamtam/bench"
+	"tamtam/lab/bench"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 )

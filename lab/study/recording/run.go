@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"tamtam/bench"
 	"tamtam/lab"
+	"tamtam/lab/bench"
 	"tamtam/lab/programs"
 	"tamtam/lab/study"
 	"tamtam/tam/record"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tamtam/bench"
+	"tamtam/lab/bench"
 	"tamtam/lab/study"
 )
 

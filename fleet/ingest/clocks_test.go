@@ -1,0 +1,398 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/join"
+	"tamtam/fleet/stream"
+	"tamtam/internal/randtest"
+	"tamtam/saisim/drop"
+	"tamtam/tam/dropreport"
+	"tamtam/tam/ipfix"
+)
+
+// A clocked is an exporter of IPFIX with a clock of its own: so much ahead of the host's, and from a time on otherwise.
+type clocked struct {
+	at      netip.AddrPort
+	off     time.Duration
+	jumps   time.Time // zero: never
+	jumped  time.Duration
+	starts  time.Time
+	delay   time.Duration // of a message, at most
+	kind    *ipfix.Kind
+	encoder *ipfix.Encoder
+	out     []byte
+}
+
+func (c *clocked) clock(t time.Time) time.Time {
+	if !c.jumps.IsZero() && !t.Before(c.jumps) {
+		return t.Add(c.jumped)
+	}
+	return t.Add(c.off)
+}
+
+// A dropped is a packet whose drop is reported: each has a flow of its own.
+type dropped struct {
+	of       int       // exporter
+	observed time.Time // by its clock
+	true     time.Time
+	lost     bool // the message was
+}
+
+// A clocksTest is a host that hears some exporters, by a clock that is right.
+type clocksTest struct {
+	r         *rand.Rand
+	window    time.Duration
+	exporters []*clocked
+	away      time.Time // the host hears nothing about that time: often when a clock is set
+	drops     []dropped
+	messages  []clockedMessage
+	doubtful  [][2]time.Time // times near which rows may be flagged
+}
+
+type clockedMessage struct {
+	at    time.Time
+	from  netip.AddrPort
+	bytes []byte
+}
+
+const clocksFor = 40 * time.Second
+
+// newClocks makes exporters of which some clocks are fine, within half a second of the host's.
+func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
+	x := &clocksTest{r: r, window: time.Duration(1+r.IntN(2)*r.IntN(10)) * time.Second}
+	for i := range 2 + r.IntN(4) {
+		c := &clocked{at: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 1)}), 5000),
+			delay: time.Duration(r.IntN(200)) * time.Millisecond, starts: start}
+		if r.IntN(4) == 0 {
+			c.starts = start.Add(time.Duration(r.Int64N(int64(clocksFor / 2))))
+		}
+		c.off = offset(r)
+		if r.IntN(3) == 0 {
+			c.jumps, c.jumped = start.Add(time.Duration(r.Int64N(int64(clocksFor)))), offset(r)
+		}
+		c.exports(t, uint32(r.IntN(3)))
+		x.exporters = append(x.exporters, c)
+		x.doubt(c, c.starts)
+	}
+	lossy := r.IntN(2) == 0
+	if x.away = x.exporters[0].jumps; x.away.IsZero() {
+		x.away = start.Add(time.Duration(r.Int64N(int64(clocksFor))))
+	}
+	for i := range x.exporters {
+		x.export(t, i, lossy)
+	}
+	slices.SortStableFunc(x.messages, func(a, b clockedMessage) int { return a.at.Compare(b.at) })
+	return x
+}
+
+// exports makes what encodes its messages.
+func (c *clocked) exports(t *testing.T, domain uint32) {
+	t.Helper()
+	c.kind = &ipfix.Kind{Name: "drop"}
+	for _, e := range append(dropreport.Always(), append(dropreport.In.Fields(), dropreport.IPv4.Fields()...)...) {
+		c.kind.Fields = append(c.kind.Fields, ipfix.Field{Element: e})
+	}
+	var err error
+	c.encoder, err = ipfix.NewEncoder(ipfix.Config{Kinds: []*ipfix.Kind{c.kind}, Size: 1400, Domain: domain,
+		Refresh: time.Hour, RefreshMessages: 1}, func(m ipfix.Message) { c.out = slices.Clone(m.Bytes) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// offset is how far a clock is off: mostly little, at times by years.
+func offset(r *rand.Rand) time.Duration {
+	sign := time.Duration(1 - 2*r.IntN(2))
+	switch r.IntN(8) {
+	case 3:
+		return 500*time.Millisecond + time.Duration(r.Int64N(int64(500*time.Millisecond)))
+	case 0:
+		return sign * time.Duration(r.Int64N(int64(4*time.Second)))
+	case 1:
+		return sign * time.Duration(r.Int64N(int64(time.Minute)))
+	case 2:
+		return sign * time.Duration(r.Int64N(int64(10*365*24*time.Hour)))
+	}
+	return sign * time.Duration(r.Int64N(int64(500*time.Millisecond)))
+}
+
+// fine reports whether all comes within a second by the clocks of both: a message has 700 ms, and is 200 ms under way.
+func (c *clocked) fine() bool {
+	return c.jumps.IsZero() && c.off >= -100*time.Millisecond && c.off <= 500*time.Millisecond
+}
+
+// export has an exporter observe drops and export them, in messages of which some are lost and some come twice.
+func (x *clocksTest) export(t *testing.T, i int, lossy bool) {
+	c, came, begun := x.exporters[i], time.Time{}, len(x.drops)
+	for at := c.starts; at.Before(start.Add(clocksFor)); {
+		first := len(x.drops)
+		for range 1 + x.r.IntN(3) {
+			at = at.Add(time.Duration(x.r.Int64N(int64(300 * time.Millisecond))))
+			x.observe(t, i, at)
+		}
+		at = at.Add(time.Duration(x.r.Int64N(int64(100 * time.Millisecond))))
+		c.encoder.Flush()
+		// messages of an exporter come in the order in which they were sent
+		came = later(came, at.Add(time.Duration(x.r.Int64N(int64(c.delay+1)))))
+		lost := lossy && x.r.IntN(40) == 0 || at.Sub(x.away).Abs() < 400*time.Millisecond
+		if lost && first > begun && at.Before(start.Add(clocksFor)) { // else nothing is known of it
+			for k := first; k < len(x.drops); k++ {
+				x.drops[k].lost = true
+			}
+			x.doubt(c, at)
+			x.doubtful = append(x.doubtful, [2]time.Time{at, at}) // a number that is missing is of no time
+			continue
+		}
+		m := clockedMessage{came, c.at, c.out}
+		x.messages = append(x.messages, m)
+		if x.r.IntN(20) == 0 {
+			m.at = came.Add(time.Duration(x.r.Int64N(int64(time.Second))))
+			x.messages = append(x.messages, m)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (x *clocksTest) observe(t *testing.T, i int, at time.Time) {
+	c, r := x.exporters[i], x.exporters[i].kind.NewRecord()
+	observed := c.clock(at)
+	ntp, ok := ipfix.NTP(uint64(observed.Unix()), uint32(observed.Nanosecond()))
+	if !ok {
+		t.Fatal(observed)
+	}
+	observed, _ = ipfix.FromNTP(ntp)
+	id := len(x.drops)
+	for j, v := range []uint64{ntp, 1, 0, 1, uint64(drop.NoRoute), 1, 0, 5, 17} {
+		r.Set(j, ipfix.Uint(v))
+	}
+	r.Set(9, ipfix.Addr(netip.AddrFrom4([4]byte{10, 0, byte(id >> 8), byte(id)})))
+	r.Set(10, ipfix.Addr(netip.MustParseAddr("10.255.0.2")))
+	if err := c.encoder.Add(observed, 0, r); err != nil {
+		t.Fatal(err)
+	}
+	x.drops = append(x.drops, dropped{of: i, observed: observed, true: at})
+}
+
+// hear gives all to one reader of reports, and joins what it tells while time goes on.
+func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
+	t.Helper()
+	log, now := stream.NewMemory(0), start
+	o := options("ipfix", 1, &now)
+	o.Live = true
+	s, err := NewSender(log, result.Drops, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReports(s, nil)
+	p := join.New(result.Drops.Partition(0), join.Options{Window: x.window}, result.Position{}, now)
+	step := func() {
+		for take(t, log, result.Drops.Partition(0), p, 100, now) {
+		}
+		if b := p.Cut(now, true); b != nil {
+			batches = append(batches, b)
+		}
+	}
+	for _, m := range x.messages {
+		for ; now.Before(m.at); now = now.Add(100 * time.Millisecond) {
+			if err := s.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			step()
+		}
+		now = m.at
+		if err := r.IPFIX(t.Context(), m.from, m.bytes, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	step()
+	return batches
+}
+
+// Whatever the clocks of switches say that report to one socket: each drop counts once, in the window of its switch's
+// time or with a flag, as all that comes when a clock was set back; one that is lost flags the window that it is
+// missing in; and what switches with clocks that are fine report has no flag but where somebody begins, jumps or
+// something is lost.
+func TestIPFIXClocks(t *testing.T) {
+	fixed := randtest.Cases{Seed: 1, Count: 300, Short: 40}
+	flagged, moved, exact := 0, 0, 0
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		x := newClocks(t, rand.New(rand.NewPCG(seed, 20)))
+		rows := rowsByFlow(x.hear(t), x.window)
+		for id, d := range x.drops {
+			n := 0
+			row := rows.of[fmt.Sprintf("10.0.%d.%d", id>>8, id&255)]
+			for _, r := range row {
+				n += int(r.Packets)
+			}
+			window, truly := rows.start(d.observed), rows.start(d.true)
+			c := x.exporters[d.of]
+			switch {
+			case d.lost && n > 0 || !d.lost && n != 1:
+				t.Errorf("%s: counted %d times: %+v", x.text(id), n, row)
+			case d.lost && !rows.doubted(window) && !rows.doubted(truly):
+				t.Errorf("%s is lost, and its window has no flag", x.text(id))
+			case d.lost:
+			case row[0].Flags == 0 && row[0].Window.Start != window:
+				t.Errorf("%s: in the window %v without a flag", x.text(id), time.Unix(0, row[0].Window.Start).UTC())
+			case row[0].Flags == 0 && c.setBack(d.true):
+				t.Errorf("%s: the clock was set back, and there is no flag", x.text(id))
+			case row[0].Flags != 0 && c.fine() && !x.near(d.observed):
+				t.Errorf("%s: flags %v, and its clock is fine", x.text(id), row[0].Flags)
+			case row[0].Flags == 0:
+				exact++
+			case row[0].Window.Start != window:
+				moved++
+			default:
+				flagged++
+			}
+		}
+	})
+	if (flagged == 0 || moved == 0 || exact == 0) && (testing.Short() || run.Whole(fixed)) {
+		t.Errorf("%d exact, %d flagged, %d in another window: want some of each", exact, flagged, moved)
+	}
+}
+
+func (x *clocksTest) text(id int) string {
+	d := x.drops[id]
+	c := x.exporters[d.of]
+	text := fmt.Sprintf("drop %d of exporter %d (clock %v off", id, d.of, c.off)
+	if !c.jumps.IsZero() {
+		text += fmt.Sprintf(", from %v on %v", c.jumps.Sub(start), c.jumped)
+	}
+	return text + fmt.Sprintf("), observed %v, truly after %v", d.observed.UTC(), d.true.Sub(start))
+}
+
+// doubt notes that something of an exporter is not heard about a time, by its clock as far as that is believed. If its
+// clock is set afterwards, what it says then may be of the same time.
+func (x *clocksTest) doubt(c *clocked, at time.Time) {
+	of := c.believed
+	span := [2]time.Time{of(at), of(at)}
+	if d := c.jumps.Sub(at); !c.jumps.IsZero() && d.Abs() < 2*time.Second {
+		for _, t := range []time.Time{at.Add(-2 * time.Second), at.Add(2 * time.Second)} {
+			span = [2]time.Time{earlier(span[0], of(t)), later(span[1], of(t))}
+		}
+	} else if d > 0 {
+		span[0] = earlier(span[0], of(c.jumps))
+	}
+	x.doubtful = append(x.doubtful, span)
+}
+
+// believed is what the clock says, as far as that may be.
+func (c *clocked) believed(t time.Time) time.Time {
+	if c.clock(t).Before(t.Add(-wrongClock)) {
+		return t.Add(DefaultDisorder)
+	}
+	return earlier(c.clock(t), t.Add(DefaultDisorder))
+}
+
+// setBack reports whether the clock was set back by more than disorder before the message of a time began, which is up
+// to a second before, and is not yet where it was: an export is told to the second, and messages are up to a second
+// apart.
+func (c *clocked) setBack(t time.Time) bool {
+	before := c.jumps.Add(-time.Second)
+	return !c.jumps.IsZero() && !before.Before(c.starts) && t.After(c.jumps.Add(time.Second)) &&
+		c.believed(t).Add(4*time.Second).Before(c.believed(before))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// near reports whether something may be in doubt so near a time that a flag is right: an export is told to the second,
+// as of when the message began, which is up to a second before its end, and up to another one before the next message
+// ends; what comes by a second later may be in disorder; and all of a window is flagged.
+func (x *clocksTest) near(t time.Time) bool {
+	return slices.ContainsFunc(x.doubtful, func(s [2]time.Time) bool {
+		return t.After(s[0].Add(-4*time.Second-x.window)) && t.Before(s[1].Add(4*time.Second+x.window))
+	})
+}
+
+// flowRows are rows by the source of their flow, with what amends them.
+type flowRows struct {
+	window int64
+	of     map[string][]result.Drop
+	amends []result.Amend
+	flags  map[int64]result.Flags // of windows, what all their rows have
+}
+
+func rowsByFlow(batches []*result.Batch, window time.Duration) *flowRows {
+	x := &flowRows{window: int64(window), of: map[string][]result.Drop{}, flags: map[int64]result.Flags{}}
+	for _, b := range batches {
+		x.amends = append(x.amends, b.Amends...)
+	}
+	for _, b := range batches {
+		for _, r := range b.Drops {
+			source, _, _ := strings.Cut(strings.TrimPrefix(r.Flow, "UDP "), ":")
+			r.Flags |= x.amended(r.Window.Start)
+			x.of[source] = append(x.of[source], r)
+			if flags, ok := x.flags[r.Window.Start]; ok {
+				r.Flags &= flags
+			}
+			x.flags[r.Window.Start] = r.Flags
+		}
+	}
+	return x
+}
+
+// start is that of the window of a time.
+func (x *flowRows) start(t time.Time) int64 { return t.UnixNano() / x.window * x.window }
+
+func (x *flowRows) amended(window int64) (flags result.Flags) {
+	for _, a := range x.amends {
+		if a.From < window+x.window && a.To >= window {
+			flags |= a.Flags
+		}
+	}
+	return flags
+}
+
+// doubted reports whether it is said of a window that something may be missing.
+func (x *flowRows) doubted(window int64) bool {
+	return cmp.Or(x.amended(window), x.flags[window]) != 0
+}
+
+// What is lost when a clock is set back may be of the time before that by the clock as it was, and of the time behind
+// it by the clock as it is: both have the flag.
+func TestIPFIXSetBack(t *testing.T) {
+	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
+	c := &clocked{at: exporterAt, jumps: second(31), jumped: -20 * time.Second}
+	c.exports(t, 1)
+	x := &clocksTest{window: time.Second, exporters: []*clocked{c}}
+	for _, m := range []struct {
+		at   float64 // when the drop is, a tenth of a second before its message
+		lost bool
+	}{{1, false}, {30.2, false}, {30.9, true}, {31.1, true}, {34.5, false}} {
+		x.observe(t, 0, second(m.at))
+		c.encoder.Flush()
+		if !m.lost {
+			x.messages = append(x.messages, clockedMessage{second(m.at + 0.1), c.at, c.out})
+		}
+	}
+	rows := rowsByFlow(x.hear(t), x.window)
+	for n, want := range map[float64]bool{7: false, 11.1: true, 14.5: true, 30.9: true, 37: false} {
+		if got := rows.doubted(rows.start(second(n))); got != want {
+			t.Errorf("the window of second %v has a flag: %v, want %v", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/stream"
+	"tamtam/tam/sflow"
+)
+
+// inFragments cuts the IP packet of a frame in fragments of so many bytes of its body.
+func inFragments(frame []byte, id uint16, size int) (list [][]byte) {
+	body := frame[34:]
+	for at := 0; at < len(body); at += size {
+		end := min(at+size, len(body))
+		f := append(slices.Clone(frame[:34]), body[at:end]...)
+		binary.BigEndian.PutUint16(f[16:], uint16(20+end-at))
+		binary.BigEndian.PutUint16(f[18:], id)
+		flags := uint16(at / 8)
+		if end < len(body) {
+			flags |= 0x2000
+		}
+		binary.BigEndian.PutUint16(f[20:], flags)
+		list = append(list, f)
+	}
+	return list
+}
+
+// Reports and mirrored frames that come in fragments are read. Of a report of which a fragment is missing the intact
+// samples count, and the others are lost.
+func TestTapFragments(t *testing.T) {
+	datagram := func(number uint32) []byte {
+		d := sflow.Datagram{Agent: exporterAt.Addr(), Sequence: number, Uptime: 5}
+		for n := range uint32(4) {
+			d.Samples = append(d.Samples, &sflow.Discarded{Sequence: 4*number + n, Source: sflow.Source{Index: 3}, Input: 3,
+				Reason: sflow.ACL})
+		}
+		return ipOf(17, inUDP(6343, d.Append(nil)))
+	}
+	for _, missing := range []bool{false, true} {
+		log, now := stream.NewMemory(0), start
+		drops, err := NewSender(log, result.Drops, options("reports", 1, &now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stamps, err := NewSender(log, result.Stamps, options("eth0", 1, &now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tap := Tap{Stamps: stamps, Reports: NewReports(drops, nil), SFlow: 6343}
+		first := inFragments(datagram(1), 1, 96)
+		if missing {
+			first = append(first[:1], first[2:]...)
+		}
+		frames := slices.Concat([][]byte{first[1]}, [][]byte{datagram(2)}, first[:1], first[2:],
+			inFragments(stamped(true), 2, 48))
+		for _, f := range frames {
+			if err := tap.Frame(t.Context(), f, len(f), start); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tap.End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*Sender{drops, stamps} {
+			if err := s.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var rows []result.Drop
+		for _, b := range joined(t, log, result.Drops, 1) {
+			rows = append(rows, b.Drops...)
+		}
+		// 28 bytes of the head and 40 of a sample: one is whole in the first 96-8 bytes.
+		want, lost, unjoined := int64(8), int64(0), int64(0)
+		if missing {
+			want, lost, unjoined = 1+4, 3, int64(len(first))
+		}
+		if len(rows) != 1 || rows[0].Packets != want || drops.Stats().Lost != lost || tap.Counts().Unjoined != unjoined ||
+			tap.Counts().Mirrored != 1 || (rows[0].Flags&result.Gap != 0) != missing {
+			t.Errorf("missing %v: %+v, %+v, %+v: want %d packets, %d lost", missing, rows, drops.Stats(), tap.Counts(), want, lost)
+		}
+		if hops := joined(t, log, result.Stamps, 1); len(hops) != 1 || len(hops[0].Hops) != 1 || hops[0].Hops[0].Packets != 1 {
+			t.Errorf("%+v: want the stamp of the copy", hops)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package ingest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/dial"
+	"tamtam/fleet/event"
+	"tamtam/fleet/join"
+	"tamtam/fleet/stream"
+	"tamtam/tam/altmark"
+)
+
+const onePath = `
+paths:
+- name: way
+  points:
+  - {switch: leaf1, target: "leaf1:1", session: web}
+  - {switch: leaf2, target: "leaf2:1", session: web}
+`
+
+// A markingNet is two switches that are read into a log, which a partition joins.
+type markingNet struct {
+	t       *testing.T
+	now     time.Time
+	log     *stream.Memory
+	join    *join.Partition
+	readers []*markingReader
+	told    []string
+	rows    []result.Loss
+	amends  []result.Amend
+}
+
+func newMarkingNet(t *testing.T) *markingNet {
+	f, err := dial.ReadFile(strings.NewReader(onePath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &markingNet{t: t, now: start, log: stream.NewMemory(0)}
+	n.join = join.New("altmark-0", join.Options{Window: time.Second, Paths: f}, result.Position{}, start)
+	for _, m := range Markings(f) {
+		o := options(m.Source(), 1, &n.now)
+		o.Live, o.Groups, o.Every = true, m.Groups(), time.Millisecond
+		if m.To, err = NewSender(n.log, result.Periods, o); err != nil {
+			t.Fatal(err)
+		}
+		m.Tell = func(e dial.Event) {
+			if e.Kind == dial.Bad {
+				n.told = append(n.told, e.Err.Error())
+			}
+		}
+		if err := m.To.Announce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m.To.Hold(true)
+		n.readers = append(n.readers, &markingReader{Marking: m, settings: map[string]altmark.Session{},
+			waiting: map[string][]dial.Report{}, sent: map[string][]dial.Report{}})
+	}
+	return n
+}
+
+func (n *markingNet) take(i int, events ...dial.Event) {
+	n.t.Helper()
+	for _, e := range events {
+		e.Target, e.Session = n.readers[i].Target, "web"
+		if err := n.readers[i].take(n.t.Context(), e); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+}
+
+// step lets time go on, and takes the rows that are there by then.
+func (n *markingNet) step(d time.Duration) {
+	n.t.Helper()
+	n.now = n.now.Add(d)
+	for _, r := range n.readers {
+		if err := r.To.Step(n.t.Context()); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	for n.join.Next() <= n.sent() {
+		entries, err := n.log.Read(n.t.Context(), "altmark-0", n.join.Next(), 100)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		for _, e := range entries {
+			if err := n.join.Take(e.Seq, e.Data, n.now); err != nil {
+				n.t.Fatal(err)
+			}
+		}
+	}
+	if b := n.join.Cut(n.now, true); b != nil {
+		n.rows = append(n.rows, b.Losses...)
+		n.amends = append(n.amends, b.Amends...)
+	}
+}
+
+// sent is how many messages the log has.
+func (n *markingNet) sent() (all uint64) {
+	for _, r := range n.readers {
+		all += uint64(r.To.Stats().Batches)
+	}
+	return all
+}
+
+func (n *markingNet) settings(role altmark.Role) dial.Event {
+	return dial.Event{Kind: dial.Settings, Settings: altmark.Session{Role: role, Method: altmark.Step, Mark: altmark.DSCP0,
+		ClockError: time.Millisecond, MaxDelay: 100 * time.Millisecond}}
+}
+
+// period is that which began so many seconds after the start.
+func (n *markingNet) period(k int, arrived bool) dial.Event {
+	begins := start.Add(time.Duration(k) * time.Second)
+	e := dial.Event{Kind: dial.Period, Period: altmark.Period{Number: uint64(begins.Unix()), Colour: uint8(begins.Unix() & 1),
+		Packets: uint64(1000 + k), ReadAt: altmark.At(begins.Add(1500 * time.Millisecond))}}
+	if arrived {
+		e.Arrived = begins.Add(1501 * time.Millisecond)
+	}
+	return e
+}
+
+// What two switches report while one of them cannot be read for a while becomes a row of each period, once and without a
+// flag: nothing is promised for the one that is away, and what it says again is not sent again.
+func TestMarking(t *testing.T) {
+	n := newMarkingNet(t)
+	synced, lost := dial.Event{Kind: dial.Synced}, dial.Event{Kind: dial.Lost}
+	n.take(0, n.settings(altmark.Initiator), n.period(-2, false), n.period(-1, false), synced)
+	n.take(1, n.period(-2, false), n.period(-1, false), n.settings(altmark.Terminator), synced) // settings come behind
+	for k := range 45 {
+		n.step(time.Second)
+		n.take(0, n.period(k-1, true))
+		switch {
+		case k == 10:
+			n.take(1, lost)
+		case k == 20:
+			for back := 16; back > 0; back-- {
+				n.take(1, n.period(k-1-back, false))
+			}
+			n.take(1, n.period(k-1, false), synced)
+		case k < 10 || k > 20:
+			n.take(1, n.period(k-1, true))
+		}
+		if k == 19 && len(n.rows) > 0 && n.rows[len(n.rows)-1].Window.Start > start.Add(9*time.Second).UnixNano() {
+			t.Errorf("%+v: a period is told of though a switch is away", n.rows[len(n.rows)-1])
+		}
+	}
+	seen := map[uint64]bool{}
+	for _, l := range n.rows {
+		k := int64(l.Period) - start.Unix()
+		if seen[l.Period] || l.Flags != 0 || l.Status == "ok" && (!l.Known || l.Sent != 1000+k || l.Lost != 0) {
+			t.Errorf("period %d: %+v, there already: %v", k, l, seen[l.Period])
+		}
+		if l.Status != "ok" {
+			t.Errorf("period %d is %s: %s", k, l.Status, l.Detail)
+		}
+		seen[l.Period] = true
+	}
+	if len(seen) < 30 || len(n.told) > 0 {
+		t.Errorf("%d periods, want 30 or more; told %q", len(seen), n.told)
+	}
+}
+
+// What was reported since a time is in doubt, by the switch's clock, in rows that are there and those that come: but
+// neither what was reported long before, nor what is reported later.
+func TestMarkingDoubtSince(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 40 * time.Second, -40 * time.Second} {
+		n := newMarkingNet(t)
+		n.now = n.now.Add(-ahead) // of the switches
+		synced := dial.Event{Kind: dial.Synced}
+		n.take(0, n.settings(altmark.Initiator), synced)
+		n.take(1, n.settings(altmark.Terminator), synced)
+		for k := range 85 {
+			n.step(time.Second)
+			n.take(0, n.period(k-1, true))
+			n.take(1, n.period(k-1, true))
+			if k == 60 {
+				for _, r := range n.readers {
+					if err := r.To.DoubtSince(t.Context(), n.now.Add(-6*time.Second)); err != nil { // those from 53 on
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		flagged := map[int64]bool{}
+		for _, l := range n.rows {
+			k := int64(l.Period) - start.Unix()
+			flagged[k] = l.Flags == result.Gap
+			for _, a := range n.amends {
+				end := l.Window.Start + l.Window.Length - 1
+				flagged[k] = flagged[k] || a.From <= end && a.To >= l.Window.Start && a.Flags&result.Gap != 0
+			}
+		}
+		for k, is := range flagged {
+			if k >= 53 && k <= 60 && !is || (k < 15 || k > 70) && is { // amends are of all that may tell of a period
+				t.Errorf("clocks %v ahead: period %d is in doubt: %v; amends %+v", ahead, k, is, n.amends)
+			}
+		}
+		if len(flagged) < 70 {
+			t.Errorf("clocks %v ahead: %d rows, want 70 or more", ahead, len(flagged))
+		}
+	}
+}
+
+// Reports that a switch makes by a clock that is far off are not sent, and it is told by how much; that something is
+// missing is known to who joins.
+func TestMarkingWrongClock(t *testing.T) {
+	n := newMarkingNet(t)
+	n.take(0, n.settings(altmark.Initiator), n.period(0, true), dial.Event{Kind: dial.Synced}, n.period(7200, true), n.period(-7200, true))
+	if s := n.readers[0].To.Stats(); s.Events != 1 || s.Lost != 2 {
+		t.Errorf("%+v: want one event, and two lost", s)
+	}
+	if len(n.told) != 2 || !strings.Contains(n.told[0], "2h0m2s from this host's: want less than 1h0m0s") {
+		t.Errorf("told %q", n.told)
+	}
+}
+
+// A group is told to its partition alone.
+func TestMarkingGroups(t *testing.T) {
+	s, err := NewSender(stream.NewMemory(0), result.Periods, Options{Source: "leaf1", Partitions: 16, Groups: []string{"way"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Announce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Lose(1, start)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Stats().Batches; got != 2 {
+		t.Errorf("%d batches: want two, to one partition", got)
+	}
+	other := event.PeriodOf("another", dial.Report{Target: "leaf1:1", Session: "web"})
+	if err := s.Period(t.Context(), &other); err != nil || s.Stats().Refused != 1 {
+		t.Errorf("%v, %+v: want that a report of a group that is not the source's is refused", err, s.Stats())
+	}
+}

@@ -1,0 +1,88 @@
+package ingest
+
+import (
+	"context"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"tamtam/collector"
+	"tamtam/fleet/event"
+)
+
+// Records makes events of copies of records. It is for one goroutine, but for Counts.
+type Records struct {
+	to     *Sender
+	counts struct{ copies, short, others atomic.Int64 }
+}
+
+// RecordCounts are of what came. What was lost, as what is Short and Others, is in the Stats of the sender.
+type RecordCounts struct {
+	Copies int64
+	Short  int64 // copies with too little of the frame, or too much in front of its payload, to be joined
+	Others int64 // datagrams to its own socket that have no record
+}
+
+// NewRecords returns a reader of copies of records.
+func NewRecords(to *Sender) *Records { return &Records{to: to} }
+
+// Counts returns the counts so far.
+func (r *Records) Counts() RecordCounts {
+	return RecordCounts{Copies: r.counts.copies.Load(), Short: r.counts.short.Load(), Others: r.counts.others.Load()}
+}
+
+// UDP takes what came in a datagram at a time. Errors are those of the sender.
+func (r *Records) UDP(ctx context.Context, _ netip.AddrPort, payload []byte, at time.Time) error {
+	p, ok := collector.FindRecordIn(payload)
+	if !ok {
+		r.counts.others.Add(1)
+		r.to.Lose(1, at)
+		return nil
+	}
+	return r.Copy(ctx, &p, at)
+}
+
+// Copy takes a copy that came at a time. Errors are those of the sender.
+func (r *Records) Copy(ctx context.Context, p *collector.RecordedPacket, at time.Time) error {
+	r.counts.copies.Add(1)
+	c, whole := collector.CopyOf(p)
+	if !whole || len(c.Key) > event.MaxKey {
+		r.counts.short.Add(1)
+		r.to.Lose(1, at)
+		return nil
+	}
+	return r.to.Record(ctx, at.UnixNano(), &c)
+}
+
+// numbers are those of copies that mirror sessions send as ERSPAN.
+type numbers struct {
+	of     map[mirror]*numbering
+	beyond unnumbered
+}
+
+// A mirror is a session of a switch.
+type mirror struct {
+	from    netip.Addr
+	session uint16
+}
+
+// missing is what is missing of the session before a copy that came at a time, as its number tells, if it has one.
+// Of sessions beyond the first MaxExporters nothing can be said: each copy of theirs counts as one that is missing.
+func (s *numbers) missing(c *collector.MirrorCopy, at time.Time) hole {
+	if !c.Numbered {
+		return hole{}
+	}
+	key := mirror{c.From, c.Session}
+	n := s.of[key]
+	if n == nil {
+		if len(s.of) == MaxExporters {
+			return s.beyond.came(at)
+		}
+		if s.of == nil {
+			s.of = map[mirror]*numbering{}
+		}
+		n = &numbering{}
+		s.of[key] = n
+	}
+	return n.came(c.Sequence, at, false)
+}

@@ -1,0 +1,401 @@
+package ingest
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"tamtam/collector"
+	"tamtam/fleet/event"
+	"tamtam/saisim/drop"
+	"tamtam/tam/dropreport"
+	"tamtam/tam/ipfix"
+	"tamtam/tam/sflow"
+)
+
+// MaxExporters is how many exporters, or agents, are told apart: their addresses come from outside.
+const MaxExporters = 1 << 12
+
+// Reports makes events of reports of drops. It is for one goroutine, but for Counts.
+type Reports struct {
+	drops *Sender
+	names map[netip.Addr]string
+
+	exporters map[netip.AddrPort]*exporter
+	agents    map[agent]*agentState
+	beyond    unnumbered
+	twice     twice
+
+	counts struct{ datagrams, twice, bad, beyond, others, undecoded atomic.Int64 }
+}
+
+// ReportCounts are of what came. What was lost is in the Stats of the sender.
+type ReportCounts struct {
+	Datagrams int64
+	Twice     int64 // they came before, and are not read again
+	Bad       int64 // not as RFC 7011 or sFlow version 5 have them; what is intact of them was read
+	Beyond    int64 // of exporters or agents beyond the first MaxExporters
+	Others    int64 // records and samples that are no drops
+	Undecoded int64 // records and sets of IPFIX that could not be read, and samples of sFlow
+}
+
+type exporter struct {
+	decoder *ipfix.Decoder
+	before  ipfix.Counts
+	doubts  map[uint32]*doubt // of observation domains
+}
+
+// An agent is known by where its datagrams come from, too: several may say that they have the same address, or none.
+type agent struct {
+	from, address netip.Addr
+	sub           uint32
+}
+
+type agentState struct {
+	numbering
+	uptime   uint32
+	since    time.Time // when it was first heard, or began anew
+	notified map[sflow.Source]notified
+}
+
+// A notified is what the last notification of a source said.
+type notified struct {
+	drops uint32    // notifications that the agent had left out
+	at    time.Time // when it came
+}
+
+// NewReports returns a reader of reports, by the names that switches have by their addresses.
+func NewReports(drops *Sender, names map[netip.Addr]string) *Reports {
+	return &Reports{drops: drops, names: names, exporters: map[netip.AddrPort]*exporter{}, agents: map[agent]*agentState{}}
+}
+
+// Counts returns the counts so far.
+func (r *Reports) Counts() ReportCounts {
+	c := &r.counts
+	return ReportCounts{Datagrams: c.datagrams.Load(), Twice: c.twice.Load(), Bad: c.bad.Load(),
+		Beyond: c.beyond.Load(), Others: c.others.Load(), Undecoded: c.undecoded.Load()}
+}
+
+func (r *Reports) name(a netip.Addr) string {
+	if name := r.names[a.Unmap()]; name != "" {
+		return name
+	}
+	return a.Unmap().String()
+}
+
+// IPFIX takes a message that came at a time. Each report has the time of its switch, and no switch's clock closes
+// windows before their time, or holds them: what a clock says that is further ahead than reports may be in disorder,
+// or further behind than wrongClock, was when it came, and that is told as [event.Drop.Unsynchronised], as are reports
+// by a clock that was set back.
+// Errors are those of the sender; what is wrong with the message is counted.
+func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
+	r.counts.datagrams.Add(1)
+	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	if r.twice.came(from, 0, message) {
+		r.counts.twice.Add(1)
+		return nil
+	}
+	e := r.exporters[from]
+	if e == nil {
+		if len(r.exporters) == MaxExporters {
+			r.leaveOut(at)
+			return nil
+		}
+		e = &exporter{decoder: ipfix.NewDecoder(0), doubts: map[uint32]*doubt{}}
+		r.exporters[from] = e
+	}
+	earliest, latest := at.Add(-wrongClock), at.Add(r.drops.disorder())
+	var reports []report
+	lost, late := r.decode(e, message, func(x report) {
+		x.Switch = r.name(from.Addr())
+		if x.at.After(latest) || x.at.Before(earliest) {
+			x.at, x.Unsynchronised = at, true
+		}
+		reports = append(reports, x)
+	})
+	h, missing := heard{at: at, until: at, late: late, broken: lost > 0}, hole{lost: lost, since: at}
+	if domain, exported, ok := ipfix.Domain(message); ok {
+		h.number = binary.BigEndian.Uint32(message[8:])
+		if h.until = exported.Add(time.Second); h.until.After(latest) || h.until.Before(earliest) {
+			h.until = latest.Add(1) // no report is later
+		}
+		missing.doubt = e.doubts[domain].goesBack(h)
+		h.broken = h.broken || missing.doubt
+		var err error
+		if missing.since, err = r.doubt(ctx, e, domain, h, reports); err != nil {
+			return err
+		}
+	}
+	r.drops.tell(missing, h.until)
+	for i := range reports {
+		if err := r.drops.Heard(ctx, reports[i].at.UnixNano(), at.UnixNano(), &reports[i].Drop); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode gives each what a message has of drops, and returns how many records are missing before it or in it, and
+// whether it came later than the next one. What is wrong with the message is counted.
+func (r *Reports) decode(e *exporter, message []byte, each func(report)) (lost int64, late bool) {
+	unread := uint64(0)
+	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {
+		switch x, ok := dropOf(d); {
+		case ok:
+			each(x)
+		case x.unread:
+			unread++
+		default:
+			r.counts.others.Add(1)
+		}
+	})
+	now := e.decoder.Counts()
+	unread += now.Undecoded - e.before.Undecoded + now.WithoutTemplate - e.before.WithoutTemplate
+	lost, late = int64(now.Lost-e.before.Lost+unread), now.Late > e.before.Late
+	r.counts.undecoded.Add(int64(unread))
+	if err != nil {
+		r.counts.bad.Add(1)
+		lost = max(lost, 1)
+	}
+	e.before = now
+	return lost, late
+}
+
+// A report is what a record of IPFIX says of drops.
+type report struct {
+	event.Drop
+	at      time.Time
+	flow    collector.Flow
+	out     string // port
+	flags   uint64
+	reasons bool // it has one
+	// What of it cannot be read (see [ipfix.FieldSpec.Raw]): something without which it is no report, the port of arrival,
+	// the flow.
+	unread, noPort, noFlow bool
+}
+
+// dropOf reads a record of a drop; false: it is of something else, or of nothing that was dropped, or it is unread.
+func dropOf(d *ipfix.DataRecord) (report, bool) {
+	r := report{Drop: event.Drop{Queue: -1, Source: "ipfix"}}
+	r.fields(d)
+	r.unread = r.unread && r.reasons && r.flags&dropreport.FlagPunted == 0
+	switch {
+	case !r.reasons, r.unread, r.Packets == 0, r.flags&dropreport.FlagPunted != 0:
+		return r, false
+	case r.flags&(dropreport.FlagMirror|dropreport.FlagCPU) != 0:
+		r.Reason = "of a copy: " + r.Reason
+	}
+	if r.Port == "" && !r.noPort {
+		r.Port = r.out
+	}
+	if !r.noFlow && r.flow.Source.IsValid() && r.flow.Destination.IsValid() {
+		r.Flow = r.flow.String()
+	}
+	if r.at.IsZero() || r.at.Unix() <= 0 { // the switch had no time
+		r.at = d.Exported
+	}
+	return r, true
+}
+
+// fields takes the fields of a record that are known.
+func (r *report) fields(d *ipfix.DataRecord) {
+	for i := range d.Fields {
+		switch e := d.Fields[i].Element; {
+		case e == nil:
+		case d.Fields[i].Raw(d.Values[i]):
+			r.raw(e.Name)
+		case !r.field(e.Name, d.Values[i]):
+			r.flowField(e.Name, d.Values[i])
+		}
+	}
+}
+
+// raw notes a field whose value cannot be read: it is unknown, not zero.
+func (r *report) raw(name string) {
+	switch name {
+	case "tamtamDropReason":
+		r.unread, r.reasons = true, true
+	case "droppedPacketDeltaCount", "tamtamDropFlags":
+		r.unread = true
+	case "observationTimeNanoseconds":
+		r.Unsynchronised = true
+	case "ingressInterface":
+		r.noPort = true
+	case "protocolIdentifier", "sourceIPv4Address", "sourceIPv6Address", "destinationIPv4Address",
+		"destinationIPv6Address", "sourceTransportPort", "destinationTransportPort":
+		r.noFlow = true
+	}
+}
+
+// field takes a field that is about the drop; false: it is not.
+func (r *report) field(name string, value []byte) bool {
+	n, _ := ipfix.Unsigned(value)
+	switch name {
+	case "observationTimeNanoseconds":
+		r.at, _ = ipfix.FromNTP(n)
+	case "droppedPacketDeltaCount":
+		r.Packets = int64(min(n, math.MaxInt64)) // which the join takes for too many
+	case "tamtamDropReason":
+		r.Reason, r.reasons = reasonOf(n), true
+	case "tamtamDropFlags":
+		r.flags = n
+	case "ingressInterface":
+		r.Port = portOf(n)
+	case "egressInterface":
+		r.out = portOf(n)
+	case "tamtamQueue":
+		r.Queue = int(min(n, 1<<16))
+	default:
+		return false
+	}
+	return true
+}
+
+// flowField takes a field that is about the flow.
+func (r *report) flowField(name string, value []byte) {
+	n, _ := ipfix.Unsigned(value)
+	switch name {
+	case "protocolIdentifier":
+		r.flow.Protocol = uint8(n)
+	case "sourceIPv4Address", "sourceIPv6Address":
+		r.flow.Source, _ = netip.AddrFromSlice(value)
+	case "destinationIPv4Address", "destinationIPv6Address":
+		r.flow.Destination, _ = netip.AddrFromSlice(value)
+	case "sourceTransportPort":
+		r.flow.SourcePort = uint16(n)
+	case "destinationTransportPort":
+		r.flow.DestPort = uint16(n)
+	}
+}
+
+func reasonOf(n uint64) string {
+	if n >= uint64(drop.NumReasons) {
+		return fmt.Sprintf("reason %d", n)
+	}
+	return drop.Reason(n).String()
+}
+
+// portOf names a port by the number of its interface, which is one more than that of the port.
+func portOf(ifIndex uint64) string {
+	if ifIndex == 0 || ifIndex > 1<<16 {
+		return ""
+	}
+	return "Ethernet" + strconv.FormatUint(ifIndex-1, 10)
+}
+
+// SFlow takes a datagram that came at a time: its samples have none. Errors are those of the sender.
+func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byte, at time.Time) error {
+	r.counts.datagrams.Add(1)
+	if r.twice.came(from, 0, datagram) {
+		r.counts.twice.Add(1)
+		return nil
+	}
+	d, err := sflow.Decode(datagram)
+	if err != nil {
+		r.counts.bad.Add(1)
+		lost := int64(1) // of bytes behind the last sample it is not known how many samples they were
+		if d != nil {
+			lost = max(lost, int64(d.Unread))
+			r.counts.undecoded.Add(int64(d.Unread))
+		}
+		r.drops.Lose(lost, at)
+	}
+	if d == nil {
+		return nil
+	}
+	if !d.Agent.IsValid() { // it does not say
+		d.Agent = from.Addr()
+	}
+	key := agent{from.Addr().Unmap(), d.Agent, d.SubAgent}
+	a := r.agents[key]
+	if a == nil {
+		if len(r.agents) == MaxExporters {
+			r.leaveOut(at)
+			return nil
+		}
+		a = &agentState{since: at, notified: map[sflow.Source]notified{}}
+		r.agents[key] = a
+		before := at.UnixNano() - 1 // its datagrams before this one may have been lost on the way
+		if err := r.drops.Unheard(ctx, before, before); err != nil {
+			return err
+		}
+	}
+	r.drops.tell(a.number(d, at), at)
+	for _, x := range d.Samples {
+		n, ok := x.(*sflow.Discarded)
+		if !ok {
+			r.counts.others.Add(1)
+			continue
+		}
+		r.drops.tell(a.unsent(n, at), at)
+		drop := discarded(n)
+		drop.Switch = r.name(d.Agent)
+		if err := r.drops.Drop(ctx, at.UnixNano(), &drop); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaveOut counts what came from beyond the first MaxExporters.
+func (r *Reports) leaveOut(at time.Time) {
+	r.counts.beyond.Add(1)
+	r.drops.tell(r.beyond.came(at), at)
+}
+
+// maxSources is of how many sources of an agent it is known what they left out. Of others all is in doubt.
+const maxSources = 1 << 10
+
+// anewAfter is by how many milliseconds of its uptime an agent that began anew is behind at least.
+const anewAfter = 10_000
+
+// number is what is missing before a datagram that came at a time.
+func (a *agentState) number(d *sflow.Datagram, at time.Time) hole {
+	back := d.Uptime < a.uptime && (d.Sequence <= 1 || a.uptime-d.Uptime > anewAfter)
+	h := a.came(d.Sequence, at, back)
+	if h.anew {
+		clear(a.notified)
+		a.since = at
+	}
+	if a.late == 0 {
+		a.uptime = d.Uptime
+	}
+	return h
+}
+
+// unsent is which notifications the agent itself has left out since the last one of the same source. Of a source that
+// was not heard before, what it left out may be of any time.
+func (a *agentState) unsent(n *sflow.Discarded, at time.Time) hole {
+	before, ok := a.notified[n.Source]
+	if ok || len(a.notified) < maxSources {
+		a.notified[n.Source] = notified{n.Drops, at}
+	}
+	if !ok {
+		return hole{doubt: n.Drops > 0, since: a.since}
+	}
+	return hole{lost: int64(int32(n.Drops - before.drops)), since: before.at}
+}
+
+func discarded(n *sflow.Discarded) event.Drop {
+	out := event.Drop{Queue: -1, Source: "sflow", Packets: 1, Reason: n.Reason.String()}
+	switch {
+	case n.Input != 0:
+		out.Port = fmt.Sprintf("ifIndex %d", n.Input)
+	case n.Output != 0:
+		out.Port = fmt.Sprintf("ifIndex %d", n.Output)
+	}
+	if n.Queue != nil {
+		out.Queue = int(n.Queue.Number)
+	}
+	if h := n.Header; h != nil && h.Protocol == sflow.EthernetHeader {
+		if flow, ok := collector.ParseFlow(h.Bytes); ok {
+			out.Flow = flow.String()
+		}
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tamtam/fleet/stream"
+)
+
+// Take implements stream.Log.
+func (l *Log) Take(ctx context.Context, name string) (stream.Work, error) {
+	t, err := l.topic(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.used(sharedOut); err != nil {
+		return nil, err
+	}
+	consumer, err := l.consumer(ctx, t)
+	if err != nil {
+		return nil, l.failed(name, "not shared out", err)
+	}
+	for {
+		var w *work
+		err := l.try(ctx, func(ctx context.Context) (err error) {
+			if w, err = l.pull(ctx, t, consumer); err != nil {
+				if _, failed := l.renew(ctx, t, 0, err); failed != nil {
+					return failed
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return nil, l.failed(name, "nothing taken", err)
+		}
+		// What took its time on the way may be somebody else's by now.
+		if w != nil && w.Hold(ctx) == nil {
+			return w, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *Log) consumer(ctx context.Context, t *topic) (jetstream.Consumer, error) {
+	t.mu.Lock()
+	known := t.work
+	t.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	var made jetstream.Consumer
+	err := l.try(ctx, func(ctx context.Context) (err error) {
+		made, err = t.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable: "work", AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.o.HoldTime, MaxAckPending: -1,
+		})
+		return err
+	})
+	t.mu.Lock()
+	t.work = made
+	t.mu.Unlock()
+	return made, err
+}
+
+// pull asks for a message for a while; nil if there is none.
+func (l *Log) pull(ctx context.Context, t *topic, consumer jetstream.Consumer) (*work, error) {
+	asked := time.Now()
+	// Most of the hold time must be left when a message comes at the last moment.
+	ctx, cancel := context.WithTimeout(ctx, min(oneTry, l.o.HoldTime)/4)
+	defer cancel()
+	got, err := consumer.Fetch(1, jetstream.FetchContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	for m := range got.Messages() {
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		return &work{
+			log: l, topic: t, reply: m.Reply(), held: asked,
+			entry: stream.Entry{Seq: meta.Sequence.Stream, Data: m.Data()},
+		}, nil
+	}
+	if err := got.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// work is a message that a consumer has delivered. The server gives it to somebody else HoldTime after it has last
+// heard of it, and takes a word of the old holder for one of the new; so who is too late asks nothing.
+type work struct {
+	log   *Log
+	topic *topic
+	reply string
+	entry stream.Entry
+	held  time.Time // it is held since then at least
+	ended bool
+}
+
+// JetStream's words for what becomes of a message.
+const (
+	ackDone     = "+ACK"
+	ackReturn   = "-NAK"
+	ackProgress = "+WPI"
+)
+
+func (w *work) Entry() stream.Entry { return w.entry }
+
+func (w *work) Hold(ctx context.Context) error {
+	now := time.Now()
+	if err := w.say(ctx, ackProgress); err != nil {
+		return err
+	}
+	w.held = now
+	return nil
+}
+
+func (w *work) Return(ctx context.Context) error {
+	err := w.say(ctx, ackReturn)
+	w.ended = w.ended || err == nil
+	return err
+}
+
+func (w *work) Done(ctx context.Context) error {
+	if err := w.say(ctx, ackDone); err != nil {
+		return err
+	}
+	w.ended = true
+	// It takes room still. If this fails it is given to nobody all the same.
+	err := w.topic.stream.DeleteMsg(ctx, w.entry.Seq)
+	if err != nil {
+		w.log.o.Logger.Warn("work that is done still takes room in the log", "topic", w.topic.name, "message", w.entry.Seq,
+			"url", w.log.where, "error", err)
+	}
+	return nil
+}
+
+// say tells the server, and waits until it has heard it, while the message is surely held.
+func (w *work) say(ctx context.Context, what string) error {
+	if w.ended {
+		return stream.ErrLost
+	}
+	until, cancel := context.WithDeadline(ctx, w.held.Add(w.log.o.HoldTime))
+	defer cancel()
+	if until.Err() != nil && ctx.Err() == nil {
+		return stream.ErrLost
+	}
+	err := w.log.try(until, func(ctx context.Context) error {
+		_, err := w.log.conn.RequestWithContext(ctx, w.reply, []byte(what))
+		return err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() == nil && until.Err() != nil:
+		return stream.ErrLost
+	}
+	return w.log.failed(w.topic.name, "work", err)
+}

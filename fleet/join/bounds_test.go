@@ -1,0 +1,185 @@
+package join
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/event"
+)
+
+// in reports whether a time is among those that are amended with a flag.
+func in(amends []result.Amend, at int64, flag result.Flags) bool {
+	for _, a := range amends {
+		if a.From <= at && a.To >= at && a.Flags&flag != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// What a source says that there is no room for is missing: its time has the flag overflow.
+func TestSourcesOverflow(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	for i := range maxSources {
+		x.message(x.writer(fmt.Sprint("leaf", i)), 100*second, 105*second)
+	}
+	w := x.writer("one more")
+	w.Stamped(&event.Frame{Time: 107 * second, Hops: make([]event.Hop, 1)})
+	if err := x.p.Take(x.p.Next(), w.Finish(100*second), x.now); err == nil {
+		t.Error("want an error: there is no room for the source")
+	}
+	x.now = x.now.Add(DefaultSilence)
+	x.p.Busy(-DefaultSilence)
+	if got, _ := x.cut(); got[10]&result.Overflow == 0 {
+		t.Errorf("flags %v: want that window 10 is not whole", got)
+	}
+}
+
+// A window of which all was left out for want of room has no row, and an amendment says so.
+func TestOverflowWithoutRows(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{Rows: 1}, result.Position{}, time.Unix(100, 0))}
+	w := x.writer("leaf1")
+	x.message(w, 100*second, 105*second, 115*second)
+	x.message(w, event.Ended)
+	got, amends := x.cut()
+	if got[10] != 0 || !in(amends, 115*second, result.Overflow) || in(amends, 105*second, math.MaxUint16) {
+		t.Errorf("flags %v, amended %v: want the overflow of window 11", got, amends)
+	}
+}
+
+// Ways that no window has any more make room for others, also while there are windows that are open.
+func TestWaysMakeRoom(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	w, number := x.writer("leaf1"), uint32(0)
+	frames := func(at int64, n int) {
+		for range n {
+			f := event.Frame{Time: at, Hops: []event.Hop{{Switch: number, Flags: event.NoArrival | event.NoDeparture}}}
+			if number++; !w.Stamped(&f) {
+				x.message(w, 100*second)
+				w.Stamped(&f)
+			}
+		}
+	}
+	frames(105*second, 5)
+	frames(115*second, 1)
+	x.message(w, 110*second)
+	x.p.joiners[result.Stamps].(*stamps).places = maxPlaces // as if the ways of the first window were that many
+	if got, _ := x.cut(); got[10] != 0 {
+		t.Errorf("flags %v: want none: all ways have room", got)
+	}
+	frames(116*second, 3)
+	number -= 4 // those of the frames before are known
+	frames(117*second, 4)
+	x.message(w, event.Ended)
+	b := x.p.Cut(x.now, true)
+	packets := map[int64]int{}
+	for _, h := range b.Hops {
+		packets[h.Packets]++
+		if h.Flags&result.Overflow != 0 {
+			t.Errorf("%+v: want no overflow", h)
+		}
+	}
+	if len(b.Hops) != 4 || packets[2] != 4 {
+		t.Errorf("%+v: want four ways of two packets each", b.Hops)
+	}
+}
+
+// Ways that are as long as they can be are bounded by what they take.
+func TestLongWays(t *testing.T) {
+	s := newStamps(&windows{})
+	s.places = maxPlaces - 5*event.MaxHops - 1 // as if others were known
+	hops := make([]event.Hop, event.MaxHops)
+	for n := 0; ; n++ {
+		hops[0].Switch = uint32(n)
+		if _, ok := s.way(hops); !ok {
+			break
+		}
+	}
+	if s.places > maxPlaces || s.places < maxPlaces-event.MaxHops {
+		t.Errorf("%d places on all ways: want %d at most", s.places, maxPlaces)
+	}
+}
+
+// A row that has as many packets as it can count says that there may be more.
+func TestDropsFull(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := New("drop-0", Options{}, result.Position{}, now)
+	w, _ := event.NewWriter(result.Drops, "ipfix")
+	d := event.Drop{Switch: "leaf1", Queue: -1, Reason: "acl", Source: "ipfix", Packets: math.MaxInt64}
+	if ok, err := w.AddDrop(1, &d); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+		t.Fatal(err)
+	}
+	if rows := p.Cut(now, true).Drops; len(rows) != 1 || rows[0].Flags != result.Overflow {
+		t.Errorf("%+v: want one row with the flag overflow", rows)
+	}
+}
+
+// What is lost of a source that had said that it had ended is lost from then on.
+func TestLostBehindTheEnd(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	other, w := x.writer("leaf2"), x.writer("leaf1")
+	x.message(other, 100*second)
+	x.message(w, 105*second, 105*second)
+	x.message(w, event.Ended)
+	w.Lose()
+	x.message(w, event.Ended, 117*second)
+	x.message(other, event.Ended)
+	if got, _ := x.cut(); got[11] != result.Gap {
+		t.Errorf("flags %v: want a gap in window 11", got)
+	}
+}
+
+// Of a hop between whose times the clock was set no time counts, in its residence or in the links on both sides; the
+// packet is counted as one of which the residence is not known.
+func TestClockSet(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	w := x.writer("leaf1")
+	for _, flags := range []event.HopFlags{0, event.ClockSet} {
+		var hops []event.Hop
+		for n := range 3 {
+			hops = append(hops, event.Hop{Switch: uint32(n), Arrival: 100 * second, Departure: 100*second + 7})
+		}
+		hops[1].Flags, hops[1].Departure = flags, 90*second
+		if flags == 0 {
+			hops[1].Departure = 100*second + 7
+		}
+		w.Stamped(&event.Frame{Time: 105 * second, Hops: hops})
+	}
+	x.message(w, event.Ended)
+	for i, h := range x.p.Cut(x.now, true).Hops {
+		resident, link, unknown := int64(2), int64(1), int64(0)
+		if i == 1 {
+			resident, unknown = 1, 1
+		}
+		if i == 0 {
+			link = 0
+		}
+		if h.Packets != 2 || h.Resident.Count != resident || h.Link.Count != link || h.Unknown != unknown ||
+			h.Resident.Min != 7 || h.Resident.Max != 7 {
+			t.Errorf("hop %d: %+v, want %d of 2 with a residence of 7 ns, %d over the link, %d unknown", i, h, resident, link, unknown)
+		}
+	}
+}
+
+// The link from a switch whose clock nobody vouches for to another is by both clocks: its row says so.
+func TestLinkUnsynchronised(t *testing.T) {
+	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	w := x.writer("leaf1")
+	var hops []event.Hop
+	for n, flags := range []event.HopFlags{0, event.Unsynchronised, 0, 0} {
+		hops = append(hops, event.Hop{Switch: uint32(n), Flags: flags, Arrival: 100 * second, Departure: 100 * second})
+	}
+	w.Stamped(&event.Frame{Time: 105 * second, Hops: hops})
+	x.message(w, event.Ended)
+	for i, h := range x.p.Cut(x.now, true).Hops {
+		if got, want := h.Flags, result.Unsynchronised; (got == want) != (i == 1 || i == 2) {
+			t.Errorf("hop %d has the flags %d: want %d of the second and third", i, got, want)
+		}
+	}
+}

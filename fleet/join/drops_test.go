@@ -1,0 +1,33 @@
+package join
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/event"
+)
+
+// Exporters may say that they dropped more packets than a row can count: it has the most that it can, and says so.
+func TestDropsOverflow(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := New("drop-0", Options{}, result.Position{}, now)
+	w, err := event.NewWriter(result.Drops, "ipfix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if ok, err := w.AddDrop(1, &event.Drop{Switch: "leaf1", Queue: -1, Reason: "acl", Source: "ipfix",
+			Packets: 1 << 62}); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+		t.Fatal(err)
+	}
+	rows := p.Cut(now, true).Drops
+	if len(rows) != 1 || rows[0].Packets != math.MaxInt64 || rows[0].Flags != result.Overflow {
+		t.Errorf("%+v: want one row with the flag overflow", rows)
+	}
+}

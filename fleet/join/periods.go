@@ -1,0 +1,298 @@
+package join
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/collector"
+	"tamtam/collector/result"
+	"tamtam/fleet/dial"
+	"tamtam/fleet/event"
+	"tamtam/tam/altmark"
+)
+
+// periods joins what switches report of alternate marking along the paths and over the graphs of a file, by the join
+// that `tamtam collect` has.
+//
+// What is said of a period depends on those around it, so it has no window: a period is due once reports of the next
+// ones must have come. Then the reports of the last periods are joined anew, with and without those that came since,
+// and what differs is said. So whoever goes on after another one needs no more than these reports.
+type periods struct {
+	groups map[string]*group
+	names  []string // of groups, in order
+	read   []event.Period
+	kept   int // reports, of all groups
+}
+
+// A group is joined apart.
+type group struct {
+	file     dial.File
+	sessions map[string][]string // of targets
+	clusters map[collector.AltMarkSegment]string
+	wait     int64 // periods until one is due
+	reports  []report
+	known    map[dial.Report]bool // reports but for their arrival
+	newest   int64                // when the last report of all is due
+}
+
+type report struct {
+	dial.Report
+	start, length int64
+	late          bool // it came when others of its time were closed, and nothing was said of it yet
+}
+
+// Reports of so many periods are kept: more than the join remembers are of no use. Those of the first few that are kept
+// lack what was before, and are joined for the others only.
+const (
+	periodsKept    = 34
+	periodsLacking = 4
+	periodsBefore  = 3  // that tell of one
+	periodsEarly   = 16 // that a switch has when it is first read
+)
+
+func newPeriods(f dial.File) *periods {
+	p := &periods{groups: map[string]*group{}}
+	for name, file := range f.Groups() {
+		clusters, err := file.Clusters()
+		if err != nil {
+			continue // see Options.Check
+		}
+		p.groups[name] = &group{file: file, sessions: file.Sessions(), clusters: clusters, wait: int64(2 + file.Wait()),
+			known: map[dial.Report]bool{}}
+		p.names = append(p.names, name)
+	}
+	slices.Sort(p.names)
+	return p
+}
+
+func (p *periods) take(r *event.Reader, w *windows) error {
+	blobs, err := r.Blobs()
+	if err != nil {
+		return err
+	}
+	p.read = p.read[:0]
+	for _, b := range blobs {
+		one, err := event.ReadPeriod(b)
+		if err != nil {
+			return err
+		}
+		if g := p.groups[one.Group]; g == nil || !slices.Contains(g.sessions[one.Target], one.Session) {
+			return fmt.Errorf("session %.40q of target %.40q is not joined in group %.40q here: want the paths of who sends it",
+				one.Session, one.Target, one.Group)
+		}
+		p.read = append(p.read, one)
+	}
+	for i, b := range blobs {
+		p.add(p.groups[p.read[i].Group], p.read[i].Report(), b.Time, w)
+	}
+	return nil
+}
+
+func (p *periods) add(g *group, r dial.Report, start int64, w *windows) {
+	unarrived := r // equal for a report that comes again
+	unarrived.Arrived = time.Time{}
+	length := int64(r.Settings.Interval.Duration())
+	late := w.hold(start, start+periodsKept*length+1)
+	w.back = max(w.back, periodsKept*length)
+	w.ahead = max(w.ahead, periodsBefore*length)
+	if g.known[unarrived] {
+		return
+	}
+	if start < w.closed-periodsKept*length {
+		return // nothing can be said of it any more: that it was late is counted
+	}
+	if p.kept+w.rows >= w.most {
+		w.gap(start, start, result.Overflow)
+		return
+	}
+	p.kept++
+	g.known[unarrived] = true
+	g.reports = append(g.reports, report{Report: r, start: start, length: length, late: late && !w.again})
+	g.newest = max(g.newest, start+g.wait*length+1)
+}
+
+// last is when the last report so far is due.
+func (p *periods) last() (at int64) {
+	for _, g := range p.groups {
+		at = max(at, g.newest)
+	}
+	return at
+}
+
+// says reports whether something may be said of periods that are due between two times.
+func (p *periods) says(from, to int64) bool {
+	for _, g := range p.groups {
+		for i := range g.reports {
+			r := &g.reports[i]
+			if at := r.start + g.wait*r.length; r.late || at >= from && at < to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// advance moves the rows of periods that are due by a time, and were not by another one before that, into a batch.
+func (p *periods) advance(from, to int64, silent bool, w *windows, b *result.Batch) {
+	for _, name := range p.names {
+		g := p.groups[name]
+		if len(g.reports) == 0 {
+			continue
+		}
+		some := func(r *report) bool { return r.start >= from-periodsKept*r.length && r.start < to }
+		before := g.rows(from, func(r *report) bool { return some(r) && r.start < from && !r.late })
+		after := g.rows(to, some)
+		late := slices.ContainsFunc(g.reports, func(r report) bool { return r.late })
+		for _, key := range slices.SortedFunc(maps.Keys(after), lossKey.compare) {
+			x := after[key]
+			old, said := before[key]
+			if said && reflect.DeepEqual(old.Loss, x.Loss) || key.start < from-(periodsKept-periodsLacking)*x.Window.Length {
+				continue
+			}
+			x.Flags |= w.doubted(key.start-periodsBefore*x.Window.Length, x.due)
+			if silent && !g.heard(key.start+periodsBefore*x.Window.Length) {
+				x.Flags |= result.Silent
+			}
+			if late && (said || x.due < from) { // else the switches told of other periods what tells of this one
+				x.Flags |= result.Late
+			}
+			b.Losses = append(b.Losses, x.Loss)
+		}
+		p.forget(g, to)
+	}
+}
+
+// heard reports whether all sessions have told of a time or a later one: then it does not matter who is silent.
+func (g *group) heard(at int64) bool {
+	last := map[[2]string]bool{}
+	for i := range g.reports {
+		if r := &g.reports[i]; r.start >= at {
+			last[[2]string{r.Target, r.Session}] = true
+		}
+	}
+	for target, sessions := range g.sessions {
+		for _, session := range sessions {
+			if !last[[2]string{target, session}] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// forget lets go of reports that are of no more use, and notes that of the others all is said.
+func (p *periods) forget(g *group, to int64) {
+	n := len(g.reports)
+	g.reports = slices.DeleteFunc(g.reports, func(r report) bool {
+		gone := r.start < to-periodsKept*r.length
+		if gone {
+			r.Arrived = time.Time{}
+			delete(g.known, r.Report)
+		}
+		return gone
+	})
+	p.kept -= n - len(g.reports)
+	for i := range g.reports {
+		if g.reports[i].start < to {
+			g.reports[i].late = false
+		}
+	}
+}
+
+// A lossKey is what a row is about: rows with the same key are of the same period, and the last one holds.
+type lossKey struct {
+	start          int64
+	flow, from, to string
+	period         uint64
+}
+
+func (k lossKey) compare(o lossKey) int {
+	return cmp.Or(cmp.Compare(k.start, o.start), strings.Compare(k.flow, o.flow), strings.Compare(k.from, o.from),
+		strings.Compare(k.to, o.to), cmp.Compare(k.period, o.period))
+}
+
+type dueLoss struct {
+	result.Loss
+	due int64
+}
+
+// rows joins some of the reports, and returns what is due by a time.
+func (g *group) rows(by int64, take func(*report) bool) map[lossKey]dueLoss {
+	var some []dial.Report
+	var early []int64 // starts of periods that were reported before anybody listened
+	lengths := map[int64]int64{}
+	for i := range g.reports {
+		r := &g.reports[i]
+		if !take(r) {
+			continue
+		}
+		some = append(some, r.Report)
+		lengths[r.start] = r.length
+		if r.Arrived.IsZero() {
+			early = append(early, r.start)
+		}
+	}
+	results, _ := g.file.Replay(some) // the file was checked, and so were the reports
+	rows := map[lossKey]dueLoss{}
+	for i := range results {
+		l := lossOf(&results[i], g.clusters)
+		l.Window.Length = lengthOf(l.Window.Start, l.Period, lengths)
+		due := l.Window.Start
+		for _, at := range early { // the switches must report again first: see collector.AltMark
+			if at > due && at <= l.Window.Start+periodsEarly*l.Window.Length {
+				due = at
+			}
+		}
+		if due += g.wait * l.Window.Length; due < by {
+			rows[lossKey{l.Window.Start, l.Flow, l.From, l.To, l.Period}] = dueLoss{l, due}
+		}
+	}
+	return rows
+}
+
+// lengthOf is the length of a period: as that of one that was reported, or what its number says.
+func lengthOf(start int64, number uint64, lengths map[int64]int64) int64 {
+	length := lengths[start]
+	for n := altmark.MinInterval; length == 0 && n <= altmark.MaxInterval; n++ {
+		if n.Start(number).Std().UnixNano() == start {
+			length = int64(n.Duration())
+		}
+	}
+	return max(length, 1)
+}
+
+// lossOf is what the join says as a row.
+func lossOf(r *collector.AltMarkResult, clusters map[collector.AltMarkSegment]string) result.Loss {
+	l := result.Loss{Flow: r.Path, Cluster: clusters[r.Segment()], From: r.From,
+		To: r.To, Period: r.Period, Status: r.Status.String(), Detail: strings.Join(r.Reasons, "; "),
+		Window: result.Window{Start: r.Start.Std().UnixNano()}}
+	if l.Excess = r.Excess; r.LossValid || r.Excess {
+		l.Sent, l.Received = int64(r.Sent), int64(r.Received)
+	}
+	if r.LossValid {
+		l.Known, l.Lost = true, r.Lost
+	}
+	if r.DelayValid {
+		d := int64(r.Delay)
+		l.Delay = result.Distribution{Count: 1, Sum: d, Min: d, Max: d, First: result.Bucket(d), Buckets: []uint32{1}}
+	}
+	l.Mean = meanOf(&r.Mean)
+	return l
+}
+
+// meanOf is the mean delay as `tamtam collect` prints it.
+func meanOf(m *collector.AltMarkMean) result.MeanDelay {
+	if !m.Valid {
+		return result.MeanDelay{Unknown: m.Unknown}
+	}
+	mean := result.MeanDelay{Known: true, Delay: int64(m.Delay)}
+	if m.RawValid {
+		mean.Sum = m.Sum.String()
+	}
+	return mean
+}

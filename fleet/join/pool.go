@@ -1,0 +1,217 @@
+package join
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/stream"
+)
+
+// A Pool joins partitions that are shared out among workers, in any number of processes: each partition is joined by
+// one. When that one dies, another takes it.
+//
+// The topic of the work has a message for each partition: the n-th message is the n-th partition, and is never done.
+// Whoever starts sees to it that all are there; what is beyond is done by whoever takes it. If the log cannot read one
+// any more, it is given to nobody: then the work has another topic, and who has a partition by the one before goes on.
+type Pool struct {
+	Worker     Worker // how a partition is joined
+	Work       stream.Log
+	Partitions []string // the same ones in the same order everywhere, for as long as the log lasts
+	Most       int      // how many are joined here at once (0: all)
+	// Hold is how often a worker says that it still holds a partition (0: DefaultHold): well within the log's hold time.
+	Hold time.Duration
+
+	mu   sync.Mutex
+	held map[string]bool
+}
+
+// DefaultHold is how often a worker says that it holds a partition.
+const DefaultHold = 10 * time.Second
+
+// Run joins what it is given until ctx ends: then it gives all back, and returns nil. It ends with an error if the log
+// or the store fail.
+func (p *Pool) Run(ctx context.Context) error {
+	if len(p.Partitions) == 0 || p.Most < 0 || p.Hold < 0 {
+		return fmt.Errorf("a pool of %d partitions, %d at once, held every %v: want partitions, and nothing negative",
+			len(p.Partitions), p.Most, p.Hold)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	topic, err := p.topic(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	places := make(chan struct{}, cmp.Or(p.Most, len(p.Partitions)))
+	var working sync.WaitGroup
+	defer working.Wait()
+	for {
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return ended(ctx, context.Cause(ctx))
+		}
+		w, err := p.take(ctx, &topic)
+		if err != nil {
+			cancel(err)
+			return ended(ctx, context.Cause(ctx))
+		}
+		working.Go(func() {
+			if err := p.work(ctx, w); err != nil {
+				cancel(err)
+			}
+			<-places
+		})
+	}
+}
+
+// Reach sees to it that the log goes on behind what is joined, in all partitions: before anything is appended. What is
+// not known of a store or a log that is away the workers see to.
+func (p *Pool) Reach(ctx context.Context) error {
+	for _, name := range p.Partitions {
+		at, err := p.Worker.Store.Last(ctx, name)
+		if err == nil {
+			err = p.Worker.reach(ctx, name, at.Last)
+		}
+		if err != nil && !errors.Is(err, result.ErrAway) {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended is nil if ctx was ended from outside.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// mostTopics is how many topics the work has had, at most.
+const mostTopics = 16
+
+// lookAtWork is how often one who waits for a partition looks whether one can be given to nobody.
+const lookAtWork = time.Minute
+
+// topic is that of the work, with all its messages.
+func (p *Pool) topic(ctx context.Context) (string, error) {
+	log, looks := p.Work.(interface {
+		Whole(ctx context.Context, topic string, last uint64) (bool, error)
+	})
+	topic := fmt.Sprintf("partitions-%d", len(p.Partitions))
+	for n := 1; ; n++ {
+		if err := p.post(ctx, topic); err != nil || !looks {
+			return topic, err
+		}
+		whole, err := log.Whole(ctx, topic, uint64(len(p.Partitions)))
+		if whole || err != nil {
+			return topic, err
+		}
+		if n == mostTopics {
+			return "", fmt.Errorf("the log is damaged: topic %s, the %dth by which partitions are shared out, cannot be read",
+				topic, n)
+		}
+		p.Worker.logger().Error("the log is damaged: some partition would be given to nobody, and all are shared out anew",
+			"topic", topic)
+		topic = fmt.Sprintf("partitions-%d-%d", len(p.Partitions), n)
+	}
+}
+
+// take waits for a partition.
+func (p *Pool) take(ctx context.Context, topic *string) (stream.Work, error) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, lookAtWork)
+		w, err := p.Work.Take(wait, *topic)
+		over := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		if w != nil || !over {
+			return w, err
+		}
+		if *topic, err = p.topic(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// post sees to it that there is a message for each partition.
+func (p *Pool) post(ctx context.Context, topic string) error {
+	for {
+		seq, err := p.Work.Append(ctx, topic, "", []byte("a partition"))
+		if err != nil || seq >= uint64(len(p.Partitions)) {
+			return err
+		}
+	}
+}
+
+// work joins the partition of a message for as long as that is held.
+func (p *Pool) work(ctx context.Context, w stream.Work) error {
+	n := w.Entry().Seq
+	if n > uint64(len(p.Partitions)) {
+		return w.Done(ctx)
+	}
+	name := p.Partitions[n-1]
+	p.note(name, true)
+	joins, stop := context.WithCancel(ctx)
+	defer stop()
+	var holding sync.WaitGroup
+	holding.Go(func() {
+		defer stop()
+		p.hold(joins, w, name)
+	})
+	err := p.Worker.Run(joins, name)
+	stop()
+	holding.Wait()
+	p.note(name, false)
+	// Who comes next need not wait until the hold time is over.
+	giveBack, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if backErr := w.Return(giveBack); backErr != nil && !errors.Is(backErr, stream.ErrLost) {
+		p.Worker.logger().Warn("a partition is not given back: it is free when it has not been held for a while",
+			"partition", name, "reason", backErr)
+	}
+	return err
+}
+
+// hold says that a partition is held, until that is no longer so.
+func (p *Pool) hold(ctx context.Context, w stream.Work, name string) {
+	tick := time.NewTicker(cmp.Or(p.Hold, DefaultHold))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := w.Hold(ctx); err != nil {
+			if ctx.Err() == nil {
+				p.Worker.logger().Warn("a partition is given up: another worker may have it", "partition", name, "reason", err)
+			}
+			return
+		}
+	}
+}
+
+func (p *Pool) note(name string, held bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil {
+		p.held = map[string]bool{}
+	}
+	if held {
+		p.held[name] = true
+	} else {
+		delete(p.held, name)
+	}
+}
+
+// Held says whether a partition is joined here now.
+func (p *Pool) Held(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held[name]
+}

@@ -1,0 +1,121 @@
+package join
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/event"
+	"tamtam/internal/randtest"
+)
+
+// A tapped frame is one capture of a frame.
+type tapped struct {
+	event.Frame
+	id int // of the frame
+}
+
+// A rowKey is what the first row of a flow and way in a window is about.
+type rowKey struct {
+	start      int64
+	flow, path string
+}
+
+// tappedFrames are frames of flows, each captured in one place, or in two: on the same link, or in one farther on.
+// What is captured comes in order from each source.
+func tappedFrames(r *rand.Rand) (sources [2][]tapped, twice map[string]bool) {
+	twice = map[string]bool{}
+	at := 1000 * second
+	doubled, later := r.IntN(4), r.Int64N(second/2)
+	for id := range 20 + r.IntN(200) {
+		at += r.Int64N(second / 4)
+		n := r.IntN(6)
+		f := event.Frame{Time: at + 500, Flow: event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(n)}}
+		for sw := range uint32(2) {
+			in := at + int64(sw)*100
+			f.Hops = append(f.Hops, event.Hop{Switch: sw + 1, In: 1, Out: 2, Arrival: in, Departure: in + 50})
+		}
+		first := n % 2
+		sources[first] = append(sources[first], tapped{f, id})
+		if n < doubled {
+			twice[f.Flow.String()] = true
+			if f.Time += later; n == 2 { // farther on
+				f.Hops = append(slices.Clone(f.Hops), event.Hop{Switch: 3, In: 1, Out: 2, Arrival: at + 300, Departure: at + 350})
+			}
+			sources[1-first] = append(sources[1-first], tapped{f, id})
+		}
+	}
+	return sources, twice
+}
+
+// joinTapped joins what was captured, and returns the rows, and in which each frame is counted.
+func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.Hop, counted map[int][]rowKey) {
+	const window = 5 * second
+	now := time.Unix(0, 0)
+	p := New("tailstamp-0", Options{Window: time.Duration(window)}, result.Position{}, now)
+	counted = map[int][]rowKey{}
+	take := func(w *event.Writer, promise int64) {
+		if err := p.Take(p.Next(), slices.Clone(w.Finish(promise)), now); err != nil {
+			t.Fatal(err)
+		}
+		if cut := p.Cut(now, true); cut != nil {
+			hops = append(hops, cut.Hops...)
+		}
+	}
+	var writers [2]*event.Writer
+	for i := range writers {
+		writers[i], _ = event.NewWriter(result.Stamps, fmt.Sprint("tap", i))
+		take(writers[i], second)
+	}
+	for len(sources[0])+len(sources[1]) > 0 {
+		i := r.IntN(2)
+		some := sources[i][:min(len(sources[i]), r.IntN(8))]
+		sources[i] = sources[i][len(some):]
+		promise := second
+		for _, c := range some {
+			writers[i].Stamped(&c.Frame)
+			promise = c.Time - second
+			key := rowKey{c.Time - c.Time%window, c.Flow.String(), newWay(c.Hops).text}
+			counted[c.id] = append(counted[c.id], key)
+		}
+		if len(sources[i]) == 0 {
+			promise = event.Ended
+		}
+		take(writers[i], promise)
+	}
+	return hops, counted
+}
+
+// Rows whose frames were captured twice say so, and no others do; but for the only frame of a flow that was captured on
+// its way in one window, and farther on in the next.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		sources, twice := tappedFrames(r)
+		hops, counted := joinTapped(t, r, sources)
+		flagged, packets := map[rowKey]bool{}, int64(0)
+		for _, h := range hops {
+			flagged[rowKey{h.Window.Start, h.Flow, h.Path}] = h.Flags&result.Twice != 0
+			if h.Index == 0 {
+				packets += h.Packets
+			}
+			if h.Flags&result.Twice != 0 && !twice[h.Flow] {
+				t.Errorf("%+v: flagged, and its frames were captured once", h)
+			}
+		}
+		for id, rows := range counted {
+			packets -= int64(len(rows))
+			if len(rows) > 1 && (rows[0].start == rows[1].start || rows[0].path == rows[1].path) &&
+				!slices.ContainsFunc(rows, func(k rowKey) bool { return flagged[k] }) {
+				t.Errorf("frame %d is counted in rows %+v, of which none is flagged", id, rows)
+			}
+		}
+		if packets != 0 {
+			t.Errorf("%d packets more than were captured", packets)
+		}
+	})
+}

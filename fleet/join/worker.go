@@ -1,0 +1,208 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/stream"
+)
+
+// A Worker joins one partition after the log, into a store, until its context ends.
+type Worker struct {
+	Log     stream.Log
+	Store   result.Store
+	Options Options
+	Logger  *slog.Logger     // nil: the default
+	Now     func() time.Time // nil: time.Now
+	// Lost is told of messages that the log lost; nil: nobody is.
+	Lost func(Lost)
+	// Idle is how often it looks whether a source is silent while nothing comes (0: one second).
+	Idle time.Duration
+}
+
+// While the store cannot be used, it is tried again after a pause, each time twice as long, up to the longest.
+const (
+	firstPause   = time.Second
+	longestPause = 16 * time.Second
+)
+
+// readAtOnce is how many messages are read together: 4 MiB at most.
+const readAtOnce = 64
+
+// Run joins a partition: the messages of the topic of its name. It ends with ctx, without an error, or when the log or
+// the store fail. While the store cannot be used for now, it waits, and reads and acknowledges nothing. Two that run at
+// once do no harm: the store keeps the batch of one, and the other goes on behind it.
+func (w *Worker) Run(ctx context.Context, partition string) error {
+	for {
+		err := w.join(ctx, partition)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errOvertaken):
+			w.logger().Info("another worker was faster: going on behind it", "partition", partition)
+		case err != nil:
+			return fmt.Errorf("partition %s: %w", partition, err)
+		}
+	}
+}
+
+// errOvertaken: a batch of somebody else has the messages of ours.
+var errOvertaken = errors.New("another worker has made this batch")
+
+func (w *Worker) join(ctx context.Context, name string) error {
+	var at result.Position
+	err := w.patiently(ctx, func() (err error) {
+		at, err = w.Store.Last(ctx, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.reach(ctx, name, at.Last); err != nil {
+		return err
+	}
+	p := New(name, w.Options, at, w.now())
+	for {
+		idle, err := w.read(ctx, p)
+		if err != nil {
+			return err
+		}
+		began := w.now()
+		if b := p.Cut(began, idle); b != nil {
+			if err := w.keep(ctx, b); err != nil {
+				return err
+			}
+			p.Busy(w.now().Sub(began))
+		}
+	}
+}
+
+// patiently does something with the store until it can be done, fails for good, or ctx ends.
+func (w *Worker) patiently(ctx context.Context, do func() error) error {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := do()
+		if !errors.Is(err, result.ErrAway) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// read takes what there is into the partition; if nothing comes for a while it says so.
+func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) {
+	wait, cancel := context.WithTimeout(ctx, w.idle())
+	defer cancel()
+	entries, err := w.Log.Read(wait, p.name, p.Next(), readAtOnce)
+	var gone *stream.Gone
+	switch {
+	case errors.As(err, &gone):
+		w.skip(p, gone)
+		return false, nil
+	case errors.Is(err, stream.ErrAway) && ctx.Err() == nil:
+		p.Deaf(w.now())
+		return false, nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	for _, e := range entries {
+		if err := p.Take(e.Seq, e.Data, w.now()); err != nil {
+			w.logger().Warn("a message is left out", "reason", err)
+		}
+	}
+	return false, nil
+}
+
+// skip goes on behind messages that the log no longer has, and tells it.
+func (w *Worker) skip(p *Partition, gone *stream.Gone) {
+	why := "the log no longer has messages that were not joined: what they said is lost"
+	last := gone.First - 1
+	switch {
+	case gone.Damaged:
+		why = "the log is damaged: messages that were not joined cannot be read, and what they said is lost"
+	case gone.Deleted: // one at least; how many is not known
+		why, last = "the log was deleted: messages that were not joined are lost, and it is not known how many", gone.Seq
+	}
+	in := p.Skip(gone.First)
+	w.logger().Error(why, "partition", p.name, "from", gone.Seq, "to", last, "flagged_from",
+		time.Unix(0, in.From).UTC(), "flag", "gap")
+	if w.Lost != nil {
+		w.Lost(Lost{Partition: p.name, First: gone.Seq, Last: last, Damaged: gone.Damaged, Deleted: gone.Deleted,
+			At: w.now(), From: time.Unix(0, in.From)})
+	}
+}
+
+// A Lost is messages of a partition that the log lost before they were joined.
+type Lost struct {
+	Partition   string
+	First, Last uint64
+	Damaged     bool // the log's files are; else they were too old, or
+	Deleted     bool // somebody deleted the topic: more than these may be lost
+	At          time.Time
+	From        time.Time // rows from then on are flagged: what the messages said may be missing
+}
+
+// reach sees to it that the log goes on behind what is joined: one that lost its end would give the numbers of messages
+// that are joined to new ones, which would be taken for those.
+func (w *Worker) reach(ctx context.Context, name string, last uint64) error {
+	l, ok := w.Log.(interface {
+		Reach(ctx context.Context, topic string, last uint64) (lost bool, err error)
+	})
+	if !ok || last == 0 {
+		return nil
+	}
+	lost, err := l.Reach(ctx, name, last)
+	if lost {
+		w.logger().Error("the log is damaged: it ended before what was joined, and goes on behind it", "partition", name,
+			"message", last+1)
+	}
+	return err
+}
+
+func (w *Worker) keep(ctx context.Context, b *result.Batch) error {
+	var kept bool
+	err := w.patiently(ctx, func() (err error) {
+		kept, err = w.Store.Put(ctx, b)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !kept {
+		return errOvertaken
+	}
+	if b.Low == 1 {
+		return nil
+	}
+	return w.Log.Acknowledge(ctx, b.Partition, b.Low-1)
+}
+
+func (w *Worker) now() time.Time {
+	if w.Now != nil {
+		return w.Now()
+	}
+	return time.Now()
+}
+
+func (w *Worker) idle() time.Duration {
+	if w.Idle > 0 {
+		return w.Idle
+	}
+	return time.Second
+}
+
+func (w *Worker) logger() *slog.Logger {
+	if w.Logger != nil {
+		return w.Logger
+	}
+	return slog.Default()
+}

@@ -1,0 +1,166 @@
+package parquet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/collector/result"
+)
+
+// files are those of one batch: its name, and the kinds that have it.
+type files struct {
+	name      string
+	partition string
+	first     uint64
+	from, to  int64
+	kinds     []kind
+}
+
+// parseName reads what nameOf writes.
+func parseName(name string) (f files, ok bool) {
+	part := strings.Split(name, ".")
+	if len(part) != 6 || part[5] != "parquet" || checkPartition(part[0]) != nil {
+		return files{}, false
+	}
+	first, firstErr := strconv.ParseUint(part[1], 10, 64)
+	_, lastErr := strconv.ParseUint(part[2], 10, 64)
+	from, fromErr := strconv.ParseInt(part[3], 10, 64)
+	to, toErr := strconv.ParseInt(part[4], 10, 64)
+	f = files{name: name, partition: part[0], first: first, from: from, to: to}
+	return f, errors.Join(firstErr, lastErr, fromErr, toErr) == nil
+}
+
+// list returns the files of all batches, in the order of partitions and messages.
+func (s *Store) list() ([]*files, error) {
+	by := map[string]*files{}
+	for _, k := range s.kinds {
+		entries, err := os.ReadDir(filepath.Join(s.dir, k.name))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			f, ok := parseName(e.Name())
+			if !ok {
+				continue // somebody else's
+			}
+			if by[f.name] == nil {
+				by[f.name] = &f
+			}
+			by[f.name].kinds = append(by[f.name].kinds, k)
+		}
+	}
+	var all []*files
+	for _, f := range by {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b *files) int {
+		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.first, b.first))
+	})
+	return all, nil
+}
+
+// Each implements result.Store. Of what goes for its age in the meantime the caller may get a part, or nothing. A batch
+// without rows is left out, and so are the gaps of each batch's position: Last has them.
+func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
+	all, err := s.list()
+	if err != nil {
+		return err
+	}
+	var unread result.Unread
+	for _, f := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if f.to < from || f.from > to {
+			continue
+		}
+		b, parts := &result.Batch{Partition: f.partition, First: f.first}, 0
+		for _, k := range f.kinds {
+			path := filepath.Join(s.dir, k.name, f.name)
+			err := k.read(path, b)
+			if err == nil {
+				parts++
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				unread.Add(err)
+				s.looks.failed(path, err)
+			}
+		}
+		if parts > 0 && !yield(b) {
+			break
+		}
+	}
+	return unread.Err()
+}
+
+// Rows are some kinds of rows of a store, to be read.
+type Rows struct{ store *Store }
+
+// Losses are the rows of alternate marking, and what amends rows: files of other kinds are not opened.
+func (s *Store) Losses() Rows {
+	only := slices.DeleteFunc(slices.Clone(s.kinds), func(k kind) bool { return k.name != "losses" && k.name != "amends" })
+	return Rows{&Store{dir: s.dir, kinds: only}}
+}
+
+// Each is as that of [Store].
+func (r Rows) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
+	return r.store.Each(ctx, from, to, yield)
+}
+
+// strayAfter is when a file that no batch was marked for is taken for left behind by a process that died.
+const strayAfter = time.Hour
+
+// tidy drops the oldest files, for age and size, and what was left behind.
+func (s *Store) tidy(now time.Time) error {
+	unshown := s.showAll() // for lack of room, perhaps: then more than ever the oldest go
+	type found struct {
+		path string
+		size int64
+		at   time.Time
+	}
+	var all []found
+	total := int64(0)
+	for _, dir := range append(s.folders(), written) {
+		entries, err := os.ReadDir(filepath.Join(s.dir, dir))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				continue // it has gone
+			}
+			f := found{filepath.Join(s.dir, dir, e.Name()), info.Size(), info.ModTime()}
+			if _, ok := parseName(e.Name()); ok {
+				total += f.size
+				all = append(all, f)
+			} else if dir == written && unshown == nil && now.Sub(f.at) > strayAfter {
+				_ = os.Remove(f.path) // or next time
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.path, b.path)) })
+	for _, f := range all {
+		if total <= s.most && (s.age == 0 || now.Sub(f.at) <= s.age) {
+			break
+		}
+		total -= f.size
+		switch err := os.Remove(f.path); {
+		case err == nil:
+			s.mu.Lock()
+			s.forgotten.Files++
+			s.forgotten.Bytes += f.size
+			s.mu.Unlock()
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	return unshown
+}

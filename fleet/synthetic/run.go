@@ -1,0 +1,264 @@
+package synthetic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/fleet/event"
+	"tamtam/fleet/join"
+	"tamtam/fleet/stream"
+)
+
+// A Result is what came of a fleet.
+type Result struct {
+	Frames, Stamps int64
+	Messages       int64
+	Bytes          int64 // of the messages
+	Rows           int64
+	Flagged        int64 // rows with flags
+	Took           time.Duration
+}
+
+// Run sends a fleet's stamps through a log, joins them into a store and compares what is there with what was sent: an
+// error says what differs. A worker joins each partition.
+func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o join.Options) (Result, error) {
+	if err := s.Check(); err != nil {
+		return Result{}, err
+	}
+	o.Expect = Sources(s.Leaves)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var workers sync.WaitGroup
+	for i := range s.Partitions {
+		workers.Go(func() {
+			w := join.Worker{Log: log, Store: store, Options: o, Idle: 50 * time.Millisecond}
+			if err := w.Run(ctx, result.Stamps.Partition(i)); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	res, err := Send(ctx, s, log, store)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	cancel(nil)
+	workers.Wait()
+	return res, err
+}
+
+// Send sends a fleet's stamps through a log that others read, waits until they have joined all into a store, and
+// compares as Run does. They must wait for the sources of the fleet.
+func Send(ctx context.Context, s Shape, log stream.Log, store result.Store) (Result, error) {
+	if err := s.Check(); err != nil {
+		return Result{}, err
+	}
+	begin := time.Now()
+	made, res, err := s.send(ctx, log)
+	if err == nil {
+		err = joined(ctx, s, store)
+	}
+	res.Took = time.Since(begin)
+	if err != nil {
+		return res, err
+	}
+	return res, check(context.WithoutCancel(ctx), s, made, store, &res)
+}
+
+// Sources are the names of a fleet's sources.
+func Sources(leaves int) (names []string) {
+	for leaf := range leaves {
+		names = append(names, source(leaf))
+	}
+	return names
+}
+
+func source(leaf int) string { return fmt.Sprintf("leaf%d", leaf+1) }
+
+// joined waits until all that was sent is in batches: each partition is at the end of all its sources.
+func joined(ctx context.Context, s Shape, store result.Store) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; i < s.Partitions; {
+		at, err := store.Last(ctx, result.Stamps.Partition(i))
+		if err != nil && !errors.Is(err, result.ErrAway) { // the workers wait for it, too
+			return err
+		}
+		ended := 0
+		for _, from := range at.Sources {
+			if from.Promise == event.Ended {
+				ended++
+			}
+		}
+		if ended == s.Leaves && at.Low == at.Last+1 {
+			i++
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// A sender appends the batches of one leaf, in order.
+type sender struct {
+	writers  []*event.Writer // by partition
+	queue    chan message
+	messages int64
+	bytes    int64
+}
+
+type message struct {
+	partition int
+	data      []byte
+}
+
+// queued is how many batches of a leaf wait for the log.
+const queued = 4
+
+func (s *Shape) send(ctx context.Context, log stream.Log) (sent, Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	made := sent{totals: make([]Total, s.Leaves+s.Spines)}
+	pool := sync.Pool{New: func() any { return make([]byte, 0, stream.MaxData) }}
+	senders := make([]*sender, s.Leaves)
+	var running sync.WaitGroup
+	for leaf := range senders {
+		from := &sender{queue: make(chan message, queued)}
+		for range s.Partitions {
+			w, err := event.NewWriter(result.Stamps, source(leaf))
+			if err != nil {
+				return made, Result{}, err
+			}
+			from.writers = append(from.writers, w)
+		}
+		senders[leaf] = from
+		running.Go(func() {
+			for m := range from.queue {
+				if _, err := log.Append(ctx, result.Stamps.Partition(m.partition), "", m.data); err != nil {
+					cancel(err)
+				}
+				pool.Put(m.data[:0]) //nolint:staticcheck // a slice is small beside what it leads to
+			}
+		})
+	}
+	err := s.frames(ctx, &made, senders, &pool)
+	var res Result
+	for _, from := range senders {
+		close(from.queue)
+		res.Messages += from.messages
+		res.Bytes += from.bytes
+	}
+	running.Wait()
+	res.Frames, res.Stamps = made.frames, made.frames*stampsOfFrame
+	return made, res, errors.Join(err, context.Cause(ctx))
+}
+
+// frames makes all frames of the fleet, and hands batches to the senders.
+func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool *sync.Pool) error {
+	flush := func(from *sender, partition int, promise int64) error {
+		data := append(pool.Get().([]byte), from.writers[partition].Finish(promise)...)
+		from.messages++
+		from.bytes += int64(len(data))
+		select {
+		case from.queue <- message{partition, data}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	all := func(promise int64) error {
+		for _, from := range senders {
+			for i := range from.writers {
+				if err := flush(from, i, promise); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	frames := s.Stamps / stampsOfFrame
+	started := time.Now()
+	next := began + int64(s.Every)
+	f := event.Frame{Hops: make([]event.Hop, stampsOfFrame)}
+	for n := range frames {
+		way := s.frame(n, frames, &f, made.totals)
+		made.frames++
+		if f.Hops[0].Arrival >= next { // no frame leaves before it has come
+			if err := s.wait(ctx, started, n*stampsOfFrame); err != nil {
+				return err
+			}
+			if err := all(next); err != nil {
+				return err
+			}
+			next += int64(s.Every)
+		}
+		from := senders[way.to]
+		if !from.writers[way.partition].Stamped(&f) {
+			if err := flush(from, way.partition, next-int64(s.Every)); err != nil {
+				return err
+			}
+			from.writers[way.partition].Stamped(&f)
+		}
+	}
+	return all(event.Ended)
+}
+
+// wait waits until so many stamps may have been sent.
+func (s *Shape) wait(ctx context.Context, started time.Time, stamps int64) error {
+	if s.Pace == 0 {
+		return nil
+	}
+	due := time.Duration(float64(stamps) / float64(s.Pace) * float64(time.Second))
+	timer := time.NewTimer(time.Until(started.Add(due)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// check compares what the store has with what was sent.
+func check(ctx context.Context, s Shape, made sent, store result.Store, res *Result) error {
+	got := make([]Total, len(made.totals))
+	unknown := int64(0)
+	err := store.Each(ctx, 0, math.MaxInt64, func(b *result.Batch) bool {
+		for i := range b.Hops {
+			h := &b.Hops[i]
+			res.Rows++
+			if h.Flags != 0 {
+				res.Flagged++
+			}
+			if h.Switch == 0 || int(h.Switch) > len(got) || h.Resident.Count != h.Packets {
+				unknown++
+				continue
+			}
+			got[h.Switch-1].Packets += h.Packets
+			got[h.Switch-1].Resident += h.Resident.Sum
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if unknown > 0 || res.Flagged > 0 {
+		return fmt.Errorf("of %d rows %d are flagged, and %d are of no switch or without a latency", res.Rows, res.Flagged,
+			unknown)
+	}
+	for id, want := range made.totals {
+		if got[id] != want {
+			return fmt.Errorf("switch %d: the store has %d packets, %d ns; %d packets, %d ns were sent", id+1,
+				got[id].Packets, got[id].Resident, want.Packets, want.Resident)
+		}
+	}
+	return nil
+}

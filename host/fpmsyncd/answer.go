@@ -1,0 +1,173 @@
+package fpmsyncd
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tamtam/host/fpm"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// zebra is answered each route once it is in the ASIC, which orchagent reports on a channel. What is owed is kept until
+// then. A row that is there already is written once more, so that orchagent reports on it again.
+
+const (
+	mostOwed   = 64 << 20 // bytes of messages that are kept whole; of others only the destination is
+	mostQueued = 16 << 20 // bytes of answers that zebra has not read
+	askPeriod  = 30 * time.Second
+	askRows    = 1024 // rows that are written once more in one period
+)
+
+// owes are the answers that the connected zebra is owed.
+type owes struct {
+	send     func(frame []byte) bool // false: zebra reads too slowly; nil: none is connected
+	messages map[netip.Prefix]string
+	size     int // bytes of messages
+	asked    netip.Prefix
+	// back are routes that zebra has to be told to have left the ASIC, but reads too slowly.
+	back map[netip.Prefix]bool
+}
+
+func newOwes(send func([]byte) bool) owes {
+	return owes{send: send, messages: map[netip.Prefix]string{}, back: map[netip.Prefix]bool{}}
+}
+
+// add notes that zebra is owed an answer to a message of a route.
+func (o *owes) add(dest netip.Prefix, raw []byte) {
+	if o.send == nil {
+		return
+	}
+	o.remove(dest)
+	if o.size+len(raw) > mostOwed {
+		raw = fpm.Short(raw)
+	}
+	o.messages[dest] = string(raw)
+	o.size += len(raw)
+}
+
+func (o *owes) remove(dest netip.Prefix) {
+	if m, is := o.messages[dest]; is {
+		o.size -= len(m)
+		delete(o.messages, dest)
+		delete(o.back, dest)
+	}
+}
+
+// has reports whether zebra is owed an answer about a route.
+func (o *owes) has(dest netip.Prefix) bool {
+	_, is := o.messages[dest]
+	return is
+}
+
+// answer answers a route, if that is owed and zebra reads, and reports whether it did. It is tried again later if not.
+func (o *owes) answer(dest netip.Prefix) bool {
+	m, is := o.messages[dest]
+	if !is || !o.back[dest] && !o.send(fpm.Offloaded([]byte(m))) {
+		return false
+	}
+	o.remove(dest) // from back too: zebra has not been told that it had left
+	return true
+}
+
+// takeBack tells zebra that a route has left the ASIC, as soon as it reads. From then on it is owed an answer again.
+func (o *owes) takeBack(dest netip.Prefix, protocol uint8) {
+	if o.send == nil {
+		return
+	}
+	m := fpm.Named(dest, protocol)
+	o.add(dest, m)
+	if o.back[dest] = true; o.send(fpm.OffloadFailed(m)) {
+		delete(o.back, dest)
+	}
+}
+
+// responded takes orchagent's report whether a row is in the ASIC.
+func (s *Sync) responded(_ context.Context, m swss.KeyOpFieldsValues) error {
+	dest, ok := prefixOf(strings.TrimPrefix(m.Key, schema.DefaultVRF+":"))
+	r := s.routes[dest]
+	if !ok || r == nil || r.have == nil || r.want != r.have || !reportsOn(m.FieldValues(), r.have.row) {
+		return nil // it is not about the route as zebra has it now
+	}
+	switch {
+	case m.Op == schema.ResponseSuccess:
+		r.answered = s.owes.answer(dest) || r.answered
+	case r.answered:
+		r.answered = false
+		s.owes.takeBack(dest, r.protocol)
+	}
+	return nil
+}
+
+// reportsOn reports whether a message is about a row. SONiC's orchagent has only the protocol of its fields.
+func reportsOn(is swss.FieldValues, have row) bool {
+	delete(is, schema.FieldErrStr)
+	if len(is) == 1 {
+		return is[fieldProtocol] == have.protocol
+	}
+	return rowOf(is) == have
+}
+
+// askAgain writes some of the rows once more that zebra is owed an answer about: a message may be lost.
+func (s *Sync) askAgain(context.Context, time.Time) error {
+	for dest := range s.owes.back {
+		s.owes.takeBack(dest, s.routes[dest].protocol)
+	}
+	list := slices.SortedFunc(maps.Keys(s.owes.messages), netip.Prefix.Compare)
+	at, _ := slices.BinarySearchFunc(list, s.owes.asked, netip.Prefix.Compare)
+	for i := range min(askRows, len(list)) {
+		dest := list[(at+i)%len(list)]
+		if r := s.routes[dest]; r != nil && r.want != nil {
+			s.dirty[dest] = true
+		}
+		s.owes.asked = dest
+	}
+	return nil
+}
+
+// An outbox has the frames that a zebra has not read yet.
+type outbox struct {
+	mu    sync.Mutex
+	bytes []byte
+	ready chan struct{}
+}
+
+// put adds a frame, and reports whether there is space for it.
+func (o *outbox) put(frame []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.bytes)+len(frame) > mostQueued {
+		return false
+	}
+	o.bytes = append(o.bytes, frame...)
+	select {
+	case o.ready <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// write writes frames to zebra until stop is closed or the connection fails, which its reader notices too.
+func (o *outbox) write(conn net.Conn, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-o.ready:
+		}
+		o.mu.Lock()
+		b := o.bytes
+		o.bytes = nil
+		o.mu.Unlock()
+		if _, err := conn.Write(b); err != nil {
+			conn.Close()
+			return
+		}
+	}
+}

@@ -1,0 +1,355 @@
+package fpmsyncd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"tamtam/host/beside"
+	"tamtam/host/fpm"
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// RestartTime is how long rows that zebra has not told again stay after it has connected: SONiC's default for the
+// routing stack.
+const RestartTime = 120 * time.Second
+
+// What a peer can make us hold, at most.
+const (
+	mostRoutes = 1 << 20
+	mostRoom   = 256 << 20 // bytes of rows that differ
+	mostGroups = 1 << 14
+)
+
+// Config is what a [Sync] works with.
+type Config struct {
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	// Name returns the name of an interface of the host by its index, "" if there is none.
+	Name func(index uint32) string
+	// Restart is how long rows that zebra has not told again stay after it has connected; 0: RestartTime.
+	Restart time.Duration
+}
+
+// A Sync brings routes to ROUTE_TABLE. But for Lacks its methods run on the daemon's goroutine.
+type Sync struct {
+	table   beside.Table
+	log     *slog.Logger
+	now     func() time.Time
+	name    func(uint32) string
+	restart time.Duration
+
+	loaded bool
+	routes map[netip.Prefix]*route
+	rows   map[row]*shared
+	room   int // that the rows take
+	hops   map[uint32]*fpm.NextHop
+	moved  map[uint32]bool         // next hops that changed since routes were last looked through
+	dirty  map[netip.Prefix]bool   // to be written
+	static map[string]netip.Prefix // of STATIC_ROUTE, by key
+	check  map[netip.Prefix]bool   // whose row is there is to be looked at
+	hurry  time.Time               // until then tammgrd may be about to act on STATIC_ROUTE
+
+	sweep time.Time // when what was not told again goes; zero: never
+	owes  owes
+	standing
+
+	mu   sync.Mutex
+	told standing // as it was last
+}
+
+// standing is how it stands with zebra.
+type standing struct {
+	peer    string       // it; "": it is not connected
+	heard   bool         // it has said something since it connected
+	count   int          // of routes
+	before  int          // routes that it has not told again
+	lost    int          // messages of this connection that could not be read
+	lostWhy string       // why the first was not
+	full    int          // routes of this connection that there was no room for
+	encap   netip.Prefix // a route of this connection whose packets would have to be encapsulated
+}
+
+// A route as zebra told it, or as it was found.
+type route struct {
+	want, have *shared // nil: no row
+	told       bool    // by the zebra that is connected
+	group      uint32  // the next hop by its ID, 0: none
+	protocol   uint8   // as zebra told it
+	answered   bool    // zebra was told that it is in the ASIC
+}
+
+// A shared row is that of all routes that look alike.
+type shared struct {
+	row
+	uses int
+}
+
+// New registers the routes on a daemon.
+func New(cfg Config) *Sync {
+	s := &Sync{
+		table: beside.Table{DB: cfg.Redis.DB(swss.ApplDB), Name: schema.AppRoute}, log: cfg.Daemon.Logger(),
+		now: cfg.Daemon.Now, name: cfg.Name, restart: cfg.Restart,
+		routes: map[netip.Prefix]*route{}, rows: map[row]*shared{}, hops: map[uint32]*fpm.NextHop{},
+		moved: map[uint32]bool{}, dirty: map[netip.Prefix]bool{}, static: map[string]netip.Prefix{},
+		check: map[netip.Prefix]bool{},
+	}
+	if s.restart == 0 {
+		s.restart = RestartTime
+	}
+	s.owes = newOwes(nil)
+	s.tell()
+	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
+		return swss.NewNotificationConsumer(l, cfg.Redis.DB(swss.ApplDB), schema.ResponseChannel(schema.AppRoute))
+	}, s.responded)
+	cfg.Daemon.Every(func() time.Duration {
+		if len(s.owes.messages) == 0 {
+			return 0
+		}
+		return askPeriod
+	}, s.askAgain)
+	forward.Consume(cfg.Daemon, cfg.Redis.DB(swss.ConfigDB), schema.CfgStaticRoute, s.takeStatic)
+	forward.Settle(cfg.Daemon, "routes", func() bool { return !s.loaded || len(s.dirty) > 0 || len(s.moved) > 0 }, s.flush)
+	cfg.Daemon.OnFlush(func() { s.loaded = false })
+	cfg.Daemon.At(func() time.Time { return s.sweep }, s.sweepOld)
+	cfg.Daemon.Every(func() time.Duration {
+		switch {
+		case len(s.check) == 0 && len(s.static) == 0:
+			return 0
+		case s.now().Before(s.hurry):
+			return hurryPeriod
+		}
+		return checkPeriod
+	}, s.checkContested)
+	s.compare(cfg.Daemon)
+	return s
+}
+
+// Connected says that a zebra has connected: it is going to tell all that it has. send sends it a frame, or reports
+// false if it reads too slowly.
+func (s *Sync) Connected(peer string, send func(frame []byte) bool) {
+	s.standing, s.owes = standing{peer: peer}, newOwes(send)
+	clear(s.hops)
+	for _, r := range s.routes {
+		r.told, r.group, r.answered = false, 0, false
+		s.before++
+	}
+	s.sweep = s.now().Add(s.restart)
+	s.log.Info("zebra is connected", "peer", peer, "routes of before", s.before)
+	s.tell()
+}
+
+// Disconnected says that it has gone. Its routes stay.
+func (s *Sync) Disconnected(why error) {
+	s.log.Warn("zebra is not connected any more: its routes stay", "because", why, "routes", len(s.routes))
+	s.peer, s.sweep, s.owes = "", time.Time{}, newOwes(nil)
+	s.tell()
+}
+
+// sweepOld removes what was not told again.
+func (s *Sync) sweepOld(context.Context, time.Time) error {
+	s.sweep = time.Time{}
+	if !s.loaded || !s.heard { // what was there is not known; or zebra has not begun
+		s.sweep = s.now().Add(time.Second)
+		return nil
+	}
+	gone := 0
+	for p, r := range s.routes {
+		if !r.told {
+			r.told = true
+			s.want(p, r, nil)
+			gone++
+		}
+	}
+	s.before = 0
+	s.log.Info("zebra has had its time to tell all routes",
+		"told", len(s.routes)-gone, "not told again, and removed", gone)
+	s.tell()
+	return nil
+}
+
+// Take takes a frame of zebra's.
+func (s *Sync) Take(frame []byte) {
+	defer s.tell()
+	for m, err := range fpm.Parse(frame) {
+		s.heard = true
+		switch {
+		case err != nil:
+			if s.lost++; s.lost == 1 {
+				s.lostWhy = err.Error()
+				s.log.Error("a message of zebra's was not understood", "because", err, "peer", s.peer)
+			}
+		case m.Route != nil:
+			s.takeRoute(m.Route)
+		case m.NextHop != nil:
+			s.takeNextHop(m.NextHop)
+		}
+	}
+}
+
+// takeRoute takes a route of the default VRF, whose table may also be said as 0. Those of others, to addresses of a
+// link and to groups of receivers are not the switch's.
+func (s *Sync) takeRoute(m *fpm.Route) {
+	a := m.Dest.Addr()
+	if m.Table != fpm.MainTable && m.Table != 0 ||
+		a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsLoopback() {
+		return
+	}
+	r := s.routes[m.Dest]
+	if m.Gone {
+		s.drop(m.Dest, r)
+		return
+	}
+	if r == nil {
+		if len(s.routes) >= mostRoutes {
+			s.noRoom(m.Dest)
+			return
+		}
+		r = &route{told: true}
+		s.routes[m.Dest] = r
+	}
+	s.retold(r)
+	s.owes.add(m.Dest, m.Raw)
+	r.group, r.protocol, r.answered = 0, m.Protocol, false
+	if m.Group != 0 && m.Type == fpm.Unicast {
+		r.group = m.Group
+		s.moved[m.Group] = true // settled with all others that came with it: its members may be told later
+		return
+	}
+	s.decide(m.Dest, r, m.Type, m.Hops)
+}
+
+// decide makes the row of a route: of one that drops, whatever it says to the sender, since the chip says nothing; of
+// one with next hops; of others none.
+func (s *Sync) decide(dest netip.Prefix, r *route, kind uint8, hops []fpm.Hop) {
+	switch kind {
+	case fpm.Blackhole, fpm.Unreachable, fpm.Prohibit:
+		s.want(dest, r, s.share(dest, row{protocol: protocol(r.protocol), blackhole: true}))
+	case fpm.Unicast:
+		for _, h := range hops {
+			if h.Encap {
+				s.want(dest, r, nil)
+				s.leaveOut(dest)
+				return
+			}
+		}
+		if row, ok := hopsRow(dest, r.protocol, hops, s.name); ok {
+			s.want(dest, r, s.share(dest, row))
+			return
+		}
+		s.want(dest, r, nil)
+		if len(hops) > 0 && !slices.ContainsFunc(hops, func(h fpm.Hop) bool { return s.name(h.Index) == "" }) {
+			s.owes.answer(dest) // the chip is not to have it: Linux alone forwards by these interfaces
+		}
+	default:
+		s.want(dest, r, nil)
+	}
+}
+
+// drop takes note that zebra has a route no more.
+func (s *Sync) drop(dest netip.Prefix, r *route) {
+	if r == nil {
+		return
+	}
+	s.retold(r)
+	r.group = 0
+	s.owes.remove(dest)
+	s.want(dest, r, nil)
+}
+
+// retold notes that zebra has said something of a route.
+func (s *Sync) retold(r *route) {
+	if r.told {
+		return
+	}
+	r.told = true
+	s.before--
+}
+
+// want sets the row that a route should have, which the caller has shared; nil: none.
+func (s *Sync) want(dest netip.Prefix, r *route, w *shared) {
+	s.release(r.want)
+	if r.want = w; r.want != r.have || w == nil || s.owes.has(dest) {
+		s.dirty[dest] = true
+	} else {
+		delete(s.dirty, dest)
+	}
+}
+
+// share returns the row that all routes have that look alike, nil if there is no room for it.
+func (s *Sync) share(dest netip.Prefix, r row) *shared {
+	one := s.rows[r]
+	if one == nil {
+		if s.room+r.size() > mostRoom {
+			s.noRoom(dest)
+			return nil
+		}
+		one = &shared{row: r}
+		s.rows[r] = one
+		s.room += r.size()
+	}
+	one.uses++
+	return one
+}
+
+func (s *Sync) release(one *shared) {
+	if one == nil {
+		return
+	}
+	if one.uses--; one.uses == 0 {
+		delete(s.rows, one.row)
+		s.room -= one.size()
+	}
+}
+
+// leaveOut tells of a route whose packets would have to be encapsulated, or get a label.
+func (s *Sync) leaveOut(dest netip.Prefix) {
+	if !s.encap.IsValid() {
+		s.encap = dest
+		s.log.Warn("routes are left out: their packets would have to be encapsulated", "first", dest)
+	}
+}
+
+// noRoom tells of a route that is not taken.
+func (s *Sync) noRoom(dest netip.Prefix) {
+	if s.full++; s.full == 1 {
+		s.log.Error("there is no room for more routes", "first", dest, "routes", len(s.routes), "bytes", s.room)
+	}
+}
+
+// tell has others see how it stands.
+func (s *Sync) tell() {
+	s.count = len(s.routes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = s.standing
+}
+
+// Lacks says what stands between what zebra knows and what is in ROUTE_TABLE; "": nothing. It may be asked from any
+// goroutine.
+func (s *Sync) Lacks() string {
+	s.mu.Lock()
+	now := s.told
+	s.mu.Unlock()
+	switch {
+	case now.peer == "":
+		return fmt.Sprintf("zebra is not connected; the %d routes that it told stay", now.count)
+	case now.lost > 0:
+		return fmt.Sprintf("%d messages of zebra's were not understood: %s", now.lost, now.lostWhy)
+	case now.full > 0:
+		return fmt.Sprintf("there is no room for %d routes of zebra's: want at most %d", now.full, mostRoutes)
+	case now.encap.IsValid():
+		return fmt.Sprintf("routes of zebra's whose packets would have to be encapsulated are left out, as %s", now.encap)
+	case now.before > 0:
+		return fmt.Sprintf("zebra has not told %d routes again; those that it has not told %s after it came go",
+			now.before, s.restart)
+	}
+	return ""
+}

@@ -1,0 +1,200 @@
+package fpmsyncd
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/host/beside"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// batchRows is how many rows are written in one go.
+const batchRows = 1024
+
+// load reads what is in ROUTE_TABLE, as it will be when orchagent has taken what is pending. Rows of zebra's that it
+// has not told, of this daemon's former life, are as it would tell them until it has had its time.
+func (s *Sync) load(ctx context.Context) error {
+	found, err := s.found(ctx)
+	if err != nil {
+		return err
+	}
+	for dest, r := range s.routes {
+		s.has(r, nil)
+		if _, ok := found[dest]; !ok && r.want != nil {
+			s.dirty[dest] = true
+		}
+	}
+	for dest, f := range found {
+		r := s.routes[dest]
+		if r == nil {
+			r = &route{told: s.peer != "" && s.sweep.IsZero()}
+			s.routes[dest] = r
+			if !r.told {
+				r.want = s.share(dest, f)
+				s.before++
+			}
+		}
+		s.has(r, s.share(dest, f))
+		s.dirty[dest] = r.want != r.have || s.owes.has(dest)
+	}
+	maps.DeleteFunc(s.dirty, func(_ netip.Prefix, is bool) bool { return !is })
+	s.loaded = true
+	s.log.Info("ROUTE_TABLE was read", "routes of zebra's", len(found))
+	s.tell()
+	return nil
+}
+
+// found reads the rows of ROUTE_TABLE that are ours.
+func (s *Sync) found(ctx context.Context) (map[netip.Prefix]row, error) {
+	rows, err := s.table.Found(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := map[netip.Prefix]row{}
+	for key, fields := range rows {
+		if dest, ok := prefixOf(key); ok && ours(fields) {
+			list[dest] = rowOf(fields)
+		}
+	}
+	return list, nil
+}
+
+// has sets the row that is there, which the caller has shared; nil: none that is ours.
+func (s *Sync) has(r *route, have *shared) {
+	s.release(r.have)
+	r.have = have
+}
+
+// flush writes what differs.
+func (s *Sync) flush(ctx context.Context) error {
+	if !s.loaded {
+		if err := s.load(ctx); err != nil {
+			return err
+		}
+	}
+	s.settleGroups()
+	list := slices.SortedFunc(maps.Keys(s.dirty), netip.Prefix.Compare)
+	s.loaded = false // until all is written
+	for batch := range slices.Chunk(list, batchRows) {
+		if err := s.put(ctx, batch); err != nil {
+			return err
+		}
+	}
+	s.loaded = true
+	s.tell()
+	return nil
+}
+
+// put writes the rows of some routes, but those that are tammgrd's.
+func (s *Sync) put(ctx context.Context, list []netip.Prefix) error {
+	rows := make([]beside.Row, len(list))
+	for i, dest := range list {
+		rows[i].Key = schema.RouteKey(dest)
+		if r := s.routes[dest]; r != nil && r.want != nil {
+			rows[i].Fields = r.want.pairs()
+		}
+	}
+	theirs, err := s.table.Put(ctx, rows)
+	if err != nil {
+		return err
+	}
+	for i, dest := range list {
+		s.written(dest, theirs[i])
+	}
+	return nil
+}
+
+// written notes that a row is there, or that tammgrd's is.
+func (s *Sync) written(dest netip.Prefix, tammgrs bool) {
+	delete(s.dirty, dest)
+	r := s.routes[dest]
+	switch {
+	case r == nil:
+		return
+	case tammgrs:
+		s.has(r, nil)
+		if r.want != nil {
+			s.check[dest] = true
+		}
+	default:
+		if r.want != nil {
+			r.want.uses++
+		}
+		s.has(r, r.want)
+	}
+	if r.want == nil && r.group == 0 {
+		s.retold(r)
+		delete(s.routes, dest)
+	}
+}
+
+// How often it is looked whether tammgrd's rows are still in the way of zebra's: usually, and for a while after
+// something was configured.
+const (
+	checkPeriod = time.Second
+	hurryPeriod = 50 * time.Millisecond
+	hurryTime   = 3 * time.Second
+)
+
+// takeStatic notes which prefixes an operator has configured: tammgrd may have rows for them.
+func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
+	s.hurry = s.now().Add(hurryTime)
+	if old, ok := s.static[key]; ok {
+		s.check[old] = true // tammgrd's row may go
+		delete(s.static, key)
+	}
+	_, prefix, named := strings.Cut(key, "|")
+	if !named {
+		prefix = key
+	}
+	dest, err := netip.ParsePrefix(prefix)
+	if err != nil {
+		return // it names no prefix that zebra's routes could have
+	}
+	s.check[dest] = true // also of a row that came and went unseen
+	if fields != nil {
+		s.static[key] = dest
+	}
+}
+
+// checkContested looks at the rows of prefixes that tammgrd may have, or may have had, and writes those of zebra's that
+// are not there any more.
+func (s *Sync) checkContested(ctx context.Context, _ time.Time) error {
+	if !s.loaded {
+		return nil
+	}
+	list := maps.Clone(s.check)
+	for _, dest := range s.static {
+		list[dest] = true
+	}
+	maps.DeleteFunc(list, func(dest netip.Prefix, _ bool) bool {
+		r := s.routes[dest]
+		return r == nil || r.want == nil
+	})
+	clear(s.check)
+	dests := slices.SortedFunc(maps.Keys(list), netip.Prefix.Compare)
+	names := make([]string, len(dests))
+	for i, dest := range dests {
+		names[i] = schema.AppRoute + s.table.DB.Separator() + schema.RouteKey(dest)
+		s.check[dest] = true
+	}
+	found, err := s.look(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i, f := range found {
+		switch r := s.routes[dests[i]]; f {
+		case same:
+			delete(s.check, dests[i])
+		case differs:
+			s.has(r, nil)
+			s.dirty[dests[i]] = true
+		}
+	}
+	return s.flush(ctx)
+}

@@ -1,0 +1,210 @@
+package hostd
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"tamtam/host"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// load reads, once, what an earlier hostd has left: its rows of NEIGH_TABLE are the stack's again.
+func (h *Host) load(ctx context.Context) error {
+	if h.loaded {
+		return nil
+	}
+	for _, table := range []string{schema.StateHostNeigh, schema.StateHostAddress} {
+		rows, err := swss.NewTable(h.redis.DB(swss.StateDB), table).Dump(ctx)
+		if err != nil {
+			return err
+		}
+		h.told[table] = rows
+	}
+	h.loaded = true
+	left := h.told[schema.StateHostNeigh]
+	h.configure()
+	now := h.now()
+	for name, fields := range h.rows[schema.AppNeigh] {
+		k, ok := parseKey(name, ":")
+		if !ok {
+			continue
+		}
+		mac, valid := schema.ParseMAC(fields["neigh"])
+		if _, config := fields[schema.FieldConfigKey]; config || left[k.state()]["neigh"] == "" || !valid {
+			h.takeNeighbor(k, fields)
+			continue
+		}
+		h.own[k], h.unsure[k] = host.MAC(mac), true
+		h.stack.Restore(now, k.on, k.addr, host.MAC(mac))
+	}
+	return nil
+}
+
+// takeNeighbor takes a row of NEIGH_TABLE that has changed, or is gone (nil).
+func (h *Host) takeNeighbor(k key, fields swss.FieldValues) {
+	_, config := fields[schema.FieldConfigKey]
+	mac, valid := schema.ParseMAC(fields["neigh"])
+	_, own := h.own[k]
+	switch {
+	case own && !config: // as written, or by somebody who changes what is not his
+		h.unsure[k] = true
+		return
+	case own: // it has become a static one
+		delete(h.own, k)
+	}
+	h.unsure[k] = true // the stack may ask
+	if fields == nil || !valid {
+		mac = schema.MAC{}
+	}
+	h.stack.SetStatic(h.now(), k.on, k.addr, host.MAC(mac))
+}
+
+// write brings the rows of NEIGH_TABLE up to date that may have to be written or removed. What is to be there is marked
+// in STATE_DB before it is, and what is not to be after it is gone.
+func (h *Host) write(ctx context.Context) error {
+	if len(h.unsure) == 0 {
+		return nil
+	}
+	var set []swss.Row
+	var gone []string
+	next := map[key]host.MAC{}
+	marks := map[string]swss.FieldValues{}
+	for _, k := range slices.SortedFunc(maps.Keys(h.unsure), compareKeys) {
+		n, ok := h.stack.Neighbor(k.on, k.addr)
+		mac, own := h.own[k]
+		row := h.rows[schema.AppNeigh][k.String()]
+		switch {
+		case ok && n.MAC != (host.MAC{}) && h.published(k):
+			next[k] = n.MAC
+			if own && mac == n.MAC && row["neigh"] == n.MAC.String() {
+				continue
+			}
+			r := schema.Neighbor{Interface: k.on, Addr: k.addr, MAC: schema.MAC(n.MAC)}
+			set = append(set, swss.Row{Key: k.String(), Fields: swss.Pairs(r.Fields())})
+			marks[k.state()] = stateOf(n)
+		case own:
+			gone = append(gone, k.String())
+		}
+	}
+	state := swss.NewTable(h.redis.DB(swss.StateDB), schema.StateHostNeigh)
+	if err := state.SetMany(ctx, marks); err != nil {
+		return err
+	}
+	if len(set) > 0 {
+		if err := h.neighs.SetMany(ctx, set); err != nil {
+			return err
+		}
+	}
+	if len(gone) > 0 {
+		if err := h.neighs.DelMany(ctx, gone); err != nil {
+			return err
+		}
+	}
+	for k := range h.unsure {
+		if mac, ok := next[k]; ok {
+			h.own[k] = mac
+		} else {
+			delete(h.own, k)
+		}
+	}
+	maps.Copy(h.toldOf(schema.StateHostNeigh), marks)
+	clear(h.unsure)
+	return nil
+}
+
+// published reports whether a neighbour is one for NEIGH_TABLE.
+func (h *Host) published(k key) bool {
+	return !k.addr.IsLinkLocalUnicast() || h.wanted[k] > 0 || h.asked[k] || h.interfaces[k.on].linkLocal
+}
+
+func compareKeys(a, b key) int {
+	if a.on != b.on {
+		return schema.CompareNames(a.on, b.on)
+	}
+	return a.addr.Compare(b.addr)
+}
+
+// stateOf is the row of a neighbour in STATE_DB.
+func stateOf(n host.Neighbor) swss.FieldValues {
+	row := swss.FieldValues{"state": n.State.String(), "neigh": "", "confirmed": ""}
+	if n.MAC != (host.MAC{}) {
+		row["neigh"] = n.MAC.String()
+	}
+	if !n.Confirmed.IsZero() {
+		row["confirmed"] = n.Confirmed.UTC().Format(time.RFC3339)
+	}
+	return row
+}
+
+func (h *Host) toldOf(table string) map[string]swss.FieldValues {
+	if h.told[table] == nil {
+		h.told[table] = map[string]swss.FieldValues{}
+	}
+	return h.told[table]
+}
+
+// tell says in STATE_DB how each neighbour and address is, and in COUNTERS_DB what was counted, as differences.
+func (h *Host) tell(ctx context.Context, _ time.Time) error {
+	if !h.loaded || !h.configured {
+		return nil
+	}
+	neighs, addrs := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+	for _, n := range h.stack.Neighbors() {
+		neighs[key{n.Interface, n.Addr}.state()] = stateOf(n)
+	}
+	for k := range h.own { // marks stay as long as the rows
+		if neighs[k.state()] == nil {
+			neighs[k.state()] = h.toldOf(schema.StateHostNeigh)[k.state()]
+		}
+	}
+	for _, a := range h.stack.Addresses() {
+		state := "usable"
+		switch {
+		case a.Tentative:
+			state = "tentative"
+		case a.Duplicate:
+			state = "duplicate"
+		}
+		addrs[a.Interface+"|"+a.Prefix.String()] = swss.FieldValues{"state": state}
+	}
+	if err := h.differences(ctx, swss.StateDB, schema.StateHostNeigh, neighs); err != nil {
+		return err
+	}
+	if err := h.differences(ctx, swss.StateDB, schema.StateHostAddress, addrs); err != nil {
+		return err
+	}
+	said, unsaid := h.lldp.Counts()
+	counts := swss.FieldValues{"drop-cpu-port": strconv.FormatUint(h.lost+unsaid, 10)}
+	for name, n := range h.stack.Counters() {
+		counts[name] = strconv.FormatUint(n, 10)
+	}
+	for name, n := range map[string]uint64{
+		"lldp-sent": said.Sent, "lldp-received": said.Received, "lldp-discarded": said.Discarded,
+		"lldp-too-many": said.TooMany, "lldp-expired": said.Expired,
+	} {
+		counts[name] = strconv.FormatUint(n, 10)
+	}
+	if c, ok := h.cpu(); ok {
+		for name, n := range map[string]uint64{
+			"cpu-port-punted": c.Punted, "cpu-port-drop-no-client": c.NoClient, "cpu-port-drop-full": c.Full,
+			"cpu-port-sent": c.Sent, "cpu-port-drop-send-full": c.SendFull, "cpu-port-refused": c.Refused,
+		} {
+			counts[name] = strconv.FormatUint(n, 10)
+		}
+	}
+	return h.differences(ctx, swss.CountersDB, schema.CountersHost, map[string]swss.FieldValues{"hostd": counts})
+}
+
+// differences makes the rows of a table these.
+func (h *Host) differences(ctx context.Context, db swss.DBName, table string, want map[string]swss.FieldValues) error {
+	if err := forward.Differences(ctx, swss.NewTable(h.redis.DB(db), table), h.toldOf(table), want); err != nil {
+		return err
+	}
+	h.told[table] = want
+	return nil
+}

@@ -1,0 +1,145 @@
+package hostifd
+
+import (
+	"context"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// Config is what a [Sync] works with.
+type Config struct {
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	Host   *Host
+	// Fallback is the switch's MAC address where DEVICE_METADATA gives none.
+	Fallback schema.MAC
+}
+
+// A Sync brings what APPL_DB says to Linux, and neighbours back. Its methods run on the daemon's goroutine.
+type Sync struct {
+	d    *orch.Daemon
+	host *Host
+	mac  schema.MAC
+	rows rows
+	due  bool
+	plan plan
+	neighborhood
+	nextHops
+	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
+	began bool      // the first rows were handed out
+
+	reported map[conflict]time.Time // hosts that have an address of the switch, and until when that is not said again
+}
+
+// retryAfter is the wait between tries to bring Linux to what it should be.
+const retryAfter = 2 * time.Second
+
+// New registers the host interfaces on a daemon.
+func New(cfg Config) *Sync {
+	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
+	s := &Sync{
+		d: d, host: cfg.Host, reported: map[conflict]time.Time{}, mac: cfg.Fallback, rows: rows{}, due: true,
+		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
+	}
+	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
+	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
+	forward.Consume(d, cfg.Redis.DB(swss.ConfigDB), schema.CfgDeviceMetadata, func(key string, fields swss.FieldValues) {
+		if row, err := schema.ParseDeviceMetadata(key, fields); key == schema.MetadataKey {
+			if s.due, s.mac = true, cfg.Fallback; err == nil && !row.MAC.IsZero() {
+				s.mac = row.MAC
+			}
+		}
+	})
+	for _, table := range tables {
+		s.rows[table] = map[string]swss.FieldValues{}
+		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
+	}
+	s.rows[schema.StateWire] = map[string]swss.FieldValues{}
+	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
+		return swss.NewSubscriber(l, cfg.Redis.DB(swss.StateDB), schema.StateWire)
+	}, s.sawWire)
+	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
+	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
+	wanted := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, db, schema.AppNeighResolve) }
+	d.Consume(wanted, schema.AppNeighResolve, orch.Each(func(_ context.Context, t orch.Task) error {
+		s.resolve(t)
+		return nil
+	}), orch.Reporting{None: true})
+	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
+	d.Every(func() time.Duration { return retryAfter }, s.again)
+	d.At(func() time.Time { return s.sweep }, func(context.Context, time.Time) error {
+		s.sweep = time.Time{}
+		s.swept()
+		return nil
+	})
+	return s
+}
+
+// took takes a row. Those of PORT_TABLE also tell when all ports are known.
+func (s *Sync) took(table, key string, fields swss.FieldValues) {
+	s.due = true
+	if fields == nil {
+		delete(s.rows[table], key)
+		return
+	}
+	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
+}
+
+// sawWire takes a row of a live interface, of which only the MTU matters here.
+func (s *Sync) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
+	mtu, was := swss.ToFieldValues(k.Fields)[schema.WireMTU], s.rows[schema.StateWire][k.Key][schema.WireMTU]
+	if k.Op == swss.OpSet && mtu != "" && mtu != was { // a row that goes says nothing: syncd is away
+		s.rows[schema.StateWire][k.Key] = swss.FieldValues{schema.WireMTU: mtu}
+		s.due = true
+	}
+	return nil
+}
+
+// settle brings Linux and NEIGH_TABLE to what the rows say.
+func (s *Sync) settle(ctx context.Context) error {
+	if s.due {
+		s.plan = makePlan(s.rows, s.mac)
+		s.host.apply(s.plan)
+		for key := range s.known { // the rules may be others now
+			s.dirty[key] = true
+		}
+		s.due, s.neighborhood.ask = false, true
+	}
+	s.began = true
+	if s.neighborhood.ask {
+		s.toKernel(s.plan)
+	}
+	return s.flush(ctx, s.plan)
+}
+
+// again tries what did not work.
+func (s *Sync) again(_ context.Context, now time.Time) error {
+	if s.sweep.IsZero() && (len(s.before) > 0 || s.states.former != nil) {
+		s.sweep = now.Add(neighborTime)
+	}
+	if s.neighborhood.ask {
+		s.toKernel(s.plan)
+	}
+	s.nextHops.ask(&s.neighborhood, s.plan, now)
+	s.refresh(s.plan, now)
+	if s.host.trouble() != "" {
+		s.due = true
+	}
+	return nil
+}
+
+// LinkChanged records the index of an interface of Linux. An index of 0 means that no interface has that name any more.
+func (s *Sync) LinkChanged(name string, index int) { s.due = s.host.changed(name, index) || s.due }
+
+// Learned takes what Linux says of a neighbour.
+func (s *Sync) Learned(n Neighbor) { s.learned(n) }
+
+// Forget says that Linux is going to tell all of its neighbours anew.
+func (s *Sync) Forget() { s.forget() }
+
+// Lacks says what is not as it should be; "": nothing. It may be asked from any goroutine.
+func (s *Sync) Lacks() string { return s.host.trouble() }

@@ -1,0 +1,236 @@
+package hostifd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"tamtam/host/netdev"
+	"tamtam/swss/schema"
+)
+
+// A Linux is the kernel of this host, in the network namespace of the process, with the devices of host interfaces.
+type Linux struct{ netdev.Linux }
+
+// NewKernel returns the kernel that this process runs on; it needs CAP_NET_ADMIN.
+func NewKernel() (Kernel, error) { return Linux{}, nil }
+
+// Set brings a device to what it should be.
+func (Linux) Set(name string, d, old Device, whole bool) error {
+	link, err := netlink.LinkByName(name)
+	missing := netlink.LinkNotFoundError{}
+	switch {
+	case errors.As(err, &missing):
+		return errors.New("there is no such device: syncd makes it, at the latest when the chip has the port")
+	case err != nil:
+		return err
+	case link.Attrs().Alias != netdev.Alias:
+		return fmt.Errorf("there is an interface of this name (%s) which is no host interface of tamtam's: rename or "+
+			"remove it", link.Type())
+	}
+	var errs []error
+	if now := link.Attrs(); !slices.Equal(now.HardwareAddr, d.MAC[:]) {
+		// Down, so that IPv6's address of the link is made anew of the new address.
+		errs = append(errs, netlink.LinkSetDown(link), netlink.LinkSetHardwareAddr(link, net.HardwareAddr(d.MAC[:])))
+	}
+	errs = append(errs, netlink.LinkSetMTU(link, d.MTU))
+	route(name, d.Routed)
+	if d.Up {
+		errs = append(errs, netlink.LinkSetUp(link))
+	} else {
+		errs = append(errs, netlink.LinkSetDown(link))
+	}
+	return errors.Join(append(errs, setAddrs(link, d, old, whole))...)
+}
+
+// route lets the kernel forward what comes in at a device that routes, as what the chip gives to the CPU because it
+// does not know the neighbour; one that does not has no IPv6, or it would have an address. Where /proc may not be
+// written to, whoever runs this has to.
+func route(name string, routed bool) {
+	on, off := "1\n", "0\n"
+	if !routed {
+		on, off = off, on
+	}
+	_ = os.WriteFile(settings+"ipv6/conf/"+name+"/disable_ipv6", []byte(off), 0)
+	_ = os.WriteFile(settings+"ipv4/conf/"+name+"/forwarding", []byte(on), 0)
+}
+
+// settings are those of the network.
+const settings = "/proc/sys/net/"
+
+// Advice says which settings of the network are not as host interfaces need them, and what would be right.
+func (Linux) Advice() (list []string) {
+	for _, s := range []struct{ path, right, why string }{
+		{"ipv4/conf/all/arp_ignore", "12", "else Linux answers ARP at the wires of ports too, and frames pass the chip by"},
+		{"ipv4/ip_forward", "1", "else nobody asks for neighbours that the chip does not know"},
+		{"ipv6/conf/all/forwarding", "1", "else nobody asks for neighbours that the chip does not know"},
+	} {
+		text, err := os.ReadFile(settings + s.path)
+		if is := strings.TrimSpace(string(text)); err == nil && !strings.Contains(s.right, is) {
+			name := strings.ReplaceAll(s.path, "/", ".")
+			list = append(list, fmt.Sprintf("net.%s is %s, want %s: %s", name, is, s.right[:1], s.why))
+		}
+	}
+	return list
+}
+
+// setAddrs sets the addresses of a device. What of IPv6 the kernel has made itself stays.
+func setAddrs(link netlink.Link, d, old Device, whole bool) error {
+	var errs []error
+	have, err := netlink.AddrList(link, netlink.FAMILY_ALL)
+	if err != nil {
+		return err
+	}
+	there := map[netip.Prefix]bool{}
+	for _, a := range have {
+		p, ok := prefix(a.IPNet)
+		there[p] = true
+		gone := slices.Contains(old.Addrs, p) || whole && !p.Addr().IsLinkLocalUnicast()
+		if ok && gone && !slices.Contains(d.Addrs, p) {
+			errs = append(errs, netlink.AddrDel(link, &a))
+		}
+	}
+	for _, p := range d.Addrs {
+		if there[p] {
+			continue
+		}
+		bits := p.Addr().BitLen()
+		a := &netlink.Addr{IPNet: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), bits)}}
+		if err := netlink.AddrReplace(link, a); err != nil {
+			errs = append(errs, fmt.Errorf("address %s: %w", p, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func prefix(n *net.IPNet) (netip.Prefix, bool) {
+	a, ok := netip.AddrFromSlice(n.IP)
+	ones, _ := n.Mask.Size()
+	return netip.PrefixFrom(a.Unmap(), ones), ok
+}
+
+// Links reports host interfaces until ctx ends or the kernel has reported more than was read.
+func (Linux) Links(ctx context.Context, f func(name string, index int)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	updates := make(chan netlink.LinkUpdate, 256)
+	err := netlink.LinkSubscribeWithOptions(updates, ctx.Done(), netlink.LinkSubscribeOptions{
+		ListExisting: true, ErrorCallback: func(err error) { cancel(err) }, ReceiveBufferSize: 1 << 20,
+	})
+	if err != nil {
+		return fmt.Errorf("ask for interfaces: %w", err)
+	}
+	for u := range updates {
+		switch a := u.Attrs(); {
+		case a.Alias != netdev.Alias:
+		case u.Header.Type == unix.RTM_DELLINK:
+			f(a.Name, 0)
+		default:
+			f(a.Name, a.Index)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// usable are the states of neighbours whose address is known.
+const usable = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE | netlink.NUD_PERMANENT
+
+// neighborStates are the names of states as hostd has them; a permanent neighbour is in the configuration.
+var neighborStates = map[int]string{
+	netlink.NUD_INCOMPLETE: "INCOMPLETE", netlink.NUD_REACHABLE: "REACHABLE", netlink.NUD_STALE: "STALE",
+	netlink.NUD_DELAY: "DELAY", netlink.NUD_PROBE: "PROBE", netlink.NUD_FAILED: "FAILED",
+}
+
+// Neighbors tells of neighbours until ctx ends or the kernel has told more than was read.
+func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	updates := make(chan netlink.NeighUpdate, 1024)
+	err := netlink.NeighSubscribeWithOptions(updates, ctx.Done(), netlink.NeighSubscribeOptions{
+		ListExisting: true, ErrorCallback: func(err error) { cancel(err) }, ReceiveBufferSize: 1 << 20,
+	})
+	if err != nil {
+		return fmt.Errorf("ask for neighbours: %w", err)
+	}
+	names := map[int]string{}
+	for u := range updates {
+		name := names[u.LinkIndex]
+		if link, err := netlink.LinkByIndex(u.LinkIndex); err == nil {
+			name = link.Attrs().Name
+			names[u.LinkIndex] = name
+		} else if u.Type == unix.RTM_NEWNEIGH {
+			delete(names, u.LinkIndex)
+			continue
+		}
+		addr, ok := netip.AddrFromSlice(u.IP)
+		if !ok || name == "" || schema.InterfaceTable(name) == "" || u.Family != unix.AF_INET && u.Family != unix.AF_INET6 {
+			continue
+		}
+		n := Neighbor{Interface: name, Addr: addr.Unmap(), Gone: u.Type == unix.RTM_DELNEIGH || u.State&usable == 0}
+		if u.State&netlink.NUD_NOARP != 0 && !n.Gone {
+			continue
+		}
+		copy(n.MAC[:], u.HardwareAddr)
+		if u.Type == unix.RTM_NEWNEIGH {
+			n.State, n.Permanent = neighborStates[u.State], u.State&netlink.NUD_PERMANENT != 0
+		}
+		f(n)
+	}
+	return context.Cause(ctx)
+}
+
+// SetNeighbor sets a neighbour. One that is to be asked for is made only where there is none.
+func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
+	entry, err := entryOf(n)
+	if err != nil {
+		return err
+	}
+	entry.HardwareAddr, entry.State = net.HardwareAddr(n.MAC[:]), netlink.NUD_PROBE
+	if permanent {
+		entry.State = netlink.NUD_PERMANENT
+		return netlink.NeighSet(entry)
+	}
+	if err = netlink.NeighAdd(entry); errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return err
+}
+
+// Ask has Linux ask for a neighbour, as if there were a packet for it. One that is permanent would be so no longer.
+func (Linux) Ask(n Neighbor) error {
+	entry, err := entryOf(n)
+	if err != nil {
+		return err
+	}
+	entry.Flags = netlink.NTF_USE
+	return netlink.NeighSet(entry)
+}
+
+// RemoveNeighbor removes a neighbour.
+func (Linux) RemoveNeighbor(n Neighbor) error {
+	entry, err := entryOf(n)
+	if err != nil {
+		return err
+	}
+	return netlink.NeighDel(entry)
+}
+
+func entryOf(n Neighbor) (*netlink.Neigh, error) {
+	link, err := netlink.LinkByName(n.Interface)
+	if err != nil {
+		return nil, err
+	}
+	family := unix.AF_INET
+	if n.Addr.Is6() {
+		family = unix.AF_INET6
+	}
+	return &netlink.Neigh{LinkIndex: link.Attrs().Index, Family: family, IP: n.Addr.AsSlice()}, nil
+}

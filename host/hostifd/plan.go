@@ -1,0 +1,170 @@
+package hostifd
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/host/cpuport"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// A Device is an interface of Linux as it should be.
+type Device struct {
+	MAC     schema.MAC
+	MTU     int  // bytes
+	Up      bool // as an administrator wants it
+	Carrier bool
+	Routed  bool           // else it is for frames alone, and has no address of IPv6's own making
+	Addrs   []netip.Prefix // sorted
+}
+
+// equal reports whether two devices are set alike in Linux; the carrier is syncd's.
+func (d Device) equal(o Device) bool {
+	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Routed == o.Routed && slices.Equal(d.Addrs, o.Addrs)
+}
+
+// A plan is what there should be.
+type plan struct {
+	devices map[string]Device
+	beside  map[string]cpuport.Interface // devices that are no port's
+	lagOf   map[string]string            // PortChannel by port
+	local   map[string]bool              // interfaces whose neighbours may have link-local addresses
+	whole   bool                         // all configured ports are known: what is not planned is not wanted
+}
+
+// rows are those of APPL_DB, by table and key.
+type rows map[string]map[string]swss.FieldValues
+
+// tables are those that say what interfaces there are.
+var tables = []string{
+	schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember, schema.AppInterface,
+}
+
+// makePlan makes the plan of all rows. Rows that are wrong are orchagent's to tell of; here they count as not there. A
+// VLAN has a carrier always, as SONiC's has, whose bridge has a member that is always up.
+func makePlan(r rows, mac schema.MAC) plan {
+	p := plan{
+		devices: map[string]Device{}, beside: map[string]cpuport.Interface{}, lagOf: map[string]string{},
+		local: map[string]bool{},
+	}
+	_, p.whole = r[schema.AppPort][schema.PortConfigDone]
+	for name, f := range r[schema.AppPort] {
+		if port, err := schema.ParsePort(name, f); err == nil && schema.IsPortName(name) {
+			p.devices[name] = Device{MAC: mac, MTU: int(port.MTU), Up: port.AdminUp, Carrier: up(f)}
+		}
+	}
+	for name, f := range r[schema.AppLAG] {
+		if lag, err := schema.ParsePortChannel(name, f); err == nil {
+			p.devices[name] = Device{MAC: mac, MTU: int(lag.MTU), Up: lag.AdminUp, Carrier: up(f)}
+			p.beside[name] = cpuport.Interface{
+				Name: name, LAG: true, LACP: f[schema.FieldProtocol] == schema.ProtocolLACP, Up: up(f),
+			}
+		}
+	}
+	p.addMembers(r)
+	p.addInterfaces(r, mac)
+	p.fitWires(r)
+	return p
+}
+
+// leastMTU is the least that an IP link has (RFC 791).
+const leastMTU = 68
+
+// fitWires lowers MTUs to those of the wires behind a device, of which it takes the smallest: what Linux would send
+// beyond that is lost for good, BGP's updates too.
+func (p plan) fitWires(r rows) {
+	fit := func(name string, mtu int) {
+		if d, ok := p.devices[name]; ok && mtu < d.MTU {
+			d.MTU = mtu
+			p.devices[name] = d
+		}
+	}
+	vlans := map[string][]string{} // by member
+	for key := range r[schema.AppVLANMember] {
+		if vlan, member, ok := strings.Cut(key, ":"); ok {
+			vlans[member] = append(vlans[member], vlan)
+		}
+	}
+	for port, f := range r[schema.StateWire] {
+		mtu, err := strconv.Atoi(f[schema.WireMTU])
+		if err != nil || mtu < leastMTU {
+			continue
+		}
+		lag := p.lagOf[port]
+		for _, name := range slices.Concat([]string{port, lag}, vlans[port], vlans[lag]) {
+			fit(name, mtu)
+		}
+	}
+}
+
+// up says whether a port or PortChannel is up.
+func up(f swss.FieldValues) bool { return f[schema.FieldOperStatus] == schema.OperUp }
+
+func (p plan) addMembers(r rows) {
+	for _, key := range slices.Sorted(maps.Keys(r[schema.AppLAGMember])) {
+		m, err := schema.ParsePortChannelMember(schema.ConfigKey(key), r[schema.AppLAGMember][key])
+		lag, ok := p.beside[m.PortChannel]
+		if err != nil || !ok {
+			continue
+		}
+		p.lagOf[m.Port] = m.PortChannel
+		lag.Members = append(lag.Members, m.Port)
+		slices.SortFunc(lag.Members, schema.CompareNames)
+		if r[schema.AppLAGMember][key]["status"] != "disabled" {
+			lag.Senders = append(lag.Senders, m.Port)
+			slices.SortFunc(lag.Senders, schema.CompareNames)
+		}
+		p.beside[m.PortChannel] = lag
+	}
+}
+
+// loopbackMTU is that of loopbacks, which send nothing.
+const loopbackMTU = schema.DefaultMTU
+
+// addInterfaces adds what only routed interfaces have.
+func (p plan) addInterfaces(r rows, mac schema.MAC) {
+	table := r[schema.AppInterface]
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		if schema.IsAddressKey(schema.ConfigKey(key)) {
+			continue
+		}
+		i, err := schema.ParseInterface(schema.AppInterface, key, table[key])
+		if err != nil {
+			continue
+		}
+		d, ok := p.devices[i.Name]
+		switch id, vlan := schema.VLANNumber(i.Name); {
+		case vlan:
+			v, err := schema.ParseVLAN(i.Name, r[schema.AppVLAN][i.Name])
+			if err != nil || r[schema.AppVLAN][i.Name] == nil {
+				continue
+			}
+			d = Device{MAC: mac, MTU: int(v.MTU), Up: v.AdminUp, Carrier: true}
+			p.beside[i.Name] = cpuport.Interface{Name: i.Name, VLAN: id, Up: true}
+		case schema.IsLoopbackName(i.Name):
+			d = Device{MAC: mac, MTU: loopbackMTU, Up: true, Carrier: true}
+			p.beside[i.Name] = cpuport.Interface{Name: i.Name, Up: true}
+		case !ok:
+			continue
+		}
+		if !i.MAC.IsZero() {
+			d.MAC = i.MAC
+		}
+		d.MTU, d.Routed = int(cmp.Or(i.MTU, uint16(d.MTU))), true
+		p.devices[i.Name], p.local[i.Name] = d, i.LinkLocal
+	}
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		a, err := schema.ParseInterfaceAddress(schema.AppInterface, schema.ConfigKey(key), table[key])
+		_, routes := table[a.Name]
+		if d, ok := p.devices[a.Name]; err == nil && ok && routes && schema.IsAddressKey(schema.ConfigKey(key)) {
+			d.Addrs = append(d.Addrs, a.Prefix)
+			slices.SortFunc(d.Addrs, netip.Prefix.Compare)
+			p.devices[a.Name] = d
+		}
+	}
+}

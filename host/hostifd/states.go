@@ -1,0 +1,115 @@
+package hostifd
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/host/beside"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// states are the neighbours of Linux with their states, as rows of HOST_NEIGH_TABLE in STATE_DB, where hostd has its
+// own: shows of neighbours read them.
+type states struct {
+	table *swss.Table
+	want  map[string]swss.FieldValues // by interface|address; those of Linux
+	there map[string]swss.FieldValues // rows that are written; nil: they have not been read
+	dirty bool
+	// former are the rows of a former process, or of before Linux began to report anew, that it has not reported; they
+	// go when it has had its time. nil: it has had it.
+	former map[string]bool
+}
+
+func newStates(db *swss.DB) states {
+	return states{table: swss.NewTable(db, schema.StateHostNeigh), want: map[string]swss.FieldValues{}, dirty: true,
+		former: map[string]bool{}}
+}
+
+// learned takes the state of a neighbour.
+func (s *states) learned(n Neighbor) {
+	key := strings.Replace(keyOf(n), ":", "|", 1)
+	delete(s.former, key)
+	if n.State == "" {
+		delete(s.want, key)
+		s.dirty = true
+		return
+	}
+	if _, known := s.want[key]; !known && len(s.want) >= mostNeighbors {
+		return
+	}
+	row := swss.FieldValues{"state": n.State, "neigh": "", "confirmed": ""}
+	if !n.MAC.IsZero() {
+		row["neigh"] = n.MAC.String()
+	}
+	s.want[key], s.dirty = row, true
+}
+
+// forget begins a new report of all neighbours: rows stay until it is complete.
+func (s *states) forget() {
+	s.former = map[string]bool{}
+	for key := range s.there {
+		s.former[key] = true
+	}
+	clear(s.want)
+}
+
+// swept ends a report of all neighbours.
+func (s *states) swept() { s.former, s.dirty = nil, true }
+
+// flush writes what differs.
+func (s *states) flush(ctx context.Context) error {
+	if !s.dirty {
+		return nil
+	}
+	if s.there == nil {
+		rows, err := s.table.Dump(ctx)
+		if err != nil {
+			return err
+		}
+		s.there = rows
+		for key := range rows {
+			if _, is := s.want[key]; !is && s.former != nil {
+				s.former[key] = true
+			}
+		}
+	}
+	want := maps.Clone(s.want)
+	for key := range s.former {
+		want[key] = s.there[key]
+	}
+	if err := forward.Differences(ctx, s.table, s.there, want); err != nil {
+		return err
+	}
+	s.there, s.dirty = want, false
+	return nil
+}
+
+// refreshTime is how long a neighbour is not asked whether it is still there, as in SONiC.
+const refreshTime = 300 * time.Second
+
+// refresh has Linux ask neighbours again that were not asked for long, some at a time. A neighbour that does not answer
+// is gone, and its row of NEIGH_TABLE goes.
+func (b *neighborhood) refresh(p plan, now time.Time) {
+	asked := 0
+	for _, key := range slices.Sorted(maps.Keys(b.known)) {
+		n := b.known[key]
+		if _, ours := p.devices[n.Interface]; !ours || n.MAC.IsZero() || n.Permanent || beside.Tammgrs(b.seen[key]) {
+			continue
+		}
+		due, is := b.next[key]
+		if is && now.Before(due) || asked == mostAsked {
+			continue
+		}
+		b.next[key] = now.Add(refreshTime)
+		if is {
+			asked++
+			_ = b.kernel.Ask(n) // it may have gone; then Linux reports it
+		}
+	}
+	maps.DeleteFunc(b.next, func(key string, _ time.Time) bool { _, is := b.known[key]; return !is })
+}

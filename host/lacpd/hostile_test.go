@@ -1,0 +1,215 @@
+package lacpd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/host/lacp"
+	"tamtam/internal/randtest"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// said is a LACPDU that the other side sends at Ethernet0.
+func (b *bench) said() []byte {
+	b.Helper()
+	for range 40 {
+		b.now = b.now.Add(time.Second)
+		b.all[1].stepOne(b.all[1].d)
+		sent := b.all[1].sent
+		b.all[1].sent = nil
+		for _, f := range sent {
+			if f.Port == "Ethernet0" {
+				return f.Data
+			}
+		}
+	}
+	b.Fatal("it says nothing")
+	return nil
+}
+
+// A partner that sends thousands of LACPDUs, each from another system, or with another key, or anything, changes
+// rows ten times a second at most, has nobody answer more than the standard lets him, and leaves the other link alone.
+func TestFlood(t *testing.T) {
+	b := newBench(t, "admin_status=up fast_rate=true")
+	b.pass(4 * time.Second)
+	b.want("in the beginning", bothUp)
+	s := b.all[0]
+	frame := b.said()
+	b.pass(2 * time.Second)
+	s.sent, s.asic = nil, nil
+	changes, last := 0, ""
+	for i := range 1000 {
+		switch i % 3 {
+		case 0:
+			frame[20], frame[21] = byte(i>>8), byte(i) // of the actor's system
+		case 1:
+			frame[26]++ // of its key
+		default:
+			frame[32] ^= byte(i) // its state
+		}
+		if err := s.d.Do(t.Context(), func() { s.lacp.Receive("Ethernet0", frame) }); err != nil {
+			t.Fatal(err)
+		}
+		s.stepOne(s.d)
+		if is := fmt.Sprint(s.row(swss.StateDB, schema.StateLACPMember, "PortChannel1|Ethernet0")); is != last {
+			changes, last = changes+1, is
+		}
+	}
+	if changes > 11 || len(s.sent) > 4 {
+		t.Errorf("1000 LACPDUs changed the row %d times and had %d sent", changes, len(s.sent))
+	}
+	if n := len(s.lacp.rows[schema.AppLAGMember]); n != 2 {
+		t.Errorf("there are %d members", n)
+	}
+	if got := s.members(); !strings.HasSuffix(got, "Ethernet4 distributing") {
+		t.Errorf("the other link: %s", got)
+	}
+	b.pass(time.Second)
+	if c := s.row(swss.CountersDB, schema.CountersLACP, "PortChannel1:Ethernet0"); c["discarded-lacpdu-limit"] < "9" {
+		t.Errorf("counted %v", c)
+	}
+	b.pass(10 * time.Second)
+	b.want("it has ended", bothUp)
+}
+
+// Rows that somebody else writes where LACP says what members may do are put right: neither does a member carry traffic
+// that has not been negotiated of, nor does a PortChannel that there is not have a row.
+func TestForgedRows(t *testing.T) {
+	b := newBench(t, "admin_status=up")
+	s := b.all[0]
+	for _, side := range b.all {
+		side.up("Ethernet4", "down")
+	}
+	b.pass(4 * time.Second)
+	const want = "Ethernet0 distributing; Ethernet4 detached the port is down"
+	b.want("in the beginning", want)
+	s.asic = nil
+	is := s.row(swss.ApplDB, schema.AppLAGMember, "PortChannel1:Ethernet4")[schema.FieldIncarnation]
+	for _, forged := range []struct{ table, key, row string }{
+		{schema.StateLACPMember, "PortChannel1|Ethernet4", "mux=distributing incarnation=" + is},
+		{schema.StateLACPMember, "PortChannel1|Ethernet0", "mux=detached"},
+		{schema.StateLACPMember, "PortChannel1|Ethernet0", "extra=field"},
+		{schema.StateLACPMember, "PortChannel1|Ethernet8", "mux=distributing"},
+		{schema.StateLACPMember, "PortChannel1", "mux=distributing"},
+		{schema.StateLACPMember, "x|y|z", "mux="},
+		{schema.StateLACP, "PortChannel9", "links=7"},
+		{schema.StateLACP, "PortChannel1", "links=7 partner=x incarnation=9223372036854775807/11"},
+	} {
+		s.set(swss.StateDB, forged.table, forged.key, forged.row)
+		b.step()
+		b.want(fmt.Sprint("forged ", forged), want)
+		if row := s.row(swss.StateDB, schema.StateLACP, "PortChannel1"); row["links"] != "1" || len(s.row(swss.StateDB, schema.StateLACP, "PortChannel9")) > 0 {
+			t.Errorf("forged %v: the PortChannel is %v", forged, row)
+		}
+	}
+	if err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateLACPMember).Del(t.Context(), "PortChannel1|Ethernet0"); err != nil {
+		t.Fatal(err)
+	}
+	b.step()
+	b.want("a row is gone", want)
+	for port, does := range map[string]string{"Ethernet0": schema.OperUp, "Ethernet4": schema.OperDown} {
+		for _, what := range slices.Backward(s.asic) {
+			if !strings.HasPrefix(what, port) {
+				continue
+			}
+			if !strings.HasSuffix(what, does) {
+				t.Errorf("%s: put into force %q", port, s.asic)
+			}
+			break
+		}
+	}
+}
+
+// Whatever stands in the rows that LACP reads and continues from, it neither stops nor says more of a member than that
+// there is one, and goes on when the rows are right.
+func TestHostileRows(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+		value := func() string {
+			return pick("", "0", "1", "-1", "65535", "65536", "99999999999999999999999", "true", "TRUE", "auto", "x", "\x00\xff",
+				strings.Repeat("9", 5000), "02:00:00:00:00:01", "ff:ff:ff:ff:ff:ff", "1/11", "18446744073709551615/11", "/", "2/11/02:00:00:00:00:01",
+				"distributing", "collecting", "current", "up", "down", "unknown", "lacp", "enabled")
+		}
+		fields := func(names ...string) swss.FieldValues {
+			f := swss.FieldValues{}
+			for range 1 + rng.IntN(6) {
+				f[pick(names...)] = value()
+			}
+			return f
+		}
+		var info []string
+		for _, what := range []string{"system", "system_priority", "key", "port", "port_priority", "state"} {
+			info = append(info, "runner.partner_lacpdu_info."+what)
+		}
+		b := newBench(t, "admin_status=up")
+		s := b.all[0]
+		for range 10 {
+			lag := pick("PortChannel1", "PortChannel2", "PortChannel-1", "PortChannel99999", "x", "PortChannel0001")
+			port := pick("Ethernet0", "Ethernet4", "Ethernet65535", "Ethernet99999999999", "Ethernet-4", "eth", "Ethernet0:Ethernet4")
+			put := func(db swss.DBName, table, key string, row swss.FieldValues) {
+				if err := swss.NewTable(s.redis.DB(db), table).Set(t.Context(), key, row); err != nil {
+					t.Fatal(err)
+				}
+			}
+			switch rng.IntN(8) {
+			case 0:
+				put(swss.ConfigDB, schema.CfgPortChannel, lag, fields("min_links", "fallback", "fast_rate", "lacp_key", "static", "system_mac", "mtu", "protocol", "incarnation"))
+			case 1:
+				put(swss.ConfigDB, schema.CfgPortChannelMbr, lag+"|"+port, fields("status", "collecting", "incarnation", "alias"))
+			case 2:
+				put(swss.ApplDB, schema.AppLAG, lag, fields("min_links", "fallback", "fast_rate", "lacp_key", "static", "protocol", "incarnation", "system_mac"))
+			case 3:
+				put(swss.ApplDB, schema.AppLAGMember, lag+":"+port, fields("status", "collecting", "incarnation", "oper_status"))
+			case 4:
+				put(swss.StateDB, schema.StateLACP, lag, fields("links", "reason", "incarnation", "partner"))
+			case 5, 6:
+				put(swss.StateDB, schema.StateLACPMember, lag+"|"+port, fields(append(info, "mux", "incarnation", "fallback", "runner.state")...))
+			default:
+				put(swss.ApplDB, schema.AppPort, port, fields("oper_status", "speed", "lanes"))
+			}
+			if rng.IntN(3) == 0 {
+				s.start()
+			}
+			if rng.IntN(3) == 0 {
+				s.manage()
+			}
+			b.pass(time.Second)
+		}
+		for _, db := range []swss.DBName{swss.ConfigDB, swss.ApplDB, swss.StateDB} {
+			if err := s.redis.DB(db).Client().FlushDB(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.configure("admin_status=up")
+		s.manage()
+		s.start()
+		b.pass(100 * time.Second) // the other may still wait for what it has heard
+		b.want("all is well again", bothUp)
+	})
+}
+
+// fuzzing what an earlier agent may have left: what is taken is what would be written of it.
+func FuzzBefore(f *testing.F) {
+	f.Add("distributing", "02:00:00:00:00:02", "65535", "61", "current")
+	f.Add("collecting", "ff:ff:ff:ff:ff:ff", "-1", "256", "current")
+	f.Fuzz(func(t *testing.T, mux, system, number, state, receiver string) {
+		const at = "runner.partner_lacpdu_info."
+		b, ok := beforeOf(swss.FieldValues{
+			schema.FieldMux: mux, "runner.state": receiver, at + "system": system, at + "state": state,
+			at + "system_priority": number, at + "key": number, at + "port": number, at + "port_priority": number,
+		})
+		if !ok {
+			return
+		}
+		row := memberRow(lacp.Status{Mux: b.Mux, Partner: b.Partner, Receiver: lacp.ReceiverCurrent})
+		if again, ok := beforeOf(row); !ok || *again != *b {
+			t.Errorf("%v of %+v is %+v", row, b, again)
+		}
+	})
+}

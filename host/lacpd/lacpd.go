@@ -1,0 +1,257 @@
+package lacpd
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/host/cpuport"
+	"tamtam/host/lacp"
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// A Sender takes frames for the chip.
+type Sender interface{ Send(cpuport.Frame) error }
+
+// Config is what a [Speaker] works with.
+type Config struct {
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	MAC    [6]byte // the switch's own
+}
+
+// A Speaker is an agent with what it reads and writes. All its methods run on the daemon's goroutine, in handlers,
+// timers or [orch.Daemon.Do].
+type Speaker struct {
+	d     *orch.Daemon
+	redis *swss.Redis
+	log   *slog.Logger
+	mac   [6]byte
+	agent *lacp.Agent
+	line  Sender // nil: no CPU port at the moment
+
+	begun  bool      // there has been one
+	paused time.Time // since when there is none
+
+	rows       map[string]map[string]swss.FieldValues // of APPL_DB, by table
+	configured bool                                   // the agent knows them as they are
+	before     map[string]before                      // what an earlier one has left, by PortChannel|port
+	loaded     bool                                   // told is what the databases have
+	unsure     bool                                   // rows may have to be written
+	told       map[string]map[string]swss.FieldValues // as written, by table
+	up         map[string]bool                        // ports, as known last
+	was        map[string]lacp.Mux                    // as last logged
+	lost       map[string]uint64                      // frames that the CPU port did not take, by port
+}
+
+var tables = []string{schema.AppPort, schema.AppLAG, schema.AppLAGMember}
+
+// tellPeriod is how often counters, and what changes with time alone, are brought up to date.
+const tellPeriod = time.Second
+
+// New registers LACP on a daemon.
+func New(cfg Config) *Speaker {
+	s := &Speaker{
+		d: cfg.Daemon, redis: cfg.Redis, log: cfg.Daemon.Logger(), mac: cfg.MAC, agent: lacp.New(),
+		rows: map[string]map[string]swss.FieldValues{}, told: map[string]map[string]swss.FieldValues{},
+		up: map[string]bool{}, was: map[string]lacp.Mux{}, lost: map[string]uint64{},
+	}
+	for _, table := range tables {
+		s.rows[table] = map[string]swss.FieldValues{}
+		forward.Consume(s.d, s.redis.DB(swss.ApplDB), table, func(key string, fields swss.FieldValues) {
+			if s.rows[table][key] = fields; fields == nil {
+				delete(s.rows[table], key)
+			}
+			s.configured = false
+		})
+	}
+	for _, table := range []string{schema.StateLACP, schema.StateLACPMember} {
+		forward.Consume(s.d, s.redis.DB(swss.StateDB), table, func(key string, fields swss.FieldValues) {
+			s.found(table, key, fields)
+		})
+	}
+	s.d.OnFlush(func() { s.loaded = false })
+	forward.Settle(s.d, "LACP", s.due, s.settle)
+	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
+		s.agent.Advance(now)
+		s.unsure = true
+		return s.settle(ctx)
+	})
+	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
+	return s
+}
+
+// Is reports whether a frame is of the slow protocols: LACP, markers and the like.
+func Is(frame []byte) bool {
+	return len(frame) >= 14 && binary.BigEndian.Uint16(frame[12:]) == lacp.EtherType
+}
+
+// SetLine gives LACP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands
+// still.
+func (s *Speaker) SetLine(line Sender) {
+	if line == nil {
+		s.paused = s.d.Now()
+	} else if s.begun && s.line == nil {
+		s.agent.Resume(s.d.Now().Sub(s.paused))
+		s.unsure = true
+	}
+	s.line, s.begun = line, s.begun || line != nil
+}
+
+// Receive takes a frame that the chip has punted at a port; false: the port is in no PortChannel that negotiates, and
+// the frame somebody else's.
+func (s *Speaker) Receive(port string, frame []byte) bool {
+	if !s.configured {
+		s.configure()
+	}
+	if !s.speaks(port) {
+		return false
+	}
+	at, timed := s.agent.Next()
+	err := s.agent.Receive(s.now(), port, frame)
+	if err != nil {
+		s.log.Debug("a LACP frame is left out", "because", err)
+	}
+	s.flush()
+	// What is left out changes nothing, and costs nothing: but for timers that were due before it.
+	s.unsure = s.unsure || err == nil || timed && !s.now().Before(at)
+	return true
+}
+
+// speaks reports whether a port is in a PortChannel that negotiates.
+func (s *Speaker) speaks(port string) bool {
+	for name := range s.rows[schema.AppLAGMember] {
+		if lag, member, _ := strings.Cut(name, ":"); member == port && s.negotiates(lag) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Speaker) negotiates(lag string) bool {
+	return s.rows[schema.AppLAG][lag][schema.FieldProtocol] == schema.ProtocolLACP
+}
+
+func (s *Speaker) due() bool { return s.begun && (!s.loaded || !s.configured || s.unsure) }
+
+// next is when the agent wants to be advanced.
+func (s *Speaker) next() time.Time {
+	if s.line == nil {
+		return time.Time{}
+	}
+	at, _ := s.agent.Next()
+	return at
+}
+
+// now is the agent's time: while there is no CPU port it stands still.
+func (s *Speaker) now() time.Time {
+	if s.line == nil {
+		return s.paused
+	}
+	return s.d.Now()
+}
+
+// settle brings the agent, and what it has to say, up to date.
+func (s *Speaker) settle(ctx context.Context) error {
+	if !s.begun {
+		return nil
+	}
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	if !s.configured {
+		s.configure()
+	}
+	if s.line != nil {
+		s.agent.Advance(s.now())
+	}
+	s.flush()
+	return s.write(ctx)
+}
+
+// configure tells the agent the PortChannels, and what is in force at their members.
+func (s *Speaker) configure() {
+	byLAG := map[string][]lacp.Member{}
+	var ports []string
+	for _, name := range slices.Sorted(maps.Keys(s.rows[schema.AppLAGMember])) {
+		lag, port, ok := strings.Cut(name, ":")
+		number, valid := portNumber(port)
+		if !ok || !valid || !s.negotiates(lag) {
+			continue
+		}
+		ports = append(ports, name)
+		is := s.rows[schema.AppLAGMember][name][schema.FieldIncarnation]
+		was := s.before[lag+"|"+port].of(is)
+		byLAG[lag] = append(byLAG[lag], lacp.Member{
+			Name: port, Number: number, MAC: s.mac, Up: s.isUp(port, was != nil), Speed: s.speed(port),
+			Incarnation: is, Before: was,
+		})
+	}
+	var all []lacp.Aggregate
+	for _, name := range slices.Sorted(maps.Keys(s.rows[schema.AppLAG])) {
+		row, err := schema.ParsePortChannel(name, s.rows[schema.AppLAG][name])
+		if err != nil || !s.negotiates(name) {
+			continue // orchagent says what is wrong
+		}
+		a := lacp.Aggregate{
+			Name: name, System: lacp.System{Priority: lacp.SystemPriority, MAC: s.mac}, Key: row.LACPKey(),
+			Fast: row.FastRate, Fallback: row.Fallback, Up: row.AdminUp, Members: byLAG[name],
+		}
+		if !row.SystemMAC.IsZero() {
+			a.System.MAC = row.SystemMAC
+		}
+		all = append(all, a)
+	}
+	s.agent.Configure(s.now(), all)
+	for _, name := range ports {
+		_, port, _ := strings.Cut(name, ":")
+		does := s.rows[schema.AppLAGMember][name][schema.FieldOperStatus]
+		s.agent.InForce(s.now(), port, does == schema.OperUp || does == schema.MemberCollecting)
+	}
+	s.before, s.configured, s.unsure = nil, true, true
+}
+
+// isUp reports whether a port is up. While the state of the ASIC is not known it is what it was, to the knowledge of an
+// earlier one if need be.
+func (s *Speaker) isUp(port string, before bool) bool {
+	is, known := s.up[port]
+	switch s.rows[schema.AppPort][port][schema.FieldOperStatus] {
+	case schema.OperUp:
+		is = true
+	case schema.OperUnknown:
+		is = is || !known && before
+	default:
+		is = false
+	}
+	s.up[port] = is
+	return is
+}
+
+// speed is that of a port in Mb/s; 0: it is not known.
+func (s *Speaker) speed(port string) uint32 {
+	n, _ := strconv.ParseUint(s.rows[schema.AppPort][port]["speed"], 10, 32)
+	return uint32(n)
+}
+
+// portNumber is the number of a port in LACP: that of its name, from 1. It is the same whenever the switch begins.
+func portNumber(name string) (uint16, bool) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(name, "Ethernet"), 10, 16)
+	return uint16(n + 1), err == nil && n < 1<<16-1
+}
+
+// flush gives the CPU port what is sent.
+func (s *Speaker) flush() {
+	for _, f := range s.agent.Frames() {
+		if s.line == nil || s.line.Send(cpuport.Frame{Port: f.Port, Data: f.Data}) != nil {
+			s.lost[f.Port]++
+		}
+	}
+}

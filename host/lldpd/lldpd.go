@@ -1,0 +1,210 @@
+package lldpd
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"tamtam/host/cpuport"
+	"tamtam/host/lldp"
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// A Sender takes frames for the chip.
+type Sender interface{ Send(cpuport.Frame) error }
+
+// Config is what a [Speaker] works with.
+type Config struct {
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	System lldp.System // what is said of the switch
+}
+
+// A Speaker is an agent with what it reads and writes. All its methods run on the daemon's goroutine, in handlers,
+// timers or [orch.Daemon.Do].
+type Speaker struct {
+	d      *orch.Daemon
+	table  *swss.Table
+	log    *slog.Logger
+	agent  *lldp.Agent
+	system lldp.System
+	line   Sender // nil: no CPU port at the moment
+
+	begun  bool      // there has been one
+	paused time.Time // since when there is none
+
+	ports      map[string]swss.FieldValues // rows of PORT_TABLE
+	configured bool                        // the agent has them as they are
+	told       map[string]swss.FieldValues // rows as written; nil: what there is has not been read
+	// before are rows of an earlier speaker, which count until those that they are of must have spoken again.
+	before map[string]swss.FieldValues
+	until  time.Time
+	lost   uint64 // frames that the CPU port did not take
+}
+
+// tellPeriod is how often the rows are brought up to date.
+const tellPeriod = time.Second
+
+// New registers LLDP on a daemon.
+func New(cfg Config) *Speaker {
+	db := cfg.Redis.DB(swss.ApplDB)
+	s := &Speaker{
+		d: cfg.Daemon, table: swss.NewTable(db, schema.AppLLDPEntry), log: cfg.Daemon.Logger(), agent: lldp.New(),
+		system: cfg.System, ports: map[string]swss.FieldValues{},
+	}
+	forward.Consume(s.d, db, schema.AppPort, func(key string, fields swss.FieldValues) {
+		if s.ports[key] = fields; fields == nil {
+			delete(s.ports, key)
+		}
+		s.configured = false
+	})
+	s.d.OnFlush(func() { s.told = nil })
+	forward.Settle(s.d, "LLDP", func() bool { return s.begun && (s.told == nil || !s.configured) }, s.settle)
+	s.d.At(s.next, func(_ context.Context, now time.Time) error {
+		s.agent.Advance(now)
+		s.flush()
+		return nil
+	})
+	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
+	return s
+}
+
+// Is reports whether a frame is of LLDP.
+func Is(frame []byte) bool {
+	return len(frame) >= 14 && [6]byte(frame[:6]) == lldp.Group && binary.BigEndian.Uint16(frame[12:]) == lldp.EtherType
+}
+
+// SetLine gives LLDP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands
+// still.
+func (s *Speaker) SetLine(line Sender) {
+	if line == nil {
+		s.paused = s.d.Now()
+	} else if s.begun && s.line == nil {
+		s.agent.Resume(s.d.Now().Sub(s.paused))
+	}
+	s.line, s.begun = line, s.begun || line != nil
+}
+
+// Receive takes a frame that the chip has punted at a port, without a tag.
+func (s *Speaker) Receive(port string, frame []byte) {
+	if err := s.agent.Receive(s.now(), port, frame); err != nil {
+		s.log.Debug("an LLDP frame is left out", "because", err)
+	}
+	s.flush()
+}
+
+// Counts returns what has been counted, and how many frames the CPU port did not take.
+func (s *Speaker) Counts() (counts lldp.Counts, lost uint64) { return s.agent.Counts(), s.lost }
+
+// now returns the time of LLDP: while there is no CPU port it stands still.
+func (s *Speaker) now() time.Time {
+	if s.line == nil {
+		return s.paused
+	}
+	return s.d.Now()
+}
+
+func (s *Speaker) next() (at time.Time) {
+	if s.line != nil {
+		at, _ = s.agent.Next()
+	}
+	return at
+}
+
+// settle brings the agent up to date, at first with what an earlier speaker has left.
+func (s *Speaker) settle(ctx context.Context) error {
+	if s.told == nil {
+		rows, err := s.table.Dump(ctx)
+		if err != nil {
+			return err
+		}
+		s.told, s.before, s.until = rows, rows, s.now().Add(lldp.TTL)
+	}
+	var up []lldp.Port
+	for name, fields := range s.ports {
+		if schema.IsPortName(name) && s.isUp(name) {
+			up = append(up, lldp.Port{Name: name, Alias: fields["alias"]})
+		}
+	}
+	s.agent.Configure(s.now(), s.system, up)
+	s.configured = true
+	s.flush()
+	return nil
+}
+
+func (s *Speaker) isUp(port string) bool {
+	return s.ports[port][schema.FieldOperStatus] == schema.OperUp
+}
+
+// flush gives the CPU port what is said.
+func (s *Speaker) flush() {
+	for _, f := range s.agent.Frames() {
+		if s.line == nil || s.line.Send(cpuport.Frame{Port: f.Port, Data: f.Data}) != nil {
+			s.lost++
+		}
+	}
+}
+
+// tell brings the rows up to date, as differences.
+func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
+	if s.told == nil || !s.configured {
+		return nil
+	}
+	want := s.heard()
+	if err := forward.Differences(ctx, s.table, s.told, want); err != nil {
+		return err
+	}
+	s.told = want
+	return nil
+}
+
+// heard returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: of several neighbours of a port the
+// one that came last.
+func (s *Speaker) heard() map[string]swss.FieldValues {
+	rows := map[string]swss.FieldValues{}
+	if s.now().Before(s.until) {
+		for port, row := range s.before {
+			if s.isUp(port) {
+				rows[port] = row
+			}
+		}
+	}
+	for _, n := range s.agent.Neighbors() {
+		row := swss.FieldValues{
+			"lldp_rem_index":              strconv.FormatUint(uint64(n.Index), 10),
+			"lldp_rem_time_mark":          strconv.FormatInt(n.Heard.Unix(), 10),
+			"lldp_rem_chassis_id_subtype": strconv.Itoa(int(n.ChassisSubtype)),
+			"lldp_rem_chassis_id":         n.ChassisID,
+			"lldp_rem_port_id_subtype":    strconv.Itoa(int(n.PortSubtype)),
+			"lldp_rem_port_id":            n.PortID,
+			"lldp_rem_port_desc":          n.PortDescription,
+			"lldp_rem_sys_name":           n.SystemName,
+			"lldp_rem_sys_desc":           n.SystemDescription,
+			"lldp_rem_sys_cap_supported":  capabilities(n.Supported),
+			"lldp_rem_sys_cap_enabled":    capabilities(n.Enabled),
+			"lldp_rem_man_addr":           "",
+		}
+		if n.Management.IsValid() {
+			row["lldp_rem_man_addr"] = n.Management.String()
+		}
+		rows[n.Port] = row
+	}
+	return rows
+}
+
+// capabilities are the bits in the order of SNMP, the first one highest, as two octets.
+func capabilities(bits uint16) string {
+	var b [2]byte
+	for i := range 16 {
+		if bits>>i&1 != 0 {
+			b[i/8] |= 0x80 >> (i % 8)
+		}
+	}
+	return fmt.Sprintf("%02X %02X", b[0], b[1])
+}

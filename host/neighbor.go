@@ -1,0 +1,481 @@
+package host
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// A State is that of a neighbour, as in RFC 4861 section 7.3.2 and in Linux.
+type State uint8
+
+// The states.
+const (
+	Incomplete State = iota + 1 // asked for, no answer yet
+	Reachable                   // confirmed lately
+	Stale                       // known, not confirmed lately
+	Delay                       // Stale, and sent to
+	Probe                       // asked, by unicast, whether it is still there
+	Failed                      // has not answered
+	Static                      // somebody else's word
+)
+
+var stateNames = [...]string{"", "INCOMPLETE", "REACHABLE", "STALE", "DELAY", "PROBE", "FAILED", "STATIC"}
+
+// String returns Linux's word; STATIC is Linux's PERMANENT.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "unknown"
+}
+
+// known reports whether the neighbour has a MAC address in this state.
+func (s State) known() bool { return s == Reachable || s == Stale || s == Delay || s == Probe }
+
+// A Kind is that of an [Event].
+type Kind uint8
+
+// The kinds.
+const (
+	Resolved  Kind = iota + 1 // a neighbour has a MAC address, or another than before
+	Forgotten                 // one that was resolved has none any more
+	Duplicate                 // somebody else, with MAC, has an address of the stack's
+)
+
+// An Event is what has happened to a neighbour or an address.
+type Event struct {
+	Kind      Kind
+	Interface string
+	Addr      netip.Addr
+	MAC       MAC
+}
+
+// A Neighbor is what the stack knows of one.
+type Neighbor struct {
+	Interface string
+	Addr      netip.Addr
+	MAC       MAC // zero: not known
+	State     State
+	// Confirmed is when it was last heard of; zero: never.
+	Confirmed time.Time
+}
+
+type neighKey struct {
+	on   string
+	addr netip.Addr
+}
+
+type neighbor struct {
+	neighKey
+	mac       MAC
+	state     State
+	confirmed time.Time // last heard of
+	changed   time.Time // MAC
+	tries     int
+	due       time.Time
+	waiting   []waiting
+	gone      bool
+}
+
+// A waiting packet has come from an interface and goes to a neighbour.
+type waiting struct {
+	packet []byte // IP
+	in     *iface // nil: the stack's own
+	l2     MAC    // that it was sent to
+}
+
+// maxWaiting is how many packets wait for a neighbour.
+const maxWaiting = 3
+
+// SetStatic notes what somebody else says of a neighbour, or with a zero MAC address that nobody says anything any
+// more. The stack neither asks for it nor ages it; what it knew itself of it is no longer its own, without an event.
+func (s *Stack) SetStatic(now time.Time, on string, addr netip.Addr, mac MAC) {
+	s.Advance(now)
+	k := neighKey{on, addr}
+	if mac == (MAC{}) {
+		if _, was := s.static[k]; was {
+			delete(s.static, k)
+			if s.wanted[k] {
+				s.ask(k)
+			}
+		}
+		return
+	}
+	s.static[k] = mac
+	if n := s.neighs[k]; n != nil {
+		held := n.waiting
+		n.waiting = nil
+		s.remove(n)
+		for _, w := range held {
+			s.deliver(s.ifs[on], mac, &w)
+		}
+	}
+}
+
+// Want has the stack ask for a neighbour, again and again until it answers, for as long as it is wanted: a route leads
+// to it.
+func (s *Stack) Want(now time.Time, on string, addr netip.Addr, wanted bool) {
+	s.Advance(now)
+	k := neighKey{on, addr}
+	if !wanted {
+		delete(s.wanted, k)
+		return
+	}
+	s.wanted[k] = true
+	s.ask(k)
+}
+
+// Restore gives the stack a neighbour that an earlier stack knew. It counts as known and is asked, by unicast, whether
+// it is still there.
+func (s *Stack) Restore(now time.Time, on string, addr netip.Addr, mac MAC) {
+	s.Advance(now)
+	k := neighKey{on, addr}
+	n := s.neighs[k]
+	if n != nil && n.state.known() || s.static[k] != (MAC{}) || !s.onLink(k) || !mac.isHost() {
+		return
+	}
+	if n == nil {
+		if n = s.create(k); n == nil {
+			return
+		}
+	}
+	n.mac, n.changed = mac, s.now
+	s.probe(n)
+}
+
+// Neighbors returns all that the stack knows itself, sorted by interface and address.
+func (s *Stack) Neighbors() []Neighbor {
+	all := make([]Neighbor, 0, len(s.neighs))
+	for _, n := range s.neighs {
+		all = append(all, n.row())
+	}
+	slices.SortFunc(all, func(a, b Neighbor) int {
+		if a.Interface != b.Interface {
+			return compareText(a.Interface, b.Interface)
+		}
+		return a.Addr.Compare(b.Addr)
+	})
+	return all
+}
+
+// Neighbor returns what the stack knows itself of one, false if nothing.
+func (s *Stack) Neighbor(on string, addr netip.Addr) (Neighbor, bool) {
+	n := s.neighs[neighKey{on, addr}]
+	if n == nil {
+		return Neighbor{}, false
+	}
+	return n.row(), true
+}
+
+func (n *neighbor) row() Neighbor {
+	return Neighbor{Interface: n.on, Addr: n.addr, MAC: n.mac, State: n.state, Confirmed: n.confirmed}
+}
+
+// onLink reports whether a neighbour can be there: its interface is up and has a subnet with the address.
+func (s *Stack) onLink(k neighKey) bool {
+	x := s.ifs[k.on]
+	if x == nil || !x.Up || x.MAC == (MAC{}) {
+		return false
+	}
+	own := x.addrs[k.addr]
+	return own == nil && x.subnet(k.addr) != nil
+}
+
+// subnet returns the interface's own address in the subnet of another, nil if it is in none.
+func (x *iface) subnet(ip netip.Addr) (best *address) {
+	for _, a := range x.addrs {
+		if !a.Contains(ip) || !host(ip, a.Prefix) {
+			continue
+		}
+		if best == nil || a.Bits() > best.Bits() || a.Bits() == best.Bits() && a.Addr().Less(best.Addr()) {
+			best = a
+		}
+	}
+	return best
+}
+
+// dropStrangers forgets the neighbours that cannot be there any more.
+func (s *Stack) dropStrangers() {
+	for _, n := range sorted(s.neighs) {
+		if !s.onLink(n.neighKey) {
+			s.fail(n, false)
+		}
+	}
+}
+
+func sorted(neighs map[neighKey]*neighbor) []*neighbor {
+	all := make([]*neighbor, 0, len(neighs))
+	for _, n := range neighs {
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b *neighbor) int { return compareKeys(a.neighKey, b.neighKey) })
+	return all
+}
+
+func compareKeys(a, b neighKey) int {
+	if a.on != b.on {
+		return compareText(a.on, b.on)
+	}
+	return a.addr.Compare(b.addr)
+}
+
+// create makes a neighbour, nil if there is no room. One that has failed gives way.
+func (s *Stack) create(k neighKey) *neighbor {
+	if len(s.neighs) >= s.cfg.Limits.Neighbors {
+		for _, n := range sorted(s.neighs) {
+			if n.state == Failed {
+				s.remove(n)
+				break
+			}
+		}
+	}
+	if len(s.neighs) >= s.cfg.Limits.Neighbors {
+		s.counts[DropNeighbors]++
+		return nil
+	}
+	n := &neighbor{neighKey: k}
+	s.neighs[k] = n
+	return n
+}
+
+// ask begins to ask for a neighbour, unless it is known or asked for. It returns nil if that cannot be.
+func (s *Stack) ask(k neighKey) *neighbor {
+	n := s.neighs[k]
+	switch {
+	case s.static[k] != (MAC{}) || !s.onLink(k):
+		return nil
+	case n != nil && n.state != Failed:
+		return n
+	case s.asked >= s.cfg.Limits.Asked:
+		s.counts[DropNeighbors]++
+		return nil
+	case n == nil:
+		if n = s.create(k); n == nil {
+			return nil
+		}
+	}
+	s.become(n, Incomplete)
+	n.tries, n.mac = 0, MAC{}
+	s.solicit(n)
+	return n
+}
+
+// become changes the state of a neighbour.
+func (s *Stack) become(n *neighbor, to State) {
+	if n.state == Incomplete {
+		s.asked--
+	}
+	if to == Incomplete {
+		s.asked++
+	}
+	n.state = to
+}
+
+// solicit asks for a neighbour once more: all, or, if it is known, itself.
+func (s *Stack) solicit(n *neighbor) {
+	n.tries++
+	x := s.ifs[n.on]
+	s.wake(n, s.cfg.Timers.Retransmit)
+	from := x.source(n.addr)
+	if from == nil {
+		return
+	}
+	to := n.mac
+	if n.addr.Is4() {
+		if n.state != Probe {
+			to = broadcast
+		}
+		s.sendARP(x, arpRequest, to, from.Addr(), MAC{}, n.addr)
+		return
+	}
+	dst := n.addr
+	if n.state != Probe {
+		to, dst = solicitedNodeMAC(n.addr), solicitedNode(n.addr)
+	}
+	s.sendSolicitation(x, n.addr, to, from.Addr(), dst)
+}
+
+// source is the address that the interface sends from to a neighbour, nil if it has none yet: the one in the
+// neighbour's subnet, else of IPv6 the link-local one.
+func (x *iface) source(to netip.Addr) *address {
+	if a := x.subnet(to); a.usable() {
+		return a
+	}
+	if to.Is4() {
+		return nil
+	}
+	if a := x.addrs[EUI64(x.MAC)]; a.usable() {
+		return a
+	}
+	return nil
+}
+
+func (s *Stack) wake(n *neighbor, after time.Duration) {
+	n.due = s.now.Add(after)
+	s.after(n.due, timer{neighbor: n})
+}
+
+// probe asks a known neighbour whether it is still there.
+func (s *Stack) probe(n *neighbor) {
+	s.become(n, Probe)
+	n.tries = 0
+	s.solicit(n)
+}
+
+// neighborDue is called when something is due for a neighbour.
+func (s *Stack) neighborDue(n *neighbor) {
+	t := &s.cfg.Timers
+	switch n.state {
+	case Incomplete, Probe:
+		if n.tries < t.Attempts {
+			s.solicit(n)
+			return
+		}
+		s.fail(n, true)
+	case Reachable:
+		s.stale(n)
+	case Stale, Delay:
+		s.probe(n)
+	case Failed:
+		s.remove(n)
+		if s.wanted[n.neighKey] {
+			s.ask(n.neighKey)
+		}
+	}
+}
+
+// stale has a neighbour be known, not confirmed lately.
+func (s *Stack) stale(n *neighbor) {
+	s.become(n, Stale)
+	last := n.confirmed
+	if n.changed.After(last) {
+		last = n.changed
+	}
+	s.wake(n, max(0, last.Add(s.cfg.Timers.Refresh).Sub(s.now)))
+}
+
+// confirm notes that a neighbour has answered.
+func (s *Stack) confirm(n *neighbor) {
+	s.become(n, Reachable)
+	n.confirmed = s.now
+	s.wake(n, min(s.cfg.Timers.Reachable, s.cfg.Timers.Refresh))
+}
+
+// heard notes the MAC address of a neighbour that has told it, as an answer to the stack (solicited) or of its own
+// accord. It makes one only if create is true.
+func (s *Stack) heard(k neighKey, mac MAC, solicited, create bool) {
+	n := s.neighs[k]
+	if s.static[k] != (MAC{}) || !mac.isHost() || !s.onLink(k) || n == nil && !create {
+		return
+	}
+	if n == nil {
+		if n = s.create(k); n == nil {
+			return
+		}
+	}
+	was, knew := n.mac, n.state.known()
+	if knew && was != mac && s.now.Sub(n.changed) < lockTime && !n.changed.IsZero() {
+		s.counts[DropConfirmSoon]++ // two that answer: the first one counts
+		return
+	}
+	n.mac = mac
+	if !knew || was != mac {
+		n.changed = s.now
+		s.events = append(s.events, Event{Kind: Resolved, Interface: k.on, Addr: k.addr, MAC: mac})
+	}
+	switch {
+	case solicited:
+		s.confirm(n)
+	case !knew || was != mac:
+		n.confirmed = s.now
+		s.stale(n)
+	}
+	s.flush(n)
+}
+
+// lockTime is how long a neighbour keeps a new MAC address (Linux's locktime), so that two hosts with one address do
+// not have it change with every message.
+const lockTime = time.Second
+
+// flush sends what waits for a neighbour that is known now.
+func (s *Stack) flush(n *neighbor) {
+	held := n.waiting
+	n.waiting = nil
+	for _, w := range held {
+		s.deliver(s.ifs[n.on], n.mac, &w)
+	}
+}
+
+// fail forgets a neighbour that does not answer, or, silently, one that cannot be there any more.
+func (s *Stack) fail(n *neighbor, asked bool) {
+	held, knew, mac := n.waiting, n.state.known(), n.mac
+	n.waiting = nil
+	if knew {
+		s.events = append(s.events, Event{Kind: Forgotten, Interface: n.on, Addr: n.addr, MAC: mac})
+	}
+	if !asked {
+		s.counts[DropUnresolved] += uint64(len(held))
+		s.remove(n)
+		return
+	}
+	s.become(n, Failed)
+	n.mac = MAC{}
+	s.wake(n, s.cfg.Timers.Failed)
+	for _, w := range held {
+		s.counts[DropUnresolved]++
+		s.unreachable(&w)
+	}
+	if knew && s.wanted[n.neighKey] {
+		s.ask(n.neighKey) // it may have another MAC address
+	}
+}
+
+// remove takes a neighbour out of the table.
+func (s *Stack) remove(n *neighbor) {
+	if n.state == Incomplete {
+		s.asked--
+	}
+	n.gone = true
+	delete(s.neighs, n.neighKey)
+}
+
+// toNeighbor sends a packet to a neighbour, or has it wait for one that is not known.
+func (s *Stack) toNeighbor(k neighKey, w waiting) {
+	if mac, ok := s.static[k]; ok {
+		s.deliver(s.ifs[k.on], mac, &w)
+		return
+	}
+	n := s.ask(k)
+	switch {
+	case n == nil:
+		s.counts[DropNoRoute]++
+	case n.state.known():
+		if n.state == Stale {
+			s.become(n, Delay)
+			s.wake(n, s.cfg.Timers.Delay)
+		}
+		s.deliver(s.ifs[k.on], n.mac, &w)
+	case len(n.waiting) >= maxWaiting:
+		s.counts[DropQueue]++
+	default:
+		s.counts[Waiting]++
+		n.waiting = append(n.waiting, w)
+	}
+}
+
+// deliver sends an IP packet to a MAC address.
+func (s *Stack) deliver(x *iface, mac MAC, w *waiting) {
+	packet := w.outgoing()
+	etherType := uint16(etherIPv4)
+	if packet[0]>>4 == 6 {
+		etherType = etherIPv6
+	}
+	if x == nil {
+		return
+	}
+	if w.in != nil {
+		s.counts[Forwarded]++
+	}
+	s.send(x, mac, etherType, packet)
+}

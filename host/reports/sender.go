@@ -1,0 +1,130 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tamtam/host/cpuport"
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// Config is what a [Sender] works with.
+type Config struct {
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	// Send sends a datagram by the host's own routes. It must not wait, and keeps nothing of what it is given.
+	Send func(Datagram) error
+}
+
+// MaxStreams is how many streams a sender keeps books of: more than the chip has collectors. Of more, the one that was
+// quiet for the longest is forgotten.
+const MaxStreams = 64
+
+// tellPeriod is how often COUNTERS_DB is brought up to date.
+const tellPeriod = time.Second
+
+// A Sender sends what the chip has the host send, and counts it, by stream. All its methods run on the goroutine of its
+// daemon.
+type Sender struct {
+	cfg     Config
+	log     *slog.Logger
+	table   *swss.Table
+	streams map[string]*stream
+	clock   uint64                      // of uses
+	told    map[string]swss.FieldValues // as written; nil: what is there is not known
+	bad     uint64                      // frames that are none to send
+}
+
+// A stream is what goes from one source to one collector.
+type stream struct {
+	counts schema.ManagementReports
+	used   uint64
+}
+
+// New registers a sender on its daemon.
+func New(cfg Config) *Sender {
+	s := &Sender{
+		cfg: cfg, log: cfg.Daemon.Logger(), streams: map[string]*stream{},
+		table: swss.NewTable(cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
+	}
+	cfg.Daemon.OnFlush(func() { s.told = nil })
+	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, func(ctx context.Context, _ time.Time) error {
+		return s.tell(ctx)
+	})
+	return s
+}
+
+// Receive sends what the chip has given the host.
+func (s *Sender) Receive(p cpuport.Packet) {
+	d, err := Parse(p.Data)
+	if err == nil && p.Len != len(p.Data) {
+		err = fmt.Errorf("%d bytes of %d", len(p.Data), p.Len)
+	}
+	if err != nil {
+		if s.bad++; s.bad == 1 {
+			s.log.Warn("the chip has given a frame to be sent that cannot be", "because", err)
+		}
+		return
+	}
+	of := s.stream(schema.DropStream(d.From, d.To))
+	if err := s.cfg.Send(d); err != nil {
+		of.counts.Errors++
+		if of.counts.LastError != err.Error() {
+			of.counts.LastError = err.Error()
+			s.log.Warn("a report was not sent by the management interface", "to", d.To, "err", err)
+		}
+		return
+	}
+	of.counts.Messages++
+	of.counts.LastError = ""
+}
+
+// stream returns the books of a stream.
+func (s *Sender) stream(name string) *stream {
+	of := s.streams[name]
+	if of == nil {
+		if len(s.streams) == MaxStreams {
+			s.forget()
+		}
+		of = &stream{}
+		s.streams[name] = of
+	}
+	s.clock++
+	of.used = s.clock
+	return of
+}
+
+func (s *Sender) forget() {
+	var quietest string
+	for name, of := range s.streams {
+		if q := s.streams[quietest]; q == nil || of.used < q.used {
+			quietest = name
+		}
+	}
+	delete(s.streams, quietest)
+}
+
+// tell writes what was sent, and takes away what an earlier sender has left.
+func (s *Sender) tell(ctx context.Context) error {
+	if s.told == nil {
+		left, err := s.table.Dump(ctx)
+		if err != nil {
+			return err
+		}
+		s.told = left
+	}
+	want := map[string]swss.FieldValues{}
+	for name, of := range s.streams {
+		want[name] = of.counts.Fields()
+	}
+	if err := forward.Differences(ctx, s.table, s.told, want); err != nil {
+		return fmt.Errorf("%s: %w", schema.CountersManagementReports, err)
+	}
+	s.told = want
+	return nil
+}

@@ -1,0 +1,279 @@
+// Package sflow is the switch's sFlow agent: packets that the chip has sampled or dropped and counters of ports go
+// in, with time, and datagrams come out ([Agent]); and the daemon around it, which has its configuration and the
+// counters from the databases ([Daemon]).
+//
+// Nothing here grows with traffic: a datagram is sent when it is full, or a second after its first sample. What a
+// collector could not be sent is counted and gone. Notifications of drops are limited to so many per second; those
+// that are not sent are counted, and the next one of the same port says how many they have been.
+//
+// What belongs here: what is sent, and to whom. How it looks on the wire is tam/sflow's; sockets are the caller's.
+package sflow
+
+import (
+	"encoding/binary"
+	"maps"
+	"net/netip"
+	"time"
+
+	"tamtam/host/cpuport"
+	"tamtam/swss/schema"
+	wire "tamtam/tam/sflow"
+)
+
+// mostBytes is how long a datagram is at most: it fits an Ethernet frame with IPv6.
+const mostBytes = 1400
+
+// flushAfter is how long a sample waits for others at most.
+const flushAfter = time.Second
+
+// An Agent makes datagrams. It is stepped: whoever has it says what has come, and when.
+type Agent struct {
+	send   func(datagram []byte)
+	packer wire.Packer
+	began  time.Time // which uptimes are counted from
+	waits  time.Time // since when samples wait
+	limit  float64   // notifications of drops per second
+	tokens float64
+	filled time.Time // tokens are as of then
+
+	flows, drops, counters map[wire.Source]*source
+	rules                  map[string]uint32 // indexes of their sources, by label
+	counts                 Counts
+}
+
+// A source is what has been sent of an interface, or of an ACL rule.
+type source struct {
+	sequence   uint32
+	samples    uint64    // of a rule
+	pool, lost [2]uint64 // of what comes in, and what leaves; of a rule the first
+	suppressed uint64    // notifications that were not sent
+}
+
+// Counts are what an agent has counted since it began.
+type Counts struct {
+	Datagrams, FlowSamples, CounterSamples, Discards uint64
+	// Suppressed are drops of which nobody was notified: there were too many.
+	Suppressed uint64
+	// TooLong are samples that no datagram has room for, Unknown those at ports and of rules without a number.
+	TooLong, Unknown uint64
+}
+
+// NewAgent returns an agent that begins now. Each datagram is valid during the call of send only.
+func NewAgent(now time.Time, send func([]byte)) *Agent {
+	return &Agent{
+		send: send, packer: wire.Packer{Most: mostBytes}, began: now, filled: now,
+		flows: map[wire.Source]*source{}, drops: map[wire.Source]*source{}, counters: map[wire.Source]*source{},
+	}
+}
+
+// Configure says what the agent is called by, and how many drops per second collectors are notified of; 0: of none.
+func (a *Agent) Configure(address netip.Addr, drops uint16, now time.Time) {
+	if address != a.packer.Agent {
+		a.flush(now)
+		a.packer.Agent = address
+	}
+	if float64(drops) != a.limit {
+		a.limit, a.tokens = float64(drops), float64(drops)
+	}
+}
+
+// Counts returns what the agent has counted.
+func (a *Agent) Counts() Counts { return a.counts }
+
+func (a *Agent) uptime(now time.Time) uint32 { return uint32(now.Sub(a.began).Milliseconds()) }
+
+func (a *Agent) add(s wire.Sample, now time.Time) bool {
+	if !a.packer.Waiting() {
+		a.waits = now
+	}
+	was := a.packer.Sequence()
+	if err := a.packer.Add(s, a.uptime(now), a.out); err != nil {
+		a.counts.TooLong++
+		return false
+	}
+	if a.packer.Sequence() != was {
+		a.waits = now
+	}
+	return true
+}
+
+func (a *Agent) out(b []byte) {
+	a.counts.Datagrams++
+	a.send(b)
+}
+
+func (a *Agent) flush(now time.Time) { a.packer.Flush(a.uptime(now), a.out) }
+
+// Next is when Advance has something to do; zero: nothing waits.
+func (a *Agent) Next() time.Time {
+	if !a.packer.Waiting() {
+		return time.Time{}
+	}
+	return a.waits.Add(flushAfter)
+}
+
+// Advance sends what has waited long enough.
+func (a *Agent) Advance(now time.Time) {
+	if a.packer.Waiting() && now.Sub(a.waits) >= flushAfter {
+		a.flush(now)
+	}
+}
+
+// IfIndex is the number of a port in sFlow, as in SNMP: N+1 of EthernetN; 0: it has none.
+func IfIndex(port string) uint32 {
+	if n, ok := schema.PortNumber(port); ok {
+		return n + 1
+	}
+	return 0
+}
+
+// Rules says which ACL rules sample: the index of each one's source by the label of its counter. What has been sent
+// of one that has gone is forgotten.
+func (a *Agent) Rules(rules map[string]uint32) {
+	a.rules = rules
+	left := map[uint32]bool{}
+	for _, index := range rules {
+		left[index] = true
+	}
+	maps.DeleteFunc(a.flows, func(s wire.Source, _ *source) bool {
+		return s.Class == wire.LogicalEntity && !left[s.Index]
+	})
+}
+
+func sourceOf(m map[wire.Source]*source, of wire.Source) *source {
+	s := m[of]
+	if s == nil {
+		s = &source{}
+		m[of] = s
+	}
+	return s
+}
+
+// Packet takes a packet that was sampled or dropped.
+func (a *Agent) Packet(p *cpuport.Packet, now time.Time) {
+	switch {
+	case p.Sample.Rate > 0:
+		a.sampled(p, now)
+	case p.Sample.Why != "":
+		a.dropped(p, now)
+	}
+}
+
+// chooser is the source that has chosen a sample, and in which direction; its index is 0 if it has none.
+func (a *Agent) chooser(p *cpuport.Packet) (at wire.Source, direction int) {
+	switch {
+	case p.Sample.Rule != "":
+		return wire.Source{Class: wire.LogicalEntity, Index: a.rules[p.Sample.Rule]}, 0
+	case p.Sample.Egress:
+		return wire.Source{Index: IfIndex(p.Sample.Out)}, 1
+	}
+	return wire.Source{Index: IfIndex(p.Port)}, 0
+}
+
+func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
+	x := &p.Sample
+	at, direction := a.chooser(p)
+	if at.Index == 0 {
+		a.counts.Unknown++
+		return
+	}
+	s := sourceOf(a.flows, at)
+	if x.Pool < s.pool[direction] { // the chip has a new entry for the rule: who resets the pool resets the sequence
+		*s = source{samples: s.samples}
+	}
+	s.pool[direction], s.lost[direction] = x.Pool, x.Lost
+	f := &wire.FlowSample{
+		Sequence: s.sequence + 1, Source: at, Rate: x.Rate,
+		Pool: uint32(s.pool[0] + s.pool[1]), Drops: uint32(s.lost[0] + s.lost[1]),
+		Input: wire.Interface{Value: IfIndex(p.Port)}, Output: outputOf(x), Packet: packetOf(p),
+	}
+	if (p.VLAN != 0 || x.OutVLAN != 0) && x.Copies == 1 { // one that is 0 is a router's port without VLANs
+		priority := uint32(0)
+		if d := p.Data; len(d) >= 16 && binary.BigEndian.Uint16(d[12:]) == 0x8100 {
+			priority = uint32(d[14] >> 5)
+		}
+		f.Switch = &wire.Switch{
+			InVLAN: uint32(p.VLAN), InPriority: priority, OutVLAN: uint32(x.OutVLAN), OutPriority: priority,
+		}
+	}
+	if x.NextHop.IsValid() { // nobody has looked the source up: as of a mask that is not known, its length is 0
+		f.Router = &wire.Router{NextHop: x.NextHop, DestMask: uint32(x.Prefix)}
+	}
+	if a.add(f, now) {
+		s.sequence++
+		s.samples++
+		a.counts.FlowSamples++
+	}
+}
+
+// outputOf says where a packet goes.
+func outputOf(x *cpuport.Sample) wire.Interface {
+	switch {
+	case x.Why != "":
+		return wire.Interface{Format: wire.Discard, Value: uint32(ReasonOf(x.Why))}
+	case x.Copies == 0:
+		return wire.Internal()
+	case x.Copies > 1:
+		return wire.Interface{Format: wire.Multiple, Value: uint32(x.Copies)}
+	}
+	return wire.Interface{Value: IfIndex(x.Out)}
+}
+
+// fcs is the length of a frame check sequence, which frames have on the wire and nowhere else.
+const fcs = 4
+
+func packetOf(p *cpuport.Packet) wire.Packet {
+	return wire.Packet{Header: &wire.Header{
+		Protocol: wire.EthernetHeader, Length: uint32(p.Len + fcs), Stripped: fcs,
+		Bytes: p.Data[:min(len(p.Data), wire.MaxHeader)],
+	}}
+}
+
+// dropped notifies of a drop, if there is one to be had.
+func (a *Agent) dropped(p *cpuport.Packet, now time.Time) {
+	if a.limit == 0 {
+		return
+	}
+	x, in := &p.Sample, IfIndex(p.Port)
+	at := in
+	if at == 0 {
+		at = IfIndex(x.Out)
+	}
+	s := sourceOf(a.drops, wire.Source{Index: at})
+	s.lost[0] = x.Lost
+	a.tokens = min(a.limit, a.tokens+a.limit*max(now.Sub(a.filled), 0).Seconds())
+	if a.filled = now; a.tokens < 1 {
+		s.suppressed++
+		a.counts.Suppressed++
+		return
+	}
+	a.tokens--
+	d := &wire.Discarded{
+		Sequence: s.sequence + 1, Source: wire.Source{Index: at}, Drops: uint32(s.suppressed + s.lost[0]),
+		Input: in, Reason: ReasonOf(x.Why), Packet: packetOf(p),
+	}
+	d.Trap = &wire.Trap{Group: "tamtam", Name: x.Why}
+	if x.Queued {
+		d.Output, d.Queue = IfIndex(x.Out), &wire.Queue{Number: uint32(x.Queue), Depth: &x.Depth}
+	} else if x.Out != p.Port {
+		d.Output = IfIndex(x.Out)
+	}
+	if a.add(d, now) {
+		s.sequence++
+		a.counts.Discards++
+	}
+}
+
+// Counters takes the counters of a port.
+func (a *Agent) Counters(port string, g *wire.Generic, e *wire.Ethernet, now time.Time) {
+	at := IfIndex(port)
+	if at == 0 {
+		return
+	}
+	g.Index = at
+	s := sourceOf(a.counters, wire.Source{Index: at})
+	if a.add(&wire.CounterSample{Sequence: s.sequence + 1, Source: wire.Source{Index: at}, Generic: g, Ethernet: e}, now) {
+		s.sequence++
+		a.counts.CounterSamples++
+	}
+}

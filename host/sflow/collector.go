@@ -1,0 +1,83 @@
+package sflow
+
+import (
+	"net/netip"
+	"time"
+
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// A collector is one that is sent to, and what became of that.
+type collector struct {
+	name   string
+	to     netip.AddrPort
+	socket Socket // nil: there is none
+	gone   bool   // from the configuration
+
+	datagrams, bytes, errors uint64
+	failed                   time.Time // when something was not sent, last
+	last                     string    // and why; "": nothing is wrong
+}
+
+// errorHolds is how long what was wrong is told at least: a collector that refuses datagrams does not say so of each.
+const errorHolds = 3 * time.Second
+
+// open makes sure that there is a socket.
+func (c *collector) open(dial func(netip.AddrPort) (Socket, error), now time.Time) (err error) {
+	if c.socket == nil {
+		if c.socket, err = dial(c.to); err != nil {
+			c.socket = nil
+			c.wrong(err, now)
+		}
+	}
+	return err
+}
+
+func (c *collector) wrong(err error, now time.Time) {
+	c.errors, c.failed, c.last = c.errors+1, now, err.Error()
+}
+
+// send sends a datagram. Where something is wrong it is tried once more by a new socket: the error may be of the
+// datagram before, and the way may have changed.
+func (c *collector) send(dial func(netip.AddrPort) (Socket, error), b []byte, now time.Time) {
+	for range 2 {
+		if c.open(dial, now) != nil {
+			return
+		}
+		err := c.socket.Send(b)
+		if err == nil {
+			c.datagrams, c.bytes = c.datagrams+1, c.bytes+uint64(len(b))
+			break
+		}
+		c.wrong(err, now)
+		c.close()
+	}
+	if c.socket != nil && now.Sub(c.failed) >= errorHolds {
+		c.last = ""
+	}
+}
+
+// heard notes what has been heard of datagrams that were sent.
+func (c *collector) heard(now time.Time) {
+	if c.socket == nil {
+		return
+	}
+	if err := c.socket.Refused(); err != nil {
+		c.wrong(err, now)
+	}
+}
+
+func (c *collector) close() {
+	if c.socket != nil {
+		_ = c.socket.Close() // nothing is read from it
+		c.socket = nil
+	}
+}
+
+func (c *collector) row() swss.FieldValues {
+	return swss.FieldValues{
+		schema.SFlowDatagrams: utoa(c.datagrams), "bytes": utoa(c.bytes), "errors": utoa(c.errors),
+		schema.SFlowLastError: c.last,
+	}
+}

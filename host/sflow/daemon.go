@@ -1,0 +1,408 @@
+package sflow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/host/cpuport"
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+	wire "tamtam/tam/sflow"
+)
+
+// Config is what a [Daemon] works with.
+type Config struct {
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	// Dial opens the way to a collector. It must not wait.
+	Dial func(to netip.AddrPort) (Socket, error)
+	// Host returns the address of an interface of the host, such as eth0; not valid: it has none. Nil: there are none.
+	Host func(name string) netip.Addr
+	// Lost returns how many samples and drops have been lost on their way here; false: not known.
+	Lost func() (uint64, bool)
+}
+
+// A Socket is a way to a collector.
+type Socket interface {
+	// Send sends a datagram. It must not wait, and keeps nothing of what it is given. An error may be about one that
+	// was sent before.
+	Send(datagram []byte) error
+	// Refused returns, once, what has been heard since of datagrams that were sent; nil: nothing.
+	Refused() error
+	// Local is where datagrams come from; not valid: not known.
+	Local() netip.Addr
+	Close() error
+}
+
+// A Daemon is an agent with its configuration: it follows APPL_DB, and reads counters when they are due. Its
+// methods run on the goroutine of its daemon.
+type Daemon struct {
+	cfg        Config
+	log        *slog.Logger
+	agent      *Agent // nil: there is nothing to send, or nowhere to send to
+	rows       forward.Tables
+	changed    bool
+	up         bool
+	collectors []*collector
+	polling    time.Duration // 0: none
+	polls      map[string]time.Time
+	counts     *swss.Table // COUNTERS
+	names      *swss.Table
+	rules      rules
+
+	own, each, ruled told
+}
+
+// A told is a table of COUNTERS_DB with what was written there.
+type told struct {
+	table *swss.Table
+	rows  map[string]swss.FieldValues // nil: not known
+}
+
+// tables are those of APPL_DB that the daemon follows.
+var tables = []string{
+	schema.AppSFlow, schema.AppSFlowCollector, schema.AppSFlowSession, schema.AppPort, schema.AppInterface,
+}
+
+// tellPeriod is how often COUNTERS_DB is brought up to date, and counters are looked for that are due.
+const tellPeriod = time.Second
+
+// New registers the daemon.
+func New(cfg Config) *Daemon {
+	db := cfg.Redis.DB(swss.CountersDB)
+	d := &Daemon{
+		cfg: cfg, log: cfg.Daemon.Logger(), rows: forward.Tables{}, polls: map[string]time.Time{},
+		counts: swss.NewTable(db, schema.CountersTable), names: swss.NewTable(db, schema.CountersPortNameMap),
+		own:   told{table: swss.NewTable(db, schema.CountersSFlow)},
+		each:  told{table: swss.NewTable(db, schema.CountersSFlowCollector)},
+		ruled: told{table: swss.NewTable(db, schema.CountersSFlowRule)},
+	}
+	d.rules.follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true })
+	d.rows.Follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true }, tables...)
+	forward.Settle(cfg.Daemon, "sflowd", func() bool { return d.changed }, d.settle)
+	cfg.Daemon.At(d.next, func(_ context.Context, now time.Time) error {
+		if d.agent != nil {
+			d.agent.Advance(now)
+		}
+		return nil
+	})
+	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, d.tick)
+	return d
+}
+
+func (d *Daemon) next() time.Time {
+	if d.agent == nil {
+		return time.Time{}
+	}
+	return d.agent.Next()
+}
+
+// Packet takes a packet that the chip has sampled or dropped.
+func (d *Daemon) Packet(p *cpuport.Packet) {
+	if d.agent != nil {
+		d.agent.Packet(p, d.cfg.Daemon.Now())
+	}
+}
+
+// settle takes the configuration as it is now.
+func (d *Daemon) settle(context.Context) error {
+	d.changed = false
+	now := d.cfg.Daemon.Now()
+	global, err := schema.ParseSFlow(schema.SFlowGlobal, d.rows[schema.AppSFlow][schema.SFlowGlobal])
+	d.up = err == nil && global.Up
+	address, numbers := d.dial(global, now), d.rules.number()
+	if !address.IsValid() {
+		if d.agent != nil {
+			d.agent.flush(now)
+		}
+		d.agent = nil
+	} else if d.agent == nil {
+		d.agent = NewAgent(now, d.send)
+	}
+	if d.agent != nil {
+		d.agent.Configure(address, global.DropLimit, now)
+		d.agent.Rules(numbers)
+	}
+	d.hangUp()
+	if p := time.Duration(global.Polling) * time.Second; p != d.polling {
+		d.polling = p
+		clear(d.polls)
+	}
+	return nil
+}
+
+// dial finds the collectors as they are configured, and returns what the switch is called by; not valid: by nothing.
+func (d *Daemon) dial(global schema.SFlow, now time.Time) netip.Addr {
+	for _, c := range d.collectors {
+		c.gone = true
+	}
+	if !d.up {
+		return netip.Addr{}
+	}
+	for _, name := range d.rows[schema.AppSFlowCollector].Sorted() {
+		row, err := schema.ParseSFlowCollector(name, d.rows[schema.AppSFlowCollector][name])
+		if err != nil {
+			continue
+		}
+		to := netip.AddrPortFrom(row.Addr, row.Port)
+		i := slices.IndexFunc(d.collectors, func(c *collector) bool { return c.name == name && c.to == to })
+		if i < 0 {
+			i = len(d.collectors)
+			d.collectors = append(d.collectors, &collector{name: name, to: to})
+		}
+		d.collectors[i].gone = false
+	}
+	address := d.address(global.Agent)
+	for _, c := range d.collectors {
+		if global.Agent == "" && !c.gone && !address.IsValid() && c.open(d.cfg.Dial, now) == nil {
+			address = c.socket.Local()
+		}
+	}
+	return address
+}
+
+// hangUp closes the ways to collectors that are gone.
+func (d *Daemon) hangUp() {
+	d.collectors = slices.DeleteFunc(d.collectors, func(c *collector) bool {
+		if c.gone {
+			c.close()
+		}
+		return c.gone
+	})
+}
+
+// Close closes the ways to all collectors.
+func (d *Daemon) Close() {
+	for _, c := range d.collectors {
+		c.close()
+	}
+}
+
+// address is what the switch is called by: the address of the interface that is asked for, the first IPv4 one, or
+// else that of the first interface that has one, loopbacks first. Not valid: it has none.
+func (d *Daemon) address(of string) netip.Addr {
+	type candidate struct {
+		class int
+		name  string
+		addr  netip.Addr
+	}
+	var all []candidate
+	for key := range d.rows[schema.AppInterface] {
+		name, prefix, _ := strings.Cut(key, ":")
+		p, err := netip.ParsePrefix(prefix)
+		if err != nil || of != "" && name != of || p.Addr().IsLinkLocalUnicast() {
+			continue
+		}
+		c := candidate{1, name, p.Addr()}
+		if strings.HasPrefix(name, "Loopback") {
+			c.class = 0
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		if of != "" && d.cfg.Host != nil {
+			return d.cfg.Host(of)
+		}
+		return netip.Addr{}
+	}
+	return slices.MinFunc(all, func(a, b candidate) int {
+		return cmp.Or(a.addr.BitLen()-b.addr.BitLen(), a.class-b.class, schema.CompareNames(a.name, b.name),
+			a.addr.Compare(b.addr))
+	}).addr
+}
+
+// send sends a datagram to all collectors.
+func (d *Daemon) send(b []byte) {
+	now := d.cfg.Daemon.Now()
+	for _, c := range d.collectors {
+		if c.gone {
+			continue
+		}
+		d.tried(c, func() { c.send(d.cfg.Dial, b, now) })
+	}
+}
+
+// tried does what may go wrong with a collector, and logs it if it is news.
+func (d *Daemon) tried(c *collector, do func()) {
+	was := c.last
+	if do(); c.last != "" && c.last != was {
+		d.log.Warn("a collector of sFlow was not sent a datagram", "collector", c.name, "because", c.last)
+	}
+}
+
+// tick polls the counters that are due, and tells what has been counted.
+func (d *Daemon) tick(ctx context.Context, now time.Time) error {
+	for _, c := range d.collectors {
+		d.tried(c, func() { c.heard(now) })
+	}
+	if d.up && d.agent == nil { // the host may have an address by now
+		if err := d.settle(ctx); err != nil {
+			return err
+		}
+	}
+	if d.agent != nil && d.polling > 0 {
+		if err := d.poll(ctx, now); err != nil {
+			return err
+		}
+	}
+	return d.tell(ctx)
+}
+
+// poll samples the counters of ports that are due. The ports' turns are spread over the interval.
+func (d *Daemon) poll(ctx context.Context, now time.Time) error {
+	var due []string
+	ports := d.rows[schema.AppSFlowSession].Sorted()
+	for i, name := range ports {
+		s, err := schema.ParseSFlowSampling(name, d.rows[schema.AppSFlowSession][name])
+		if err != nil || !s.Up {
+			delete(d.polls, name)
+			continue
+		}
+		at, ok := d.polls[name]
+		if !ok {
+			at = now.Add(d.polling * time.Duration(i) / time.Duration(len(ports)))
+			d.polls[name] = at
+		}
+		if !at.After(now) {
+			due = append(due, name)
+			for !at.After(now) {
+				at = at.Add(d.polling)
+			}
+			d.polls[name] = at
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	ids, _, err := d.names.Get(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, name := range due {
+		oid := ids[name]
+		if oid == "" {
+			continue // it has no counters yet
+		}
+		row, ok, err := d.counts.Get(ctx, oid)
+		if err != nil {
+			return err
+		}
+		if ok {
+			d.agent.Counters(name, genericOf(row, d.rows[schema.AppPort][name]), ethernetOf(row), now)
+		}
+	}
+	return nil
+}
+
+// tell writes what has been counted to COUNTERS_DB.
+func (d *Daemon) tell(ctx context.Context) error {
+	own, each, ruled := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+	if d.up {
+		own[schema.SFlowAgent] = d.counted()
+		for _, c := range d.collectors {
+			each[c.name] = c.row()
+		}
+		ruled = d.rules.rows(d.agent)
+	}
+	return errors.Join(d.own.write(ctx, own), d.each.write(ctx, each), d.ruled.write(ctx, ruled))
+}
+
+func (d *Daemon) counted() swss.FieldValues {
+	var c Counts
+	address, lost := "", "unknown"
+	if d.agent != nil {
+		c, address = d.agent.Counts(), d.agent.packer.Agent.String()
+	}
+	if n, ok := d.cfg.Lost(); ok {
+		lost = utoa(n)
+	}
+	return swss.FieldValues{
+		schema.SFlowAddress: address, "datagrams": utoa(c.Datagrams), "flow-samples": utoa(c.FlowSamples),
+		"counter-samples": utoa(c.CounterSamples), "discards": utoa(c.Discards), "discards-suppressed": utoa(c.Suppressed),
+		"drop-too-long": utoa(c.TooLong), "drop-unknown-port": utoa(c.Unknown), "drop-queue-full": lost,
+	}
+}
+
+// write makes the rows of the table, those of an earlier sflowd too, the ones that are wanted.
+func (t *told) write(ctx context.Context, want map[string]swss.FieldValues) (err error) {
+	if t.rows == nil {
+		if t.rows, err = t.table.Dump(ctx); err != nil {
+			return err
+		}
+	}
+	if err := forward.Differences(ctx, t.table, t.rows, want); err != nil {
+		t.rows = nil
+		return fmt.Errorf("what sFlow has counted: %w", err)
+	}
+	t.rows = want
+	return nil
+}
+
+func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// counter is one of a row of COUNTERS; what is not there is not known.
+func counter(row swss.FieldValues, stat string) (uint64, bool) {
+	v, err := strconv.ParseUint(row["SAI_PORT_STAT_"+stat], 10, 64)
+	return v, err == nil
+}
+
+func c32(row swss.FieldValues, stat string) uint32 {
+	if v, ok := counter(row, stat); ok {
+		return uint32(v)
+	}
+	return wire.Unknown32
+}
+
+func c64(row swss.FieldValues, stat string) uint64 {
+	if v, ok := counter(row, stat); ok {
+		return v
+	}
+	return wire.Unknown64
+}
+
+// genericOf makes the counters of a port from its rows in COUNTERS and PORT_TABLE.
+func genericOf(row, port swss.FieldValues) *wire.Generic {
+	speed, err := strconv.ParseUint(port["speed"], 10, 32)
+	if err != nil {
+		speed = 0 // the specification has no other word for a speed that is not known
+	}
+	status := uint32(0)
+	if port["admin_status"] == "up" {
+		status |= wire.AdminUp
+	}
+	if port["oper_status"] == "up" {
+		status |= wire.OperUp
+	}
+	return &wire.Generic{
+		Type: wire.TypeEthernet, Speed: speed * 1e6, Direction: wire.FullDuplex, Status: status,
+		InOctets: c64(row, "IF_IN_OCTETS"), InUnicast: c32(row, "IF_IN_UCAST_PKTS"),
+		InMulticast: c32(row, "IF_IN_MULTICAST_PKTS"), InBroadcast: c32(row, "IF_IN_BROADCAST_PKTS"),
+		InDiscards: c32(row, "IF_IN_DISCARDS"), InErrors: c32(row, "IF_IN_ERRORS"),
+		InUnknownProtocols: c32(row, "IF_IN_UNKNOWN_PROTOS"),
+		OutOctets:          c64(row, "IF_OUT_OCTETS"), OutUnicast: c32(row, "IF_OUT_UCAST_PKTS"),
+		OutMulticast: c32(row, "IF_OUT_MULTICAST_PKTS"), OutBroadcast: c32(row, "IF_OUT_BROADCAST_PKTS"),
+		OutDiscards: c32(row, "IF_OUT_DISCARDS"), OutErrors: c32(row, "IF_OUT_ERRORS"), Promiscuous: wire.Unknown32,
+	}
+}
+
+// ethernetOf makes the counters of dot3StatsTable: of them the chip has only frames that are too long.
+func ethernetOf(row swss.FieldValues) *wire.Ethernet {
+	long, ok := counter(row, "ETHER_RX_OVERSIZE_PKTS")
+	if !ok {
+		return nil
+	}
+	e := &wire.Ethernet{}
+	e.Unknown()
+	e.TooLong = uint32(long)
+	return e
+}

@@ -1,0 +1,84 @@
+package sflow
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+	wire "tamtam/tam/sflow"
+)
+
+// rules are the ACL rules that sample, with the indexes of their sources.
+type rules struct {
+	sampling map[string]bool   // by key
+	index    map[string]uint32 // by key; 0: there is none left
+}
+
+// follow keeps them, and calls changed whenever they have changed.
+func (r *rules) follow(d *orch.Daemon, db *swss.DB, changed func()) {
+	r.sampling = map[string]bool{}
+	forward.Consume(d, db, schema.AppACLRule, func(key string, fields swss.FieldValues) {
+		key = schema.ConfigKey(key)
+		samples := fields[schema.ActionSampleIngress.String()] != "" || fields[schema.ActionSampleEgress.String()] != ""
+		if samples == r.sampling[key] {
+			return
+		}
+		if r.sampling[key] = samples; !samples {
+			delete(r.sampling, key)
+		}
+		changed()
+	})
+}
+
+// indexes gives each of some names, which are sorted, an index that sFlow.org leaves to the agent. It follows from the
+// name, but where it was taken: then the next is tried. So a rule has the same one after a restart, and mostly whatever
+// other rules there are.
+func indexes(names []string) map[string]uint32 {
+	of, taken := map[string]uint32{}, map[uint32]bool{}
+	for _, name := range names {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(name)) // never fails
+		for i := range uint32(wire.LocalEntities) {
+			index := wire.FirstLocalEntity + (h.Sum32()%wire.LocalEntities+i)%wire.LocalEntities
+			if !taken[index] {
+				of[name], taken[index] = index, true
+				break
+			}
+		}
+	}
+	return of
+}
+
+// number gives each rule its index, and returns them by what samples call the rules.
+func (r *rules) number() map[string]uint32 {
+	r.index = indexes(slices.Sorted(maps.Keys(r.sampling)))
+	by := map[string]uint32{}
+	for name, index := range r.index {
+		if k, ok := schema.ParseACLRuleKey(name); ok {
+			by[k.Label()] = index
+		}
+	}
+	return by
+}
+
+// rows are what rules have sampled, for COUNTERS_DB; without an agent nothing is known of that.
+func (r *rules) rows(a *Agent) map[string]swss.FieldValues {
+	rows := map[string]swss.FieldValues{}
+	for name, index := range r.index {
+		row := swss.FieldValues{schema.SFlowSource: fmt.Sprintf("%d:%d", wire.LogicalEntity, index)}
+		if a != nil {
+			s := a.flows[wire.Source{Class: wire.LogicalEntity, Index: index}]
+			if s == nil {
+				s = &source{}
+			}
+			row["flow-samples"], row["sample-pool"], row["drops"] = utoa(s.samples), utoa(s.pool[0]), utoa(s.lost[0])
+		}
+		rows[name] = row
+	}
+	return rows
+}

@@ -1,0 +1,492 @@
+package host
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// A MAC is an Ethernet address.
+type MAC [6]byte
+
+// String returns the usual form.
+func (m MAC) String() string {
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+func (m MAC) isGroup() bool { return m[0]&1 != 0 }
+
+func (m MAC) isHost() bool { return !m.isGroup() && m != MAC{} }
+
+var broadcast = MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+
+// Timers say when things happen.
+type Timers struct {
+	// Retransmit is the time between attempts to reach a neighbour (RFC 4861's RETRANS_TIMER), Attempts how many there
+	// are (MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT).
+	Retransmit time.Duration
+	Attempts   int
+	// Reachable is how long a confirmation counts (REACHABLE_TIME), Delay how long a STALE neighbour that is sent to
+	// has to confirm itself before it is asked (DELAY_FIRST_PROBE_TIME).
+	Reachable, Delay time.Duration
+	// Refresh is how long after its last confirmation a neighbour is asked although the stack itself sends it nothing.
+	Refresh time.Duration
+	// Failed is how long a neighbour that has not answered is not asked again, except for a new packet.
+	Failed time.Duration
+}
+
+// Limits bound what the stack keeps and sends.
+type Limits struct {
+	Neighbors int // in the table
+	Asked     int // of these: that have not answered yet
+	// ErrorRate is how many errors are sent per second in the long run, ErrorBurst how many at once.
+	ErrorRate, ErrorBurst int
+}
+
+// Config is what a stack is made with.
+type Config struct {
+	Timers Timers
+	Limits Limits
+}
+
+// DefaultConfig has the times of RFC 4861, section 10, Linux's limit of ICMP errors, and asks silent neighbours every
+// five minutes, as SONiC's arp_update does.
+func DefaultConfig() Config {
+	return Config{
+		Timers: Timers{
+			Retransmit: time.Second, Attempts: 3, Reachable: 30 * time.Second, Delay: 5 * time.Second,
+			Refresh: 5 * time.Minute, Failed: 5 * time.Second,
+		},
+		Limits: Limits{Neighbors: 16384, Asked: 1024, ErrorRate: 1000, ErrorBurst: 50},
+	}
+}
+
+// An Interface is a router interface. One without MAC address is a loopback: its addresses are the stack's at all
+// interfaces, and no frame comes from it or goes to it.
+type Interface struct {
+	Name  string
+	MAC   MAC
+	Also  MAC // of the router, that frames to it may have, too; zero: none
+	MTU   int // of IP packets, bytes
+	Up    bool
+	Addrs []netip.Prefix // with the length of the subnet; link-local ones need not be there
+	// LinkLocal has IPv6 without a configured address.
+	LinkLocal bool
+}
+
+// A Frame is one that leaves an interface: Ethernet, without VLAN tag and FCS.
+type Frame struct {
+	Interface string
+	Data      []byte
+}
+
+// A Stack is the switch as a host. It is used by one goroutine at a time.
+type Stack struct {
+	sender
+	ifs    map[string]*iface
+	own    map[netip.Addr]*address // of all interfaces that are up, but link-local ones
+	neighs map[neighKey]*neighbor
+	asked  int // neighbours that have not answered
+	static map[neighKey]MAC
+	wanted map[neighKey]bool
+	fib    fib
+	tokens bucket
+
+	datagrams map[datagramKey]*datagram // of which parts have come
+	fragments uint32                    // packets of IPv6 that were cut
+}
+
+// A sender is what all of a stack shares: time, what is due, what is sent, what has happened and been counted.
+type sender struct {
+	cfg    Config
+	now    time.Time
+	timers timers
+	order  uint64
+	ident  uint16 // of the next IPv4 packet
+	out    []Frame
+	events []Event
+	counts [numCounters]uint64
+}
+
+// An iface is an interface with what the stack knows of it.
+type iface struct {
+	Interface
+	addrs map[netip.Addr]*address
+}
+
+// mine reports whether a frame is to the interface.
+func (x *iface) mine(dst MAC) bool { return dst == x.MAC || dst == x.Also && dst != (MAC{}) }
+
+// An address is one of the stack's own.
+type address struct {
+	netip.Prefix
+	on        *iface
+	tentative bool // it is being asked whether it is somebody's
+	duplicate bool // it is: not used
+	announces int  // that are still to come
+	due       time.Time
+	defended  time.Time // when it last was
+	gone      bool
+}
+
+// usable reports whether the stack has the address.
+func (a *address) usable() bool { return a != nil && !a.tentative && !a.duplicate && a.on.Up }
+
+// New returns a stack without interfaces.
+func New(cfg Config) *Stack {
+	return &Stack{
+		sender: sender{cfg: cfg}, ifs: map[string]*iface{}, own: map[netip.Addr]*address{}, neighs: map[neighKey]*neighbor{},
+		datagrams: map[datagramKey]*datagram{},
+		static:    map[neighKey]MAC{}, wanted: map[neighKey]bool{}, fib: newFIB(),
+		tokens: bucket{rate: cfg.Limits.ErrorRate, burst: cfg.Limits.ErrorBurst, left: float64(cfg.Limits.ErrorBurst)},
+	}
+}
+
+// Configure has the interfaces be these, at a time. Addresses that are new are announced or asked for; neighbours of
+// an interface that is gone or down, or at an address that is in none of its subnets any more, are forgotten.
+func (s *Stack) Configure(now time.Time, all []Interface) {
+	s.Advance(now)
+	next := map[string]*iface{}
+	for _, i := range all {
+		i.Addrs = slices.Clone(i.Addrs)
+		x := s.ifs[i.Name]
+		if x == nil {
+			x = &iface{addrs: map[netip.Addr]*address{}}
+		}
+		s.set(x, i)
+		next[i.Name] = x
+	}
+	for name, x := range s.ifs {
+		if next[name] == nil {
+			x.Up = false
+			for _, a := range x.addrs {
+				a.gone = true
+			}
+		}
+	}
+	s.ifs = next
+	clear(s.own)
+	for _, x := range s.ifs {
+		for ip, a := range x.addrs {
+			if x.Up && !ip.IsLinkLocalUnicast() {
+				s.own[ip] = a
+			}
+		}
+	}
+	s.fib.connect(s.ifs)
+	s.dropStrangers()
+	for _, k := range slices.SortedFunc(maps.Keys(s.wanted), compareKeys) {
+		s.ask(k)
+	}
+}
+
+// set has an interface be as configured.
+func (s *Stack) set(x *iface, i Interface) {
+	fresh := x.MAC != i.MAC || i.Up && !x.Up // all addresses are announced anew
+	x.Interface = i
+	want := map[netip.Addr]netip.Prefix{}
+	for _, p := range i.Addrs {
+		want[p.Addr()] = p
+	}
+	if ll := linkLocal(i); ll.IsValid() {
+		if _, set := want[ll.Addr()]; !set {
+			want[ll.Addr()] = ll
+		}
+	}
+	for ip, a := range x.addrs {
+		if want[ip] != a.Prefix || fresh {
+			a.gone = true
+			delete(x.addrs, ip)
+		}
+	}
+	for _, ip := range slices.SortedFunc(maps.Keys(want), netip.Addr.Compare) { // the same each time
+		if x.addrs[ip] == nil {
+			a := &address{Prefix: want[ip], on: x}
+			x.addrs[ip] = a
+			if x.Up && x.MAC != (MAC{}) {
+				s.begin(a)
+			}
+		}
+	}
+}
+
+// linkLocal is the link-local address of an interface, invalid if it has no IPv6.
+func linkLocal(i Interface) netip.Prefix {
+	v6 := i.LinkLocal || slices.ContainsFunc(i.Addrs, func(p netip.Prefix) bool { return p.Addr().Is6() })
+	if !v6 || i.MAC == (MAC{}) {
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(EUI64(i.MAC), 64)
+}
+
+// EUI64 returns the link-local address of a MAC address, RFC 4291 appendix A.
+func EUI64(m MAC) netip.Addr {
+	return netip.AddrFrom16([16]byte{
+		0: 0xfe, 1: 0x80, 8: m[0] ^ 2, 9: m[1], 10: m[2], 11: 0xff, 12: 0xfe, 13: m[3], 14: m[4], 15: m[5],
+	})
+}
+
+// Constants of RFC 5227 and RFC 4862.
+const (
+	announceNumber   = 2
+	announceInterval = 2 * time.Second
+	defendInterval   = 10 * time.Second
+)
+
+// begin begins the life of an address: IPv4 is announced at once, IPv6 first asked for.
+func (s *sender) begin(a *address) {
+	if a.Addr().Is4() {
+		a.announces = announceNumber
+		s.announce(a)
+		return
+	}
+	a.tentative = true
+	s.sendSolicitation(a.on, a.Addr(), solicitedNodeMAC(a.Addr()), netip.IPv6Unspecified(), solicitedNode(a.Addr()))
+	a.due = s.now.Add(s.cfg.Timers.Retransmit)
+	s.after(a.due, timer{address: a})
+}
+
+// announce tells all neighbours whose an address is.
+func (s *sender) announce(a *address) {
+	a.announces--
+	if a.Addr().Is4() {
+		s.sendARP(a.on, arpRequest, broadcast, a.Addr(), MAC{}, a.Addr())
+	} else {
+		s.sendAdvertisement(a.on, allNodesMAC, a.Addr(), allNodes, a.Addr(), false)
+	}
+	if a.due = (time.Time{}); a.announces > 0 {
+		a.due = s.now.Add(announceInterval)
+		s.after(a.due, timer{address: a})
+	}
+}
+
+// addressDue is called when something is due for an address.
+func (s *sender) addressDue(a *address) {
+	if a.tentative { // nobody has objected
+		a.tentative = false
+		a.announces = 1
+	}
+	s.announce(a)
+}
+
+// conflict notes that somebody else has one of the stack's addresses.
+func (s *sender) conflict(a *address, mac MAC) {
+	s.counts[Conflicts]++
+	if a.tentative {
+		a.tentative, a.duplicate, a.due = false, true, time.Time{}
+	} else if a.defended.IsZero() || s.now.Sub(a.defended) >= defendInterval {
+		a.defended = s.now
+		a.announces = 1
+		s.announce(a)
+	}
+	s.events = append(s.events, Event{Kind: Duplicate, Interface: a.on.Name, Addr: a.Addr(), MAC: mac})
+}
+
+// An AddressState says how one of the stack's own addresses is.
+type AddressState struct {
+	Interface string
+	Prefix    netip.Prefix
+	Tentative bool // it is being asked whether it is somebody's
+	Duplicate bool // it is: not used
+}
+
+// Addresses returns the stack's own addresses, sorted.
+func (s *Stack) Addresses() []AddressState {
+	var all []AddressState
+	for name, x := range s.ifs {
+		for _, a := range x.addrs {
+			all = append(all, AddressState{name, a.Prefix, a.tentative, a.duplicate})
+		}
+	}
+	slices.SortFunc(all, func(a, b AddressState) int {
+		if a.Interface != b.Interface {
+			return compareText(a.Interface, b.Interface)
+		}
+		return a.Prefix.Addr().Compare(b.Prefix.Addr())
+	})
+	return all
+}
+
+// Advance does what is due up to and including a time.
+func (s *Stack) Advance(now time.Time) {
+	for len(s.timers) > 0 && !s.timers[0].at.After(now) {
+		t := heap.Pop(&s.timers).(timer)
+		if !t.stands() {
+			continue
+		}
+		if t.at.After(s.now) {
+			s.now = t.at
+		}
+		if t.address != nil {
+			s.addressDue(t.address)
+		} else {
+			s.neighborDue(t.neighbor)
+		}
+	}
+	if now.After(s.now) {
+		s.now = now
+	}
+}
+
+// Resume says that the stack could neither send nor receive since it was last told the time: all that is due is due as
+// much later.
+func (s *Stack) Resume(now time.Time) {
+	d := now.Sub(s.now)
+	if d <= 0 {
+		return
+	}
+	s.now = now
+	var later timers
+	for _, t := range s.timers {
+		if t.stands() {
+			later = append(later, t)
+		}
+	}
+	for i := range later {
+		t := &later[i]
+		if t.at = t.at.Add(d); t.address != nil {
+			t.address.due = t.at
+		} else {
+			t.neighbor.due = t.at
+		}
+	}
+	s.timers = later
+	heap.Init(&s.timers)
+}
+
+// Next returns when something is due, false if nothing is.
+func (s *Stack) Next() (time.Time, bool) {
+	for len(s.timers) > 0 && !s.timers[0].stands() {
+		heap.Pop(&s.timers)
+	}
+	if len(s.timers) == 0 {
+		return time.Time{}, false
+	}
+	return s.timers[0].at, true
+}
+
+// A timer is due for an address or a neighbour; it stands while that waits for just this time.
+type timer struct {
+	at       time.Time
+	order    uint64
+	address  *address
+	neighbor *neighbor
+}
+
+func (t *timer) stands() bool {
+	if t.address != nil {
+		return !t.address.gone && t.address.due.Equal(t.at)
+	}
+	return !t.neighbor.gone && t.neighbor.due.Equal(t.at)
+}
+
+func (s *sender) after(at time.Time, t timer) {
+	s.order++
+	t.at, t.order = at, s.order
+	heap.Push(&s.timers, t)
+}
+
+// timers is a heap, by time and then in the order of asking.
+type timers []timer
+
+func (h timers) Len() int { return len(h) }
+func (h timers) Less(i, j int) bool {
+	return h[i].at.Before(h[j].at) || h[i].at.Equal(h[j].at) && h[i].order < h[j].order
+}
+func (h timers) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push is for package heap.
+func (h *timers) Push(x any) { *h = append(*h, x.(timer)) }
+
+// Pop is for package heap.
+func (h *timers) Pop() any {
+	old := *h
+	n := len(old) - 1
+	t := old[n]
+	old[n] = timer{}
+	*h = old[:n]
+	return t
+}
+
+// Frames returns, once, what the stack sends.
+func (s *sender) Frames() []Frame {
+	out := s.out
+	s.out = nil
+	return out
+}
+
+// Events returns, once, what has happened.
+func (s *sender) Events() []Event {
+	e := s.events
+	s.events = nil
+	return e
+}
+
+// Receive takes a frame that came in at an interface, without VLAN tag and FCS. undelivered says that the chip could
+// not forward it, for want of a neighbour, MTU or TTL, and does not do so besides. The data is only read, during the
+// call.
+func (s *Stack) Receive(now time.Time, at string, undelivered bool, data []byte) {
+	s.Advance(now)
+	s.counts[Received]++
+	x := s.ifs[at]
+	switch {
+	case x == nil || !x.Up || x.MAC == MAC{}:
+		s.counts[DropInterface]++
+	case len(data) < ethHeader:
+		s.counts[DropShort]++
+	default:
+		f := received{in: x, dst: MAC(data[:6]), src: MAC(data[6:12]), undelivered: undelivered}
+		s.receive(&f, binary.BigEndian.Uint16(data[12:]), data[ethHeader:])
+	}
+}
+
+// A received frame, taken apart as far as it has been.
+type received struct {
+	in          *iface
+	dst, src    MAC
+	undelivered bool
+}
+
+func (s *Stack) receive(f *received, etherType uint16, b []byte) {
+	switch etherType {
+	case etherARP:
+		s.receiveARP(f, b)
+	case etherIPv4, etherIPv6:
+		p, why, ok := parseIP(b, etherType == etherIPv4)
+		if !ok {
+			s.counts[why]++
+			return
+		}
+		s.receiveIP(f, &p)
+	default:
+		s.counts[DropEtherType]++
+	}
+}
+
+// send gives out a frame at an interface.
+func (s *sender) send(x *iface, dst MAC, etherType uint16, payload []byte) {
+	if !x.Up {
+		return
+	}
+	b := make([]byte, 0, max(ethHeader+len(payload), 60))
+	b = append(append(b, dst[:]...), x.MAC[:]...)
+	b = append(binary.BigEndian.AppendUint16(b, etherType), payload...)
+	for len(b) < 60 {
+		b = append(b, 0)
+	}
+	s.out = append(s.out, Frame{x.Name, b})
+}
+
+func compareText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,18 @@
+// Package bench measures tamtam on the machine that it runs on, for "tamtam bench": how soon a change of
+// configuration is in the chip, through every daemon ([Config]), how many packets a second the simulated
+// chip forwards and what each feature costs it ([ASIC], [Drops], [SFlow], [AltMark], [FlyMon], [TableRecord]), and how
+// soon a measurement task counts ([Deployments]).
+//
+// What belongs here: the clock. The loads of the chip are lab/bench/chipload, which is also taken to older trees; what
+// is measured belongs to its own package.
+package bench
+
+// A Result is one figure of a benchmark.
+type Result struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
+	Aim    float64 `json:"aim,omitempty"`    // what it was to be; 0: nobody said
+	Source string  `json:"source,omitempty"` // who says so, where it was not measured here
+	Doubt  string  `json:"doubt,omitempty"`  // why the value may not be right
+}

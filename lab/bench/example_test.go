@@ -1,0 +1,17 @@
+package bench_test
+
+import (
+	"fmt"
+	"time"
+
+	"tamtam/lab/bench"
+)
+
+// How long tasks took to count: half of them, and the slowest.
+func ExampleDeployment_Quantile() {
+	d := bench.Deployment{Algorithm: "cms", Times: []time.Duration{
+		3 * time.Millisecond, 4 * time.Millisecond, 5 * time.Millisecond, 9 * time.Millisecond,
+	}}
+	fmt.Println(d.Quantile(0.5), d.Quantile(0.99))
+	// Output: 5ms 9ms
+}

@@ -1,0 +1,309 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/collector/result"
+	"tamtam/device"
+	"tamtam/device/switchpage"
+	"tamtam/lab"
+	"tamtam/lab/study/marking"
+	"tamtam/mgmt/web"
+)
+
+// A Run is a lab that has run, as the page shows it. It implements [web.Topology] and [web.Switches].
+type Run struct {
+	Rows *result.Memory
+
+	network  web.Network
+	switches []web.Switch
+	end      time.Time
+	anew     map[string]lab.Time // switches whose chips began anew, and when the last time
+	missing  []string            // what is known to be missing of answers of sketches
+}
+
+// Network implements web.Topology.
+func (r *Run) Network(context.Context) (*web.Network, error) { return &r.network, nil }
+
+// Switches implements web.Switches.
+func (r *Run) Switches(context.Context) ([]web.Switch, error) { return r.switches, nil }
+
+// Troubles says of which switches the counters are not of the whole run, and of what there was no room for.
+func (r *Run) Troubles() (list []string) {
+	for _, name := range device.SortedKeys(r.anew) {
+		list = append(list, fmt.Sprintf("the chip of %s began anew at %v: its counters are of what came later, "+
+			"and how much its ports sent in the whole run is not known", name, r.anew[name]))
+	}
+	return append(list, r.missing...)
+}
+
+// chipsAnew are the switches whose chips began anew within a run, and when the last time.
+func chipsAnew(t *lab.Topology, duration lab.Time) map[string]lab.Time {
+	anew := map[string]lab.Time{}
+	for _, e := range t.Events {
+		if e.Do == "restart" && e.What == "syncd" && e.At <= duration {
+			anew[e.Switch] = max(anew[e.Switch], e.At)
+		}
+	}
+	return anew
+}
+
+// End is when the run ended, by its own time.
+func (r *Run) End() time.Time { return r.end }
+
+// A reading is what is known while rows are made.
+type reading struct {
+	run    *Run
+	lab    *lab.Lab
+	result *lab.Result
+	dir    string
+	ids    map[uint32]string // switches by the ids in stamps and records
+	batch  *result.Batch
+	end    int64
+}
+
+// Read makes a Run of a lab that has run, whose captures are in dir; none are closed by it.
+func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, error) {
+	end := lab.Epoch().Add(time.Duration(r.Duration / lab.Nanosecond))
+	x := &reading{
+		run: &Run{Rows: result.NewMemory(0), end: end, anew: chipsAnew(l.Topology(), r.Duration)},
+		lab: l, result: r, dir: dir, ids: map[uint32]string{},
+		end: end.UnixNano(), batch: &result.Batch{Partition: "lab", First: 1, Position: result.Position{Last: 1}},
+	}
+	x.batch.Closed = x.end
+	for _, step := range []func(context.Context) error{
+		x.topology, x.standing, x.collected, x.marking, x.sketches,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if x.batch.Rows() == 0 {
+		return x.run, nil
+	}
+	_, err := x.run.Rows.Put(ctx, x.batch)
+	return x.run, err
+}
+
+// topology reads the network, with what was counted on its links.
+func (x *reading) topology(context.Context) error {
+	t := x.lab.Topology()
+	n := &x.run.network
+	n.Source = "the lab's file, experiment " + t.Experiment
+	for i := range t.Switches {
+		id, err := t.SwitchID(&t.Switches[i])
+		if err != nil {
+			return fmt.Errorf("switch %s: %w", t.Switches[i].Name, err)
+		}
+		x.ids[id] = t.Switches[i].Name
+		n.Nodes = append(n.Nodes, web.Node{Name: t.Switches[i].Name, ID: id})
+	}
+	for _, h := range t.Hosts {
+		n.Nodes = append(n.Nodes, web.Node{Name: h.Name, Host: true})
+	}
+	for _, l := range t.Links {
+		k := web.Link{Name: cmp.Or(l.Name, l.A+"-"+l.B), A: endOf(l.A), B: endOf(l.B), Mbps: x.rate(l),
+			Oper: x.linkOper(l)}
+		if w, ok := x.result.Links[k.Name]; ok {
+			k.AB, k.BA = x.traffic(k.A, w.AB, k.Mbps), x.traffic(k.B, w.BA, k.Mbps)
+		}
+		n.Links = append(n.Links, k)
+	}
+	return nil
+}
+
+// endOf reads SWITCH:PORT, or HOST.
+func endOf(text string) web.End {
+	node, port, ok := strings.Cut(text, ":")
+	if !ok {
+		return web.End{Node: text}
+	}
+	return web.End{Node: node, Port: port, Number: web.PortNumber(port)}
+}
+
+// rate is that of a link in Mbit/s: its own, or that of its ports.
+func (x *reading) rate(l lab.Link) int64 {
+	if l.Rate > 0 {
+		return int64(l.Rate / 1_000_000)
+	}
+	for _, text := range []string{l.A, l.B} {
+		if e := endOf(text); e.Port != "" {
+			sim := x.lab.Tap(e.Node).Sim()
+			if id, ok := sim.Chip.PortByName(e.Port); ok {
+				for _, p := range sim.Chip.Tables().Ports {
+					if p.Port == id {
+						return int64(p.Mbps)
+					}
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// overhead of a frame on the wire beside what counters have: preamble and least gap.
+const overhead = 8 + 12
+
+// traffic is what one direction of a link carried. The load is that of the whole run; what a host sent is not counted
+// in bytes, so that load is not known there.
+func (x *reading) traffic(from web.End, w lab.WireCounts, mbps int64) web.Traffic {
+	t := web.Traffic{LostKnown: true, Lost: int64(w.Lost + w.Burst + w.Down + w.Corrupt)}
+	var port device.PortReport
+	node, ok := x.result.Switches[from.Node]
+	if ok {
+		port, ok = node.Ports[from.Port]
+	}
+	if _, anew := x.run.anew[from.Node]; !ok || anew || mbps <= 0 {
+		return t
+	}
+	bits := 8 * float64(port.SentBytes+overhead*port.Sent)
+	t.Counted, t.Frames = true, int64(w.Sent)
+	t.Load = bits / (float64(mbps) * 1e6 * (float64(x.result.Duration) / float64(lab.Second)))
+	return t
+}
+
+// standing reads what became of each switch's configuration, and its ports.
+func (x *reading) standing(ctx context.Context) error {
+	t := x.lab.Topology()
+	for i := range t.Switches {
+		name := t.Switches[i].Name
+		objects, err := switchpage.Objects(ctx, x.lab.Tap(name).Sim().Redis)
+		if err != nil {
+			return fmt.Errorf("switch %s: %w", name, err)
+		}
+		s := web.Switch{Name: name, Read: x.run.end, Objects: objects}
+		for _, port := range x.result.Switches[name].PortNames() {
+			p := x.result.Switches[name].Ports[port]
+			dropped := uint64(0)
+			for _, n := range p.Dropped {
+				dropped += n
+			}
+			s.Ports = append(s.Ports, web.Port{Name: port, Mbps: x.portRate(name, port), Oper: x.oper(name, port),
+				Counters: map[string]uint64{"in": p.Received, "out": p.Sent, "in bytes": p.ReceivedBytes,
+					"out bytes": p.SentBytes, "dropped": dropped}})
+		}
+		x.run.switches = append(x.run.switches, s)
+	}
+	return nil
+}
+
+func (x *reading) portRate(name, port string) int64 {
+	return x.rate(lab.Link{A: name + ":" + port})
+}
+
+func (x *reading) oper(name, port string) string {
+	chip := x.lab.Tap(name).Sim().Chip
+	id, ok := chip.PortByName(port)
+	for _, p := range chip.Tables().Ports {
+		if ok && p.Port == id {
+			if p.Admin && p.Link {
+				return "up"
+			}
+			return "down"
+		}
+	}
+	return ""
+}
+
+// linkOper is what the ports at its ends are.
+func (x *reading) linkOper(l lab.Link) string {
+	var ends []string
+	for _, e := range []web.End{endOf(l.A), endOf(l.B)} {
+		if e.Port != "" {
+			ends = append(ends, x.oper(e.Node, e.Port))
+		}
+	}
+	return operOf(ends)
+}
+
+// operOf is down if one end is, up if all are, and else not known.
+func operOf(ends []string) string {
+	for _, state := range []string{"down", "", "up"} {
+		if slices.Contains(ends, state) {
+			return state
+		}
+	}
+	return ""
+}
+
+// marking takes what the study of alternate marking joined.
+func (x *reading) marking(context.Context) error {
+	report, ok := x.result.Reports["altmark"].(marking.Report)
+	if !ok {
+		return nil
+	}
+	for _, name := range device.SortedKeys(report) {
+		for i, s := range report[name].Segments {
+			cluster := ""
+			if len(report[name].Segments) > 1 && i < len(report[name].Segments)-1 {
+				cluster = strconv.Itoa(i + 1)
+			}
+			for _, p := range s.Periods {
+				x.batch.Losses = append(x.batch.Losses, x.loss(name, cluster, s, p))
+			}
+		}
+	}
+	return nil
+}
+
+func (x *reading) loss(name, cluster string, s *marking.Segment, p marking.Period) result.Loss {
+	l := result.Loss{Flow: name, Cluster: cluster, From: s.From, To: s.To, Period: p.Period, Status: p.Status,
+		Detail: strings.Join(p.Reasons, "; "), Window: result.Window{Start: at(p.Start)}}
+	if p.Sent != nil && p.Received != nil && p.Lost != nil {
+		l.Known, l.Sent, l.Received, l.Lost = true, int64(*p.Sent), int64(*p.Received), *p.Lost
+	}
+	if p.Delay != nil {
+		d := int64(*p.Delay)
+		l.Delay = result.Distribution{Count: 1, Sum: d, Min: d, Max: d, First: result.Bucket(d), Buckets: []uint32{1}}
+	}
+	if l.Mean.Unknown = p.MeanUnknown; p.MeanDelay != nil {
+		l.Mean.Known, l.Mean.Delay = true, int64(*p.MeanDelay)
+		if p.DelaySum != nil {
+			l.Mean.Sum = p.DelaySum.String()
+		}
+	}
+	return l
+}
+
+// at is a time of the run in nanoseconds since 1970.
+func at(t lab.Time) int64 { return lab.Epoch().UnixNano() + int64(t/lab.Nanosecond) }
+
+// sketches takes the estimates that switches publish, with what the chips counted exactly.
+func (x *reading) sketches(context.Context) error {
+	for _, name := range device.SortedKeys(x.result.Switches) {
+		r := x.result.Switches[name].Report
+		for _, task := range device.SortedKeys(r.FlyMon) {
+			t := r.FlyMon[task]
+			when := x.end
+			if t.Epoch != nil {
+				when = t.Epoch.EndNS
+				if n := t.Epoch.FlowsCut; n > 0 {
+					x.run.missing = append(x.run.missing,
+						fmt.Sprintf("sketch task %s of %s: %d flows, the smallest, are missing for room", task, name, n))
+				}
+				if n := t.Epoch.ChangesCut; n > 0 {
+					x.run.missing = append(x.run.missing,
+						fmt.Sprintf("sketch task %s of %s: %d changes, the smallest, are missing for room", task, name, n))
+				}
+				for _, m := range device.SortedKeys(t.Epoch.Metrics) {
+					x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, m, when, t.Epoch.Metrics[m]))
+				}
+			}
+			for _, f := range device.SortedKeys(t.Flows) {
+				x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, f, when, t.Flows[f]))
+			}
+			for _, f := range device.SortedKeys(t.Changes) {
+				x.batch.Sketches = append(x.batch.Sketches,
+					switchpage.Sketch(name, task, "change of "+f, when, t.Changes[f].Estimate))
+			}
+		}
+	}
+	slices.SortStableFunc(x.batch.Sketches, func(a, b result.Sketch) int { return cmp.Compare(a.Time, b.Time) })
+	return nil
+}

@@ -1,0 +1,228 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/collector"
+	"tamtam/collector/alarm"
+	"tamtam/collector/result"
+)
+
+// Alarms reads which alarms the rows of some time are, as the page shows them. Where rows are missing that are in the
+// store, unread says why.
+func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, now time.Time,
+) (graphs []alarm.Graph, unread string, err error) {
+	s, err := read(ctx, store, from, math.MaxInt64, now)
+	if err != nil {
+		return nil, "", err
+	}
+	if unread = s.unread; s.stopped {
+		unread = orText(unread, "there are too many rows")
+	}
+	if s.ahead > s.now+int64(mostAhead) {
+		unread = orText(unread, "rows of times later than now are left out: a clock is ahead")
+	}
+	return s.judge(rules, now), unread, nil
+}
+
+// judge says which alarms the rows are: once, by the time of whoever asks first.
+func (s *snapshot) judge(rules *alarm.Rules, now time.Time) []alarm.Graph {
+	s.judged.Do(func() { s.alarms = rules.Judge(s.losses(), now) })
+	return s.alarms
+}
+
+// mostAhead is how much later than now a period may begin that counts for alarms: TAI is 37 s ahead of UTC.
+const mostAhead = time.Minute
+
+// losses are all rows of alternate marking but those of later than now: as the newest they would say how a graph is.
+func (s *snapshot) losses() iter.Seq[*result.Loss] {
+	return func(yield func(*result.Loss) bool) {
+		for _, x := range s.series {
+			for i := range x.periods {
+				if l := &x.periods[i]; l.Window.Start <= s.now+int64(mostAhead) && !yield(l) {
+					return
+				}
+			}
+		}
+	}
+}
+
+type alarmsData struct {
+	Percent string
+	Raised  int
+	Unknown int // graphs of which it is not known
+	Rows    []alarmRow
+	Cleared []clearedRow
+	Before  int // cleared ones that are not shown
+}
+
+// An alarmRow is what is known of a graph; Alarm is nil if it has none.
+type alarmRow struct {
+	*alarm.Graph
+	Class string
+	Href  string
+	Alarm *alarmDetail
+	Worth []string
+}
+
+type alarmDetail struct {
+	*alarm.Alarm
+	Before   bool // it may have been raised before this time
+	Lost     string
+	Clusters []alarmCluster
+	Suspects []string
+}
+
+// An alarmCluster is a part of a graph that lost packets, or of which that is not known.
+type alarmCluster struct {
+	From, To string
+	Href     string
+	Lost     string
+	Links    []alarmLink
+	Worth    []string
+}
+
+type alarmLink struct{ Name, Lost string }
+
+type clearedRow struct {
+	Graph string
+	alarm.Alarm
+	Lost  string
+	Worth []string
+}
+
+// mostCleared is how many alarms of the past are shown, the latest.
+const mostCleared = 100
+
+// alarms is the view of all graphs, those with an alarm first.
+func (p *Page) alarms(q *request) (any, error) {
+	if p.cfg.Alarms == nil {
+		return nil, missing("no alarms here: nobody said which loss is one")
+	}
+	d := &alarmsData{Percent: numberText(100 * p.cfg.Alarms.Threshold())}
+	list := slices.Clone(q.snap.judge(p.cfg.Alarms, p.cfg.Now()))
+	order := map[alarm.State]int{}
+	for i, s := range alarm.States {
+		order[s] = i
+	}
+	slices.SortFunc(list, func(a, b alarm.Graph) int {
+		return cmp.Or(cmp.Compare(order[a.State], order[b.State]), natural(a.Name, b.Name))
+	})
+	for i := range list {
+		d.clear(&list[i])
+		switch list[i].State {
+		case alarm.Raised:
+			d.Raised++
+		case alarm.NotKnown:
+			d.Unknown++
+		}
+	}
+	slices.SortStableFunc(d.Cleared, func(a, b clearedRow) int { return cmp.Compare(b.Cleared, a.Cleared) })
+	d.Before = max(0, len(d.Cleared)-mostCleared)
+	d.Cleared = d.Cleared[:len(d.Cleared)-d.Before]
+	list, err := pageOf(q, list)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		d.Rows = append(d.Rows, p.alarmRow(q, &list[i]))
+	}
+	return d, nil
+}
+
+// clear notes the alarms of a graph that are no more.
+func (d *alarmsData) clear(g *alarm.Graph) {
+	for _, a := range g.Alarms {
+		if a.Cleared != 0 {
+			d.Cleared = append(d.Cleared, clearedRow{Graph: g.Name, Alarm: a, Lost: lostText(a.Last.Alarm),
+				Worth: alarmWorth(&a)})
+		}
+	}
+}
+
+func (p *Page) alarmRow(q *request, g *alarm.Graph) alarmRow {
+	r := alarmRow{Graph: g, Href: q.Link("/marking", "q", g.Name)}
+	switch g.State {
+	case alarm.Raised:
+		r.Class = "bad"
+		a := &g.Alarms[len(g.Alarms)-1]
+		r.Alarm = p.alarmDetail(q, g.Name, a)
+		r.Alarm.Before = a.Raised == g.Periods[0].Start
+		r.Worth = alarmWorth(a)
+	case alarm.NotKnown:
+		r.Class = "unknown"
+	}
+	if n := len(g.Periods); n == 0 {
+		r.Worth = append(r.Worth, "no row of this graph in this time")
+	} else if g.Stale {
+		r.Worth = append(r.Worth, "no row since "+p.timeText(g.Newest)+", though some must have come")
+	}
+	r.Worth = append(r.Worth, doubtWords(g.Doubt, "the newest: ")...)
+	return r
+}
+
+// alarmDetail goes from the graph to its clusters and links, in the last period that was above.
+func (p *Page) alarmDetail(q *request, graph string, a *alarm.Alarm) *alarmDetail {
+	d := &alarmDetail{Alarm: a, Lost: lostText(a.Last.Alarm)}
+	for _, l := range a.Last.Alarm.Clusters {
+		c := alarmCluster{From: l.From(), To: l.To(), Lost: l.Bounds(a.Last.Alarm).String(), Worth: l.Reasons,
+			Href: q.Link("/marking", "q", graph)}
+		of := seriesKey{graph, p.cfg.Alarms.Cluster(graph, l.From(), l.To()), l.From(), l.To()}
+		if q.snap.series[of] != nil {
+			c.Href = q.Link("/periods", "flow", of.flow, "cluster", of.cluster, "from", of.from, "to", of.to)
+		}
+		bounds := l.LinkBounds(a.Last.Alarm)
+		for _, link := range l.Links {
+			c.Links = append(c.Links, alarmLink{link.String(), bounds.String()})
+		}
+		d.Clusters = append(d.Clusters, c)
+	}
+	if a.Suspects != nil {
+		d.Suspects = strings.Split(strings.TrimPrefix(a.Suspects.String(), "suspects: "), "; ")
+	}
+	return d
+}
+
+// lostText is what the whole lost.
+func lostText(a collector.AltMarkAlarm) string {
+	if a.Whole.LossValid {
+		return countAny(a.Whole.Lost) + " of " + countAny(a.Whole.Sent)
+	}
+	return countAny(a.Least()) + " or more"
+}
+
+// alarmWorth says why an alarm may not be the whole truth.
+func alarmWorth(a *alarm.Alarm) (why []string) {
+	if w := &a.Last.Alarm.Whole; !w.LossValid {
+		why = append(why, "the loss of the whole is not known: "+strings.Join(w.Reasons, ", "))
+	}
+	if a.Inexact > 0 {
+		why = append(why, fmt.Sprintf("%s of %s periods above by rows that may not be the whole truth",
+			countAny(a.Inexact), countAny(a.Above)))
+	}
+	for _, w := range flagWords(a.Last.Flags) {
+		why = append(why, "the last of them: "+w)
+	}
+	return append(why, doubtWords(a.Doubt, "since it was raised: ")...)
+}
+
+// doubtWords are the periods that neither raise nor clear.
+func doubtWords(d alarm.Doubt, which string) (words []string) {
+	for _, x := range []struct {
+		n   int64
+		why string
+	}{{d.Missing, "rows are missing"}, {d.Unknown, "the loss is not known"},
+		{d.Inexact, "no more lost than is accepted, by rows that may not be the whole truth"}} {
+		if x.n > 0 {
+			words = append(words, fmt.Sprintf("%speriods that neither raise nor clear, %s: %s", which, x.why, count(x.n)))
+		}
+	}
+	return words
+}

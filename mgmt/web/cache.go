@@ -1,0 +1,63 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+// fresh is how long what was read is shown to others who ask for the same time.
+const fresh = time.Second
+
+// A cache has a snapshot for each time that can be asked for. Requests that come together wait for one reading.
+type cache struct {
+	store Store
+	now   func() time.Time // by the wall clock
+
+	mu   sync.Mutex
+	kept map[string]*cached
+}
+
+type cached struct {
+	turn chan struct{} // who holds it reads
+	snap *snapshot
+	made time.Time
+}
+
+// get returns the rows of a span that ends now.
+func (c *cache) get(ctx context.Context, s span, now time.Time) (*snapshot, error) {
+	c.mu.Lock()
+	if c.kept == nil {
+		c.kept = map[string]*cached{}
+	}
+	k := c.kept[s.Word]
+	if k == nil {
+		k = &cached{turn: make(chan struct{}, 1)}
+		c.kept[s.Word] = k
+	}
+	c.mu.Unlock()
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if k.snap != nil && c.now().Sub(k.made) < fresh {
+		return k.snap, nil
+	}
+	from, to := int64(0), int64(math.MaxInt64)
+	if s.length > 0 {
+		from = now.Add(-s.length).UnixNano()
+	}
+	snap, err := read(ctx, c.store, from, to, now)
+	if err != nil {
+		return nil, err
+	}
+	k.snap, k.made = snap, c.now()
+	return snap, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

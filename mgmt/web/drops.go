@@ -1,0 +1,187 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/collector/result"
+)
+
+// A tally is how many packets each source tells of for one reason, place or rule. Sources may tell of the same packet,
+// so that they are never added.
+type tally struct {
+	Name    string
+	Href    string
+	On      bool
+	Counts  []int64 // by source, in the order of the view; -1: that source does not tell of it
+	Bars    []bar
+	most    int64
+	Inexact bool
+}
+
+// tallies are those of all reasons, places or rules.
+type tallies struct {
+	By      string
+	Sources []string
+	List    []tally
+	More    int // lines that are not shown
+}
+
+type dropRow struct {
+	Switch, Port, Queue, Reason, Rule, Flow, Source string
+	NoRule                                          string // why there is none
+	Packets                                         int64
+	First, Last                                     int64
+	Reasons                                         []string
+}
+
+type diedRow struct {
+	packetRow
+	Switch, Port, Reason, Rule string
+	Tables                     string
+}
+
+type dropsData struct {
+	Sources  []string
+	Of       []endCount
+	Tallies  []tallies
+	Rows     []dropRow
+	Died     []diedRow
+	DiedMore int
+	Books    []bookRow
+	Filter   [][2]string // what is chosen, and where it is given up
+}
+
+// dropped is the view of drops.
+func (p *Page) dropped(q *request) (any, error) {
+	d := &dropsData{}
+	var err error
+	if d.Books, err = p.books(q); err != nil {
+		return nil, err
+	}
+	var list []*dropSum
+	sources := map[string]int{}
+	for _, x := range q.snap.drops {
+		sources[x.source]++
+		if matches(q, "source", x.source) && matches(q, "reason", x.reason) && matches(q, "switch", x.sw) &&
+			matches(q, "rule", x.rule) {
+			list = append(list, x)
+		}
+	}
+	for _, s := range sortedKeys(sources) {
+		d.Of = append(d.Of, endCount{s, sources[s], q.With("source", s), s == q.get("source")})
+		if matches(q, "source", s) {
+			d.Sources = append(d.Sources, s)
+		}
+	}
+	for _, name := range []string{"source", "reason", "switch", "rule"} {
+		if v := q.get(name); v != "" {
+			d.Filter = append(d.Filter, [2]string{name + " " + v, q.With(name, "")})
+		}
+	}
+	d.tally(q, list, "reason", "reason", func(x *dropSum) string { return x.reason })
+	d.tally(q, list, "place", "switch", func(x *dropSum) string { return x.sw })
+	d.tally(q, list, "rule", "rule", func(x *dropSum) string { return x.rule })
+	slices.SortFunc(list, func(a, b *dropSum) int {
+		return cmp.Or(cmp.Compare(b.packets, a.packets), natural(a.sw, b.sw), natural(a.port, b.port),
+			natural(a.reason, b.reason), natural(a.rule, b.rule), natural(a.flow, b.flow), natural(a.source, b.source),
+			a.queue-b.queue)
+	})
+	if list, err = pageOf(q, list); err != nil {
+		return nil, err
+	}
+	q.pages.What = "Drops"
+	for _, x := range list {
+		d.Rows = append(d.Rows, x.row())
+	}
+	d.died(q)
+	return d, nil
+}
+
+// matches reports whether a value is the one that is asked for, if one is.
+func matches(q *request, name, value string) bool {
+	want := q.get(name)
+	return want == "" || want == value
+}
+
+func (x *dropSum) row() dropRow {
+	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
+		Packets: x.packets, First: x.first, Last: x.last, Reasons: flagWords(x.flags), NoRule: "none"}
+	if strings.Contains(strings.ToLower(x.reason), "acl") { // there is one
+		r.NoRule = "not told"
+	}
+	if x.queue >= 0 {
+		r.Queue = strconv.Itoa(x.queue)
+	}
+	return r
+}
+
+// mostTallies is how many lines a tally has.
+const mostTallies = 24
+
+// tally adds up by what name says.
+func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name func(*dropSum) string) {
+	var out []tally
+	at := map[string]int{}
+	for _, x := range list {
+		n := name(x)
+		if n == "" {
+			continue
+		}
+		i, ok := at[n]
+		if !ok {
+			i = len(out)
+			at[n] = i
+			t := tally{Name: n, Href: q.With(param, n), On: q.get(param) == n, Counts: make([]int64, len(d.Sources))}
+			for k := range t.Counts {
+				t.Counts[k] = -1
+			}
+			out = append(out, t)
+		}
+		t := &out[i]
+		k := slices.Index(d.Sources, x.source)
+		t.Counts[k] = max(0, t.Counts[k]) + x.packets
+		t.most = max(t.most, t.Counts[k])
+		t.Inexact = t.Inexact || x.flags != 0
+	}
+	slices.SortFunc(out, func(a, b tally) int { return cmp.Or(cmp.Compare(b.most, a.most), natural(a.Name, b.Name)) })
+	var most int64 = 1
+	for _, t := range out {
+		most = max(most, t.most)
+	}
+	more := max(0, len(out)-mostTallies)
+	out = out[:len(out)-more]
+	for i := range out {
+		for _, c := range out[i].Counts {
+			out[i].Bars = append(out[i].Bars, barOf(0, max(0, c), most, "resident"))
+		}
+	}
+	d.Tallies = append(d.Tallies, tallies{by, d.Sources, out, more})
+}
+
+// mostDied is how many packets are shown beside drops.
+const mostDied = 12
+
+// died finds packets that were dropped so, with the tables that they ran.
+func (d *dropsData) died(q *request) {
+	if s := q.get("source"); s != "" && s != "record" {
+		return
+	}
+	for i := len(q.snap.died) - 1; i >= 0; i-- {
+		j := &q.snap.died[i]
+		k := slices.IndexFunc(j.Hops, func(h result.JourneyHop) bool {
+			return h.Dropped != "" && matches(q, "switch", h.Switch) && matches(q, "reason", h.Dropped)
+		})
+		if k < 0 || q.get("rule") != "" {
+			continue
+		}
+		if len(d.Died) == mostDied {
+			d.DiedMore++
+			continue
+		}
+		h := j.Hops[k]
+		d.Died = append(d.Died, diedRow{packetRowOf(q, j), h.Switch, orText(h.Out, h.In), h.Dropped, "", h.Tables})
+	}
+}

@@ -1,0 +1,310 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tamtam/collector/result"
+)
+
+type flowRow struct {
+	Flow, Way, Href string
+	Packets         int64
+	Total           int64 // mean time from the first switch to the last
+	Whole           bool  // Total has all parts
+	Slowest         string
+	Reasons         []string
+	Windows         int
+}
+
+type flowsData struct {
+	Query string
+	Rows  []flowRow
+}
+
+// flows is the view of all ways of all flows.
+func (p *Page) flows(q *request) (any, error) {
+	n, err := p.netOf(q)
+	if err != nil {
+		return nil, err
+	}
+	d := &flowsData{Query: q.get("q")}
+	var ways []*way
+	for _, w := range q.snap.sortedWays() {
+		if d.Query == "" || strings.Contains(w.flow, d.Query) || strings.Contains(n.wayText(w), d.Query) {
+			ways = append(ways, w)
+		}
+	}
+	if ways, err = pageOf(q, ways); err != nil {
+		return nil, err
+	}
+	for _, w := range ways {
+		d.Rows = append(d.Rows, n.flowRow(q, w))
+	}
+	return d, nil
+}
+
+// wayText are the switches of a way.
+func (n *net) wayText(w *way) string {
+	var names []string
+	for _, h := range w.hops {
+		if h.known {
+			names = append(names, n.name(h.sw))
+		} else {
+			names = append(names, "?")
+		}
+	}
+	return strings.Join(names, " → ")
+}
+
+func (n *net) flowRow(q *request, w *way) flowRow {
+	r := flowRow{Flow: w.flow, Way: n.wayText(w), Windows: w.windows, Reasons: flagWords(w.flags), Whole: true,
+		Href: q.Link("/flow", "flow", w.flow, "path", w.path)}
+	var worst int64
+	var slowest, partly []string
+	for i := range w.hops {
+		h := &w.hops[i]
+		r.Packets = max(r.Packets, h.packets)
+		if h.resident.Count == 0 || i > 0 && h.link.Count == 0 {
+			r.Whole = false
+		}
+		if len(h.lacks(i)) > 0 {
+			partly = append(partly, n.name(h.sw))
+		}
+		if mean, ok := h.resident.Mean(); ok {
+			r.Total += mean
+			if mean > worst {
+				worst, slowest = mean, []string{n.name(h.sw) + " " + durText(mean)}
+			}
+		}
+		if mean, ok := h.link.Mean(); i > 0 && ok {
+			r.Total += mean
+		}
+	}
+	if len(slowest) > 0 && slices.ContainsFunc(w.hops, func(h hopSum) bool { return h.resident.Count == 0 }) {
+		slowest = append(slowest, "of those that are known")
+	}
+	r.Slowest = strings.Join(slowest, ", ")
+	if len(partly) > 0 {
+		r.Reasons = append(r.Reasons, "times of some packets are not known: at "+strings.Join(partly, ", "))
+	}
+	return r
+}
+
+// lacks says of how many packets of a hop, the i-th of its way, times are not known: means are those of the others.
+func (h *hopSum) lacks(i int) (words []string) {
+	for _, x := range []struct {
+		of    bool
+		where string
+		told  int64
+	}{{i > 0, "on the link", h.link.Count}, {true, "in the switch", h.resident.Count}} {
+		if x.of && x.told < h.packets {
+			words = append(words, fmt.Sprintf("time %s not known of %s of %s packets", x.where, count(h.packets-x.told),
+				count(h.packets)))
+		}
+	}
+	return words
+}
+
+// A bar is a part of a waterfall, from 0 to 1000.
+type bar struct {
+	X, W  string
+	Class string // link, resident
+}
+
+type hopRow struct {
+	Known            bool
+	Index            int
+	Switch, In, Out  string
+	Href             string
+	Packets, Unknown int64
+	Resident, Link   result.Distribution
+	First            bool // there is no link before it
+	Bars             []bar
+	Words            string   // what the bars say
+	Shape            []column // the distribution of Resident
+	Reasons          []string
+}
+
+type flowData struct {
+	Flow, Way string
+	Hops      []hopRow
+	Total     int64
+	Whole     bool
+	Packets   int64
+	Windows   int
+	Reasons   []string
+	From, To  int64
+	Others    []flowRow // other ways of the flow, the first of them
+	More      int       // of these
+	Packet    string    // where its packets are
+}
+
+// flow is the view of one way of one flow: a waterfall.
+func (p *Page) flow(q *request) (any, error) {
+	n, err := p.netOf(q)
+	if err != nil {
+		return nil, err
+	}
+	w := q.snap.ways[wayKey{q.get("flow"), q.get("path")}]
+	if w == nil {
+		return nil, missing("flow %.200q: no stamps of it on this way in this time", q.get("flow"))
+	}
+	r := n.flowRow(q, w)
+	d := &flowData{Flow: w.flow, Way: r.Way, Total: r.Total, Whole: r.Whole, Packets: r.Packets, Windows: w.windows,
+		Reasons: r.Reasons, From: w.from, To: w.to, Packet: q.Link("/packets", "q", w.flow)}
+	d.Hops = n.hopRows(q, w, max(1, r.Total))
+	for _, o := range q.snap.sortedWays() {
+		switch {
+		case o.flow != w.flow || o == w:
+		case len(d.Others) == rowsOfPage:
+			d.More++
+		default:
+			d.Others = append(d.Others, n.flowRow(q, o))
+		}
+	}
+	return d, nil
+}
+
+// hopRows are the hops of a way, their bars one behind the other.
+func (n *net) hopRows(q *request, w *way, total int64) (rows []hopRow) {
+	var at int64
+	part := func(d *result.Distribution, class string) (bar, bool) {
+		if d.Count == 0 {
+			return bar{}, false
+		}
+		mean := max(0, d.Sum/d.Count)
+		b := barOf(at, at+mean, total, class)
+		at += mean
+		return b, true
+	}
+	for i := range w.hops {
+		h := &w.hops[i]
+		r := hopRow{Known: h.known, Index: i, First: i == 0}
+		if !h.known {
+			rows = append(rows, r)
+			continue
+		}
+		r.Switch, r.In, r.Out = n.name(h.sw), n.inPort(h.sw, h.in), n.port(h.sw, h.out)
+		if n.ids[h.sw] != "" {
+			r.Href = q.Link("/switch", "name", r.Switch)
+		}
+		r.Packets, r.Unknown, r.Resident, r.Link = h.packets, h.unknown, h.resident, h.link
+		r.Reasons = append(flagWords(h.flags), h.lacks(i)...)
+		if i > 0 {
+			if b, ok := part(&h.link, "link"); ok {
+				r.Bars = append(r.Bars, b)
+			}
+		}
+		if b, ok := part(&h.resident, "resident"); ok {
+			r.Bars = append(r.Bars, b)
+		}
+		r.Words = "link " + distText(h.link) + ", in the switch " + distText(h.resident)
+		if i == 0 {
+			r.Words = "in the switch " + distText(h.resident)
+		}
+		r.Shape = shape(&h.resident)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// inPort is the name of a port that packets came in by.
+func (n *net) inPort(id uint32, number uint16) string {
+	if d := n.into[portKey{id, number}]; d != nil && d.to.Port != "" {
+		return d.to.Port
+	}
+	return n.port(id, number)
+}
+
+// barOf is a bar from one time to another; it can be seen however short it is.
+func barOf(from, to, total int64, class string) bar {
+	x, w := 1000*float64(from)/float64(total), 1000*float64(to-from)/float64(total)
+	w = max(w, 2)
+	return bar{X: coord(min(x, 1000-w)), W: coord(w), Class: class}
+}
+
+// A column is a bar of a distribution, in a picture of 100 by 20.
+type column struct{ X, Y, W, H string }
+
+// shape is a distribution as columns: one for each quarter octave from the least value to the greatest.
+func shape(d *result.Distribution) (list []column) {
+	first, most := -1, uint32(0)
+	for i, n := range d.Buckets {
+		if n > 0 && first < 0 {
+			first = i
+		}
+		most = max(most, n)
+	}
+	if first < 0 {
+		return nil
+	}
+	each := math.Min(10, 100/float64(len(d.Buckets)-first))
+	for i, c := range d.Buckets[first:] {
+		if c > 0 {
+			high := max(1, 20*float64(c)/float64(most))
+			list = append(list, column{coord(float64(i) * each), coord(20 - high), coord(each * 0.9), coord(high)})
+		}
+	}
+	return list
+}
+
+type packetRow struct {
+	Time      int64
+	Flow, Way string
+	Origin    string // where it came from; "": not told
+	End       string
+	Dropped   bool
+	Ambiguous bool
+	Href      string
+	Reasons   []string
+}
+
+type endCount struct {
+	End   string
+	Count int
+	Href  string
+	On    bool
+}
+
+type packetsData struct {
+	Query string
+	Ends  []endCount
+	More  int // ends that cannot be chosen, for room
+	Rows  []packetRow
+}
+
+// packets is the view of the packets whose way is known, the latest first.
+func (p *Page) packets(q *request) (any, error) {
+	d := &packetsData{Query: q.get("q")}
+	ends := map[string]int{}
+	var list []*result.Journey
+	for i := len(q.snap.journeys) - 1; i >= 0; i-- {
+		j := &q.snap.journeys[i]
+		if d.Query != "" && !strings.Contains(j.Flow, d.Query) && j.Key != d.Query {
+			continue
+		}
+		ends[j.End]++
+		if e := q.get("end"); e == "" || j.End == e {
+			list = append(list, j)
+		}
+	}
+	for _, e := range sortedKeys(ends) {
+		d.Ends = append(d.Ends, endCount{e, ends[e], q.With("end", e), e == q.get("end")})
+	}
+	slices.SortStableFunc(d.Ends, func(a, b endCount) int { return cmp.Compare(b.Count, a.Count) })
+	if d.More = max(0, len(d.Ends)-mostChoices); d.More > 0 {
+		d.Ends = d.Ends[:mostChoices]
+	}
+	list, err := pageOf(q, list)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range list {
+		d.Rows = append(d.Rows, packetRowOf(q, j))
+	}
+	return d, nil
+}

@@ -1,0 +1,270 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Bounds on what is asked.
+const (
+	mostRequests = 16 // at a time, but for listeners
+	mostURL      = 4096
+	renderTime   = 20 * time.Second
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static
+var static embed.FS
+
+// policy is the Content-Security-Policy: all is from here, and there is no script or style in the text.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// A Page answers requests.
+type Page struct {
+	cfg   Config
+	text  map[string]*template.Template // by view
+	busy  chan struct{}                 // a place for each request
+	cache cache
+	live  *live
+}
+
+// New returns a page.
+func New(cfg Config) (*Page, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	p := &Page{cfg: cfg, text: map[string]*template.Template{}, busy: make(chan struct{}, mostRequests)}
+	p.cache.store, p.cache.now = cfg.Store, time.Now
+	p.live = newLive(p, cmp.Or(cfg.Listeners, DefaultListeners))
+	base, err := template.New("base.html").Funcs(p.functions()).ParseFS(templates, "templates/base.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range views {
+		t, err := base.Clone()
+		if err == nil {
+			_, err = t.ParseFS(templates, "templates/"+v.name+".html")
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.text[v.name] = t
+	}
+	return p, nil
+}
+
+// A view is one kind of page.
+type view struct {
+	path, name, title string
+	nav               string   // its word in the navigation; "": it is not there
+	takes             []string // parameters
+	of                []rowKind
+	data              func(*Page, *request) (any, error)
+}
+
+// views are all of them.
+var views = []view{
+	{"/", "network", "Network", "Network", []string{"since", "page"},
+		[]rowKind{stampRows, markRows}, (*Page).network},
+	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"},
+		[]rowKind{stampRows}, (*Page).flows},
+	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"},
+		[]rowKind{stampRows}, (*Page).flow},
+	{"/packets", "packets", "Packets", "Packets", []string{"since", "q", "end", "page"},
+		[]rowKind{packetRows}, (*Page).packets},
+	{"/packet", "packet", "A packet's way", "", []string{"since", "key", "time", "at"},
+		[]rowKind{packetRows}, (*Page).packet},
+	{"/drops", "drops", "Drops", "Drops", []string{"since", "source", "reason", "switch", "rule", "page"},
+		[]rowKind{dropRows}, (*Page).dropped},
+	{"/marking", "marking", "Alternate marking", "Marking", []string{"since", "q", "page"},
+		[]rowKind{markRows}, (*Page).marking},
+	{"/periods", "periods", "Periods", "", []string{"since", "flow", "cluster", "from", "to", "page"},
+		[]rowKind{markRows}, (*Page).periods},
+	{"/alarms", "alarms", "Alarms of alternate marking", "Alarms", []string{"since", "page"},
+		[]rowKind{markRows}, (*Page).alarms},
+	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"},
+		nil, (*Page).sketched},
+	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},
+		nil, (*Page).switches},
+	{"/switch", "switch", "A switch", "", []string{"since", "name", "standing", "page"},
+		nil, (*Page).oneSwitch},
+	{"/sources", "sources", "Sources", "Sources", []string{"since", "page"},
+		nil, (*Page).sources},
+}
+
+// A problem is a request that is answered with an error.
+type problem struct {
+	code int
+	why  string
+}
+
+// Error implements error.
+func (p *problem) Error() string { return p.why }
+
+func wrong(format string, args ...any) error {
+	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+func missing(format string, args ...any) error {
+	return &problem{http.StatusNotFound, fmt.Sprintf(format, args...)}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		p.fail(w, r, &problem{http.StatusMethodNotAllowed, r.Method + ": this page is only read, by GET and HEAD"})
+		return
+	}
+	if len(r.URL.RequestURI()) > mostURL {
+		p.fail(w, r, &problem{http.StatusRequestURITooLong, fmt.Sprintf("the address is longer than %d bytes", mostURL)})
+		return
+	}
+	ctx, leave, err := p.enter(r)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	defer leave()
+	if r = r.WithContext(ctx); r.URL.Path == EventsPath {
+		p.live.serve(w, r)
+		return
+	}
+	select {
+	case p.busy <- struct{}{}:
+		defer func() { <-p.busy }()
+	default:
+		h.Set("Retry-After", "1")
+		p.fail(w, r, &problem{http.StatusServiceUnavailable, "too many requests at a time: try again"})
+		return
+	}
+	if err := p.answer(w, r); err != nil {
+		p.fail(w, r, err)
+	}
+}
+
+func (p *Page) enter(r *http.Request) (context.Context, func(), error) {
+	if p.cfg.Enter == nil {
+		return r.Context(), func() {}, nil
+	}
+	return p.cfg.Enter(r)
+}
+
+// answer writes the page that is asked for, whole or not at all.
+func (p *Page) answer(w http.ResponseWriter, r *http.Request) error {
+	if slices.Contains([]string{"/page.css", "/page.js", "/icon.svg"}, r.URL.Path) {
+		w.Header().Set("Cache-Control", "max-age=300")
+		http.ServeFileFS(w, r, static, "static"+r.URL.Path)
+		return nil
+	}
+	for i := range views {
+		if views[i].path == r.URL.Path {
+			return p.show(w, r, &views[i])
+		}
+	}
+	return missing("%s: there is no such page", r.URL.Path)
+}
+
+func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
+	ctx, cancel := context.WithTimeout(r.Context(), renderTime)
+	defer cancel()
+	q, err := p.request(ctx, r.URL, v)
+	if err != nil {
+		return err
+	}
+	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
+		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path], Troubles: p.troubles()}
+	if f.Lack == "" {
+		if f.Data, err = v.data(p, q); err != nil {
+			return err
+		}
+	}
+	f.of(q.snap, p.cfg.Now())
+	if f.Own {
+		list, err := p.allSwitches(q)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			f.Site = list[i].Name
+			f.Troubles = append(f.Troubles, list[i].Troubles...)
+		}
+	}
+	return p.write(w, v.name, http.StatusOK, f)
+}
+
+func (p *Page) troubles() []string {
+	if p.cfg.Troubles == nil {
+		return nil
+	}
+	return p.cfg.Troubles()
+}
+
+func (p *Page) write(w http.ResponseWriter, name string, code int, f *frame) error {
+	var b bytes.Buffer
+	if err := p.text[name].Execute(&b, f); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes()) // who asked may have gone
+	return nil
+}
+
+// fail answers with an error, in words.
+func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
+	code, why := http.StatusInternalServerError, err.Error()
+	var bad *problem
+	var refusal *Refusal
+	var unready *Unready
+	switch {
+	case errors.As(err, &bad):
+		code = bad.code
+	case errors.As(err, &refusal):
+		if code = refusal.Code; code == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Basic realm="tamtam", charset="UTF-8"`)
+		}
+	case errors.As(err, &unready):
+		w.Header().Set("Retry-After", "2")
+		code = http.StatusServiceUnavailable
+	case errors.Is(err, context.DeadlineExceeded):
+		code, why = http.StatusServiceUnavailable, "reading the rows took too long: ask for a shorter time"
+	}
+	// A page for errors: without navigation for who is not let in.
+	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
+		Alarms: p.cfg.Alarms != nil}
+	if f.Closed {
+		f.Site = "a page with a login" // and not what it is of
+	}
+	if err := p.writeError(w, code, f); err != nil {
+		http.Error(w, why, code)
+	}
+}
+
+func (p *Page) writeError(w http.ResponseWriter, code int, f *frame) error {
+	var b bytes.Buffer
+	if err := p.text["network"].ExecuteTemplate(&b, "base.html", f); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes())
+	return nil
+}

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tamtam/collector/result"
+)
+
+type seriesRow struct {
+	Flow, Cluster, From, To string
+	Href                    string
+	marked
+	Last  string // status of the last period
+	Strip []mark
+	Class string
+}
+
+// A mark is a period in a picture of 1000 by 40: how many packets were lost, or that nobody knows.
+type mark struct {
+	X, Y, W, H string
+	Class      string // lost, none, unknown
+	Title      string
+}
+
+type markingData struct {
+	Query string
+	Rows  []seriesRow
+	Own   []ownMarkingRow
+	More  int // of these, that are not shown
+}
+
+// marking is the view of all series of alternate marking.
+func (p *Page) marking(q *request) (any, error) {
+	d := &markingData{Query: q.get("q")}
+	var err error
+	if d.Own, err = p.ownMarking(q); err != nil {
+		return nil, err
+	}
+	if d.More = max(0, len(d.Own)-mostSessions); d.More > 0 {
+		d.Own = d.Own[:mostSessions]
+	}
+	var list []*series
+	for _, x := range q.snap.series {
+		if d.Query == "" || strings.Contains(strings.Join([]string{x.flow, x.cluster, x.from, x.to}, " "), d.Query) {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(a, b *series) int {
+		return cmp.Or(natural(a.flow, b.flow), natural(a.cluster, b.cluster), natural(a.from, b.from), natural(a.to, b.to))
+	})
+	if list, err = pageOf(q, list); err != nil {
+		return nil, err
+	}
+	for _, x := range list {
+		d.Rows = append(d.Rows, p.seriesRow(q, x))
+	}
+	return d, nil
+}
+
+// mostStrip is how many periods a strip shows, the latest: templates say so.
+const mostStrip = 100
+
+func (p *Page) seriesRow(q *request, x *series) seriesRow {
+	r := seriesRow{Flow: x.flow, Cluster: x.cluster, From: x.from, To: x.to,
+		Href: q.Link("/periods", "flow", x.flow, "cluster", x.cluster, "from", x.from, "to", x.to)}
+	r.add(x)
+	if n := len(x.periods); n > 0 {
+		r.Last = x.periods[n-1].Status
+	}
+	switch {
+	case r.Unknown == r.Periods:
+		r.Class = "unknown"
+	case r.Lost > 0:
+		r.Class = "bad"
+	case !r.whole():
+		r.Class = "inexact"
+	}
+	r.Strip = p.strip(x.periods[max(0, len(x.periods)-mostStrip):])
+	return r
+}
+
+// strip draws periods.
+func (p *Page) strip(periods []result.Loss) (marks []mark) {
+	if len(periods) == 0 {
+		return nil
+	}
+	var most int64 = 1
+	for i := range periods {
+		if periods[i].Known {
+			most = max(most, periods[i].Lost)
+		}
+	}
+	each := min(40, 1000/float64(len(periods)))
+	for i := range periods {
+		l := &periods[i]
+		m := mark{X: coord(float64(i) * each), W: coord(max(1, each-1)), Class: "none", Y: "38.0", H: "2.0"}
+		m.Title = "period " + countAny(l.Period) + ": " + l.Status
+		switch {
+		case !l.Known:
+			m.Class, m.Y, m.H = "unknown", "0.0", "40.0"
+			m.Title += ", loss " + notKnown
+		case l.Lost != 0:
+			high := max(4, 40*float64(max(0, l.Lost))/float64(most))
+			m.Class, m.Y, m.H = "lost", coord(40-high), coord(high)
+			m.Title += ", lost " + count(l.Lost)
+		default:
+			m.Title += ", lost 0"
+		}
+		if l.Flags != 0 {
+			m.Title += ", not exact"
+		}
+		marks = append(marks, m)
+	}
+	return marks
+}
+
+type periodRow struct {
+	result.Loss
+	Class   string
+	Trouble string // why it is not the whole truth, in words
+}
+
+type periodsData struct {
+	seriesRow
+	Rows []periodRow
+}
+
+// periods is the view of one series, the latest period first.
+func (p *Page) periods(q *request) (any, error) {
+	x := q.snap.series[seriesKey{q.get("flow"), q.get("cluster"), q.get("from"), q.get("to")}]
+	if x == nil {
+		return nil, missing("flow %.100q, cluster %.100q, from %.100q to %.100q: no periods in this time", q.get("flow"),
+			q.get("cluster"), q.get("from"), q.get("to"))
+	}
+	d := &periodsData{seriesRow: p.seriesRow(q, x)}
+	list := slices.Clone(x.periods)
+	slices.Reverse(list)
+	list, err := pageOf(q, list)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range list {
+		r := periodRow{Loss: l}
+		switch {
+		case !l.Known:
+			r.Class = "inexact"
+			r.Trouble = orText(l.Detail, l.Status, "the switch gives no reason")
+		case l.Status != "ok":
+			r.Class = "inexact"
+			r.Trouble = orText(l.Detail, l.Status)
+		case l.Flags != 0:
+			r.Class = "inexact"
+		case l.Lost != 0:
+			r.Class = "bad"
+		}
+		r.Trouble = strings.Trim(r.Trouble+"; "+strings.Join(flagWords(l.Flags), "; "), "; ")
+		d.Rows = append(d.Rows, r)
+	}
+	return d, nil
+}

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A port of a switch, as it stands in stamps.
+type portKey struct {
+	sw uint32
+	n  uint16
+}
+
+// A direction of a link: out of one port, into another.
+type direction struct {
+	name     string // of the link
+	from, to End
+	fromID   uint32
+	toID     uint32
+	mbps     int64
+	oper     string // up, down; "": not known
+	traffic  Traffic
+	loss     marked
+	delay    delays
+	stamped  int64 // packets with stamps
+	hasStamp bool
+}
+
+// A net is a network with what is known of its links.
+type net struct {
+	nodes      []Node
+	directions []*direction
+	source     string
+	derived    bool // from stamps: nobody told the topology
+	ids        map[uint32]string
+	into       map[portKey]*direction // by the port where it ends
+	outOf      map[portKey]*direction
+}
+
+// name is that of a switch, or its id where no name is known.
+func (n *net) name(id uint32) string {
+	if s := n.ids[id]; s != "" {
+		return s
+	}
+	return "switch " + strconv.FormatUint(uint64(id), 10)
+}
+
+// port is the name of a port, or its number.
+func (n *net) port(id uint32, number uint16) string {
+	if d := n.outOf[portKey{id, number}]; d != nil && d.from.Port != "" {
+		return d.from.Port
+	}
+	return portName(number)
+}
+
+// netOf is the network that is known, or the one that stamps show.
+func (p *Page) netOf(q *request) (*net, error) {
+	n := &net{ids: map[uint32]string{}, into: map[portKey]*direction{}, outOf: map[portKey]*direction{}}
+	if p.cfg.Topology == nil {
+		n.derive(q.snap)
+		return n, nil
+	}
+	known, err := p.cfg.Topology.Network(q.ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the topology cannot be read: %w", err)
+	}
+	n.nodes, n.source = slices.Clone(known.Nodes), known.Source
+	id := map[string]uint32{}
+	for _, x := range known.Nodes {
+		if x.isSwitch() && x.ID != 0 {
+			id[x.Name], n.ids[x.ID] = x.ID, x.Name
+		}
+	}
+	for i := range known.Links {
+		l := &known.Links[i]
+		n.connect(&direction{name: l.Name, from: l.A, to: l.B, fromID: id[l.A.Node], toID: id[l.B.Node], mbps: l.Mbps,
+			oper: l.Oper, traffic: l.AB})
+		n.connect(&direction{name: l.Name, from: l.B, to: l.A, fromID: id[l.B.Node], toID: id[l.A.Node], mbps: l.Mbps,
+			oper: l.Oper, traffic: l.BA})
+	}
+	return n, nil
+}
+
+func (n *net) connect(d *direction) {
+	n.directions = append(n.directions, d)
+	if d.toID != 0 && d.to.Number != noPort {
+		n.into[portKey{d.toID, d.to.Number}] = d
+	}
+	if d.fromID != 0 && d.from.Number != noPort {
+		n.outOf[portKey{d.fromID, d.from.Number}] = d
+	}
+}
+
+// derive makes a network of those links that stamped packets went over.
+func (n *net) derive(s *snapshot) {
+	n.derived, n.source = true, "the ways of stamped packets: nobody told the topology"
+	seen := map[uint32]bool{}
+	for _, w := range s.sortedWays() {
+		for i, h := range w.hops {
+			if !h.known {
+				continue
+			}
+			if !seen[h.sw] {
+				seen[h.sw] = true
+				n.nodes = append(n.nodes, Node{Name: n.name(h.sw), ID: h.sw})
+			}
+			if i == 0 || !w.hops[i-1].known {
+				continue
+			}
+			from := w.hops[i-1]
+			if n.outOf[portKey{from.sw, from.out}] == nil {
+				n.connect(&direction{
+					fromID: from.sw, toID: h.sw,
+					from: End{n.name(from.sw), portName(from.out), from.out},
+					to:   End{n.name(h.sw), portName(h.in), h.in},
+				})
+			}
+		}
+	}
+	slices.SortFunc(n.nodes, func(a, b Node) int { return natural(a.Name, b.Name) })
+}
+
+// sortedWays are the ways by flow and path.
+func (s *snapshot) sortedWays() []*way {
+	list := make([]*way, 0, len(s.ways))
+	for _, w := range s.ways {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b *way) int {
+		return cmp.Or(natural(a.flow, b.flow), natural(a.path, b.path))
+	})
+	return list
+}
+
+// natural compares texts with numbers in them by the numbers: Ethernet4 before Ethernet16.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		x, y := lead(a), lead(b)
+		if x == "" || y == "" {
+			if a[0] != b[0] {
+				return int(a[0]) - int(b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		p, q := strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+		if c := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q), cmp.Compare(len(x), len(y))); c != 0 {
+			return c
+		}
+		a, b = a[len(x):], b[len(y):]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// lead are the digits that a text begins with.
+func lead(s string) string {
+	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+}
+
+// noPort stands in stamps for none of the front-panel ports, as the CPU's.
+const noPort = 65535
+
+// PortNumber is how a port stands in stamps: EthernetN as N; 65535 of all other names, which no stamp has.
+func PortNumber(port string) uint16 {
+	n, err := strconv.ParseUint(strings.TrimPrefix(port, "Ethernet"), 10, 16)
+	if err != nil || portName(uint16(n)) != port {
+		return noPort
+	}
+	return uint16(n)
+}
+
+// portName is the name of a port whose number stands in a stamp.
+func portName(n uint16) string {
+	if n == noPort {
+		return "no front-panel port"
+	}
+	return "Ethernet" + strconv.Itoa(int(n))
+}

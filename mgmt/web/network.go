@@ -1,0 +1,246 @@
+package web
+
+import (
+	"maps"
+	"slices"
+
+	"tamtam/collector/result"
+)
+
+// Marked is what alternate marking says of a link.
+type marked struct {
+	Periods, Unknown int   // of them, Unknown without numbers
+	Inexact          int   // of the others, those whose numbers may not be the whole truth
+	Older            int64 // periods that are not among them, for room
+	Sent, Lost       int64
+}
+
+// whole reports whether the loss of all periods is known.
+func (m *marked) whole() bool {
+	return m.Periods > 0 && m.Unknown == 0 && m.Inexact == 0 && m.Older == 0
+}
+
+// Delays are those of a link, from stamps.
+type delays struct {
+	Dist  result.Distribution
+	Flags result.Flags
+	Lacks int64 // packets whose delay is not known
+}
+
+// Reasons say why delays may not be the whole truth.
+func (d delays) Reasons() []string {
+	words := flagWords(d.Flags)
+	if d.Lacks > 0 {
+		words = append(words, "delay not known of "+count(d.Lacks)+" more packets")
+	}
+	return words
+}
+
+// A linkRow is a direction of a link.
+type linkRow struct {
+	Name, From, To string
+	State          string // up, down, not known
+	Mbps           int64
+	Load           string
+	Traffic        Traffic
+	Stamped        int64
+	HasStamps      bool
+	Delay          delays
+	Loss           marked
+	Class          string
+}
+
+type networkData struct {
+	Source  string
+	Derived bool
+	Drawing *drawing
+	Links   []linkRow
+	// Nodes and Directions (two of each link) are how many there are.
+	Nodes, Directions int
+	// Troubles are links with losses, by any measure.
+	Troubles int
+	// Strange are links that stamped packets went over and the topology that was told does not have; Unnamed are switches
+	// in stamps that it does not know by their ids.
+	Strange, Unnamed firstOf
+}
+
+// A firstOf is the first few of some texts.
+type firstOf struct {
+	First []string
+	More  int
+}
+
+// mostFirst is how many those are.
+const mostFirst = 5
+
+func firstFew(set map[string]bool) firstOf {
+	all := slices.SortedFunc(maps.Keys(set), natural)
+	n := min(len(all), mostFirst)
+	return firstOf{all[:n], len(all) - n}
+}
+
+// operDown is what a port is that is not up.
+const operDown = "down"
+
+// network is the view of the topology.
+func (p *Page) network(q *request) (any, error) {
+	n, err := p.netOf(q)
+	if err != nil {
+		return nil, err
+	}
+	n.load(q.snap)
+	d := &networkData{Source: n.source, Derived: n.derived, Nodes: len(n.nodes)}
+	if !n.derived && !p.cfg.Own {
+		n.strange(q.snap, d)
+	}
+	for _, x := range n.directions {
+		row := x.row()
+		if row.Class == "bad" {
+			d.Troubles++
+		}
+		d.Links = append(d.Links, row)
+	}
+	slices.SortStableFunc(d.Links, func(a, b linkRow) int {
+		if c := natural(a.From, b.From); c != 0 {
+			return c
+		}
+		return natural(a.To, b.To)
+	})
+	d.Drawing, d.Directions = n.draw(q), len(d.Links)
+	d.Links, err = pageOf(q, d.Links)
+	return d, err
+}
+
+// load puts onto the links what stamps and alternate marking say.
+func (n *net) load(s *snapshot) {
+	for _, w := range s.ways {
+		for i := range w.hops {
+			h := &w.hops[i]
+			if d := n.outOf[portKey{h.sw, h.out}]; d != nil && h.known {
+				d.stamped += h.packets
+				d.hasStamp = true
+			}
+			if d := n.over(w, i); d != nil {
+				if d.delay.Flags |= h.flags; !d.delay.Dist.Add(h.link) {
+					d.delay.Flags |= result.Overflow
+				}
+				d.delay.Lacks += max(0, h.packets-h.link.Count)
+			}
+		}
+	}
+	between := map[[2]string]*direction{}
+	parallel := map[[2]string]int{}
+	for _, d := range n.directions {
+		key := [2]string{d.from.Node, d.to.Node}
+		between[key] = d
+		parallel[key]++
+	}
+	parted := map[string]bool{} // what is measured in parts, too: its whole is more than a link
+	for _, x := range s.series {
+		parted[x.flow] = parted[x.flow] || x.cluster != ""
+	}
+	for _, x := range s.series {
+		key := [2]string{x.from, x.to}
+		if x.cluster == "" && parted[x.flow] {
+			continue
+		}
+		if d := between[key]; d != nil && parallel[key] == 1 { // of several links between two switches it says nothing
+			d.loss.add(x)
+		}
+	}
+}
+
+// over is the direction by which packets came to a hop of a way; nil: they came from outside, the switch before it did
+// not stamp them, or no link that is known leads from where it sent them to where they came in.
+func (n *net) over(w *way, i int) *direction {
+	if i == 0 || !w.hops[i].known || !w.hops[i-1].known {
+		return nil
+	}
+	from, to := &w.hops[i-1], &w.hops[i]
+	if d := n.into[portKey{to.sw, to.in}]; d != nil && d == n.outOf[portKey{from.sw, from.out}] {
+		return d
+	}
+	return nil
+}
+
+// strange says what stamps tell that the topology does not have.
+func (n *net) strange(s *snapshot, d *networkData) {
+	unnamed, links := map[string]bool{}, map[string]bool{}
+	for _, w := range s.ways {
+		for i := range w.hops {
+			h := &w.hops[i]
+			switch {
+			case !h.known:
+			case n.ids[h.sw] == "":
+				unnamed[n.name(h.sw)] = true
+			case i > 0 && w.hops[i-1].known && n.ids[w.hops[i-1].sw] != "" && n.over(w, i) == nil:
+				from := &w.hops[i-1]
+				links[n.name(from.sw)+":"+portName(from.out)+" → "+n.name(h.sw)+":"+portName(h.in)] = true
+			}
+		}
+	}
+	d.Unnamed, d.Strange = firstFew(unnamed), firstFew(links)
+}
+
+// add adds the periods of a series.
+func (m *marked) add(x *series) {
+	m.Older += x.left
+	for i := range x.periods {
+		m.Periods++
+		l := &x.periods[i]
+		if !l.Known {
+			m.Unknown++
+			continue
+		}
+		m.Sent += l.Sent
+		m.Lost += l.Lost
+		if l.Flags != 0 {
+			m.Inexact++
+		}
+	}
+}
+
+func (d *direction) row() linkRow {
+	r := linkRow{
+		Name: d.name, From: place(d.from), To: place(d.to), State: orText(d.oper, notKnown), Mbps: d.mbps,
+		Load: d.traffic.load(), Traffic: d.traffic, Stamped: d.stamped, HasStamps: d.hasStamp, Delay: d.delay, Loss: d.loss,
+	}
+	switch {
+	case d.oper == operDown:
+		r.Class = "down"
+	case d.traffic.LostKnown && d.traffic.Lost > 0 || d.loss.Lost > 0:
+		r.Class = "bad"
+	case !d.traffic.LostKnown && !d.loss.whole():
+		r.Class = "unknown"
+	default:
+		r.Class = "good"
+	}
+	return r
+}
+
+// load is the load in words.
+func (t *Traffic) load() string {
+	if t.Counted {
+		return percentText(t.Load)
+	}
+	return t.Within.String()
+}
+
+// most is the load, or the most that it may have been; 0 if it is not known.
+func (t *Traffic) most() float64 {
+	switch {
+	case t.Counted:
+		return t.Load
+	case t.Within != nil:
+		return t.Within.High
+	}
+	return 0
+}
+
+// place is an end of a link.
+func place(e End) string {
+	if e.Port == "" {
+		return e.Node
+	}
+	return e.Node + ":" + e.Port
+}

@@ -1,0 +1,280 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/collector/result"
+)
+
+// A span is a time that can be asked for.
+type span struct {
+	Word, Text string
+	length     time.Duration // 0: all
+}
+
+var spans = []span{
+	{"1m", "last minute", time.Minute}, {"10m", "last 10 minutes", 10 * time.Minute}, {"1h", "last hour", time.Hour},
+	{"1d", "last day", 24 * time.Hour}, {"all", "all that is kept", 0},
+}
+
+// rowsOfPage is how many rows of a table one page has.
+const rowsOfPage = 50
+
+// A request is what is asked for, and the rows of the time that it is about.
+type request struct {
+	ctx    context.Context
+	view   *view
+	values url.Values
+	Since  string
+	snap   *snapshot
+	number int // of the page, from 1
+	pages  *pager
+}
+
+// request reads the parameters of an address.
+func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, error) {
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, wrong("the address behind ? cannot be read: %v", err)
+	}
+	for name, list := range values {
+		if !slices.Contains(v.takes, name) {
+			return nil, wrong("%s has no parameter %.40q: there are %s", v.path, name, strings.Join(v.takes, ", "))
+		}
+		if len(list) != 1 {
+			return nil, wrong("parameter %s is there %d times: want it once", name, len(list))
+		}
+	}
+	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1}
+	if !p.cfg.Zero.IsZero() {
+		q.Since = "all"
+	}
+	if s := values.Get("since"); s != "" {
+		q.Since = s
+	}
+	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
+	if i < 0 {
+		return nil, wrong("since=%.40q: want 1m, 10m, 1h, 1d or all", q.Since)
+	}
+	if text := values.Get("page"); text != "" {
+		if q.number, err = strconv.Atoi(text); err != nil || q.number < 1 {
+			return nil, wrong("page=%.40q: want a number from 1 on", text)
+		}
+	}
+	q.snap, err = p.cache.get(ctx, spans[i], p.cfg.Now())
+	return q, err
+}
+
+// Path is where the view is.
+func (q *request) Path() string { return q.view.path }
+
+// get is a parameter; "": not given.
+func (q *request) get(name string) string { return q.values.Get(name) }
+
+// Link is an address of a view, with the time that is asked for and parameters NAME, VALUE, ...
+func (q *request) Link(path string, pairs ...string) string {
+	v := url.Values{}
+	if s := q.values.Get("since"); s != "" {
+		v.Set("since", s)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			v.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(v) == 0 {
+		return path
+	}
+	return path + "?" + v.Encode()
+}
+
+// With is the address of this page with a parameter changed.
+func (q *request) With(name, value string) string {
+	v := url.Values{}
+	for k, list := range q.values {
+		if k != "page" {
+			v[k] = list
+		}
+	}
+	v.Set(name, value)
+	if value == "" || name == "page" && value == "1" {
+		v.Del(name)
+	}
+	if len(v) == 0 {
+		return q.view.path
+	}
+	return q.view.path + "?" + v.Encode()
+}
+
+// A pager leads through the pages of a table.
+type pager struct {
+	What              string // the rows are of
+	Page, Pages, Rows int
+	First, Last       int // rows that are shown, from 1
+	Before, Next      string
+}
+
+// pageOf cuts what is shown from a list.
+func pageOf[T any](q *request, list []T) ([]T, error) {
+	g := &pager{What: "Rows", Page: q.number, Pages: max(1, (len(list)+rowsOfPage-1)/rowsOfPage), Rows: len(list)}
+	if g.Page > g.Pages {
+		return nil, missing("page=%d: there are %d pages", g.Page, g.Pages)
+	}
+	from := (g.Page - 1) * rowsOfPage
+	to := min(len(list), from+rowsOfPage)
+	g.First, g.Last = from+1, to
+	if g.Page > 1 {
+		g.Before = q.With("page", strconv.Itoa(g.Page-1))
+	}
+	if g.Page < g.Pages {
+		g.Next = q.With("page", strconv.Itoa(g.Page+1))
+	}
+	q.pages = g
+	return list[from:to], nil
+}
+
+// A frame is what stands around a view.
+type frame struct {
+	Title, Site, Note string
+	View              *view
+	Q                 *request
+	Store, Own        bool
+	Alarms            bool   // there are rules for them
+	Lack              string // why the view has nothing here
+	Error             string
+	Closed            bool // whoever asks is not let in
+	Data              any
+
+	Age    string
+	Stale  bool
+	Latest int64
+	Ahead  bool // there are no rows, but such as are ahead of now
+	Others bool // there are no rows, but of other times
+	Left   []string
+
+	Troubles []string // of who keeps the rows, or of the switch whose page it is
+}
+
+// staleAfter is when data is called old.
+const staleAfter = 10 * time.Second
+
+// of says what the rows of the page are worth as a whole.
+func (f *frame) of(s *snapshot, now time.Time) {
+	f.Latest, f.Others = s.latest, s.others
+	if s.latest > 0 {
+		f.Latest = min(s.latest, now.UnixNano()) // windows may end later
+		age := now.Sub(time.Unix(0, s.latest))
+		f.Age, f.Stale = ageText(age), age > staleAfter
+	}
+	if s.ahead > 0 {
+		f.Ahead = s.latest == 0
+		f.Troubles = append(f.Troubles, fmt.Sprintf("rows are of times up to %s later than now: a clock is ahead, and how "+
+			"old they are is not known", ageText(time.Unix(0, s.ahead).Sub(now))))
+	}
+	if s.unread != "" {
+		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)
+	}
+	if s.stopped {
+		f.Left = append(f.Left, fmt.Sprintf("only the first %s rows of this time were read: later ones are missing, "+
+			"ask for a shorter time", count(int64(s.rows))))
+	}
+	for _, kind := range sortedKeys(s.left) {
+		f.Left = append(f.Left, fmt.Sprintf("%s rows of %s left out for room", count(s.left[kind]), kind))
+	}
+}
+
+// Nav are the views of the navigation.
+func (f *frame) Nav() (list []view) {
+	for _, v := range views {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// Word, Path and Current are for templates.
+func (v view) Word() string { return v.nav }
+
+// Path is where the view is.
+func (v view) Path() string { return v.path }
+
+// parents has the view of the navigation that a view belongs to.
+var parents = map[string]string{
+	"/flow": "/flows", "/packet": "/packets", "/periods": "/marking", "/switch": "/switches",
+}
+
+// Current says of an entry of the navigation whether the page is it, or belongs to it.
+func (f *frame) Current(path string) string {
+	switch {
+	case f.View == nil:
+		return ""
+	case f.View.path == path:
+		return "page"
+	case parents[f.View.path] == path:
+		return "true"
+	}
+	return ""
+}
+
+// Spans are the times to choose from.
+func (f *frame) Spans() []span { return spans }
+
+// Pages leads through a table; nil: there is none.
+func (f *frame) Pages() *pager { return f.Q.pages }
+
+// Keeps are parameters that a choice of time keeps.
+func (f *frame) Keeps() (list [][2]string) {
+	for _, k := range sortedKeys(f.Q.values) {
+		if k != "since" && k != "page" {
+			list = append(list, [2]string{k, f.Q.values.Get(k)})
+		}
+	}
+	return list
+}
+
+// Flagged says in words why rows of the page may not be the whole truth.
+func (f *frame) Flagged() []string {
+	var flags result.Flags
+	for _, kind := range f.View.of {
+		flags |= f.Q.snap.flags[kind]
+	}
+	return flagWords(flags)
+}
+
+// flagText says what each flag means.
+var flagText = []struct {
+	flag       result.Flags
+	word, text string
+}{
+	{result.Gap, "gap", "messages of a source were lost, or are not to be relied on"},
+	{result.Late, "late", "events came after the window was closed"},
+	{result.Silent, "silent", "closed without a source that said nothing"},
+	{result.Overflow, "overflow", "more than there was room for: some were left out"},
+	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
+	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for, or one that is wrong"},
+	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
+	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
+	{result.Searched, "searched", "stamps found by search: other bytes were in front of them, between or behind"},
+	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
+}
+
+// flagWords are the reasons of some flags; a flag that has no word is told by its number.
+func flagWords(flags result.Flags) (list []string) {
+	for _, f := range flagText {
+		if flags&f.flag != 0 {
+			list = append(list, f.word+": "+f.text)
+			flags &^= f.flag
+		}
+	}
+	if flags != 0 {
+		list = append(list, fmt.Sprintf("flags %#x: not known to this page", uint16(flags)))
+	}
+	return list
+}

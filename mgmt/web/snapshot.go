@@ -1,0 +1,478 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tamtam/collector/alarm"
+	"tamtam/collector/result"
+)
+
+// Bounds of a snapshot. What is beyond is counted, and the page says so.
+const (
+	mostRows       = 2_000_000 // that are read
+	mostFlows      = 5_000     // flows and ways
+	mostHops       = 32        // of a way
+	mostDrops      = 5_000
+	mostSeries     = 1_000 // of alternate marking
+	mostPeriods    = 500   // of a series, the latest
+	mostJourneys   = 2_000 // the latest, and as many of those that were dropped
+	mostSketches   = 10_000
+	mostSources    = 2_000 // of a partition
+	mostPartitions = 256
+	mostAmends     = 1_000
+)
+
+// A rowKind is a kind of rows that have flags.
+type rowKind int
+
+const (
+	stampRows rowKind = iota
+	dropRows
+	markRows
+	packetRows
+	rowKinds // how many there are
+)
+
+// A snapshot is what the rows of some time come to.
+type snapshot struct {
+	from, to int64
+	rows     int
+	unread   string // why rows are missing that are in the store; "": none
+	stopped  bool   // there are more rows, which were not read
+	newest
+	flags [rowKinds]result.Flags
+	left  map[string]int64 // by kind, rows for which there was no room
+
+	ways     map[wayKey]*way
+	drops    map[dropKey]*dropSum
+	series   map[seriesKey]*series
+	journeys []result.Journey // the latest last
+	died     []result.Journey // likewise, of those that were dropped
+	sketches map[sketchKey]result.Sketch
+	amends   []amended
+	sources  map[string]map[sourceKey]result.Source // by partition
+
+	judged sync.Once
+	alarms []alarm.Graph // see judge
+}
+
+// A newest is how new rows are.
+type newest struct {
+	now    int64 // by the clock of the rows
+	latest int64 // event time; 0: there is no row with a time, but for such as are ahead
+	ahead  int64 // the latest begin of rows that begin later than now: by a clock that is wrong; 0: there are none
+	others bool  // there is none with a time, but of other times
+}
+
+type wayKey struct{ flow, path string }
+
+// A way is one path of one flow, over all windows.
+type way struct {
+	wayKey
+	hops    []hopSum
+	flags   result.Flags
+	from    int64
+	to      int64
+	windows int
+}
+
+// A hopSum is a hop, over all windows.
+type hopSum struct {
+	known            bool // there was a row for it
+	sw               uint32
+	in, out          uint16
+	packets, unknown int64
+	resident, link   result.Distribution
+	flags            result.Flags
+}
+
+type dropKey struct {
+	sw, port, reason, rule, flow, source string
+	queue                                int
+}
+
+type dropSum struct {
+	dropKey
+	packets     int64
+	first, last int64
+	from, to    int64 // of the windows
+	flags       result.Flags
+}
+
+type seriesKey struct{ flow, cluster, from, to string }
+
+// A series is what alternate marking says between two places, the earliest period first.
+type series struct {
+	seriesKey
+	periods []result.Loss
+	left    int64
+}
+
+type sketchKey struct{ sw, task, key string }
+
+// read makes a snapshot.
+func read(ctx context.Context, store Store, from, to int64, now time.Time) (*snapshot, error) {
+	s := &snapshot{
+		from: from, to: to, newest: newest{now: now.UnixNano()}, left: map[string]int64{}, ways: map[wayKey]*way{},
+		drops: map[dropKey]*dropSum{}, series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
+		sources: map[string]map[sourceKey]result.Source{},
+	}
+	if store == nil {
+		return s, nil
+	}
+	err := store.Each(ctx, from, to, func(b *result.Batch) bool {
+		if s.rows += b.Rows(); s.rows > mostRows {
+			s.rows -= b.Rows()
+			s.stopped = true
+			return false
+		}
+		s.add(b)
+		return true
+	})
+	var unread *result.Unread
+	if errors.As(err, &unread) {
+		s.unread, err = unread.Error(), nil
+	} else if err != nil {
+		return nil, err
+	}
+	s.finish()
+	if s.latest == 0 && s.ahead == 0 {
+		s.others, err = others(ctx, store)
+	}
+	return s, err
+}
+
+// others reports whether a store has rows of any time, as far as its first batches say.
+func others(ctx context.Context, store Store) (found bool, err error) {
+	looks := 0
+	err = store.Each(ctx, 0, math.MaxInt64, func(b *result.Batch) bool {
+		_, _, found = b.Span()
+		looks++
+		return !found && looks < mostLooks
+	})
+	var unread *result.Unread
+	if errors.As(err, &unread) { // of which the snapshot says it
+		err = nil
+	}
+	return found, err
+}
+
+// mostLooks is how many batches are looked at for a row of another time.
+const mostLooks = 64
+
+// add takes the rows of a batch that are within the time.
+func (s *snapshot) add(b *result.Batch) {
+	for i := range b.Hops {
+		if h := &b.Hops[i]; s.within(h.Window, h.Window.Start+h.Window.Length, stampRows, h.Flags) {
+			s.addHop(h)
+		}
+	}
+	for i := range b.Drops {
+		if d := &b.Drops[i]; s.within(d.Window, d.Last, dropRows, d.Flags) {
+			s.addDrop(d)
+		}
+	}
+	for i := range b.Losses {
+		if l := &b.Losses[i]; s.within(l.Window, l.Window.Start+l.Window.Length, markRows, l.Flags) {
+			s.addLoss(l)
+		}
+	}
+	for i := range b.Journeys {
+		if j := &b.Journeys[i]; s.within(result.Window{Start: j.Time}, j.Time, packetRows, j.Flags) {
+			s.journeys = append(s.journeys, *j)
+			if diedAt(j) >= 0 {
+				s.died = append(s.died, *j)
+			}
+		}
+	}
+	s.trim(2 * mostJourneys)
+	for _, k := range b.Sketches {
+		if s.within(result.Window{Start: k.Time}, k.Time, markRows, 0) {
+			s.addSketch(k)
+		}
+	}
+	for _, a := range b.Amends {
+		s.amend(b.Partition, a)
+	}
+	s.addSources(b)
+}
+
+// An amended is a time of which rows that were read say less than is known now.
+type amended struct {
+	kind string // of the partition
+	result.Amend
+}
+
+// of reports whether an amendment is of rows of a kind.
+func (a *amended) of(k result.Kind) bool {
+	known := false
+	for kind := result.Stamps; kind < result.Kinds; kind++ {
+		known = known || kind.String() == a.kind
+	}
+	return !known || a.kind == k.String()
+}
+
+// amend notes an amendment. It may be read before what it is about; beyond mostAmends several become one.
+func (s *snapshot) amend(partition string, a result.Amend) {
+	kind, _, _ := strings.Cut(partition, "-")
+	if len(s.amends) == mostAmends {
+		last := &s.amends[mostAmends-1]
+		last.kind = ""
+		last.From, last.To, last.Flags = min(last.From, a.From), max(last.To, a.To), last.Flags|a.Flags
+		return
+	}
+	s.amends = append(s.amends, amended{kind, a})
+}
+
+// applyAmends puts amendments to all that has rows of their times, and to the views of what may have had some.
+func (s *snapshot) applyAmends() {
+	for _, a := range s.amends {
+		s.amendViews(&a)
+		if a.of(result.Stamps) {
+			for _, w := range s.ways {
+				if a.From < w.to && a.To >= w.from {
+					w.doubt(a.Flags)
+				}
+			}
+		}
+		s.amendDrops(&a)
+		s.amendJourneys(&a)
+		if a.of(result.Periods) {
+			for _, x := range s.series {
+				x.doubt(a.Amend)
+			}
+		}
+	}
+}
+
+// amendViews says above views of what an amendment is about: where all of a time may be missing there are no rows.
+func (s *snapshot) amendViews(a *amended) {
+	if a.From > s.to || a.To < s.from {
+		return
+	}
+	for of, kinds := range map[rowKind][]result.Kind{stampRows: {result.Stamps}, dropRows: {result.Drops, result.Records},
+		packetRows: {result.Records}, markRows: {result.Periods}} {
+		if slices.ContainsFunc(kinds, a.of) {
+			s.flags[of] |= a.Flags
+		}
+	}
+}
+
+// amendDrops puts an amendment to drops, those of records by what is said of these.
+func (s *snapshot) amendDrops(a *amended) {
+	drops, records := a.of(result.Drops), a.of(result.Records)
+	for _, x := range s.drops {
+		told := drops
+		if x.source == result.Records.String() {
+			told = records
+		}
+		if told && a.From < x.to && a.To >= x.from {
+			x.flags |= a.Flags
+		}
+	}
+}
+
+func (s *snapshot) amendJourneys(a *amended) {
+	if !a.of(result.Records) {
+		return
+	}
+	for _, list := range [][]result.Journey{s.journeys, s.died} {
+		for i := range list {
+			if j := &list[i]; a.From <= j.Time && a.To >= j.Time {
+				j.Flags |= a.Flags
+			}
+		}
+	}
+}
+
+// doubt flags the periods that an amendment is about.
+func (x *series) doubt(a result.Amend) {
+	for i := range x.periods {
+		if l := &x.periods[i]; a.From < l.Window.Start+l.Window.Length && a.To >= l.Window.Start {
+			l.Flags |= a.Flags
+		}
+	}
+}
+
+// doubt flags a way and all its hops.
+func (w *way) doubt(flags result.Flags) {
+	w.flags |= flags
+	for i := range w.hops {
+		w.hops[i].flags |= flags
+	}
+}
+
+// within notes the newest that a row is about and its flags, and reports whether it is asked for.
+func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags result.Flags) bool {
+	if w.Start+w.Length < s.from || w.Start > s.to {
+		return false
+	}
+	if w.Start > s.now+int64(staleAfter) {
+		s.ahead = max(s.ahead, w.Start)
+	} else {
+		s.latest = max(s.latest, newest)
+	}
+	s.flags[of] |= flags
+	return true
+}
+
+// room reports whether there is any, and counts what finds none.
+func (s *snapshot) room(kind string, n, most int) bool {
+	if n < most {
+		return true
+	}
+	s.left[kind]++
+	return false
+}
+
+func (s *snapshot) addHop(h *result.Hop) {
+	key := wayKey{h.Flow, h.Path}
+	w := s.ways[key]
+	if w == nil {
+		if !s.room("ways of flows", len(s.ways), mostFlows) {
+			return
+		}
+		w = &way{wayKey: key, from: h.Window.Start}
+		s.ways[key] = w
+	}
+	if h.Index < 0 || h.Index >= mostHops {
+		s.left["hops"]++
+		return
+	}
+	for len(w.hops) <= h.Index {
+		w.hops = append(w.hops, hopSum{})
+	}
+	x := &w.hops[h.Index]
+	x.known, x.sw, x.in, x.out = true, h.Switch, h.In, h.Out
+	x.packets += h.Packets
+	x.unknown += h.Unknown
+	flags := h.Flags
+	if fits := x.resident.Add(h.Resident); !x.link.Add(h.Link) || !fits {
+		flags |= result.Overflow
+		s.flags[stampRows] |= result.Overflow
+	}
+	x.flags |= flags
+	w.flags |= flags
+	w.from, w.to = min(w.from, h.Window.Start), max(w.to, h.Window.Start+h.Window.Length)
+	if h.Index == 0 {
+		w.windows++
+	}
+}
+
+func (s *snapshot) addDrop(d *result.Drop) {
+	key := dropKey{d.Switch, d.Port, d.Reason, d.Rule, d.Flow, d.Source, d.Queue}
+	x := s.drops[key]
+	if x == nil {
+		if !s.room("drops", len(s.drops), mostDrops) {
+			return
+		}
+		x = &dropSum{dropKey: key, first: d.First, last: d.Last, from: d.Window.Start}
+		s.drops[key] = x
+	}
+	x.packets += d.Packets
+	x.first, x.last = min(x.first, d.First), max(x.last, d.Last)
+	x.from, x.to = min(x.from, d.Window.Start), max(x.to, d.Window.Start+d.Window.Length)
+	x.flags |= d.Flags
+}
+
+func (s *snapshot) addLoss(l *result.Loss) {
+	key := seriesKey{l.Flow, l.Cluster, l.From, l.To}
+	x := s.series[key]
+	if x == nil {
+		if !s.room("series of alternate marking", len(s.series), mostSeries) {
+			return
+		}
+		x = &series{seriesKey: key}
+		s.series[key] = x
+	}
+	x.periods = append(x.periods, *l)
+	if len(x.periods) >= 2*mostPeriods {
+		x.trim()
+	}
+}
+
+// trim brings the periods of a series in order, and leaves the latest. Of those that were told again the last is left.
+func (x *series) trim() {
+	slices.SortStableFunc(x.periods, func(a, b result.Loss) int {
+		return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period))
+	})
+	x.periods = lastOf(x.periods, func(a, b *result.Loss) bool {
+		return a.Window.Start == b.Window.Start && a.Period == b.Period
+	})
+	if n := len(x.periods) - mostPeriods; n > 0 {
+		x.left += int64(n)
+		x.periods = slices.Delete(x.periods, 0, n)
+	}
+}
+
+// lastOf leaves the last of rows beside each other that are of the same.
+func lastOf[T any](rows []T, same func(a, b *T) bool) []T {
+	last := rows[:0]
+	for i := range rows {
+		if n := len(last); n > 0 && same(&last[n-1], &rows[i]) {
+			last[n-1] = rows[i]
+		} else {
+			last = append(last, rows[i])
+		}
+	}
+	return last
+}
+
+func (s *snapshot) addSketch(k result.Sketch) {
+	k.Known = k.Known && !math.IsNaN(k.Truth) // what is no number is not known
+	k.Bounded = k.Bounded && !math.IsNaN(k.Low) && !math.IsNaN(k.High)
+	key := sketchKey{k.Switch, k.Task, k.Key}
+	old, ok := s.sketches[key]
+	if ok && old.Time > k.Time || !ok && !s.room("answers of sketches", len(s.sketches), mostSketches) {
+		return
+	}
+	s.sketches[key] = k
+}
+
+// trim brings journeys in order once there are more than so many, and leaves the latest. Of one that was told again,
+// since more of it came late, the last is left.
+func (s *snapshot) trim(most int) {
+	for _, list := range []*[]result.Journey{&s.journeys, &s.died} {
+		if len(*list) <= most {
+			continue
+		}
+		slices.SortStableFunc(*list, func(a, b result.Journey) int { return compareJourneys(&a, &b) })
+		*list = lastOf(*list, func(a, b *result.Journey) bool { return compareJourneys(a, b) == 0 })
+		n := max(0, len(*list)-mostJourneys)
+		if list == &s.journeys && n > 0 {
+			s.left["packets"] += int64(n)
+		}
+		*list = append((*list)[:0:0], (*list)[n:]...)
+	}
+}
+
+// compareJourneys has the earlier one first; 0: they are of the same packet.
+func compareJourneys(a, b *result.Journey) int {
+	if c := cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.Key, b.Key)); c != 0 {
+		return c
+	}
+	return strings.Compare(placeOf(a), placeOf(b))
+}
+
+// finish brings everything in order.
+func (s *snapshot) finish() {
+	s.applyAmends()
+	s.trim(0)
+	for _, x := range s.series {
+		if x.trim(); x.left > 0 {
+			s.left["periods of alternate marking"] += x.left
+		}
+	}
+}
+
+// diedAt is the hop at which a packet was dropped; -1: it was not, as far as is known.
+func diedAt(j *result.Journey) int {
+	return slices.IndexFunc(j.Hops, func(h result.JourneyHop) bool { return h.Dropped != "" })
+}

@@ -1,0 +1,216 @@
+package feature
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// Rows are the rows of a table of COUNTERS_DB that a feature keeps: as written, and as they should
+// be. [Rows.Flush] writes only the differences. Rows of a previous run stay until the first view is applied: whoever
+// reads them while orchagent starts does not see that it does. Then those of sessions go that are not in the ASIC.
+// Counters of a chip that is gone go at once.
+type Rows struct {
+	Table string
+	// Places says that the rows are those of STATE_DB which remember where in the chip sessions are.
+	Places bool
+	// Clears says that operators clear what the rows count, which is kept beside them: see [schema.CountersCleared].
+	Clears bool
+	// Keep reports whether a row of a previous run has its session in the ASIC; nil: the row is named as the session.
+	Keep func(key string) bool
+
+	db    *swss.DB
+	table *swss.Table
+	has   map[string]swss.FieldValues // as they were written
+	put   map[string]swss.FieldValues // to be written
+	gone  map[string]bool             // to be deleted
+	anew  map[string]bool             // of which nothing that was cleared holds any more
+
+	former map[string]swss.FieldValues // of a previous run
+	mine   map[string]bool             // those of former that this one has put, too
+}
+
+// open reads the rows of a previous run.
+func (r *Rows) open(ctx context.Context, cfg Config) error {
+	db := swss.CountersDB
+	if r.Places {
+		db = swss.StateDB
+	}
+	r.db = cfg.Redis.DB(db)
+	r.table = swss.NewTable(r.db, r.Table)
+	r.put, r.gone, r.mine = map[string]swss.FieldValues{}, map[string]bool{}, map[string]bool{}
+	r.anew = map[string]bool{}
+	cfg.Daemon.OnFlush(r.lost)
+	former, err := r.table.Dump(ctx)
+	if err != nil {
+		return err
+	}
+	r.former, r.has = former, maps.Clone(former)
+	if r.Clears && cfg.Run != "" {
+		return r.ofChip(ctx, cfg.Run)
+	}
+	return nil
+}
+
+// ofChip deletes the rows of a previous run if another chip counted them: this one counts from zero, and may count more
+// before it is read first.
+func (r *Rows) ofChip(ctx context.Context, run string) error {
+	counted := swss.NewTable(r.db, schema.CountersRun)
+	if was, _, err := counted.Get(ctx, r.Table); err != nil || was["run"] == run {
+		return err
+	}
+	for key := range r.former {
+		r.Drop(key)
+	}
+	r.former = nil
+	if err := r.Flush(ctx); err != nil {
+		return err
+	}
+	return counted.Set(ctx, r.Table, swss.FieldValues{"run": run})
+}
+
+// Former returns a row of a previous run, nil if there was none or the first view was applied.
+func (r *Rows) Former(key string) swss.FieldValues { return r.former[key] }
+
+// AllFormer returns the rows of a previous run, by key; the caller must not change them.
+func (r *Rows) AllFormer() map[string]swss.FieldValues { return r.former }
+
+// forgetFormer drops the rows of a previous run, but for those of sessions that this one has, too.
+func (r *Rows) forgetFormer(inASIC func(session string) bool) {
+	keep := r.Keep
+	if keep == nil {
+		keep = inASIC
+	}
+	for key := range r.former {
+		if !r.mine[key] && !keep(key) {
+			r.Drop(key)
+		}
+	}
+	r.former, r.mine = nil, nil
+}
+
+// lost makes the next Flush write all rows again, after a database was emptied.
+func (r *Rows) lost() {
+	for key, row := range r.has {
+		if _, newer := r.put[key]; !newer && !r.gone[key] {
+			r.put[key] = row
+		}
+	}
+	clear(r.has)
+}
+
+// Put replaces the content of a row. The caller must not change it afterwards.
+func (r *Rows) Put(key string, row swss.FieldValues) {
+	if delete(r.gone, key); r.former[key] != nil {
+		r.mine[key] = true
+	}
+	if delete(r.put, key); !maps.Equal(r.has[key], row) {
+		r.put[key] = row
+	}
+}
+
+// Drop deletes a row.
+func (r *Rows) Drop(key string) {
+	delete(r.put, key)
+	if r.has[key] != nil {
+		r.gone[key] = true
+		r.Anew(key)
+	}
+}
+
+// Anew says that what a row counts begins at zero: that somebody cleared its counters before holds no more.
+func (r *Rows) Anew(key string) {
+	if r.Clears {
+		r.anew[key] = true
+	}
+}
+
+// Get returns a row as it should be; nil if there should be none.
+func (r *Rows) Get(key string) swss.FieldValues {
+	if row, ok := r.put[key]; ok {
+		return row
+	}
+	if r.gone[key] {
+		return nil
+	}
+	return r.has[key]
+}
+
+// Flush writes what has changed. What could not be written is tried again by the next Flush.
+func (r *Rows) Flush(ctx context.Context) error {
+	if len(r.gone) > 0 {
+		if err := r.table.DelMany(ctx, slices.Sorted(maps.Keys(r.gone))); err != nil {
+			return err
+		}
+		for key := range r.gone {
+			delete(r.has, key)
+		}
+		r.gone = orch.Emptied(r.gone)
+	}
+	if len(r.anew) > 0 {
+		if err := r.forgetCleared(ctx); err != nil {
+			return err
+		}
+	}
+	if len(r.put) == 0 {
+		return nil
+	}
+	fresh, stale := map[string]swss.FieldValues{}, map[string][]string{}
+	for key, row := range r.put {
+		fresh[key], stale[key] = difference(r.has[key], row)
+	}
+	maps.DeleteFunc(fresh, func(_ string, changed swss.FieldValues) bool { return len(changed) == 0 })
+	maps.DeleteFunc(stale, func(_ string, fields []string) bool { return len(fields) == 0 })
+	if err := r.table.SetMany(ctx, fresh); err != nil {
+		return err
+	}
+	for key, changed := range fresh { // the stale fields are still there
+		all := swss.FieldValues{}
+		maps.Copy(all, r.has[key])
+		maps.Copy(all, changed)
+		r.has[key] = all
+	}
+	if err := r.table.HDelMany(ctx, stale); err != nil {
+		return err
+	}
+	for key, row := range r.put {
+		if r.has[key] = row; len(row) == 0 {
+			delete(r.has, key)
+		}
+	}
+	r.put = orch.Emptied(r.put)
+	return nil
+}
+
+// forgetCleared has readers take nothing more from the counters of rows that begin anew.
+func (r *Rows) forgetCleared(ctx context.Context) error {
+	var keys []string
+	for key := range r.anew {
+		keys = append(keys, r.Table+r.db.Separator()+key)
+	}
+	if err := r.db.Client().HDel(ctx, schema.CountersCleared, keys...).Err(); err != nil {
+		return &swss.Error{DB: r.db.Name(), Op: "forget cleared counters", Err: err}
+	}
+	r.anew = orch.Emptied(r.anew)
+	return nil
+}
+
+// difference returns the fields to set and those to delete to turn one row into another.
+func difference(was, row swss.FieldValues) (changed swss.FieldValues, stale []string) {
+	changed = swss.FieldValues{}
+	for field, value := range row {
+		if old, ok := was[field]; !ok || old != value {
+			changed[field] = value
+		}
+	}
+	for field := range was {
+		if _, ok := row[field]; !ok {
+			stale = append(stale, field)
+		}
+	}
+	return changed, stale
+}

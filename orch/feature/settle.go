@@ -1,0 +1,127 @@
+package feature
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/orch"
+)
+
+// Settle brings the marked sessions to where they belong. Whatever changes while it runs only marks
+// sessions. An error comes from COUNTERS_DB.
+func (f *Feature[R, B]) Settle(ctx context.Context) error {
+	if f.busy {
+		return nil
+	}
+	f.busy = true
+	defer func() { f.busy = false }()
+	if f.Ready == nil || f.Ready(ctx) {
+		for len(f.work.marked) > 0 {
+			sessions := slices.SortedFunc(maps.Values(f.work.marked), (*Session[R, B]).Compare)
+			f.work.marked = orch.Emptied(f.work.marked)
+			f.pass(ctx, sessions)
+		}
+	}
+	if len(f.work.stuck) == 0 {
+		f.work.retryAt = time.Time{}
+	} else if f.work.retryAt.IsZero() {
+		f.work.retryAt = f.Daemon.Now().Add(TryAgain)
+	}
+	if f.Done != nil {
+		f.Done(ctx)
+	}
+	f.reportFeature(ctx)
+	return f.Flush(ctx)
+}
+
+// SettleNow is [Feature.Settle] for callers without a row to retry.
+func (f *Feature[R, B]) SettleNow(ctx context.Context) {
+	if err := f.Settle(ctx); err != nil {
+		f.Log.Error("COUNTERS_DB is behind", "err", err)
+	}
+}
+
+// Flush writes what has changed of the counters.
+func (f *Feature[R, B]) Flush(ctx context.Context) error {
+	for _, rows := range f.Counters {
+		if err := rows.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass takes those sessions out of the ASIC that must not be there as they are, and then brings in
+// those that must. If that made room, the sessions that had found none are handled in the next
+// pass.
+func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
+	before := inASIC(sessions)
+	f.takeOut(ctx, sessions)
+	if inASIC(sessions) < before {
+		f.MarkRefused()
+	}
+	var in []*Session[R, B]
+	for _, s := range sessions {
+		if s.Err == nil {
+			in = append(in, s)
+		}
+	}
+	f.Deploy(ctx, in)
+	for _, s := range sessions {
+		f.Report(ctx, s)
+	}
+}
+
+// inASIC counts the sessions that have something in the ASIC.
+func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
+	for _, s := range sessions {
+		if s.InASIC != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// takeOut finds which sessions are wanted, and takes out those that must not be there as they are.
+func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) {
+	var out []*Session[R, B]
+	for _, s := range sessions {
+		delete(f.work.stuck, s.Name)
+		s.later = false
+		if s.InASIC != nil && f.Lost != nil && f.Lost(s) {
+			f.Leave(s)
+		}
+		s.Err = f.wanted(ctx, s)
+		if s.InASIC != nil && (s.Err != nil || !f.Stays(ctx, s)) {
+			out = append(out, s)
+		}
+	}
+	if f.Withdraw != nil {
+		f.Withdraw(ctx, out)
+	} else {
+		f.Unbind(ctx, out)
+	}
+	for _, s := range out {
+		if s.InASIC != nil {
+			f.work.stuck[s.Name] = s
+		}
+	}
+}
+
+// wanted says why a session must not be in the ASIC; nil if it must.
+func (f *Feature[R, B]) wanted(ctx context.Context, s *Session[R, B]) error {
+	switch {
+	case !s.Configured:
+		return errors.New("there is no row any more")
+	case s.ParseErr != nil:
+		return s.ParseErr
+	case !f.Active:
+		return orch.Wait("feature", f.Name, "feature %s is not active", f.Name)
+	case f.Unsupported != "":
+		return errors.New(f.Unsupported)
+	}
+	return f.Wanted(ctx, s)
+}

@@ -1,0 +1,125 @@
+package feature
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+)
+
+// TryAgain is how long after a failure a request to the ASIC is repeated: to take a session out, to
+// remove a window, to describe the chip.
+const TryAgain = time.Second
+
+// Windows are extension objects through which an orch looks into the chip: one exists while
+// something is read, and [Windows.Close] removes it.
+//
+// What was read through a window is good whether or not the window can be removed: its numbers are
+// of one instant, and nothing that comes later changes them. A window that stays takes one of the
+// few places that a chip has for windows, so it is not forgotten: the next read of its kind uses it
+// and removes it, or it is removed a second later if there is none.
+type Windows struct {
+	api    sai.API
+	daemon *orch.Daemon
+	log    *slog.Logger
+	open   map[string]sai.OID // by the extension's name
+	dropAt time.Time          // when removing those that stay is tried again; zero: none stays
+}
+
+// NewWindows registers with the daemon, which removes windows that stay.
+func NewWindows(cfg Config) *Windows {
+	api := cfg.Chip
+	if api == nil {
+		api = cfg.SAI
+	}
+	w := &Windows{api: api, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), open: map[string]sai.OID{}}
+	w.daemon.At(func() time.Time { return w.dropAt }, func(ctx context.Context, _ time.Time) error {
+		w.Close(ctx)
+		return nil
+	})
+	return w
+}
+
+// Tell opens a window with a request, or gives the request to one that is open. For a window that
+// is a command, that is all.
+func (w *Windows) Tell(ctx context.Context, name, attr string, value any) error {
+	_, err := w.tell(ctx, name, attr, value)
+	return err
+}
+
+func (w *Windows) tell(ctx context.Context, name, attr string, value any) (sai.OID, error) {
+	entry, err := entryOf(attr, value)
+	if err != nil {
+		return sai.NullOID, err
+	}
+	if oid, ok := w.open[name]; ok {
+		err := set(ctx, w.api, oid, entry)
+		if !errors.Is(err, sai.StatusItemNotFound) && !errors.Is(err, sai.StatusInvalidObjectID) {
+			if err != nil {
+				err = fmt.Errorf("set the window %s: %w", name, err)
+			}
+			return oid, err
+		}
+		delete(w.open, name) // it was removed after all
+	}
+	oid, err := create(ctx, w.api, name, entry)
+	if err != nil {
+		return sai.NullOID, fmt.Errorf("create the window %s: %w", name, err)
+	}
+	w.open[name] = oid
+	return oid, nil
+}
+
+// Ask returns what a window says, by attribute. room is the approximate length of the answer.
+func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room int) (Values, error) {
+	oid, err := w.tell(ctx, name, attr, value)
+	if err != nil {
+		return nil, err
+	}
+	text, err := w.read(ctx, oid, room)
+	if err != nil {
+		return nil, fmt.Errorf("read the window %s: %w", name, err)
+	}
+	values, err := ParseEntry(text)
+	if err != nil {
+		return nil, fmt.Errorf("the window %s returned %w", name, err)
+	}
+	return values, nil
+}
+
+// read returns the ENTRY of an object, which is about room bytes long.
+func (w *Windows) read(ctx context.Context, oid sai.OID, room int) (sai.Bytes, error) {
+	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
+	got, err := w.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
+	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
+		n, ok := sai.ListLen(got[0].Value)
+		if !ok || n > maxEntry {
+			break
+		}
+		got, err = w.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n+64)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, _ := got[0].Value.(sai.Bytes)
+	return text, nil
+}
+
+// Close removes the windows. Those that cannot be removed are tried again later.
+func (w *Windows) Close(ctx context.Context) {
+	w.dropAt = time.Time{}
+	for _, name := range slices.Sorted(maps.Keys(w.open)) {
+		if err := Remove(ctx, w.api, sai.Obj(sai.ObjectTypeGenericProgrammable, w.open[name])); err != nil {
+			w.log.Error("a window stays in the ASIC", "window", name, "err", err)
+			w.dropAt = w.daemon.Now().Add(TryAgain)
+			continue
+		}
+		delete(w.open, name)
+	}
+}

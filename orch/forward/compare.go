@@ -1,0 +1,210 @@
+package forward
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+	"tamtam/swss/schema"
+)
+
+// What an output wants in its tables is compared in the background with what is there, and written anew where somebody
+// else has changed it.
+
+// compare makes the output's tables part of what the daemon compares.
+func (o *Output) compare() {
+	appl, state := o.r.DB(swss.ApplDB), o.r.DB(swss.StateDB)
+	o.d.Watch().Add(drift.Stage{
+		Name: string(swss.ApplDB),
+		List: func(ctx context.Context) ([]string, error) {
+			return list(ctx, appl, o.appl, func(t Table) string { return t.Appl }, o.tables)
+		},
+		Look: o.lookAppl, Heal: o.healAppl,
+	})
+	o.d.Watch().Add(drift.Stage{
+		Name: string(swss.StateDB),
+		List: func(ctx context.Context) ([]string, error) {
+			return list(ctx, state, o.state, func(t Table) string { return t.State }, o.tables)
+		},
+		Look: o.lookState, Heal: o.healState,
+	})
+}
+
+// list lists the rows that are in an output's tables of a database, and those that should be.
+func list[E any](
+	ctx context.Context, db *swss.DB, wanted map[Row]E, name func(Table) string, tables []Table,
+) ([]string, error) {
+	all, err := db.AllKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := slices.DeleteFunc(all, func(key string) bool {
+		r := rowAt(db, key)
+		_, known := wanted[r]
+		return known || !slices.ContainsFunc(tables, func(t Table) bool {
+			return name(t) != "" && name(t) == r.Table && !slices.Contains(t.Others, r.Key)
+		})
+	})
+	for r := range wanted {
+		keys = append(keys, r.Table+db.Separator()+r.Key)
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+func rowAt(db *swss.DB, name string) Row {
+	table, key, _ := db.Split(name)
+	return Row{table, key}
+}
+
+// tableOf returns the table of APPL_DB.
+func (o *Output) tableOf(appl string) Table {
+	return o.tables[slices.IndexFunc(o.tables, func(t Table) bool { return t.Appl == appl })]
+}
+
+// ours is what of a row of APPL_DB is the output's, nil if the row is not.
+func (t Table) ours(row swss.FieldValues) swss.FieldValues {
+	if _, marked := row[t.Mark]; row == nil || t.Mark != "" && !marked {
+		return nil
+	}
+	if t.Fields == nil {
+		return row
+	}
+	own := swss.FieldValues{}
+	for _, f := range t.Fields {
+		if v, ok := row[f]; ok {
+			own[f] = v
+		}
+	}
+	return own
+}
+
+// unsettled reports whether the output is about to write, or does not know what is there.
+func (o *Output) unsettled() bool { return !o.loaded || len(o.dirtyA)+len(o.dirtyS)+len(o.dirtyD) > 0 }
+
+func (o *Output) lookAppl(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	db := o.r.DB(swss.ApplDB)
+	busy := o.unsettled()
+	read := func(i int, row swss.FieldValues, size int64) {
+		r := rowAt(db, names[i])
+		var want swss.FieldValues
+		if e := o.appl[r]; e != nil {
+			want = rowOf(e.want)
+		}
+		is, should := drift.Sum(o.tableOf(r.Table).ours(row))+uint64(size), drift.Sum(want)
+		if is == should {
+			return
+		}
+		f := drift.Finding{Key: names[i], What: differs(want, row), Sum: should ^ is<<1, Busy: busy}
+		waits, e := db.Client().SIsMember(ctx, r.Table+"_KEY_SET", r.Key).Result()
+		if e != nil {
+			err = &swss.Error{DB: db.Name(), Op: "look into " + r.Table + "_KEY_SET", Err: e}
+		}
+		f.Busy = f.Busy || waits
+		found = append(found, f)
+	}
+	if readErr := db.ReadRows(ctx, names, read); readErr != nil {
+		return nil, readErr
+	}
+	return found, err
+}
+
+// differs says how a row differs from what it should be.
+func differs(want, is swss.FieldValues) string {
+	switch {
+	case is == nil:
+		return "is missing"
+	case want == nil:
+		return "is nobody's"
+	}
+	var fields []string
+	for f, v := range want {
+		if is[f] != v {
+			fields = append(fields, fmt.Sprintf("%s is %.40q, should be %.40q", f, is[f], v))
+		}
+	}
+	slices.Sort(fields)
+	if len(fields) == 0 {
+		return "has fields that it should not have"
+	}
+	return strings.Join(fields[:min(len(fields), 3)], ", ")
+}
+
+// healAppl writes rows anew: they are handed over as if they had changed.
+func (o *Output) healAppl(ctx context.Context, drifted []drift.Finding) error {
+	db := o.r.DB(swss.ApplDB)
+	names := keysOf(drifted)
+	if err := db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
+		r := rowAt(db, names[i])
+		o.applRow(r).have = pairsOf(o.tableOf(r.Table).ours(row))
+	}); err != nil {
+		return err
+	}
+	return o.Flush(ctx)
+}
+
+func keysOf(list []drift.Finding) []string {
+	keys := make([]string, len(list))
+	for i, f := range list {
+		keys[i] = f.Key
+	}
+	return keys
+}
+
+func (o *Output) lookState(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	db := o.r.DB(swss.StateDB)
+	busy := o.unsettled()
+	err = db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
+		r := rowAt(db, names[i])
+		is := outcome{row[schema.StatusField(r.Table)], row[schema.FieldReason], row[schema.FieldBy]}
+		var want outcome
+		if e := o.state[r]; e != nil {
+			want = e.want
+		}
+		f := drift.Finding{
+			Key: names[i], Busy: busy,
+			Sum: drift.SumOf(want.status, want.reason, want.by, is.status, is.reason, is.by),
+		}
+		saysRight := o.saysRight(r, row)
+		switch {
+		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.reason == orch.HandedOver:
+			f.What, f.Late = "waits for "+orch.Orchagent, true
+		case !saysRight && want != outcome{}:
+			f.What = "does not say what it is"
+		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.status != "",
+			is == want, want == outcome{} && is.by == "":
+			return
+		case want == outcome{}:
+			f.What = "is a status of no row"
+		case is.status == "" || is.by == "":
+			f.What = "is missing: what became of the row is not told"
+		default:
+			f.What = fmt.Sprintf("says %.40q (%.80q, by %.40q), which its author has not said", is.status, is.reason, is.by)
+		}
+		found = append(found, f)
+	})
+	return found, err
+}
+
+// healState tells anew what the output is the author of. Of rows that orchagent is, it is asked again.
+func (o *Output) healState(ctx context.Context, drifted []drift.Finding) error {
+	lost := map[Row]bool{}
+	for _, f := range drifted {
+		r := rowAt(o.r.DB(swss.StateDB), f.Key)
+		e := o.stateRow(r)
+		o.forgetSaid(r)
+		if e.have = (outcome{by: "?"}); e.want.by == orch.Orchagent {
+			lost[r] = true
+		}
+	}
+	for r, e := range o.appl {
+		if lost[e.state] {
+			o.dirtyA[r] = struct{}{}
+		}
+	}
+	return o.Flush(ctx)
+}

@@ -1,0 +1,93 @@
+package forward
+
+import (
+	"context"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+	"tamtam/swss/schema"
+)
+
+// CompareTold makes it part of what the daemon compares that every row of CONFIG_DB has a status: what is configured is
+// in force, or it is told that and why it is not. Rows of keys that no daemon reads are in [schema.StateUnapplied].
+func CompareTold(d *orch.Daemon, r *swss.Redis) {
+	t := newTold(r)
+	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
+}
+
+func newTold(r *swss.Redis) told {
+	t := told{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string][]schema.Table{}}
+	for _, table := range schema.Tables() {
+		if table.Config != "" && table.State != "" && table.Status != "" {
+			t.tables[table.Config] = append(t.tables[table.Config], table)
+		}
+	}
+	return t
+}
+
+type told struct {
+	config, state *swss.DB
+	tables        map[string][]schema.Table // by name in CONFIG_DB; several where rows of one table are told in several
+}
+
+func (t told) list(ctx context.Context) ([]string, error) {
+	keys, err := t.config.AllKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(name string) bool {
+		r := rowAt(t.config, name)
+		_, told := t.tables[r.Table]
+		return !told || schema.UnappliedKey(r.Table, r.Key)
+	})
+	slices.Sort(keys)
+	return keys, nil
+}
+
+func (t told) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	type place struct {
+		of    int // names
+		table schema.Table
+	}
+	var rows []string
+	var places []place
+	for i, name := range names {
+		r := rowAt(t.config, name)
+		for _, table := range t.tables[r.Table] {
+			rows, places = append(rows, table.State+t.state.Separator()+r.Key), append(places, place{i, table})
+		}
+	}
+	said := make([]string, len(names)) // what is missing
+	for i := range said {
+		said[i] = "has no status: whether it is in force is not told"
+	}
+	if err := t.state.ReadRows(ctx, rows, func(i int, row swss.FieldValues, _ int64) {
+		p := places[i]
+		switch status, reason := row[p.table.Status], row[schema.FieldReason]; {
+		case status == "":
+		case reason == "" && !p.table.OK(status, reason):
+			said[p.of] = "is " + status + ", and why is not told"
+		default:
+			said[p.of] = ""
+		}
+	}); err != nil {
+		return nil, err
+	}
+	var without, what []string
+	for i, missing := range said {
+		if missing != "" {
+			without, what = append(without, names[i]), append(what, missing)
+		}
+	}
+	if len(without) == 0 {
+		return nil, nil
+	}
+	err = t.config.ReadRows(ctx, without, func(i int, row swss.FieldValues, size int64) {
+		if row != nil || size > 0 { // else it is gone by now
+			found = append(found, drift.Finding{Key: without[i], What: what[i], Sum: drift.Sum(row), Late: true})
+		}
+	})
+	return found, err
+}
