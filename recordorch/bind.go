@@ -290,7 +290,8 @@ func (o *Orch) takeDown(ctx context.Context, s *session) error {
 	b := s.InASIC
 	b.leaving = true
 	if b.entry {
-		if err := o.rules.UnbindMany(ctx, featureName, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name})[0]; err != nil {
+		if err := o.rules.UnbindMany(ctx, featureName, []schema.ACLRuleKey{s.RowInASIC.Rule},
+			[]string{s.Name})[0]; err != nil {
 			return fmt.Errorf("detach from ACL rule %s: %w", s.RowInASIC.Rule, err)
 		}
 		b.entry = false

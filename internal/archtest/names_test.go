@@ -173,8 +173,8 @@ func TestWalksPassFilesOnce(t *testing.T) {
 			}
 		}
 	}
-	if walks != 3 {
-		t.Errorf("%d walks, want those of a row, a packet and a counter", walks)
+	if walks != 4 {
+		t.Errorf("%d walks, want those of a row, a packet, a counter and a stamp", walks)
 	}
 }
 
