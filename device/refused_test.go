@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/device/fault"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/swss"
@@ -16,7 +17,8 @@ import (
 // A feature that is activated is answered with what the switch refuses to create, whichever object of it that is and
 // however it is refused; when the switch makes it after all, the feature is active.
 func TestActivationIsAnsweredWithRefusal(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
+	racetest.Stepped(t)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xac71))
 		types := []sai.ObjectType{sai.ObjectTypeTAMInt, sai.ObjectTypeACLEntry, sai.ObjectTypeACLCounter}
 		statuses := []sai.Status{

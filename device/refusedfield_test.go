@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -15,6 +16,7 @@ import (
 
 // What the chip refuses of ports and pools is reported with the field and its value; of a pool with the limit.
 func TestRefusedFieldIsNamed(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.StartOn(t, profile.Default(), `{"PORT": {"Ethernet0": {"lanes": "2304,2305,2306,2307", "speed": "100000"},
 		"Ethernet4": {"lanes": "4,5,6,7", "speed": "123"}},
 		"BUFFER_POOL": {"p": {"type": "egress", "mode": "dynamic", "size": "99999999999"}}}`)
@@ -47,10 +49,11 @@ func wantReasons(t *testing.T, sw *tamtamtest.Switch, want map[string][]string) 
 
 // Whatever value of lanes, speed or size the chip refuses, the reason has the field and the value.
 func TestRefusedFieldIsNamedRandom(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.StartOn(t, profile.Default(), `{"PORT": {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000"}}}`)
 	config := sw.Sim().Redis.DB(swss.ConfigDB)
 	ports, pools := swss.NewTable(config, schema.CfgPort), swss.NewTable(config, schema.CfgBufferPool)
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 4}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		lane := 600 + 4*r.IntN(1000)
 		lanes := fmt.Sprintf("%d,%d", lane, lane+1)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -60,6 +61,7 @@ func TestHostInSimulatedTime(t *testing.T) {
 	}
 	run := func() string {
 		ctx := t.Context()
+		racetest.Stepped(t)
 		s, err := NewSim(ctx, SimConfig{Profile: profile.Small(), Config: config, Host: true})
 		if err != nil {
 			t.Fatal(err)

@@ -15,9 +15,14 @@ import (
 
 const casePackets = 1000
 
-// What the differential test runs; "make differential" runs more, and other, cases. From seed 0
-// no port is removed while frames wait for it: what comes in bursts is in some thousands and not in others.
-var engineCases = randtest.Cases{Seed: 960, Count: 700, Short: 30}
+// engineCases are the cases of the differential test in the gate. "make differential" runs more cases with other seeds.
+var engineCases = randtest.Cases{Seed: 900, Count: 250, Short: 30}
+
+// rarely are the seeds of further cases in the gate. Each reaches something that engineCases reach less often than the
+// test requires: for example 1378 removes a port while frames wait for it, and 915000018 evicts flows from a full
+// report table.
+var rarely = []uint64{1147, 1152, 1226, 1227, 1239, 1259, 1263, 1277, 1300, 1310, 1317, 1378, 1414, 1477, 1498, 1541, 1546, 1549,
+	1565, 1625, 1627, 1978, 915000018}
 
 // A tally counts what happened in cases, so that none is hollow.
 type tally map[string]int
@@ -90,7 +95,7 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 // is not named, 50 times.
 var want = map[string]int{
 	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25, "dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
-	"programs": 500,
+	"programs": 200,
 }
 
 // shrink returns the smallest number of packets, about, with which a case fails.
@@ -103,10 +108,6 @@ func shrink(seed uint64) (int, error) {
 	}
 	return all, nil
 }
-
-// rarely are cases that few reach: frames in a port that is removed, for which everything that refers to it has to go
-// before, and marks that are captured in time-multiplexed marking on the way.
-var rarely = []randtest.Cases{{Seed: 912800568, Count: 1}, {Seed: 915000018, Count: 1}}
 
 // The fast engine and the reference do the same with random configurations,
 // programs and traffic, bit for bit and cycle for cycle.
@@ -123,9 +124,9 @@ func TestEnginesAgree(t *testing.T) {
 		logOutputs(t, seed, p)
 	})
 	if run.Whole(engineCases) && run.Seed == engineCases.Seed {
-		for _, cases := range rarely {
-			randtest.Run(t, cases, func(t *testing.T, seed uint64) {
-				p, err := diff(seed, packetsOf(seed))
+		for _, seed := range rarely {
+			randtest.Run(t, randtest.Cases{Seed: seed}, func(t *testing.T, seed uint64) {
+				p, err := diff(seed, min(packetsOf(seed), 2*casePackets))
 				if err != nil {
 					t.Fatal(err)
 				}
