@@ -188,6 +188,15 @@ func (b *bench) learned(list ...Neighbor) {
 	b.step()
 }
 
+// link reports the index of a device, 0 if it has gone.
+func (b *bench) link(name string, index int) {
+	b.t.Helper()
+	if err := b.d.Do(b.t.Context(), func() { b.s.LinkChanged(name, index) }); err != nil {
+		b.t.Fatal(err)
+	}
+	b.step()
+}
+
 // devices says what devices there are.
 func (b *bench) devices() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(b.k.devices)) {
@@ -250,7 +259,7 @@ func (b *bench) ports() {
 func TestDevices(t *testing.T) {
 	b := newBench(t)
 	b.k.left = []string{"Ethernet96"}
-	b.step()
+	b.link("Ethernet96", 96)
 	if len(b.k.left) != 1 {
 		t.Error("a device of a former process went before it was known which are wanted")
 	}
@@ -415,11 +424,8 @@ func TestRestartTakesNothing(t *testing.T) {
 	}
 	change := func(name string, index int) {
 		t.Helper()
-		if err := b.d.Do(t.Context(), func() { b.s.LinkChanged(name, index) }); err != nil {
-			t.Fatal(err)
-		}
 		b.k.whole = nil
-		b.step()
+		b.link(name, index)
 	}
 	change("Ethernet0", 7)
 	change("Ethernet0", 7)
@@ -429,8 +435,9 @@ func TestRestartTakesNothing(t *testing.T) {
 	if change("Ethernet0", 8); !slices.Equal(b.k.whole, []string{"Ethernet0"}) {
 		t.Errorf("set were %v, want Ethernet0, which is another device", b.k.whole)
 	}
-	if change("Ethernet96", 9); len(b.k.whole) != 0 {
-		t.Errorf("set were %v, want none: no row asks for the device", b.k.whole)
+	b.k.left = []string{"Ethernet96"}
+	if change("Ethernet96", 9); len(b.k.whole) != 0 || len(b.k.left) != 0 {
+		t.Errorf("set were %v, left %v, want none: no row asks for the device", b.k.whole, b.k.left)
 	}
 }
 
