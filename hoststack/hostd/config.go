@@ -14,9 +14,6 @@ import (
 	"tamtam/swss"
 )
 
-// defaultMTU is that of ports, PortChannels and VLANs without a row that says another.
-const defaultMTU = 9100
-
 // An intf is what the host knows of a router interface besides the stack.
 type intf struct{ linkLocal bool }
 
@@ -48,8 +45,8 @@ func (h *Host) configure() {
 		if err != nil {
 			continue // orchagent says so
 		}
-		i := &hoststack.Interface{Name: name, MAC: hoststack.MAC(row.MAC), MTU: int(row.MTU), LinkLocal: row.LinkLocal}
-		h.complete(i)
+		i := &hoststack.Interface{Name: name, MAC: hoststack.MAC(row.MAC), LinkLocal: row.LinkLocal}
+		h.complete(i, row)
 		all[name], h.interfaces[name] = i, intf{row.LinkLocal}
 	}
 	list := make([]hoststack.Interface, 0, len(all))
@@ -60,7 +57,7 @@ func (h *Host) configure() {
 }
 
 // complete adds what an interface has of what it is on.
-func (h *Host) complete(i *hoststack.Interface) {
+func (h *Host) complete(i *hoststack.Interface, row schema.Interface) {
 	_, vlan := schema.VLANNumber(i.Name)
 	table := schema.AppPort
 	switch {
@@ -77,12 +74,11 @@ func (h *Host) complete(i *hoststack.Interface) {
 	if i.Also = h.mac; i.MAC == (hoststack.MAC{}) {
 		i.MAC = h.mac
 	}
-	if i.MTU == 0 {
-		i.MTU = defaultMTU
-		if mtu, err := strconv.Atoi(h.rows[table][i.Name]["mtu"]); err == nil && mtu > 0 {
-			i.MTU = mtu
-		}
+	mtu, err := strconv.Atoi(h.rows[table][i.Name]["mtu"])
+	if err != nil || mtu <= 0 {
+		mtu = schema.DefaultMTU
 	}
+	i.MTU = row.MTUOn(mtu)
 }
 
 // isUp reports whether a port or PortChannel is up.
