@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -318,7 +319,36 @@ func (a *alarms) databases(ctx context.Context, want map[string]swss.FieldValues
 	if row[schema.FieldStatus] == statusUnknown {
 		raise(want, "switch", schema.AlarmStatusUnknown, schema.SeverityCritical, row[schema.FieldReason])
 	}
+	if err := a.conflicts(ctx, want); err != nil {
+		return err
+	}
 	return a.wires(ctx, want)
+}
+
+// conflicts adds an alarm for each interface of whose addresses a host has one.
+func (a *alarms) conflicts(ctx context.Context, want map[string]swss.FieldValues) error {
+	rows, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateHostAddress).Dump(ctx)
+	if err != nil && !swss.IsMisuse(err) {
+		return err
+	}
+	all := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[key]
+		if state := row["state"]; state == schema.AddressConflict || state == schema.AddressDuplicate {
+			on, prefix, _ := strings.Cut(key, "|")
+			addr, _, _ := strings.Cut(prefix, "/")
+			text := "a host has address " + addr + " too"
+			if row[schema.FieldNeigh] != "" {
+				text = "host " + row[schema.FieldNeigh] + " has address " + addr + " too"
+			}
+			all[on] = append(all[on], text)
+		}
+	}
+	for on, texts := range all {
+		raise(want, on, schema.AlarmConflict, schema.SeverityMajor, strings.Join(texts, "; ")+
+			": want another address at the host, or at the switch")
+	}
+	return nil
 }
 
 // wires adds alarms of ports whose configured MTU, or that of their PortChannel, is above that of their live interface.

@@ -135,6 +135,17 @@ func TestAlarms(t *testing.T) {
 			row(swss.ApplDB, "LAG_MEMBER_TABLE:PortChannel1:Ethernet0", "status", "enabled")
 		}, "Ethernet0-mtu-above-wire WARNING mtu 9100 of PortChannel1 is above the 9000 of its interface eth0, " +
 			"which is in force; want mtu 9000, or a larger one at the interface@3731"},
+		{"a host has the gateway's address", 0, func() {
+			row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9000")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|10.0.0.1/24", "state", "conflict", "neigh", "02:00:00:00:00:99")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|2001:db8::1/64", "state", "duplicate", "neigh", "")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan20|10.0.1.1/24", "state", "usable", "neigh", "")
+		}, "Vlan10-address-conflict MAJOR host 02:00:00:00:00:99 has address 10.0.0.1 too; " +
+			"a host has address 2001:db8::1 too: want another address at the host, or at the switch@3731"},
+		{"it has it no more", time.Second, func() {
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|10.0.0.1/24", "state", "usable", "neigh", "")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|2001:db8::1/64", "state", "usable", "neigh", "")
+		}, ""},
 		{"it has none above", time.Second, func() { row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9000") }, ""},
 	} {
 		now = now.Add(tt.passes)

@@ -1,7 +1,6 @@
 package hostd
 
 import (
-	"context"
 	"maps"
 	"net/netip"
 	"slices"
@@ -54,6 +53,7 @@ func (h *Host) configure() {
 		list = append(list, *all[name])
 	}
 	h.stack.Configure(h.now(), list)
+	h.setAddresses()
 }
 
 // complete adds what an interface has of what it is on.
@@ -160,57 +160,4 @@ func (h *Host) resolve(t orch.Task) {
 	}
 	h.stack.Want(h.now(), k.on, k.addr, h.asked[k] || h.wanted[k] > 0)
 	h.unsure[k] = true
-}
-
-// needs are the traps that the stack needs, in groups as in SONiC's copp_cfg.json, which limits what comes.
-var needs = []schema.COPPGroup{
-	{Name: "host-arp", Action: "copy", Priority: 4, Queue: 4, Traps: []string{"arp_req", "arp_resp", "neigh_discovery"},
-		COPPPolicer: atMost(600)},
-	{Name: "host-ip2me", Action: "trap", Priority: 1, Queue: 1, Traps: []string{"ip2me"}, COPPPolicer: atMost(6000)},
-	{Name: "host-error", Action: "trap", Priority: 1, Queue: 1,
-		Traps: []string{"l3_mtu_error", "neighbor_miss", "ttl_error"}, COPPPolicer: atMost(600)},
-}
-
-// atMost lets so many packets pass in a second, and as many at once.
-func atMost(packets uint64) schema.COPPPolicer {
-	return schema.COPPPolicer{
-		Meter: schema.MeterPackets, Mode: schema.ModeSRTCM, CIR: &packets, CBS: &packets, Red: "drop",
-	}
-}
-
-// claimTraps has the chip give the CPU what the stack needs, as far as no other group says what becomes of it.
-func (h *Host) claimTraps(ctx context.Context) error {
-	taken := map[string]bool{}
-	mine := map[string]bool{}
-	for _, g := range needs {
-		mine[g.Name] = true
-	}
-	for name, fields := range h.rows[schema.AppCOPP] {
-		if !mine[name] {
-			for id := range strings.SplitSeq(fields["trap_ids"], ",") {
-				taken[id] = true
-			}
-		}
-	}
-	for _, g := range needs {
-		g.Traps = slices.DeleteFunc(slices.Clone(g.Traps), func(id string) bool { return taken[id] })
-		had, was := h.claimed[g.Name]
-		if !was {
-			had = strings.FieldsFunc(h.rows[schema.AppCOPP][g.Name]["trap_ids"], func(r rune) bool { return r == ',' })
-		}
-		if slices.Equal(had, g.Traps) {
-			h.claimed[g.Name] = g.Traps
-			continue
-		}
-		if len(g.Traps) == 0 {
-			if err := h.traps.Del(ctx, g.Name); err != nil {
-				return err
-			}
-		} else if err := h.traps.Set(ctx, g.Name, swss.Pairs(g.Fields())); err != nil {
-			return err
-		}
-		h.claimed[g.Name] = g.Traps
-	}
-	h.look = false
-	return nil
 }

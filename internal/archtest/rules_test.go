@@ -77,7 +77,7 @@ var rules = []room{
 	{name: "collectord/door", below: []string{"collectord/page", "mgmt"}, modules: []string{grpc}},
 	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "saisim/tailstamp", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
-	{name: "hostif", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
+	{name: "hostif", below: []string{"cfgmgr/forward", "hoststack", "hoststack/cpuport", "hoststack/hostrows", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
 	{name: "device/sender", clock: true, // which outputs there are, and what they are told
@@ -112,9 +112,10 @@ var rules = []room{
 	{name: "collector/whole", modules: []string{yaml}},                          // numbers of files that must be whole
 	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
 
-	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "hoststack/lldpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
+	{name: "hoststack/hostd", below: []string{"hoststack/hostrows", "hoststack/lacpd", "hoststack/lldpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
 	{name: "hoststack/reports", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}},            // what the host sends for the chip
 	{name: "hoststack/sflow", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss", "tam/sflow"}}, // the sFlow agent
+	{name: "hoststack/hostrows", below: []string{"cfgmgr/forward", "hoststack", "orch", "schema", "swss"}}, // for hostd and hostifd alike
 	{name: "hoststack/lacpd", below: []string{"cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}}, // for hostd, and beside hostifd
 	{name: "hoststack/lldpd", below: []string{"cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}}, // likewise
 	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
