@@ -11,6 +11,7 @@ import (
 	"tamtam/hostif/hostifd"
 	"tamtam/hostif/netdev"
 	"tamtam/hoststack/cpuport"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -24,6 +25,7 @@ func (noKernel) Open(string) (netdev.Tap, error)                        { return
 func (noKernel) Set(string, hostifd.Device, hostifd.Device, bool) error { return errNoKernel }
 func (noKernel) Ask(hostifd.Neighbor) error                             { return errNoKernel }
 func (noKernel) Advice() []string                                       { return nil }
+func (noKernel) SetRoutes([]schema.Route) error                         { return nil }
 func (noKernel) Remove(string) error                                    { return nil }
 func (noKernel) SetNeighbor(hostifd.Neighbor, bool) error               { return errNoKernel }
 func (noKernel) RemoveNeighbor(hostifd.Neighbor) error                  { return nil }

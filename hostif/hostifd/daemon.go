@@ -2,9 +2,11 @@ package hostifd
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"tamtam/cfgmgr/forward"
+	"tamtam/hoststack/hostrows"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -32,7 +34,8 @@ type Sync struct {
 	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
 	began bool      // the first rows were handed out
 
-	reported map[conflict]time.Time // hosts that have an address of the switch, and until when that is not said again
+	addrs *hostrows.Addresses
+	line  Sender // nil: the CPU port is not connected
 }
 
 // retryAfter is the wait between tries to bring Linux to what it should be.
@@ -42,8 +45,8 @@ const retryAfter = 2 * time.Second
 func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
-		d: d, host: cfg.Host, reported: map[conflict]time.Time{}, mac: cfg.Fallback, rows: rows{}, due: true,
-		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
+		d: d, host: cfg.Host, mac: cfg.Fallback, rows: rows{}, due: true,
+		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel, d.Now),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
 	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
@@ -58,12 +61,12 @@ func New(cfg Config) *Sync {
 		s.rows[table] = map[string]swss.FieldValues{}
 		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
 	}
-	s.rows[schema.StateWire] = map[string]swss.FieldValues{}
-	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
-		return swss.NewSubscriber(l, cfg.Redis.DB(swss.StateDB), schema.StateWire)
-	}, s.sawWire)
 	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
 	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
+	hostrows.Trap(d, cfg.Redis, func() bool { return true })
+	s.addrs = hostrows.NewAddresses(d, cfg.Redis, s.sendAt, func(on string, _ netip.Addr) {
+		s.due = s.host.renew(on) || s.due
+	})
 	wanted := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, db, schema.AppNeighResolve) }
 	d.Consume(wanted, schema.AppNeighResolve, orch.Each(func(_ context.Context, t orch.Task) error {
 		s.resolve(t)
@@ -89,21 +92,12 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
-// sawWire takes a row of a live interface, of which only the MTU matters here.
-func (s *Sync) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
-	mtu, was := swss.ToFieldValues(k.Fields)[schema.WireMTU], s.rows[schema.StateWire][k.Key][schema.WireMTU]
-	if k.Op == swss.OpSet && mtu != "" && mtu != was { // a row that goes says nothing: syncd is away
-		s.rows[schema.StateWire][k.Key] = swss.FieldValues{schema.WireMTU: mtu}
-		s.due = true
-	}
-	return nil
-}
-
 // settle brings Linux and NEIGH_TABLE to what the rows say.
 func (s *Sync) settle(ctx context.Context) error {
 	if s.due {
 		s.plan = makePlan(s.rows, s.mac)
 		s.host.apply(s.plan)
+		s.addrs.Set(s.plan.addresses())
 		for key := range s.known { // the rules may be others now
 			s.dirty[key] = true
 		}

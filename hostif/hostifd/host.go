@@ -104,6 +104,15 @@ func (h *Host) apply(p plan) {
 	}
 }
 
+// renew has a device set again as a whole, and reports whether it is one of the plan.
+func (h *Host) renew(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.are, name)
+	_, wanted := h.plan.devices[name]
+	return wanted
+}
+
 // tell tells the keeper which interfaces there are besides ports, and once all ports are known, which are left over.
 func (h *Host) tell() {
 	if h.keeper == nil {

@@ -32,7 +32,8 @@ type fakeKernel struct {
 	whole   []string                     // devices whose addresses were all set anew
 	static  map[string]bool
 	asked   map[string]bool
-	fails   bool // neighbours cannot be set now
+	fails   bool // neighbours and routes cannot be set now
+	routes  []schema.Route
 	wanted  []string
 }
 
@@ -74,6 +75,15 @@ func (k *fakeKernel) Remove(name string) error {
 	k.left = slices.DeleteFunc(k.left, func(n string) bool { return n == name })
 	return nil
 }
+
+func (k *fakeKernel) SetRoutes(routes []schema.Route) error {
+	if k.fails {
+		return errors.New("no route is taken")
+	}
+	k.routes = routes
+	return nil
+}
+
 func (k *fakeKernel) Neighbors(context.Context, func(Neighbor)) error { return nil }
 func (k *fakeKernel) Links(context.Context, func(string, int)) error  { return nil }
 
@@ -332,43 +342,6 @@ func TestHold(t *testing.T) {
 		t.Error(err)
 	}
 	released(other)
-}
-
-// Devices have at most the MTU of the wires behind them: of members the smallest.
-func TestMTUOfTheWire(t *testing.T) {
-	b := newBench(t)
-	b.ports()
-	wire := func(port, mtu string) {
-		t.Helper()
-		fields := swss.FieldValues{"mtu": mtu, "received": fmt.Sprint(len(mtu))}
-		if err := swss.NewTable(b.r.DB(swss.StateDB), schema.StateWire).Set(t.Context(), port, fields); err != nil {
-			t.Fatal(err)
-		}
-		b.step()
-	}
-	mtus := func(name string, want int) {
-		t.Helper()
-		if got := b.k.devices[name].MTU; got != want {
-			t.Errorf("%s has %d, want %d", name, got, want)
-		}
-	}
-	wire("Ethernet0", "1500")
-	mtus("Ethernet0", 1500)
-	wire("Ethernet8", "1450")
-	mtus("Ethernet8", 1450)
-	mtus("Ethernet4", 1500)
-	mtus("PortChannel1", 1450)
-	mtus("Vlan10", 1400)
-	b.set("VLAN_MEMBER_TABLE:Vlan10:PortChannel1 tagging_mode=tagged")
-	mtus("Vlan10", 1400)
-	wire("Ethernet4", "1300")
-	mtus("PortChannel1", 1300)
-	mtus("Vlan10", 1300)
-	wire("Ethernet4", "9000")
-	mtus("Ethernet4", 1500)
-	mtus("Vlan10", 1400)
-	wire("Ethernet0", "nonsense")
-	mtus("Ethernet0", 9100)
 }
 
 // Interfaces that are no port's are syncd's to hold: of a PortChannel it learns all members, and by which frames may

@@ -1,12 +1,9 @@
 package hostifd
 
 import (
-	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tamtam/hoststack/cpuport"
 	"tamtam/schema"
@@ -68,38 +65,7 @@ func makePlan(r rows, mac schema.MAC) plan {
 	}
 	p.addMembers(r)
 	p.addInterfaces(r, mac)
-	p.fitWires(r)
 	return p
-}
-
-// leastMTU is the least that an IP link has (RFC 791).
-const leastMTU = 68
-
-// fitWires lowers MTUs to those of the wires behind a device, of which it takes the smallest: what Linux would send
-// beyond that is lost for good, BGP's updates too.
-func (p plan) fitWires(r rows) {
-	fit := func(name string, mtu int) {
-		if d, ok := p.devices[name]; ok && mtu < d.MTU {
-			d.MTU = mtu
-			p.devices[name] = d
-		}
-	}
-	vlans := map[string][]string{} // by member
-	for key := range r[schema.AppVLANMember] {
-		if vlan, member, ok := strings.Cut(key, ":"); ok {
-			vlans[member] = append(vlans[member], vlan)
-		}
-	}
-	for port, f := range r[schema.StateWire] {
-		mtu, err := strconv.Atoi(f[schema.WireMTU])
-		if err != nil || mtu < leastMTU {
-			continue
-		}
-		lag := p.lagOf[port]
-		for _, name := range slices.Concat([]string{port, lag}, vlans[port], vlans[lag]) {
-			fit(name, mtu)
-		}
-	}
 }
 
 // up says whether a port or PortChannel is up.
@@ -155,7 +121,7 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 		if !i.MAC.IsZero() {
 			d.MAC = i.MAC
 		}
-		d.MTU, d.Routed = int(cmp.Or(i.MTU, uint16(d.MTU))), true
+		d.MTU, d.Routed = i.MTUOn(d.MTU), true
 		p.devices[i.Name], p.local[i.Name] = d, i.LinkLocal
 	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
