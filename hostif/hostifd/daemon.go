@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tamtam/cfgmgr/forward"
+	"tamtam/hostif/beside"
 	"tamtam/hoststack/hostrows"
 	"tamtam/orch"
 	"tamtam/schema"
@@ -27,8 +28,10 @@ type Sync struct {
 	host *Host
 	mac  schema.MAC
 	rows rows
-	due  bool
-	plan plan
+	// static are the routes of ROUTE_TABLE that are tammgrd's, by key.
+	static map[string]schema.Route
+	due    bool
+	plan   plan
 	neighborhood
 	nextHops
 	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
@@ -45,7 +48,7 @@ const retryAfter = 2 * time.Second
 func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
-		d: d, host: cfg.Host, mac: cfg.Fallback, rows: rows{}, due: true,
+		d: d, host: cfg.Host, mac: cfg.Fallback, rows: rows{}, static: map[string]schema.Route{}, due: true,
 		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel, d.Now),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
@@ -62,7 +65,10 @@ func New(cfg Config) *Sync {
 		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
 	}
 	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
-	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
+	forward.Consume(d, db, schema.AppRoute, func(key string, fields swss.FieldValues) {
+		s.nextHops.took(key, fields)
+		s.tookRoute(key, fields)
+	})
 	hostrows.Trap(d, cfg.Redis, func() bool { return true })
 	s.addrs = hostrows.NewAddresses(d, cfg.Redis, s.sendAt, func(on string, _ netip.Addr) {
 		s.due = s.host.renew(on) || s.due
@@ -92,10 +98,23 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
+// tookRoute takes a row of ROUTE_TABLE, of which Linux is to have those of the configuration: zebra has the others from
+// its peers, and Linux has them from zebra.
+func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
+	_, was := s.static[key]
+	delete(s.static, key)
+	is := beside.Tammgrs(fields)
+	if route, err := schema.ParseRoute(key, fields); is && err == nil {
+		s.static[key] = route
+	}
+	s.due = s.due || was || is
+}
+
 // settle brings Linux and NEIGH_TABLE to what the rows say.
 func (s *Sync) settle(ctx context.Context) error {
 	if s.due {
 		s.plan = makePlan(s.rows, s.mac)
+		s.plan.addRoutes(s.static)
 		s.host.apply(s.plan)
 		s.addrs.Set(s.plan.addresses())
 		for key := range s.known { // the rules may be others now

@@ -24,6 +24,8 @@ type Kernel interface {
 	// list; without, only those that old lists and d does not.
 	Set(name string, d, old Device, whole bool) error
 	Remove(name string) error
+	// SetRoutes makes the routes of the configuration these, in place of those that an earlier call or process has set.
+	SetRoutes(routes []schema.Route) error
 	// Links calls f with the name and the index of every host interface that there is and that changes, until ctx
 	// ends or something is lost. The index of one that has gone is 0.
 	Links(ctx context.Context, f func(name string, index int)) error
@@ -100,6 +102,11 @@ func (h *Host) apply(p plan) {
 		if err := h.bring(name, p.devices[name]); err != nil {
 			h.errs[name] = err
 			h.log.Debug("a host interface is not as it should be", "interface", name, "because", err)
+		}
+	}
+	if p.whole {
+		if err := h.kernel.SetRoutes(p.routes); err != nil {
+			h.errs["routes"] = err
 		}
 	}
 }
@@ -196,7 +203,7 @@ func (h *Host) Close() error {
 		return nil
 	}
 	ours, err := h.kernel.Ours()
-	errs := []error{err}
+	errs := []error{err, h.kernel.SetRoutes(nil)}
 	for _, name := range ours {
 		errs = append(errs, h.kernel.Remove(name))
 	}

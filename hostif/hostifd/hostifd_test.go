@@ -344,6 +344,61 @@ func TestHold(t *testing.T) {
 	released(other)
 }
 
+// Linux has the routes that are configured, which tammgrd's rows say, by devices that are up; not those of zebra.
+func TestStaticRoutes(t *testing.T) {
+	b := newBench(t)
+	routes := func(what string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, r := range b.k.routes {
+			line := r.Prefix.String()
+			for _, h := range r.Hops {
+				line += " " + h.Addr.String() + " " + h.Interface
+			}
+			if r.Blackhole {
+				line += " blackhole"
+			}
+			got = append(got, line)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: -want +got\n%s", what, d)
+		}
+	}
+	const (
+		one = "ROUTE_TABLE:10.8.0.0/16 protocol=static config_key=10.8.0.0/16 nexthop=10.0.0.2 ifname=Ethernet0 weight=1"
+		two = "ROUTE_TABLE:2001:db8:8::/48 protocol=static config_key=2001:db8:8::/48 " +
+			"nexthop=2001:db8::2,fe80::2 ifname=Ethernet0,Ethernet8"
+		drop = "ROUTE_TABLE:10.9.0.0/16 protocol=static config_key=10.9.0.0/16 blackhole=true"
+	)
+	b.set(one)
+	routes("ports are not known yet")
+	b.ports()
+	b.set(two, drop, "ROUTE_TABLE:10.7.0.0/16 protocol=bgp nexthop=10.0.0.2 ifname=Ethernet0 weight=1")
+	const first, last = "10.8.0.0/16 10.0.0.2 Ethernet0", "2001:db8:8::/48 2001:db8::2 Ethernet0"
+	routes("a device is down", first, "10.9.0.0/16 blackhole", last)
+	b.set("PORT_TABLE:Ethernet8 lanes=8 speed=1000 mtu=1500 admin_status=up oper_status=up", "ROUTE_TABLE:10.9.0.0/16")
+	routes("it is up, and a route has gone", first, last+" fe80::2 Ethernet8")
+	b.k.fails = true
+	b.set("ROUTE_TABLE:10.8.0.0/16 protocol=bgp nexthop=10.0.0.2 ifname=Ethernet0 weight=1")
+	if got := b.s.Lacks(); got != "routes: no route is taken" {
+		t.Errorf("lacks %q", got)
+	}
+	b.k.fails = false
+	b.pass(retryAfter)
+	if routes("zebra has one now", last+" fe80::2 Ethernet8"); b.s.Lacks() != "" {
+		t.Errorf("lacks %q", b.s.Lacks())
+	}
+	b.d.Close()
+	b.begin()
+	b.step()
+	routes("after a restart", last+" fe80::2 Ethernet8")
+	b.host.SetKeeper(nil)
+	if err := b.host.Close(); err != nil {
+		t.Error(err)
+	}
+	routes("after the end, without syncd")
+}
+
 // Interfaces that are no port's are syncd's to hold: of a PortChannel it learns all members, and by which frames may
 // leave; whoever comes in its place learns all of them.
 func TestInterfacesBesidePorts(t *testing.T) {

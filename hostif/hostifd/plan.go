@@ -31,6 +31,7 @@ type plan struct {
 	beside  map[string]cpuport.Interface // devices that are no port's
 	lagOf   map[string]string            // PortChannel by port
 	local   map[string]bool              // interfaces whose neighbours may have link-local addresses
+	routes  []schema.Route               // of the configuration, by devices that are up; sorted by prefix
 	whole   bool                         // all configured ports are known: what is not planned is not wanted
 }
 
@@ -133,4 +134,15 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 			p.devices[a.Name] = d
 		}
 	}
+}
+
+// addRoutes adds routes with those of their next hops that are at devices which are up: Linux has no others.
+func (p *plan) addRoutes(static map[string]schema.Route) {
+	for _, r := range static {
+		r.Hops = slices.DeleteFunc(slices.Clone(r.Hops), func(h schema.Hop) bool { return !p.devices[h.Interface].Up })
+		if r.Blackhole || len(r.Hops) > 0 {
+			p.routes = append(p.routes, r)
+		}
+	}
+	slices.SortFunc(p.routes, func(a, b schema.Route) int { return a.Prefix.Compare(b.Prefix) })
 }
