@@ -87,7 +87,9 @@ func newStreet(t *testing.T, kind string) *street {
 	s.set(schema.AppInterface, "Ethernet0:10.0.0.1/24", swss.FieldValues{"family": "IPv4"})
 	s.set(schema.AppInterface, "Ethernet0:2001:db8::1/64", swss.FieldValues{"family": "IPv6"})
 	begin := hostKinds[kind](s)
-	s.step()
+	s.pass(2 * time.Second)
+	s.want("traps without a CPU port", s.rows(swss.ApplDB, schema.AppCOPP))
+	s.want("addresses without a CPU port", s.rows(swss.StateDB, schema.StateHostAddress))
 	s.do(begin)
 	return s
 }

@@ -28,6 +28,7 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 	if err := d.Do(t.Context(), func() { b.s.SetLine(&sent) }); err != nil {
 		t.Fatal(err)
 	}
+	b.step()
 	const other, own = "\x02\x00\x00\x00\x00\x99", "\x02\x00\x00\x00\x00\xaa"
 	arp := func(mac, sender string) string {
 		return "\xff\xff\xff\xff\xff\xff" + mac + "\x08\x06\x00\x01\x08\x00\x06\x04\x00\x02" + mac + sender + strings.Repeat("\x00", 10)

@@ -39,6 +39,7 @@ type Sync struct {
 
 	addrs *hostrows.Addresses
 	line  Sender // nil: the CPU port is not connected
+	lined bool   // it has been
 }
 
 // retryAfter is the wait between tries to bring Linux to what it should be.
@@ -69,7 +70,7 @@ func New(cfg Config) *Sync {
 		s.nextHops.took(key, fields)
 		s.tookRoute(key, fields)
 	})
-	hostrows.Trap(d, cfg.Redis, func() bool { return true })
+	hostrows.Trap(d, cfg.Redis, func() bool { return s.lined })
 	s.addrs = hostrows.NewAddresses(d, cfg.Redis, s.sendAt, func(on string, _ netip.Addr) {
 		s.due = s.host.renew(on) || s.due
 	})
@@ -116,7 +117,9 @@ func (s *Sync) settle(ctx context.Context) error {
 		s.plan = makePlan(s.rows, s.mac)
 		s.plan.addRoutes(s.static)
 		s.host.apply(s.plan)
-		s.addrs.Set(s.plan.addresses())
+		if s.lined {
+			s.addrs.Set(s.plan.addresses())
+		}
 		for key := range s.known { // the rules may be others now
 			s.dirty[key] = true
 		}
