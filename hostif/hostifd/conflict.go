@@ -32,8 +32,8 @@ func (s *Sync) Heard(p *cpuport.Packet) {
 // A Sender takes frames for the chip.
 type Sender interface{ Send(cpuport.Frame) error }
 
-// SetLine sets what takes frames for the chip. It is nil while the CPU port is not connected. Before it first is, another
-// daemon may be the switch as a host, and the rows of it are that daemon's.
+// SetLine sets what takes frames for the chip. It is nil while the CPU port is not connected. Before it first is,
+// another daemon may be the switch as a host, and have its rows.
 func (s *Sync) SetLine(line Sender) {
 	s.line, s.lined, s.due = line, s.lined || line != nil, s.due || line != nil
 }
