@@ -24,7 +24,7 @@ import (
 type full struct {
 	sai.API
 	live     map[string]sai.ObjectType
-	room     map[sai.ObjectType]int // nil: for all
+	room     map[sai.ObjectType]int // by type; without: for all
 	stubborn bool
 	removed  int // objects of limited types
 }
@@ -49,7 +49,9 @@ func (f *full) fill() {
 		f.room[t] = 0
 	}
 	for _, t := range f.live {
-		f.room[t]++
+		if _, ok := f.room[t]; ok {
+			f.room[t]++
+		}
 	}
 }
 
@@ -63,14 +65,48 @@ func (f *full) count(t sai.ObjectType) (n int) {
 }
 
 func (f *full) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	if f.room != nil && slices.Contains(limited, t) && f.count(t) >= f.room[t] {
-		return 0, &sai.CallError{Op: "create", Type: t, Status: sai.StatusTableFull}
+	if err := f.lacks(t); err != nil {
+		return 0, err
 	}
 	oid, err := f.API.Create(ctx, t, attrs)
 	if err == nil {
 		f.live[oid.String()] = t
 	}
 	return oid, err
+}
+
+func (f *full) lacks(t sai.ObjectType) error {
+	if most, ok := f.room[t]; ok && f.count(t) >= most {
+		return &sai.CallError{Op: "create", Type: t, Status: sai.StatusTableFull}
+	}
+	return nil
+}
+
+func (f *full) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
+	if err := f.lacks(e.EntryType()); err != nil {
+		return err
+	}
+	err := f.API.CreateEntry(ctx, e, attrs)
+	if err == nil {
+		f.live[name(sai.EntryKey(e))] = e.EntryType()
+	}
+	return err
+}
+
+func (f *full) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = f.CreateEntry(ctx, e, attrs[i])
+	}
+	return errs
+}
+
+// name is what an object is called among those that live.
+func name(k sai.Key) string {
+	if k.Entry != nil {
+		return sai.FormatKey(k)
+	}
+	return k.OID.String()
 }
 
 func (f *full) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
@@ -84,7 +120,7 @@ func (f *full) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.At
 func (f *full) Remove(ctx context.Context, k sai.Key) error {
 	err := f.API.Remove(ctx, k)
 	if err == nil {
-		delete(f.live, k.OID.String())
+		delete(f.live, name(k))
 		if slices.Contains(limited, k.Type) {
 			f.removed++
 		}
