@@ -114,8 +114,8 @@ func (v *view) shade(e *entry) bool {
 	return true
 }
 
-// shadeTops has leaves that are in no list not shown that follow from the same fields of a row as a leaf below another of
-// the nodes at the top that the role may not read.
+// shadeTops hides leaves that are in no list and follow from the same fields of a row as a leaf that the role may not
+// read and that is below another node at the top.
 func (v *view) shadeTops(e *entry, row int) {
 	rec := e.recs[row]
 	for _, n := range e.group.leaves {

@@ -14,9 +14,9 @@ import (
 	"tamtam/swss"
 )
 
-// limits are what the switch can do of ports, as text: its lanes, and which speeds a port of so many lanes supports. SAI
-// reports both of ports that exist only. So they are what the ports had that the switch began with, which STATE_DB
-// remembers: after a restart other ports exist, and the reason of a refusal must not change by that.
+// limits are the lanes of the switch, and the speeds that a port of so many lanes supports. SAI reports both of ports
+// that exist only. So they are what the ports had that the switch began with, which STATE_DB remembers: after a restart
+// other ports exist, and the reason of a refusal must not change by that.
 type limits struct {
 	lanes  []uint32
 	speeds map[string]string // by field: of so many lanes
@@ -70,9 +70,9 @@ func (l *limits) remember(ctx context.Context, table *swss.Table, begun bool) er
 	return table.Set(ctx, "", row)
 }
 
-// refused adds to an error which field of the row it is about, and the limit. id is the attribute at fault; if it is zero,
-// and the error does not name it, it is the one that exceeds a limit. The reason is the same whether the port is created
-// or changed, since a restart may do the one for the other.
+// refused adds to an error which field of the row it is about, and the limit. id is the attribute at fault. If it is
+// zero, and the error does not name it, it is the one that exceeds a limit. The reason is the same whether the port is
+// created or changed, since a restart may do the one for the other.
 func (l *limits) refused(want portSpec, id sai.AttrID, err error) error {
 	var call *sai.CallError
 	if !errors.As(err, &call) || !orch.Refused(call.Status) {
