@@ -58,9 +58,9 @@ func (c *censor) lookUp(ctx context.Context, v *view, config *swss.DB) {
 	}
 }
 
-// namesIn returns the names that a key of CONFIG_DB consists of, and the key.
+// namesIn returns the names that a key of CONFIG_DB consists of, and the key in each form.
 func namesIn(key string) []string {
-	names := []string{key}
+	names := []string{key, strings.ReplaceAll(key, "|", ":")} // as in CONFIG_DB and in APPL_DB
 	for _, part := range strings.FieldsFunc(key, func(r rune) bool { return r == '|' || r == ',' }) {
 		if strings.Trim(part, "0123456789-") != "" { // a number alone names nothing
 			names = append(names, part)
