@@ -276,7 +276,8 @@ func testSim(t *testing.T, cfg SimConfig) *Sim {
 	return servedSim(t, cfg)
 }
 
-// servedSim starts a switch in simulated time for a test with other goroutines, such as a server that reads its databases.
+// servedSim starts a switch in simulated time for a test with other goroutines, such as a server that reads its
+// databases.
 func servedSim(t *testing.T, cfg SimConfig) *Sim {
 	t.Helper()
 	if cfg.Profile.ClockHz == 0 {

@@ -143,7 +143,8 @@ tests() {
 }
 
 # The race detector makes code several times slower, so tests that run long leave some of their
-# rounds out there (-short); the run before leaves out nothing.
+# rounds out there (-short), and those that one goroutine steps are left out (internal/racetest); the run before leaves
+# out nothing.
 #
 # concurrent lists the packages whose code starts goroutines or guards something against them, and where the code or
 # the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not
