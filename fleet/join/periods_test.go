@@ -214,7 +214,7 @@ func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all 
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := map[dial.Segment]string{{Path: "web", From: "l1", To: "s1+s2"}: "1", {Path: "web", From: "s1+s2", To: "l2"}: "2",
+	cluster := map[collector.AltMarkSegment]string{{Path: "web", From: "l1", To: "s1+s2"}: "1", {Path: "web", From: "s1+s2", To: "l2"}: "2",
 		{Path: "east", From: "l1", To: "s1"}: "1", {Path: "east", From: "s1", To: "l2"}: "2"}
 	keep := func(results []collector.AltMarkResult) {
 		for _, x := range results {
