@@ -60,7 +60,8 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 				t.Errorf("ip %s: %s", args, out)
 			}
 		}
-		ip("link add " + name + " type veth peer name host netns " + l.hosts[i].Path())
+		// The largest frame of a port fits the wire, so that the ASIC is as without one.
+		ip("link add " + name + " mtu 9216 type veth peer name host mtu 9216 netns " + l.hosts[i].Path())
 		// With its namespace it would go some time later, and the next case has one of the same name.
 		t.Cleanup(func() { ip("link delete " + name) })
 		ip("link set " + name + " up")

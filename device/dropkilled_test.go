@@ -98,6 +98,11 @@ func TestDropMonitorKilled(t *testing.T) {
 		"TAM_COLLECTOR": {"c1": {
 			"dst_ip": "127.0.0.1", "dst_port": fmt.Sprint(conn.LocalAddr().(*net.UDPAddr).Port), "vrf": "mgmt",
 		}},
+		// No trap is left that only a host asks for.
+		"COPP_GROUP": {"errors": {"queue": "1", "trap_action": "trap", "trap_priority": "1"}},
+		"COPP_TRAP": {"errors": {
+			"trap_ids": "l3_mtu_error,neighbor_miss,ttl_error", "trap_group": "errors", "always_enabled": "true",
+		}},
 		"TAM_SESSION": {"drops": {"type": "drop-monitor", "collector": "c1"}},
 	}
 	c.load(config)

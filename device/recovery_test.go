@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tamtam/sai"
 	sairedis "tamtam/sai/redis"
 	"tamtam/saisim"
@@ -239,9 +241,16 @@ func (p *plant) same(c ConfigDB) {
 	p.Helper()
 	s := servedSim(p.T, SimConfig{Config: c})
 	settle(p.T, s)
-	want := view(p.T, s)
+	want, got := view(p.T, s), ""
+	defer func() {
+		if got != want {
+			p.Logf("the ASIC (-), and that of the configuration (+):\n%s",
+				cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")))
+		}
+	}()
 	p.until("the ASIC is that of the configuration", func() bool {
-		got, err := sairedis.CanonicalView(p.Context(), p.redis)
+		var err error
+		got, err = sairedis.CanonicalView(p.Context(), p.redis)
 		return err == nil && got == want
 	})
 }
