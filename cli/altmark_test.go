@@ -163,7 +163,8 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
   transit     Reads it
   terminator  Reads it, and may clear it
 `},
-		{modeAltMark, "session m1 flowgroup f1 role terminator method muxed interval 0 mark dscp0 clear ", `  clock-error      Greatest error between two clocks; default 1/64 of the period
+		{modeAltMark, "session m1 flowgroup f1 role terminator method muxed interval 0 mark dscp0 clear ",
+			`  clock-error      Greatest error between two clocks; default 1/64 of the period
   clock-trust      What vouches for this switch's clock
   delay-max        Greatest delay from the initiator; default 1/8 of the period
   delay-min        Least delay from the initiator; default 0

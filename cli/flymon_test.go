@@ -239,7 +239,8 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
   max(interval)                                       Nanoseconds between two packets
   <distinct(KEY) | existence(KEY) | similarity(KEY)>  Of a key such as src-ip,dst-port
 `},
-		{modeFlyMon, "task m1 key src-ip attribute frequency plan share ", `  <1 | 1/2 | 1/4 ... 1/128>  Part of the packets that is looked at, for tasks of the same packets; default 1
+		{modeFlyMon, "task m1 key src-ip attribute frequency plan share ",
+			`  <1 | 1/2 | 1/4 ... 1/128>  Part of the packets that is looked at, for tasks of the same packets; default 1
 `},
 		{modeFlyMon, "task m1 key src-ip attribute frequency plan share 1 ", `  algorithm         How it is measured
   allocation        How memory is rounded

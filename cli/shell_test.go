@@ -148,7 +148,8 @@ func TestDetachFromTheLastInterfaceWarns(t *testing.T) {
 	s.server.load(t, switchTree)
 	s.mode, s.iface = modeInterface, "Ethernet4"
 	s.do(t, "no flow-group tcp_port_236", "interface Ethernet20", "no flow-group tcp_port_236")
-	if want := "%Warning: flow group tcp_port_236 is attached to no interface now: it matches on all of them\n"; s.err.String() != want {
+	const want = "%Warning: flow group tcp_port_236 is attached to no interface now: it matches on all of them\n"
+	if s.err.String() != want {
 		t.Errorf("warned %q, want %q", s.err, want)
 	}
 }

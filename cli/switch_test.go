@@ -123,7 +123,8 @@ tam
  sampler s1 rate 100
  flow-group tcp_port_236 src-ip 13.92.96.32 dst-ip 7.72.235.82 dst-l4-port 236 protocol tcp
  flow-group six src-ip 2001:db8::/32 dscp 46 hop-limit 64 flow-label 5 priority 99
- flow-group wide src-l4-port 1000-2000 tcp-flags syn,ack src-mac 00:11:22:00:00:00/ff:ff:ff:00:00:00 ethertype ipv4 dscp 3 ttl 9
+ flow-group wide src-l4-port 1000-2000 tcp-flags syn,ack src-mac 00:11:22:00:00:00/ff:ff:ff:00:00:00` +
+	` ethertype ipv4 dscp 3 ttl 9
  flow-group all
  flow-group bare6 ip-version ipv6 protocol udp
  tail-stamping
@@ -131,19 +132,22 @@ tam
   session v6 flowgroup six
   enable
  alt-mark
-  session am6 flowgroup six role terminator method muxed interval -3 mark dscp5 clear slot-sync off delay-min 1000 delay-max 1000000
+  session am6 flowgroup six role terminator method muxed interval -3 mark dscp5` +
+	` clear slot-sync off delay-min 1000 delay-max 1000000
   session am1 flowgroup tcp_port_236 role initiator method double interval 0 mark dscp0 mark2 dscp1 clock-error 1000000
   session am2 flowgroup wide role transit method step interval 8 mark ipv4-reserved
   enable
  flymon
   task hh key 5-tuple attribute frequency filter src-ip=10.0.0.0/8,dst-port=1-1023 threshold 1000 memory 65536 epoch 100
-  task card key none attribute distinct(src-ip&0xffff0000,dst-port) flowgroup wide algorithm hll rows 1 allocation efficient share 1/8 readout live
+  task card key none attribute distinct(src-ip&0xffff0000,dst-port) flowgroup wide algorithm hll` +
+	` rows 1 allocation efficient share 1/8 readout live
   task dry key src-ip/24 attribute max(queue-length) epoch 0 plan
   query q1 task hh flow 10.0.0.1,10.0.0.2,1000,80,6
   enable
  table-record
   session rec1 flow-group tcp_port_236 collector c1 sampler s1 phv 16+8 mode exec+hit must-record chip.acl,chip.fdb
-  session rec6 flow-group six collector c7 phv 32+32 algorithm bnb probabilities counted encapsulation erspan truncate 0 source-ip 2001:db8::1
+  session rec6 flow-group six collector c7 phv 32+32 algorithm bnb probabilities counted` +
+	` encapsulation erspan truncate 0 source-ip 2001:db8::1
   enable
 interface breakout port Ethernet8 mode 4x25G
 interface PortChannel 1

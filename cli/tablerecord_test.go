@@ -192,12 +192,14 @@ func TestTableRecordHelpAndCompletion(t *testing.T) {
   truncate       Bytes of a packet that are sent; default 128, 0: all
   <cr>
 `},
-		{modeTableRecord, "session m1 flow-group f1 collector c1 must-record ", `  <TABLE,...>  Tables that are recorded whatever they add
+		{modeTableRecord, "session m1 flow-group f1 collector c1 must-record ",
+			`  <TABLE,...>  Tables that are recorded whatever they add
       chip.acl
       chip.fdb
       ingress.b
 `},
-		{modeTableRecord, "session m1 flow-group f1 collector c1 must-record ingress.b,c", `  <TABLE,...>  Tables that are recorded whatever they add
+		{modeTableRecord, "session m1 flow-group f1 collector c1 must-record ingress.b,c",
+			`  <TABLE,...>  Tables that are recorded whatever they add
       chip.acl
       chip.fdb
 `},

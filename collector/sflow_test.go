@@ -47,9 +47,13 @@ func printed(t *testing.T, asJSON bool, datagrams ...[]byte) string {
 
 // Each sample is a line; what is not known is not there, and what a switch wrote steers no terminal.
 func TestSFlowLines(t *testing.T) {
-	want := `10.0.0.9/0 datagram 1 flow source=5 sequence=4 rate=256 pool=1024 drops=0 input=5 output=discard:ttl_exceeded length=64 UDP 192.0.2.1:1000 > 192.0.2.2:80
-10.0.0.9/0 datagram 1 counters source=5 sequence=7 Index=5 Type=6 Speed=0 Direction=0 Status=0 InOctets=900 InUnicast=0 InMulticast=0 InBroadcast=0 InDiscards=0 InErrors=0 InUnknownProtocols=0 OutUnicast=0 OutMulticast=0 OutBroadcast=0 OutDiscards=0 OutErrors=0
-10.0.0.9/0 datagram 1 discard source=5 sequence=1 drops=9 input=5 output=8 reason=no_buffer_space trap="tamtam/queue-limit\n" queue=3 queue_bytes=5000 length=64 UDP 192.0.2.1:1000 > 192.0.2.2:80
+	want := "10.0.0.9/0 datagram 1 flow source=5 sequence=4 rate=256 pool=1024 drops=0 input=5 output=discard:ttl_exceeded " +
+		"length=64 UDP 192.0.2.1:1000 > 192.0.2.2:80\n" +
+		"10.0.0.9/0 datagram 1 counters source=5 sequence=7 Index=5 Type=6 Speed=0 Direction=0 Status=0 InOctets=900 " +
+		"InUnicast=0 InMulticast=0 InBroadcast=0 InDiscards=0 InErrors=0 InUnknownProtocols=0 " +
+		"OutUnicast=0 OutMulticast=0 OutBroadcast=0 OutDiscards=0 OutErrors=0\n" +
+		"10.0.0.9/0 datagram 1 discard source=5 sequence=1 drops=9 input=5 output=8 reason=no_buffer_space " +
+		`trap="tamtam/queue-limit\n" queue=3 queue_bytes=5000 length=64 UDP 192.0.2.1:1000 > 192.0.2.2:80
 10.0.0.9/0 datagram 1 other unread=["4413:1, 8 bytes"]
 192.0.2.9:40000: sflow: byte 4: version: 1768713313, want 5
 10.0.0.9/0: 1 datagrams, 0 lost: 1 flow samples, 1 counter samples, 1 discards, 1 samples that are not known here

@@ -330,7 +330,8 @@ func TestPathsAreBounded(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if want := "6 stamped frames of flows and paths beyond the first 2 that had room, which alone are below (--paths)\n"; !strings.Contains(b.String(), want) {
+	const want = "6 stamped frames of flows and paths beyond the first 2 that had room, which alone are below (--paths)\n"
+	if !strings.Contains(b.String(), want) {
 		t.Errorf("the text does not say %q:\n%s", want, b.String())
 	}
 }

@@ -15,7 +15,14 @@ const numberedPair = `
 experiment: numbers
 duration: 300us
 switches:
-- {name: s1, profile: small, config: {PORT: {Ethernet0: {lanes: "0", speed: "10000", admin_status: up}, Ethernet1: {lanes: "1", speed: "10000", admin_status: up}}, VLAN: {Vlan10: {vlanid: "10"}}, VLAN_MEMBER: {Vlan10|Ethernet0: {tagging_mode: untagged}, Vlan10|Ethernet1: {tagging_mode: untagged}}}}
+- name: s1
+  profile: small
+  config:
+    PORT:
+      Ethernet0: {lanes: "0", speed: "10000", admin_status: up}
+      Ethernet1: {lanes: "1", speed: "10000", admin_status: up}
+    VLAN: {Vlan10: {vlanid: "10"}}
+    VLAN_MEMBER: {Vlan10|Ethernet0: {tagging_mode: untagged}, Vlan10|Ethernet1: {tagging_mode: untagged}}
 hosts:
 - {name: a, ips: [10.0.0.1/24], capture: true}
 - {name: b, ips: [10.0.0.2/24], capture: true}

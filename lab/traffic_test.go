@@ -12,7 +12,8 @@ import (
 func TestSpaced(t *testing.T) {
 	racetest.Stepped(t)
 	text := strings.Replace(chain(""), "traffic:", `traffic:
-- {name: spaced, kind: spaced, from: h1, to: h2, rate: 10Gbps, gap: 21us, size: {uniform: [64, 1518]}, start: 0s, count: 500}`, 1)
+- {name: spaced, kind: spaced, from: h1, to: h2, rate: 10Gbps, gap: 21us, size: {uniform: [64, 1518]}, start: 0s,
+  count: 500}`, 1)
 	top, err := Parse("spaced.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)

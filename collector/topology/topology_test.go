@@ -109,7 +109,9 @@ func TestContainerlabInherits(t *testing.T) {
 	const file = `topology:
   defaults: {kind: linux, image: x, labels: {other: y}}
   kinds: {linux: {labels: {tamtam: switch}}, other: {binds: ["a:/etc/tamtam/startup:ro"]}, third: {image: z}}
-  groups: {hosts: {labels: {tamtam: host}}, bound: {kind: linux, labels: {tamtam: ""}, binds: ["a:/b", "a:/etc/tamtam/startup"]}}
+  groups:
+    hosts: {labels: {tamtam: host}}
+    bound: {kind: linux, labels: {tamtam: ""}, binds: ["a:/b", "a:/etc/tamtam/startup"]}
   nodes:
     kind: {}
     group: {group: hosts}
