@@ -53,14 +53,13 @@ var rules = []room{
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
 		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
 		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt collector/alarm collector
-		collector/topology collector/result collector/journey collector/capture tam/record`)},
+		collector/marks collector/topology collector/result collector/journey collector/capture tam/record`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
-		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench
-		fleet/dial device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector
-		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile
-		saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/flymon tam/ipfix tam/record
-		internal/grace`)},
+		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
+		device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp mgmt/outputs/syslog
+		mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector collector/marks collector/topology
+		collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile saisim/pipe swss swss/schema
+		tam/recordplan/check tam/recordplan tam/flymon tam/ipfix tam/record internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
@@ -75,9 +74,9 @@ var rules = []room{
 	{name: "lab/sweep", modules: []string{yaml}, clock: true, below: rooms(`
 		lab lab/figure fleet/stream collector/whole`)},
 	{name: "lab/study", below: rooms(`
-		lab lab/bench lab/chance lab/figure lab/programs device collector collector/capture flymonorch/answer
-		flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check tam/recordplan
-		tam/sketch tam/altmark tam/flymon tam/record`)},
+		lab lab/bench lab/chance lab/figure lab/programs device collector collector/marks collector/capture
+		flymonorch/answer flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check
+		tam/recordplan tam/sketch tam/altmark tam/flymon tam/record`)},
 	// experiments; of what is inside a switch it knows nothing
 	{name: "lab", modules: []string{yaml}, below: rooms(`
 		lab/chance lab/figure device collector/topology collector/capture saisim saisim/profile saisim/tailstamp
@@ -106,8 +105,8 @@ var rules = []room{
 		saisim/drop tam/dropreport tam/altmark tam/ipfix tam/sflow internal/grace`)},
 	// rows of what sources say
 	{name: "fleet/join", clock: true, below: rooms(`
-		fleet/event fleet/dial fleet/stream collector collector/topology collector/result collector/journey
-		tam/altmark tam/record`)},
+		fleet/event fleet/dial fleet/stream collector collector/marks collector/topology collector/result
+		collector/journey tam/altmark tam/record`)},
 	// what sources tell, as batches
 	{name: "fleet/event", below: rooms(`
 		fleet/dial fleet/stream collector collector/result collector/journey saisim/tailstamp tam/altmark tam/record`)},
@@ -117,7 +116,7 @@ var rules = []room{
 	{name: "fleet/parquet", below: rooms("collector/result"), modules: []string{parquetgo}, clock: true},
 	// reads switches by gNMI
 	{name: "fleet/dial", modules: []string{gnmi, grpc, protobuf, yaml}, clock: true, below: rooms(`
-		collector collector/topology collector/whole tam/altmark`)},
+		collector collector/marks collector/topology collector/whole tam/altmark`)},
 	// the log under the collector
 	{name: "fleet/stream"},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
@@ -141,7 +140,8 @@ var rules = []room{
 	// who is let in to a page
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt"), modules: []string{grpc}},
 	// what a browser shows
-	{name: "mgmt/web", below: rooms("collector/alarm collector collector/topology collector/result"), clock: true},
+	{name: "mgmt/web", clock: true, below: rooms(`
+		collector/alarm collector collector/marks collector/topology collector/result`)},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", below: rooms("mgmt yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
@@ -161,12 +161,15 @@ var rules = []room{
 	// generated types stop at mgmt
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},
 	// which alarms rows are
-	{name: "collector/alarm", below: rooms("collector collector/result tam/altmark")},
+	{name: "collector/alarm", below: rooms("collector collector/marks collector/result tam/altmark")},
 	// IPFIX to other collectors
-	{name: "collector/export", below: rooms("collector saisim/tailstamp saisim/drop tam/altmark tam/ipfix")},
+	{name: "collector/export", below: rooms(`
+		collector collector/marks saisim/tailstamp saisim/drop tam/altmark tam/ipfix`)},
 	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
 		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
 		tam/ifa tam/record tam/sflow`)},
+	// loss, delay and jitter of marked packets
+	{name: "collector/marks", below: rooms("tam/altmark")},
 	// switches, hosts, links; from files and by LLDP
 	{name: "collector/topology", below: rooms("collector/journey collector/whole"), modules: []string{yaml}},
 	// what collectors say, as rows; what a store is

@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"cmp"
@@ -9,12 +9,12 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// An altMarkStage is points beside each other: of each packet that passes the stage one of them counts it, so that
+// A pointStage is points beside each other: of each packet that passes the stage one of them counts it, so that
 // their sum is as the report of a single point. A path has stages of one point.
-type altMarkStage []altMarkMember
+type pointStage []stageMember
 
-type altMarkMember struct {
-	AltMarkPoint
+type stageMember struct {
+	Point
 	want altmark.Role // 0: any
 }
 
@@ -30,8 +30,8 @@ func roleAlong(i, n int) altmark.Role {
 }
 
 // sum is the stage as a single point: with the widest bounds that one of its points has.
-func (s altMarkStage) sum() AltMarkPoint {
-	sum := s[0].AltMarkPoint
+func (s pointStage) sum() Point {
+	sum := s[0].Point
 	names := make([]string, len(s))
 	for i, p := range s {
 		names[i] = p.Switch
@@ -54,11 +54,11 @@ func (s altMarkStage) sum() AltMarkPoint {
 
 // sumOf adds up the reports that the points of a stage made of one period; all of them are there, or it is not. Of
 // pulses it has the time only if there was a single one.
-func sumOf(parts []altMarkReport) altMarkReport {
+func sumOf(parts []pointReading) pointReading {
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	sum := altMarkReport{has: true}
+	sum := pointReading{has: true}
 	sum.Arrivals.Summed = true
 	sum.Clock = parts[0].Clock
 	for _, r := range parts {
@@ -89,7 +89,7 @@ func sumOf(parts []altMarkReport) altMarkReport {
 }
 
 // arrivals are when the first and the last of some reports arrived; zero where that of one is not known.
-func arrivals(parts []altMarkReport) (first, last time.Time) {
+func arrivals(parts []pointReading) (first, last time.Time) {
 	for _, r := range parts {
 		switch {
 		case !r.has:
@@ -109,7 +109,7 @@ func arrivals(parts []altMarkReport) (first, last time.Time) {
 
 // elsewhere says which points counted packets that by the graph do not pass them, or may have. Those that came late are
 // in the report of the next period of the colour, as ones out of window.
-func (m *AltMark) elsewhere(k uint64) (reasons []string) {
+func (m *Joiner) elsewhere(k uint64) (reasons []string) {
 	if m.watched == 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (m *AltMark) elsewhere(k uint64) (reasons []string) {
 		case !r.has:
 			say("%s: no report, which tells whether packets leave the graph", name)
 		case r.Packets > 0 || r.Captures > 0:
-			say("%s: %s counted %d packets, and is not of the graph", AltMarkOffGraph, name, r.Packets)
+			say("%s: %s counted %d packets, and is not of the graph", OffGraph, name, r.Packets)
 		case r.conflict:
 			say("%s: two reports that differ, which tell whether packets leave the graph", name)
 		case r.Flags.VoidsLoss():
@@ -128,7 +128,7 @@ func (m *AltMark) elsewhere(k uint64) (reasons []string) {
 		}
 		for _, q := range []uint64{k - 2, k + 2} {
 			if e := m.find(q); e != nil && e.parts[m.watched-1][n].Flags&altmark.OutOfWindow != 0 {
-				say("%s: %s counted packets out of window in period %d, and is not of the graph", AltMarkOffGraph, name, q)
+				say("%s: %s counted packets out of window in period %d, and is not of the graph", OffGraph, name, q)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (m *AltMark) elsewhere(k uint64) (reasons []string) {
 // otherMatches reports which points of some stages got packets by another match than the others in a period. What one
 // of them counted and another did not would look lost. Initiators that put headers around packets match those inside,
 // and all others the headers: these are compared with each other only.
-func otherMatches(stages []altMarkStage, parts [][]altMarkReport) (reasons []string) {
+func otherMatches(stages []pointStage, parts [][]pointReading) (reasons []string) {
 	type counted struct{ name, match string }
 	first := map[bool]counted{}
 	for i, stage := range stages {

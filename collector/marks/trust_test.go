@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"slices"
@@ -41,8 +41,8 @@ func TestAltMarkClockTrust(t *testing.T) {
 			[]string{"the clock of mp3 is declared by the operator: delays are as good as that"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newAltMark(t, twoPoints(altmark.Double))
-			var got []AltMarkResult
+			m := newTestJoiner(t, twoPoints(altmark.Double))
+			var got []Result
 			for k := uint64(10); k < 13; k++ {
 				for i, p := range []altmark.Period{report(k, 10, 0), report(k, 9, 9*ms)} {
 					if p.Clock = tt.clocks[i]; tt.bad[i] {

@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkMean is the mean delay of all packets of a period (RFC 9341): what they were behind the
+// Mean is the mean delay of all packets of a period (RFC 9341): what they were behind the
 // period's beginning at To less what they were at From, summed up, divided by their number. It is of
 // the same packets at both points, or not valid: a lost packet would count at one point alone, and
 // move the mean by up to L divided by the number of packets.
-type AltMarkMean struct {
+type Mean struct {
 	Asked bool // a session asks for it
 	Valid bool
 	Delay time.Duration // rounded to the nearest ns
@@ -24,16 +24,16 @@ type AltMarkMean struct {
 	Unknown  string // why it is not valid, where a session asks for it
 }
 
-// An altMarkMean is how the mean delay of a result between two stages is found.
-type altMarkMean struct {
-	m    *AltMark
-	r    *AltMarkResult
+// A meanOf is how the mean delay of a result between two stages is found.
+type meanOf struct {
+	m    *Joiner
+	r    *Result
 	i, j int
 }
 
 // add fills in the mean delay. One that the settings exclude voids the whole result: the guard does
 // not hold.
-func (x altMarkMean) add() {
+func (x meanOf) add() {
 	var without string
 	if x.r.Mean.Asked, without = x.asked(); !x.r.Mean.Asked {
 		return
@@ -49,7 +49,7 @@ func (x altMarkMean) add() {
 		d.Unknown = meanExcluded
 		x.r.Reasons = append(x.r.Reasons,
 			fmt.Sprintf("%s: mean delay %v from %s to %s, want %v to %v: the guard condition does not hold",
-				AltMarkMargin, delay, x.r.From, x.r.To, low, high))
+				Margin, delay, x.r.From, x.r.To, low, high))
 		x.r.Lost, x.r.LossValid, x.r.Delay, x.r.DelayValid = 0, false, 0, false
 		return
 	}
@@ -69,7 +69,7 @@ func (x altMarkMean) add() {
 const meanExcluded = "it is not what the settings say"
 
 // asked reports whether a session asks for the mean delay, and names a switch whose session does not.
-func (x altMarkMean) asked() (some bool, without string) {
+func (x meanOf) asked() (some bool, without string) {
 	for _, s := range []int{x.i, x.j} {
 		for _, p := range x.m.stages[s] {
 			if p.Settings.MeanDelay {
@@ -83,11 +83,11 @@ func (x altMarkMean) asked() (some bool, without string) {
 }
 
 // why says why the sums of both stages are not of the same packets, or not there; "" if they are.
-func (x altMarkMean) why(without string) string {
+func (x meanOf) why(without string) string {
 	switch r := x.r; {
 	case without != "":
 		return fmt.Sprintf("mean-delay is not true at %s", without)
-	case r.Status == AltMarkMissing:
+	case r.Status == Missing:
 		return "a report is missing"
 	case !r.LossValid:
 		return "the result is flagged, so the packets may not be the same at both points"
@@ -106,7 +106,7 @@ func (x altMarkMean) why(without string) string {
 
 // clocksApart says why the clocks of the points of both stages cannot be compared over all of the
 // period; "" if they can.
-func (x altMarkMean) clocksApart() string {
+func (x meanOf) clocksApart() string {
 	e := x.m.find(x.r.Period)
 	for n, a := range e.parts[x.i] {
 		for o, b := range e.parts[x.j] {
@@ -127,7 +127,7 @@ func (x altMarkMean) clocksApart() string {
 }
 
 // and is the mean there and back: the sum of both, within the bounds of both paths together.
-func (d AltMarkMean) and(back AltMarkMean, low, high time.Duration) (sum AltMarkMean, reason string) {
+func (d Mean) and(back Mean, low, high time.Duration) (sum Mean, reason string) {
 	if sum.Asked = d.Asked || back.Asked; !sum.Asked {
 		return sum, ""
 	}

@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -12,14 +12,14 @@ import (
 // can know that both follow the clock of the same kernel.
 
 // clockError returns the clock error A between points i and j.
-func (m *AltMark) clockError(i, j int) time.Duration {
+func (m *Joiner) clockError(i, j int) time.Duration {
 	return max(m.path.Points[i].Settings.ClockError, m.path.Points[j].Settings.ClockError)
 }
 
 // oneKernel reports whether the clocks of two reports are of one kernel, and within A of each other
 // though it may have been set between the starts of the switches. A chip whose own clock is not
 // synchronised names no kernel.
-func (m *AltMark) oneKernel(a, b altMarkReport) bool {
+func (m *Joiner) oneKernel(a, b pointReading) bool {
 	least := m.path.Points[0].Settings.ClockError
 	for _, p := range m.path.Points {
 		least = min(least, p.Settings.ClockError)
@@ -28,7 +28,7 @@ func (m *AltMark) oneKernel(a, b altMarkReport) bool {
 }
 
 // flags returns those of a report in words, without those that the other point makes up for.
-func (m *AltMark) flags(of, other altMarkReport) string {
+func (m *Joiner) flags(of, other pointReading) string {
 	if !m.oneKernel(of, other) || of.Flags&altmark.Unsynchronised == 0 {
 		if says := of.Clock.Says; of.Flags&altmark.Unsynchronised != 0 && says != "" {
 			return fmt.Sprintf("%s: %s", of.Flags, says)
@@ -39,7 +39,7 @@ func (m *AltMark) flags(of, other altMarkReport) string {
 }
 
 // declared adds a notice, once per path, that its delays are only as good as the operator's word.
-func (m *AltMark) declared(name string, c altmark.Clock) {
+func (m *Joiner) declared(name string, c altmark.Clock) {
 	notice := fmt.Sprintf("the clock of %s is %s: delays are as good as that", name, altmark.SaysDeclared)
 	if c.Says == altmark.SaysDeclared && !slices.Contains(m.notices, notice) {
 		m.notices = append(m.notices, notice)

@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -20,27 +20,27 @@ func TestAltMarkBlameRandom(t *testing.T) {
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		network := randomGraph(rnd)
-		lossy := map[AltMarkLink]int{}
+		lossy := map[Link]int{}
 		for range 1 + rnd.IntN(5)/4 {
 			lossy[network.Links[rnd.IntN(len(network.Links))]] = 1 + rnd.IntN(30)
 		}
 		flows := randomFlows(t, rnd, network)
-		b := NewAltMarkBlame(slices.Collect(maps.Values(flows))...)
-		lost := map[uint64]map[AltMarkLink]bool{}
-		sets := map[uint64][][]AltMarkLink{} // links of clusters that lost packets, by the packets
-		said := map[uint64]AltMarkSuspects{}
+		b := NewBlame(slices.Collect(maps.Values(flows))...)
+		lost := map[uint64]map[Link]bool{}
+		sets := map[uint64][][]Link{} // links of clusters that lost packets, by the packets
+		said := map[uint64]Suspects{}
 		for _, name := range slices.Sorted(maps.Keys(flows)) {
 			m := flows[name]
 			blame(b, said, m, func(k uint64) []uint64 {
 				w := walkOf(rnd, m.graph, lossy)
 				for _, c := range m.Clusters() {
-					if slices.ContainsFunc(c.Links, func(l AltMarkLink) bool { return w.lost[l] > 0 }) {
+					if slices.ContainsFunc(c.Links, func(l Link) bool { return w.lost[l] > 0 }) {
 						sets[k] = append(sets[k], c.Links)
 					}
 				}
 				for l, n := range w.lost {
 					if n > 0 && lost[k] == nil {
-						lost[k] = map[AltMarkLink]bool{}
+						lost[k] = map[Link]bool{}
 					}
 					if n > 0 {
 						lost[k][l] = true
@@ -62,9 +62,9 @@ func TestAltMarkBlameRandom(t *testing.T) {
 }
 
 // randomFlows are graphs of flow groups, each of some links of a network.
-func randomFlows(t *testing.T, rnd *rand.Rand, network AltMarkGraph) map[string]*AltMarkMesh {
+func randomFlows(t *testing.T, rnd *rand.Rand, network Graph) map[string]*Mesh {
 	t.Helper()
-	flows := map[string]*AltMarkMesh{}
+	flows := map[string]*Mesh{}
 	for i := range 2 + rnd.IntN(4) {
 		var links []string
 		for _, l := range network.Links {
@@ -83,11 +83,11 @@ func randomFlows(t *testing.T, rnd *rand.Rand, network AltMarkGraph) map[string]
 }
 
 // blame has the points of a graph report four periods, of which all have alarms.
-func blame(b *AltMarkBlame, said map[uint64]AltMarkSuspects, m *AltMarkMesh, counted func(k uint64) []uint64) {
-	take := func(results []AltMarkResult) {
+func blame(b *Blame, said map[uint64]Suspects, m *Mesh, counted func(k uint64) []uint64) {
+	take := func(results []Result) {
 		for _, r := range results {
 			b.Add(r)
-			b.Alarm(AltMarkAlarm{Whole: r})
+			b.Alarm(Alarm{Whole: r})
 		}
 		for _, s := range b.Suspects() {
 			said[s.Period] = s
@@ -104,17 +104,17 @@ func blame(b *AltMarkBlame, said map[uint64]AltMarkSuspects, m *AltMarkMesh, cou
 }
 
 // checkSuspects holds what is said of a period to the links that lost packets, and the clusters that did.
-func checkSuspects(t *testing.T, s AltMarkSuspects, lost map[AltMarkLink]bool, sets [][]AltMarkLink) {
+func checkSuspects(t *testing.T, s Suspects, lost map[Link]bool, sets [][]Link) {
 	t.Helper()
 	all := slices.Clone(sets[0])
 	for _, links := range sets {
-		all = slices.DeleteFunc(all, func(l AltMarkLink) bool { return !slices.Contains(links, l) })
+		all = slices.DeleteFunc(all, func(l Link) bool { return !slices.Contains(links, l) })
 		if only := len(links) == 1; only && !slices.Contains(s.Guilty, links[0]) {
 			t.Fatalf("%s: %s is the only link of a cluster that lost packets, and not guilty", s, links[0])
 		}
 	}
 	if len(all) != len(s.Alone) ||
-		slices.ContainsFunc(all, func(l AltMarkLink) bool { return !slices.Contains(s.Alone, l) }) {
+		slices.ContainsFunc(all, func(l Link) bool { return !slices.Contains(s.Alone, l) }) {
 		t.Fatalf("%s: want that %v are in all clusters that lost packets", s, all)
 	}
 	for _, l := range s.Guilty {
@@ -131,20 +131,20 @@ func checkSuspects(t *testing.T, s AltMarkSuspects, lost map[AltMarkLink]bool, s
 		t.Fatalf("%s: one link lost packets", s)
 	}
 	for _, links := range s.Open {
-		if !slices.ContainsFunc(links, func(l AltMarkLink) bool { return lost[l] }) {
+		if !slices.ContainsFunc(links, func(l Link) bool { return lost[l] }) {
 			t.Fatalf("%s: none of %v lost packets", s, links)
 		}
 	}
 }
 
 func TestAltMarkSuspectsText(t *testing.T) {
-	flows := map[string]*AltMarkMesh{}
+	flows := map[string]*Mesh{}
 	for name, links := range map[string][]string{"web": {"l1>s1", "l1>s2", "s1>l2", "s2>l2"}, "voice": {"l3>s1", "s1>l2", "s1>l4"}} {
 		g := graphOf(altmark.Step, links...)
 		g.Name = name
 		flows[name] = newMesh(t, g)
 	}
-	b, said := NewAltMarkBlame(flows["web"], flows["voice"]), map[uint64]AltMarkSuspects{}
+	b, said := NewBlame(flows["web"], flows["voice"]), map[uint64]Suspects{}
 	blame(b, said, flows["web"], func(uint64) []uint64 { return []uint64{100, 60, 40, 95} })
 	if len(said) > 0 {
 		t.Errorf("of one flow group alone it is said %v", said)
@@ -156,7 +156,7 @@ func TestAltMarkSuspectsText(t *testing.T) {
 	}
 	// A result that is revised takes its blame with it.
 	for _, c := range flows["voice"].Clusters() {
-		b.Add(AltMarkResult{Path: "voice", From: c.Ends()[0], To: c.Ends()[1], Period: 1000, Start: altmark.Time{Seconds: 1000}, LossValid: true})
+		b.Add(Result{Path: "voice", From: c.Ends()[0], To: c.Ends()[1], Period: 1000, Start: altmark.Time{Seconds: 1000}, LossValid: true})
 	}
 	if all := b.Suspects(); len(all) != 1 || all[0].String() !=
 		"suspects: period 1000, by the losses of web; each alone explains all: s1>l2 s2>l2; lost at one or more of s1>l2 s2>l2" {

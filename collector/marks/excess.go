@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// An altMarkExcess is a period in which more packets, or more pulses, came to a stage than to one before it.
-type altMarkExcess struct {
+// A countExcess is a period in which more packets, or more pulses, came to a stage than to one before it.
+type countExcess struct {
 	packets bool // else pulses
 	text    string
 }
@@ -17,15 +17,15 @@ type altMarkExcess struct {
 // one, or more than once: more came than were sent. Then no difference between points is a loss:
 // packets missing at one of them may be those in excess at another, and a duplicate hides a lost
 // packet. Nor need the pulse have taken the path of the packets.
-func (m *AltMark) split(k uint64) (reasons []string) {
+func (m *Joiner) split(k uint64) (reasons []string) {
 	for _, x := range anyExcess(m, k) {
-		reasons = append(reasons, fmt.Sprintf("%s: %s", AltMarkSplit, x.text))
+		reasons = append(reasons, fmt.Sprintf("%s: %s", Split, x.text))
 	}
 	return reasons
 }
 
 // anyExcess returns the excesses of a period along the path, or in all clusters of the graph, each once.
-func anyExcess(m *AltMark, k uint64) (all []altMarkExcess) {
+func anyExcess(m *Joiner, k uint64) (all []countExcess) {
 	if m.beside == nil {
 		return m.excess(k)
 	}
@@ -40,17 +40,17 @@ func anyExcess(m *AltMark, k uint64) (all []altMarkExcess) {
 }
 
 // excess returns the excesses of a period that the stages of this join show.
-func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
+func (m *Joiner) excess(k uint64) (all []countExcess) {
 	for _, s := range ordered(m, k) {
 		a, b := m.report(k, s[0]), m.report(k, s[1])
 		from, to := m.path.Points[s[0]].Switch, m.path.Points[s[1]].Switch
 		if m.method().Loss() && b.Packets > a.Packets {
 			text := fmt.Sprintf("%s counted %d packets, and %s %d", to, b.Packets, from, a.Packets)
-			all = append(all, altMarkExcess{true, text})
+			all = append(all, countExcess{true, text})
 		}
 		if m.method() == altmark.Double && b.Captures > a.Captures {
 			text := fmt.Sprintf("%s had %d pulses, and %s %d", to, b.Captures, from, a.Captures)
-			all = append(all, altMarkExcess{false, text})
+			all = append(all, countExcess{false, text})
 		}
 	}
 	return all
@@ -59,7 +59,7 @@ func (m *AltMark) excess(k uint64) (all []altMarkExcess) {
 // ordered returns pairs of stages, the second of which gets no packet that does not pass the first, where both counts
 // are of period k alone: each stage of a path with the last one before it whose count is, and both sides of a cluster
 // with each other and, if no packet passes two of their points, with where the packets enter. The whole comes last.
-func ordered(m *AltMark, k uint64) (pairs [][2]int) {
+func ordered(m *Joiner, k uint64) (pairs [][2]int) {
 	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 	sound := func(p int) bool {
 		r := m.report(k, p)
@@ -98,7 +98,7 @@ func ordered(m *AltMark, k uint64) (pairs [][2]int) {
 //
 // A late packet is out of window as well, and is taken for a re-marked one where packets of k are missing. The counts
 // of one bit do not distinguish a late packet of k-1, in the report of k+1, from a packet of k that was re-marked.
-func changedColour(m *AltMark, k uint64, i, j int) (reasons []string) {
+func changedColour(m *Joiner, k uint64, i, j int) (reasons []string) {
 	first, a, b := m.report(k, 0), m.report(k, i), m.report(k, j)
 	if !m.method().Loss() {
 		return nil
@@ -110,7 +110,7 @@ func changedColour(m *AltMark, k uint64, i, j int) (reasons []string) {
 	for _, q := range near {
 		for _, x := range anyExcess(m, q) {
 			if x.packets && q != k { // one of k is a split
-				reasons = append(reasons, fmt.Sprintf("%s: in period %d %s", AltMarkRecoloured, q, x.text))
+				reasons = append(reasons, fmt.Sprintf("%s: in period %d %s", Recoloured, q, x.text))
 			}
 		}
 		for p := 1; p <= j; p++ { // one further up may have it, and the packet is lost behind it
@@ -118,7 +118,7 @@ func changedColour(m *AltMark, k uint64, i, j int) (reasons []string) {
 				continue // its own flag says so
 			}
 			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
-				reasons = append(reasons, fmt.Sprintf("%s: %s counted packets out of window in period %d", AltMarkRecoloured,
+				reasons = append(reasons, fmt.Sprintf("%s: %s counted packets out of window in period %d", Recoloured,
 					m.path.Points[p].Switch, q))
 			}
 		}

@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ func shifted(k uint64) altmark.Period { return report(k, 100+k-2, 7*ms) }
 // Clocks that are 2L apart agree about colours. When the reports come tells: no period is
 // complete, and the path says why, once.
 func TestAltMarkClocksApart(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Double))
-	var got []AltMarkResult
+	m := newTestJoiner(t, twoPoints(altmark.Double))
+	var got []Result
 	for k := uint64(10); k < 16; k++ {
 		got = append(got, m.Add(1, shifted(k+2), arrived(k+2, 2))...)
 		got = append(got, m.Add(0, report(k, 100+k, 0), arrived(k, 0))...)
@@ -32,7 +32,7 @@ func TestAltMarkClocksApart(t *testing.T) {
 	got = append(got, m.Flush()...)
 	compared := 0
 	for _, r := range got {
-		if r.Status == AltMarkOK || r.LossValid || r.DelayValid || r.RawDelayValid || r.Window.Count > 0 {
+		if r.Status == OK || r.LossValid || r.DelayValid || r.RawDelayValid || r.Window.Count > 0 {
 			t.Errorf("%s", line(r))
 		}
 		if r.Counted {
@@ -57,10 +57,10 @@ func TestAltMarkClocksApart(t *testing.T) {
 func TestAltMarkReportsLate(t *testing.T) {
 	for _, tt := range []struct {
 		late float64
-		want AltMarkStatus
-	}{{0.5, AltMarkOK}, {0.501, AltMarkFlagged}} {
-		m := newAltMark(t, twoPoints(altmark.Double))
-		var got []AltMarkResult
+		want Status
+	}{{0.5, OK}, {0.501, Flagged}} {
+		m := newTestJoiner(t, twoPoints(altmark.Double))
+		var got []Result
 		for k := uint64(10); k < 14; k++ {
 			got = append(got, m.Add(0, report(k, 9, 0), arrived(k, 0))...)
 			got = append(got, m.Add(1, report(k, 9, 7*ms), arrived(k, -tt.late))...)
@@ -74,9 +74,9 @@ func TestAltMarkReportsLate(t *testing.T) {
 // The clock of the second of three points is set two periods ahead in mid-run. The ways from and to
 // it are flagged from then on; the way past it is not.
 func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
-	m := newAltMark(t, threePoints(altmark.Double))
-	results := map[string]AltMarkResult{}
-	take := func(list []AltMarkResult) {
+	m := newTestJoiner(t, threePoints(altmark.Double))
+	results := map[string]Result{}
+	take := func(list []Result) {
 		for _, r := range list {
 			results[fmt.Sprintf("%d %s>%s", r.Period, r.From, r.To)] = r
 		}
@@ -97,14 +97,14 @@ func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 	for k := uint64(10); k < 28; k++ {
 		for _, way := range []string{"mp1>mp2", "mp2>mp3"} {
 			r := results[fmt.Sprintf("%d %s", k, way)]
-			if (r.Status == AltMarkOK) != (k < 18) { // 20 and 21 tell what of them was late
+			if (r.Status == OK) != (k < 18) { // 20 and 21 tell what of them was late
 				t.Errorf("%s", line(r))
 			}
 			if k >= 24 && !strings.Contains(strings.Join(r.Reasons, ";"), "clocks-apart") {
 				t.Errorf("%s, want that the clocks are apart", line(r))
 			}
 		}
-		if r := results[fmt.Sprintf("%d mp1>mp3", k)]; r.Status != AltMarkOK {
+		if r := results[fmt.Sprintf("%d mp1>mp3", k)]; r.Status != OK {
 			t.Errorf("%s, want it ok: both clocks agree", line(r))
 		}
 	}
@@ -123,8 +123,8 @@ func TestAltMarkHistory(t *testing.T) {
 		{"two periods apart", 2, false, "clocks-apart"},
 		{"set in between", 0, true, "clocks-unchecked"},
 	} {
-		m := newAltMark(t, twoPoints(altmark.Double))
-		var got []AltMarkResult
+		m := newTestJoiner(t, twoPoints(altmark.Double))
+		var got []Result
 		for k := uint64(10); k < 20; k++ { // in the order of their numbers, as they are held back
 			if k >= 10+tt.ahead {
 				got = append(got, m.Add(0, report(k-tt.ahead, 9, 0), time.Time{})...)
@@ -149,7 +149,7 @@ func TestAltMarkHistory(t *testing.T) {
 			}
 			seen[r.Period] = true
 			said := strings.Join(r.Reasons, ";")
-			if (r.Status == AltMarkOK) != (tt.want == "ok") || tt.want != "ok" && !strings.Contains(said, tt.want) {
+			if (r.Status == OK) != (tt.want == "ok") || tt.want != "ok" && !strings.Contains(said, tt.want) {
 				t.Errorf("%s: %s, want %s", tt.name, line(r), tt.want)
 			}
 		}
@@ -162,9 +162,9 @@ func TestAltMarkHistory(t *testing.T) {
 // A connection that is held up for as long as the clock behind it is ahead makes reports come
 // together that are of different times. They come with the next ones, and that is seen.
 func TestAltMarkHeldUp(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Step))
-	last := map[uint64]AltMarkResult{}
-	take := func(list []AltMarkResult) {
+	m := newTestJoiner(t, twoPoints(altmark.Step))
+	last := map[uint64]Result{}
+	take := func(list []Result) {
 		for _, r := range list {
 			last[r.Period] = r
 		}
@@ -180,7 +180,7 @@ func TestAltMarkHeldUp(t *testing.T) {
 		take(m.Add(1, shifted(k), when))
 	}
 	for k, r := range last {
-		if r.Status == AltMarkOK {
+		if r.Status == OK {
 			t.Errorf("%d: %s", k, line(r))
 		}
 	}

@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ func TestAltMarkSyncMargin(t *testing.T) {
 		-400 * ms:       "flagged: sync-margin-low: delay -400ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not hold",
 		5*ms - ms + 100: "ok lost 0 delay 4.0001ms",
 	} {
-		m := newAltMark(t, twoPoints(altmark.Double))
-		var got []AltMarkResult
+		m := newTestJoiner(t, twoPoints(altmark.Double))
+		var got []Result
 		for k := uint64(10); k < 13; k++ {
 			add(m, 0, report(k, 9, 0))
 			got = append(got, add(m, 1, report(k, 9, after))...)
@@ -33,8 +33,8 @@ func TestAltMarkSyncMargin(t *testing.T) {
 // A late pulse of the period before may be a packet of this one, and a packet out of window one
 // of the period before or behind with the same colour.
 func TestAltMarkNeighbours(t *testing.T) {
-	run := func(method altmark.Method, change func(i int, p *altmark.Period)) (got []AltMarkResult) {
-		m := newAltMark(t, twoPoints(method))
+	run := func(method altmark.Method, change func(i int, p *altmark.Period)) (got []Result) {
+		m := newTestJoiner(t, twoPoints(method))
 		for k := uint64(10); k < 16; k++ {
 			for i := range 2 {
 				p := report(k, 9, 6*ms*time.Duration(i))
@@ -74,8 +74,8 @@ func TestAltMarkNeighbours(t *testing.T) {
 // out-of-window packet of period 10 that came after its reading, and before the counters were zeroed.
 func TestAltMarkBegunAnew(t *testing.T) {
 	run := func(change func(p *altmark.Period)) string {
-		m := newAltMark(t, twoPoints(altmark.Double))
-		var got []AltMarkResult
+		m := newTestJoiner(t, twoPoints(altmark.Double))
+		var got []Result
 		for k := uint64(10); k < 13; k++ {
 			got = append(got, add(m, 0, report(k, 9, 0))...)
 			p := report(k, 9, 6*ms)
@@ -107,8 +107,8 @@ func TestAltMarkBegunAnew(t *testing.T) {
 // is counted there, too. Both periods say so; and nobody knows whether a pulse that is missing was
 // lost or late.
 func TestAltMarkMuxedLate(t *testing.T) {
-	run := func(late func(k uint64, p *altmark.Period)) (got []AltMarkResult) {
-		m := newAltMark(t, threePoints(altmark.Muxed))
+	run := func(late func(k uint64, p *altmark.Period)) (got []Result) {
+		m := newTestJoiner(t, threePoints(altmark.Muxed))
 		for k := uint64(9); k < 17; k++ {
 			for i := range 3 {
 				p := report(k, 9, 4*ms*time.Duration(i))
@@ -118,7 +118,7 @@ func TestAltMarkMuxedLate(t *testing.T) {
 				got = append(got, add(m, i, p)...)
 			}
 		}
-		return slices.DeleteFunc(got[:18], func(r AltMarkResult) bool { return r.To != "mp3" || r.From != "mp1" || r.Period == 9 })
+		return slices.DeleteFunc(got[:18], func(r Result) bool { return r.To != "mp3" || r.From != "mp1" || r.Period == 9 })
 	}
 	const pulse = "pulses-differ: mp3 had 0 pulses in period 11, and mp1 1"
 	wantLines(t, run(func(k uint64, p *altmark.Period) {
@@ -148,8 +148,8 @@ func TestAltMarkMuxedLate(t *testing.T) {
 // pulse: the digests say so, though numbers and times are as they should be. With double marking the counts are certain
 // all the same.
 func TestAltMarkAnotherPacket(t *testing.T) {
-	run := func(method altmark.Method) (got []AltMarkResult) {
-		m := newAltMark(t, threePoints(method))
+	run := func(method altmark.Method) (got []Result) {
+		m := newTestJoiner(t, threePoints(method))
 		for k := uint64(9); k < 16; k++ {
 			for i := range 3 {
 				p := report(k, 9, 4*ms*time.Duration(i))
@@ -159,7 +159,7 @@ func TestAltMarkAnotherPacket(t *testing.T) {
 				got = append(got, add(m, i, p)...)
 			}
 		}
-		return slices.DeleteFunc(got, func(r AltMarkResult) bool { return r.To != "mp3" || r.From != "mp2" || r.Period < 10 || r.Period > 13 })
+		return slices.DeleteFunc(got, func(r Result) bool { return r.To != "mp3" || r.From != "mp2" || r.Period < 10 || r.Period > 13 })
 	}
 	const taken = "pulses-differ: mp2 took another packet for the pulse of period 11 than mp1; pulses-differ: mp3 took another packet for the pulse of period 11 than mp1"
 	wantLines(t, run(altmark.Muxed), "10 mp2>mp3 flagged delay 4ms jitter 0s: "+taken, "11 mp2>mp3 flagged: "+taken, "12 mp2>mp3 flagged delay 4ms: "+taken,
@@ -173,8 +173,8 @@ func TestAltMarkAnotherPacket(t *testing.T) {
 // it has too many. No number of that period is ok, not even the loss of the whole path: it may be
 // a loss with duplicates. Nor is a loss of the period before: what is missing there may be in excess here.
 func TestAltMarkSplit(t *testing.T) {
-	m := newAltMark(t, threePoints(altmark.Double))
-	var got []AltMarkResult
+	m := newTestJoiner(t, threePoints(altmark.Double))
+	var got []Result
 	for k := uint64(10); k < 14; k++ {
 		add(m, 0, report(k, 250, 0))
 		on := uint64(250)
@@ -188,7 +188,7 @@ func TestAltMarkSplit(t *testing.T) {
 	const beside = ": colour-changed: in period 11 mp3 counted 244 packets, and mp2 139"
 	wantLines(t, got, "10 mp1>mp2 ok lost 0 delay 4ms", "10 mp2>mp3 flagged delay 4ms"+beside, "10 mp1>mp3 flagged delay 8ms"+beside,
 		"11 mp1>mp2"+split, "11 mp2>mp3"+split, "11 mp1>mp3"+split)
-	m = newAltMark(t, twoPoints(altmark.Double))
+	m = newTestJoiner(t, twoPoints(altmark.Double))
 	got = nil
 	for k := uint64(10); k < 13; k++ { // two pulses where one was sent: duplicates, which make up for losses
 		add(m, 0, report(k, 16, 0))
@@ -205,8 +205,8 @@ func TestAltMarkSplit(t *testing.T) {
 // Where the clock of the first point was set, packets of one mark are of several periods for all
 // points: what lies between two others is not ok either.
 func TestAltMarkClockOfFirstPointSet(t *testing.T) {
-	m := newAltMark(t, threePoints(altmark.Step))
-	var got []AltMarkResult
+	m := newTestJoiner(t, threePoints(altmark.Step))
+	var got []Result
 	for k := uint64(10); k < 14; k++ {
 		first := report(k, 250, 0)
 		if k == 11 {
@@ -222,7 +222,7 @@ func TestAltMarkClockOfFirstPointSet(t *testing.T) {
 
 // Where the first point sent no pulse, later points may agree about a packet that is none.
 func TestAltMarkNoPulse(t *testing.T) {
-	m := newAltMark(t, threePoints(altmark.Muxed))
+	m := newTestJoiner(t, threePoints(altmark.Muxed))
 	for k := uint64(9); k < 14; k++ {
 		first := report(k, 9, 0)
 		if k == 11 {
@@ -245,8 +245,8 @@ func TestAltMarkGapsWithoutSlots(t *testing.T) {
 	for i := range points.Points {
 		points.Points[i].Settings.SlotSync = false
 	}
-	m := newAltMark(t, points)
-	var got []AltMarkResult
+	m := newTestJoiner(t, points)
+	var got []Result
 	for k := uint64(9); k < 15; k++ {
 		add(m, 0, report(k, 80, 0))
 		last := report(k, 80, 8*ms)
@@ -263,8 +263,8 @@ func TestAltMarkGapsWithoutSlots(t *testing.T) {
 // Pulses are matched by time: the one of period 11 leaves at its end and comes in 12.
 func TestAltMarkPulses(t *testing.T) {
 	type pulse struct{ sent, received time.Duration } // since the beginning of its period; below 0: none
-	run := func(pulses ...pulse) (got []AltMarkResult) {
-		m := newAltMark(t, twoPoints(altmark.Pulse))
+	run := func(pulses ...pulse) (got []Result) {
+		m := newTestJoiner(t, twoPoints(altmark.Pulse))
 		reports := map[uint64][2]*altmark.Period{}
 		at := func(k uint64, d time.Duration) altmark.Time {
 			return altmark.At(time.Unix(int64(k), d.Nanoseconds()))
@@ -303,8 +303,8 @@ func TestAltMarkPulses(t *testing.T) {
 // Frames that the host of a switch gave late void the periods that its reports flag, also where one is amended, and what
 // points behind it count of them.
 func TestAltMarkLateFrames(t *testing.T) {
-	run := func(path AltMarkPath, late func(i int, k uint64) bool, after ...altmark.Period) (got []AltMarkResult) {
-		m := newAltMark(t, path)
+	run := func(path Path, late func(i int, k uint64) bool, after ...altmark.Period) (got []Result) {
+		m := newTestJoiner(t, path)
 		for k := uint64(10); k < 17; k++ {
 			for i := range path.Points {
 				p := report(k, 9, 6*ms*time.Duration(i))
@@ -360,9 +360,9 @@ func TestAltMarkUnlike(t *testing.T) {
 		if c.encap {
 			path.Points[0].Settings.Encap.Dst = netip.MustParseAddr("2001:db8::2")
 		}
-		graph := AltMarkGraph{Name: path.Name, Points: path.Points, Links: []AltMarkLink{{"mp1", "mp3"}}}
-		m, mesh := newAltMark(t, path), newMesh(t, graph)
-		var got, inGraph []AltMarkResult
+		graph := Graph{Name: path.Name, Points: path.Points, Links: []Link{{"mp1", "mp3"}}}
+		m, mesh := newTestJoiner(t, path), newMesh(t, graph)
+		var got, inGraph []Result
 		for k := uint64(10); k < 13; k++ {
 			for i, match := range []string{c.first, c.last} {
 				p := report(k, 9, 6*ms*time.Duration(i))
@@ -378,8 +378,8 @@ func TestAltMarkUnlike(t *testing.T) {
 // Where no packet came by the interfaces of a flow group, others may have: but not if none was sent.
 func TestAltMarkInterfaces(t *testing.T) {
 	for sent, want := range map[uint64]string{0: "ok lost 0", 9: "flagged: mp3: interfaces"} {
-		m := newAltMark(t, twoPoints(altmark.Step))
-		var got []AltMarkResult
+		m := newTestJoiner(t, twoPoints(altmark.Step))
+		var got []Result
 		for k := uint64(10); k < 13; k++ {
 			last := report(k, 0, 6*ms)
 			last.Flags = altmark.Interfaces

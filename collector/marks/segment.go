@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// altMarkFaults says why points cannot be compared at all.
-func altMarkFaults(stages []altMarkStage) (faults []string) {
+// pathFaults says why points cannot be compared at all.
+func pathFaults(stages []pointStage) (faults []string) {
 	points := slices.Concat(stages...)
 	fault := func(format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); !slices.Contains(faults, text) { // a point may be in two stages
@@ -58,8 +58,8 @@ func marksOf(s altmark.Session) string {
 }
 
 // results compares consecutive points, and the first with the last if there are more than two.
-func (m *AltMark) results(e *altMarkEntry) []AltMarkResult {
-	var out []AltMarkResult
+func (m *Joiner) results(e *periodEntry) []Result {
+	var out []Result
 	for _, s := range m.segments() {
 		out = append(out, m.result(e, s[0], s[1]))
 	}
@@ -67,7 +67,7 @@ func (m *AltMark) results(e *altMarkEntry) []AltMarkResult {
 }
 
 // segments are the stages that are compared: of a graph only those of the cluster, or of the whole.
-func (m *AltMark) segments() (all [][2]int) {
+func (m *Joiner) segments() (all [][2]int) {
 	last := len(m.stages) - 1
 	if m.graph {
 		return [][2]int{m.cluster}
@@ -82,35 +82,35 @@ func (m *AltMark) segments() (all [][2]int) {
 }
 
 // result compares points i and j.
-func (m *AltMark) result(e *altMarkEntry, i, j int) AltMarkResult {
+func (m *Joiner) result(e *periodEntry, i, j int) Result {
 	from, to := m.path.Points[i], m.path.Points[j]
 	n := m.path.Points[0].Settings.Interval
-	r := AltMarkResult{
+	r := Result{
 		Path: m.path.Name, From: from.Switch, To: to.Switch, Period: e.number, Start: n.Start(e.number),
-		Status: AltMarkOK, Reasons: slices.Clone(m.faults),
+		Status: OK, Reasons: slices.Clone(m.faults),
 	}
 	for _, p := range []int{i, j} {
 		if !e.reports[p].has {
 			r.Reasons = append(r.Reasons, m.path.Points[p].Switch+": no report")
-			r.Status = AltMarkMissing
+			r.Status = Missing
 		}
 	}
-	if r.Status != AltMarkMissing {
+	if r.Status != Missing {
 		m.compare(&r, i, j)
 	}
-	altMarkMean{m, &r, i, j}.add()
-	if len(m.faults) > 0 || r.Status == AltMarkOK && len(r.Reasons) > 0 {
-		r.Status = AltMarkFlagged
+	meanOf{m, &r, i, j}.add()
+	if len(m.faults) > 0 || r.Status == OK && len(r.Reasons) > 0 {
+		r.Status = Flagged
 	}
 	if !m.brief {
 		w := m.window(e.number, i, j)
-		r.Window, r.Jitter, r.JitterValid = w.AltMarkDelays, w.jitter, w.jitterValid
+		r.Window, r.Jitter, r.JitterValid = w.Delays, w.jitter, w.jitterValid
 	}
 	return r
 }
 
 // compare fills in what two reports say.
-func (m *AltMark) compare(r *AltMarkResult, i, j int) {
+func (m *Joiner) compare(r *Result, i, j int) {
 	a, b := m.report(r.Period, i), m.report(r.Period, j)
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
@@ -142,10 +142,10 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 
 // lossReasons returns why a loss of period k between points i and j is not certain, beside their own flags. Splits are
 // those of the period.
-func lossReasons(m *AltMark, k uint64, i, j int, splits []string) []string {
+func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	parts := m.find(k).parts
-	var stages []altMarkStage
-	var counted [][]altMarkReport
+	var stages []pointStage
+	var counted [][]pointReading
 	for _, p := range segment(i, j) { // with the first: packets that it does not mark are of no period
 		stages, counted = append(stages, m.stages[p]), append(counted, parts[p])
 	}
@@ -169,7 +169,7 @@ func lossReasons(m *AltMark, k uint64, i, j int, splits []string) []string {
 
 // flagged is what the points of a stage say against their own reports, of which this is the sum, but for what the other
 // side makes up for.
-func (m *AltMark) flagged(k uint64, stage int, sum, other altMarkReport) (reasons []string) {
+func (m *Joiner) flagged(k uint64, stage int, sum, other pointReading) (reasons []string) {
 	for n, report := range m.find(k).parts[stage] {
 		name := m.stages[stage][n].Switch
 		report.Flags &= sum.Flags
@@ -183,7 +183,7 @@ func (m *AltMark) flagged(k uint64, stage int, sum, other altMarkReport) (reason
 	return reasons
 }
 
-func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }
+func (m *Joiner) method() altmark.Method { return m.path.Points[0].Settings.Method }
 
 // neighbours says how other periods cast doubt on this one's counts.
 //
@@ -195,7 +195,7 @@ func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Met
 //
 // The first point defines the periods: where its clock was set, or it began to mark other packets, packets of one mark
 // belong to several, for all points.
-func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
+func (m *Joiner) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 
 // lateBefore names the points other than i and j, up to j, whose hosts gave their chips frames late. Such a point flags
 // all the periods that they may belong to. But they come late to the points behind it, too, and those cannot tell.
-func (m *AltMark) lateBefore(k uint64, i, j int) (reasons []string) {
+func (m *Joiner) lateBefore(k uint64, i, j int) (reasons []string) {
 	for p := range j {
 		if p != i && m.report(k, p).Flags&altmark.LateFrames != 0 {
 			reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[p].Switch, altmark.LateFrames))
@@ -250,7 +250,7 @@ func (m *AltMark) lateBefore(k uint64, i, j int) (reasons []string) {
 // later says why the reports of the two periods after k do not reveal all packets of k that came to point p
 // late. Such a packet is in the report of k+2, as one out of window, but only if the point went on counting
 // from its reading of k: where it started over, the packet is in its new base.
-func (m *AltMark) later(k uint64, p int) (reasons []string) {
+func (m *Joiner) later(k uint64, p int) (reasons []string) {
 	const anew = altmark.First | altmark.ClockStep | altmark.CounterReset
 	name := m.path.Points[p].Switch
 	for _, q := range []uint64{k + 1, k + 2} {
@@ -274,7 +274,7 @@ func (m *AltMark) later(k uint64, p int) (reasons []string) {
 // period's packets are certainly its own only if the pulses of the previous period, its own and the
 // next are known. Where one is missing, it cannot be told whether it was lost or late. Another
 // packet in its place, by its digest or its time, says that the pulse was lost.
-func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
+func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 	if m.method() != altmark.Muxed {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 			continue
 		}
 		if len(m.stages[0]) > 1 && sent.Captures > 1 { // a lost one and a late packet would make up for each other
-			say("%s: %s had %d pulses in period %d, which cannot be told apart", AltMarkPulses, first, sent.Captures, q)
+			say("%s: %s had %d pulses in period %d, which cannot be told apart", Pulses, first, sent.Captures, q)
 			continue
 		}
 		for _, p := range []int{i, j} {
@@ -297,19 +297,19 @@ func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 				say("%s: no report of period %d, which tells of its pulse", name, q)
 			case sent.Captures == 1 && came.Captures == 1 &&
 				(came.Digest != sent.Digest || p > 0 && m.pulseOf(q, p).Captures != 1):
-				say("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses, name, q, first)
+				say("%s: %s took another packet for the pulse of period %d than %s", Pulses, name, q, first)
 			case q > k && came.Captures == 0: // no packet of k among the pulses
 			case came.Captures != sent.Captures:
 				say("%s: %s had %d pulses in period %d, and %s %d",
-					AltMarkPulses, name, came.Captures, q, first, sent.Captures)
+					Pulses, name, came.Captures, q, first, sent.Captures)
 			}
 		}
 	}
 	return reasons
 }
 
-// altMarkDelay is what the timestamps of two points say.
-type altMarkDelay struct {
+// pairDelay is what the timestamps of two points say.
+type pairDelay struct {
 	raw             time.Duration
 	rawValid, valid bool
 	guard           bool // the guard condition is violated
@@ -319,13 +319,13 @@ type altMarkDelay struct {
 // delay compares the timestamps of period k at points i and j: those of the packet that the
 // first point made the pulse of k, which has the same digest at all points. Without a pulse there,
 // or where its clock was set, later points may agree about another packet.
-func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
+func (m *Joiner) delay(k uint64, i, j int) (d pairDelay) {
 	if !m.method().Delay() || len(m.faults) > 0 {
 		return d
 	}
 	a, b, other, ok := m.onePulse(k, i, j)
 	if other > 0 {
-		d.reason = fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses,
+		d.reason = fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", Pulses,
 			m.path.Points[other].Switch, k, m.path.Points[0].Switch)
 	}
 	if !ok || m.doubt(k, segment(i, j)...).reason != "" {
@@ -336,7 +336,7 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	if d.raw < low || d.raw > high {
 		d.guard = true
 		d.reason = fmt.Sprintf("%s: delay %v from %s to %s, want %v to %v: the guard condition does not hold",
-			AltMarkMargin, d.raw, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
+			Margin, d.raw, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
 		return d
 	}
 	flags := a.Flags | b.Flags
@@ -355,7 +355,7 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 // its time, other is the point: something between them changes packets or doubles them, or a clock is
 // not what the settings say. That is known of double marking: muxed pulses are judged with the counts,
 // and one of pulse marking may be that of the period beside.
-func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, other int, ok bool) {
+func (m *Joiner) onePulse(k uint64, i, j int) (a, b pointReading, other int, ok bool) {
 	pulse := m.report(k, 0)
 	if !pulse.timed() {
 		return a, b, 0, false
@@ -367,7 +367,7 @@ func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, other int, o
 	if a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest {
 		return a, b, 0, true
 	}
-	differs := func(p int, found altMarkReport) bool {
+	differs := func(p int, found pointReading) bool {
 		return m.method() == altmark.Double && m.report(k, p).timed() && (!found.timed() || found.Digest != pulse.Digest)
 	}
 	switch {
@@ -380,12 +380,12 @@ func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, other int, o
 }
 
 // timed reports whether a report holds the time of a single pulse.
-func (r altMarkReport) timed() bool {
+func (r pointReading) timed() bool {
 	return r.has && !r.conflict && r.Captures == 1 && r.Flags&voidsRawDelay == 0
 }
 
 // captured returns the report that holds the pulse of period k at point j.
-func (m *AltMark) captured(k uint64, j int) altMarkReport {
+func (m *Joiner) captured(k uint64, j int) pointReading {
 	if j > 0 && m.report(k, j).has && m.method() == altmark.Pulse {
 		return m.pulseAt(k, j)
 	}
@@ -400,7 +400,7 @@ const voidsRawDelay = altmark.First | altmark.LateRead | altmark.ClockStep | alt
 
 // bounds are the least and greatest difference of the timestamps of one packet at points i and
 // j. The delays of settings are from the first point.
-func (m *AltMark) bounds(i, j int) (low, high time.Duration) {
+func (m *Joiner) bounds(i, j int) (low, high time.Duration) {
 	a, b := m.path.Points[i].Settings, m.path.Points[j].Settings
 	if i == 0 {
 		a.MinDelay, a.MaxDelay = 0, 0
@@ -412,17 +412,17 @@ func (m *AltMark) bounds(i, j int) (low, high time.Duration) {
 // pulseAt finds the capture of the pulse of period k at point j, by time: a pulse may be captured
 // in the next period at the other point if it was sent close to an edge. There is none if another
 // pulse may explain the capture as well. A capture that no pulse explains counts for this period.
-func (m *AltMark) pulseAt(k uint64, j int) altMarkReport {
+func (m *Joiner) pulseAt(k uint64, j int) pointReading {
 	capture := m.explained(k, j)
 	if !capture.has || m.mayExplain(k-1, k, j, capture) || m.mayExplain(k+1, k, j, capture) {
-		return altMarkReport{}
+		return pointReading{}
 	}
 	return capture
 }
 
 // explained returns the only capture at point j, in k or an adjacent period, that the first point's
 // pulse of period k explains; that of k if there is none; nothing if there are several.
-func (m *AltMark) explained(k uint64, j int) (capture altMarkReport) {
+func (m *Joiner) explained(k uint64, j int) (capture pointReading) {
 	pulse := m.report(k, 0)
 	for _, q := range []uint64{k - 1, k, k + 1} {
 		b := m.report(q, j)
@@ -430,7 +430,7 @@ func (m *AltMark) explained(k uint64, j int) (capture altMarkReport) {
 			continue
 		}
 		if capture.has {
-			return altMarkReport{}
+			return pointReading{}
 		}
 		capture = b
 	}
@@ -442,7 +442,7 @@ func (m *AltMark) explained(k uint64, j int) (capture altMarkReport) {
 
 // explains reports whether a pulse of the first point is what point j captured: the same packet, and
 // neither too early nor too late for it.
-func (m *AltMark) explains(pulse altMarkReport, j int, capture altMarkReport) bool {
+func (m *Joiner) explains(pulse pointReading, j int, capture pointReading) bool {
 	low, high := m.bounds(0, j)
 	d := capture.Timestamp.Sub(pulse.Timestamp)
 	return capture.Digest == pulse.Digest && d >= low && d <= high
@@ -450,7 +450,7 @@ func (m *AltMark) explains(pulse altMarkReport, j int, capture altMarkReport) bo
 
 // mayExplain reports whether the pulse of the adjacent period q may be what point j captured as that of k.
 // Without a report of that pulse, it may if it could have left the first point at any time of its period.
-func (m *AltMark) mayExplain(q, k uint64, j int, capture altMarkReport) bool {
+func (m *Joiner) mayExplain(q, k uint64, j int, capture pointReading) bool {
 	low, high := m.bounds(0, j)
 	n := m.path.Points[0].Settings.Interval
 	switch other := m.report(q, 0); {
@@ -466,18 +466,18 @@ func (m *AltMark) mayExplain(q, k uint64, j int, capture altMarkReport) bool {
 
 // pulseOf finds the capture, at a later point, of the pulse that the first point sent in period k:
 // none if that pulse does not explain what was captured.
-func (m *AltMark) pulseOf(k uint64, point int) altMarkReport {
+func (m *Joiner) pulseOf(k uint64, point int) pointReading {
 	low, high := m.bounds(0, point)
 	sent, found := m.report(k, 0), m.captured(k, point)
 	if d := found.Timestamp.Sub(sent.Timestamp); found.Digest != sent.Digest || d < low || d > high {
-		return altMarkReport{}
+		return pointReading{}
 	}
 	return found
 }
 
 // window summarises the delays of the last periods up to k, and compares that of k with the one before.
-func (m *AltMark) window(k uint64, i, j int) (w delayWindow) {
-	for q := k - min(k, AltMarkWindow-1); q <= k; q++ {
+func (m *Joiner) window(k uint64, i, j int) (w delayWindow) {
+	for q := k - min(k, Window-1); q <= k; q++ {
 		d := m.delay(q, i, j)
 		w.add(d.raw, d.valid)
 	}
@@ -486,7 +486,7 @@ func (m *AltMark) window(k uint64, i, j int) (w delayWindow) {
 
 // delayWindow sums up the delays of consecutive periods. Jitter is that of the last.
 type delayWindow struct {
-	AltMarkDelays
+	Delays
 	sum         big.Int
 	last        time.Duration
 	lastValid   bool
@@ -508,5 +508,12 @@ func (w *delayWindow) add(d time.Duration, valid bool) {
 	}
 	w.Count++
 	w.Min, w.Max = min(w.Min, d), max(w.Max, d)
-	w.Mean = time.Duration(roundedQuotient(w.sum.Add(&w.sum, big.NewInt(int64(d))), int64(w.Count)))
+	w.Mean = roundedMean(w.sum.Add(&w.sum, big.NewInt(int64(d))), int64(w.Count))
+}
+
+// roundedMean is sum/n to the nearest nanosecond, halves up.
+func roundedMean(sum *big.Int, n int64) time.Duration {
+	twice := new(big.Int).Lsh(sum, 1)
+	twice.Add(twice, big.NewInt(n))
+	return time.Duration(twice.Div(twice, big.NewInt(2*n)).Int64()) // Div rounds down for a positive divisor
 }

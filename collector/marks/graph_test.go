@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -14,14 +14,14 @@ import (
 )
 
 // graphOf is a graph of links as a>b, whose sessions are what their places ask for.
-func graphOf(method altmark.Method, links ...string) AltMarkGraph {
-	g := AltMarkGraph{Name: "g"}
+func graphOf(method altmark.Method, links ...string) Graph {
+	g := Graph{Name: "g"}
 	for _, text := range links {
 		from, to, _ := strings.Cut(text, ">")
-		g.Links = append(g.Links, AltMarkLink{from, to})
+		g.Links = append(g.Links, Link{from, to})
 		for _, name := range []string{from, to} {
-			if !slices.ContainsFunc(g.Points, func(p AltMarkPoint) bool { return p.Switch == name }) {
-				g.Points = append(g.Points, AltMarkPoint{Switch: name, Session: "s"})
+			if !slices.ContainsFunc(g.Points, func(p Point) bool { return p.Switch == name }) {
+				g.Points = append(g.Points, Point{Switch: name, Session: "s"})
 			}
 		}
 	}
@@ -36,9 +36,9 @@ func graphOf(method altmark.Method, links ...string) AltMarkGraph {
 	return g
 }
 
-func newMesh(t *testing.T, g AltMarkGraph) *AltMarkMesh {
+func newMesh(t *testing.T, g Graph) *Mesh {
 	t.Helper()
-	m, err := NewAltMarkMesh(g)
+	m, err := NewMesh(g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestAltMarkClusters(t *testing.T) {
 // Over a leaf and spine the loss of a path through one spine says nothing; that of the clusters is exact.
 func TestAltMarkLeafSpine(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Double, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
-	var got []AltMarkResult
+	var got []Result
 	for k := uint64(10); k < 13; k++ {
 		other := report(k, 400, 0)
 		other.Captures = 0
@@ -85,7 +85,7 @@ func TestAltMarkLeafSpine(t *testing.T) {
 // Packets at a switch that the graph does not have make all of that period doubtful, and so does its silence.
 func TestAltMarkOffGraph(t *testing.T) {
 	g := graphOf(altmark.Double, "l1>l2")
-	g.Watched = []AltMarkPoint{{"s9", "s", g.Points[0].Settings}}
+	g.Watched = []Point{{"s9", "s", g.Points[0].Settings}}
 	m := newMesh(t, g)
 	for k := uint64(10); k < 17; k++ {
 		for i := range 3 {
@@ -100,7 +100,7 @@ func TestAltMarkOffGraph(t *testing.T) {
 			}
 		}
 	}
-	var got []AltMarkResult
+	var got []Result
 	for _, e := range m.joins[0].entries[:4] {
 		got = append(got, m.joins[0].results(e)...)
 	}
@@ -135,9 +135,9 @@ func TestAltMarkOffGraphUnknown(t *testing.T) {
 		}, "off-graph: s9 counted packets out of window in period 14, and is not of the graph"},
 	} {
 		g := graphOf(altmark.Step, "l1>l2")
-		g.Watched = []AltMarkPoint{{"s9", "s", g.Points[0].Settings}}
+		g.Watched = []Point{{"s9", "s", g.Points[0].Settings}}
 		m := newMesh(t, g)
-		var last AltMarkResult
+		var last Result
 		for k := uint64(10); k < 18; k++ {
 			for i := range 3 {
 				p := report(k, []uint64{100, 98, 0}[i], 0)
@@ -158,7 +158,7 @@ func TestAltMarkOffGraphUnknown(t *testing.T) {
 			if !last.LossValid || last.Lost != 2 || reasons != "" {
 				t.Errorf("%s", line(last))
 			}
-		case last.LossValid || last.Status != AltMarkFlagged || !strings.Contains(reasons, c.want):
+		case last.LossValid || last.Status != Flagged || !strings.Contains(reasons, c.want):
 			t.Errorf("%s: %s, want %s", c.what, line(last), c.want)
 		}
 	}
@@ -168,7 +168,7 @@ func TestAltMarkOffGraphUnknown(t *testing.T) {
 // their number as it was: no loss is certain.
 func TestAltMarkMuxedInitiators(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Muxed, "a>c", "b>d", "a>d", "b>c"))
-	results := map[uint64]AltMarkResult{}
+	results := map[uint64]Result{}
 	for k := uint64(10); k < 18; k++ {
 		for i, p := range m.Points() {
 			r := report(k, 100, 0)
@@ -194,26 +194,26 @@ func TestAltMarkMuxedInitiators(t *testing.T) {
 // What cannot be a graph is refused, and what is wrong of its sessions is said in each result.
 func TestAltMarkGraphRefused(t *testing.T) {
 	for _, c := range []struct {
-		change func(*AltMarkGraph)
+		change func(*Graph)
 		want   string
 	}{
-		{func(g *AltMarkGraph) { g.Name = "" }, `graph "" has no name`},
-		{func(g *AltMarkGraph) { g.Wait = 9 }, "graph g: wait is 9, want 1 to 8 periods, or 0 for 3"},
-		{func(g *AltMarkGraph) { g.Links = nil }, "graph g: switch a has no link, want one at least"},
-		{func(g *AltMarkGraph) { *g = AltMarkGraph{Name: "g"} }, "graph g has no links, want one at least"},
-		{func(g *AltMarkGraph) { g.Points[1].Switch = "a" }, "graph g: switch a is there twice, want different switches"},
-		{func(g *AltMarkGraph) { g.Points[1].Switch = "a+c" }, "graph g: switch a+c: want a name without +, which stands between names in results"},
-		{func(g *AltMarkGraph) { g.Points[1].Session = "" }, `graph g: point 2 has switch "b" and session "", want names`},
-		{func(g *AltMarkGraph) { g.Links = append(g.Links, AltMarkLink{"a", "z"}) }, "graph g: link a>z: want switches that are points of it"},
-		{func(g *AltMarkGraph) { g.Links = append(g.Links, AltMarkLink{"a", "b"}) }, "graph g: link a>b is there twice"},
-		{func(g *AltMarkGraph) { g.Links = append(g.Links, AltMarkLink{"c", "a"}) },
+		{func(g *Graph) { g.Name = "" }, `graph "" has no name`},
+		{func(g *Graph) { g.Wait = 9 }, "graph g: wait is 9, want 1 to 8 periods, or 0 for 3"},
+		{func(g *Graph) { g.Links = nil }, "graph g: switch a has no link, want one at least"},
+		{func(g *Graph) { *g = Graph{Name: "g"} }, "graph g has no links, want one at least"},
+		{func(g *Graph) { g.Points[1].Switch = "a" }, "graph g: switch a is there twice, want different switches"},
+		{func(g *Graph) { g.Points[1].Switch = "a+c" }, "graph g: switch a+c: want a name without +, which stands between names in results"},
+		{func(g *Graph) { g.Points[1].Session = "" }, `graph g: point 2 has switch "b" and session "", want names`},
+		{func(g *Graph) { g.Links = append(g.Links, Link{"a", "z"}) }, "graph g: link a>z: want switches that are points of it"},
+		{func(g *Graph) { g.Links = append(g.Links, Link{"a", "b"}) }, "graph g: link a>b is there twice"},
+		{func(g *Graph) { g.Links = append(g.Links, Link{"c", "a"}) },
 			"graph g: packets could pass a switch twice: want links without a cycle"},
-		{func(g *AltMarkGraph) { g.Links = append(g.Links, AltMarkLink{"a", "a"}) },
+		{func(g *Graph) { g.Links = append(g.Links, Link{"a", "a"}) },
 			"graph g: packets could pass a switch twice: want links without a cycle"},
 	} {
 		g := graphOf(altmark.Step, "a>b", "b>c")
 		c.change(&g)
-		if _, err := NewAltMarkMesh(g); err == nil || err.Error() != c.want {
+		if _, err := NewMesh(g); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -232,10 +232,10 @@ func TestAltMarkGraphRefused(t *testing.T) {
 
 // Of cables only those are links that are on a shortest way, in the direction in which packets pass them.
 func TestShortestWays(t *testing.T) {
-	var cables []AltMarkLink
+	var cables []Link
 	for _, text := range strings.Fields("s1-l1 s1-l2 s1-l3 l1-s2 l2-s2 l3-s2 l1-l4 l4-s1") {
 		a, b, _ := strings.Cut(text, "-")
-		cables = append(cables, AltMarkLink{a, b})
+		cables = append(cables, Link{a, b})
 	}
 	for _, c := range []struct{ from, to, want string }{
 		{"l1", "l2", "[l1>s1 l1>s2 s1>l2 s2>l2]"},
@@ -253,10 +253,10 @@ func TestShortestWays(t *testing.T) {
 // A walk is the packets of a period over a graph with losses: what each point counts, and what each link lost.
 type walk struct {
 	counted []uint64
-	lost    map[AltMarkLink]int64
+	lost    map[Link]int64
 }
 
-func randomGraph(rnd *rand.Rand) AltMarkGraph {
+func randomGraph(rnd *rand.Rand) Graph {
 	var layers [][]string
 	var links []string
 	for l := range 2 + rnd.IntN(3) {
@@ -277,13 +277,13 @@ func randomGraph(rnd *rand.Rand) AltMarkGraph {
 	return graphOf(altmark.Step, links...)
 }
 
-func walkOf(rnd *rand.Rand, g AltMarkGraph, lossy map[AltMarkLink]int) walk {
-	w := walk{make([]uint64, len(g.Points)), map[AltMarkLink]int64{}}
+func walkOf(rnd *rand.Rand, g Graph, lossy map[Link]int) walk {
+	w := walk{make([]uint64, len(g.Points)), map[Link]int64{}}
 	for _, at := range g.sources() {
 		for range rnd.IntN(200) {
 			for at := at; at != ""; {
-				w.counted[slices.IndexFunc(g.Points, func(p AltMarkPoint) bool { return p.Switch == at })]++
-				var on []AltMarkLink
+				w.counted[slices.IndexFunc(g.Points, func(p Point) bool { return p.Switch == at })]++
+				var on []Link
 				for _, l := range g.Links {
 					if l.From == at {
 						on = append(on, l)
@@ -310,19 +310,19 @@ func TestAltMarkGraphRandom(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
 		g := randomGraph(rnd)
 		m := newMesh(t, g)
-		of := map[[2]string][]AltMarkLink{m.Whole(): g.Links}
+		of := map[[2]string][]Link{m.Whole(): g.Links}
 		for _, c := range m.Clusters() {
 			of[c.Ends()] = c.Links
 			if !slices.Equal(c.Links, reached(g, c.Links[0])) {
 				t.Fatalf("cluster %v of %v", c, g.Links)
 			}
 		}
-		lossy := map[AltMarkLink]int{}
+		lossy := map[Link]int{}
 		for range rnd.IntN(3) {
 			lossy[g.Links[rnd.IntN(len(g.Links))]] = 1 + rnd.IntN(30)
 		}
 		first, walks, silent := 1000+rnd.Uint64N(1<<30), map[uint64]walk{}, map[uint64]string{}
-		results := map[string]AltMarkResult{}
+		results := map[string]Result{}
 		for k := first; k < first+12; k++ {
 			walks[k] = walkOf(rnd, g, lossy)
 			if rnd.IntN(8) == 0 {
@@ -351,7 +351,7 @@ func TestAltMarkGraphRandom(t *testing.T) {
 			}
 			ends := strings.Split(r.From+"+"+r.To, "+")
 			switch {
-			case (r.Status == AltMarkMissing) != slices.Contains(ends, silent[r.Period]):
+			case (r.Status == Missing) != slices.Contains(ends, silent[r.Period]):
 				t.Fatalf("%s, and no report of %q", line(r), silent[r.Period])
 			case r.LossValid && r.Lost != want:
 				t.Fatalf("%s, want %d of links %v", line(r), want, of[[2]string{r.From, r.To}])
@@ -368,8 +368,8 @@ func TestAltMarkGraphRandom(t *testing.T) {
 }
 
 // reached are the links of a cluster, found from one of them.
-func reached(g AltMarkGraph, from AltMarkLink) []AltMarkLink {
-	all := []AltMarkLink{from}
+func reached(g Graph, from Link) []Link {
+	all := []Link{from}
 	for i := 0; i < len(all); i++ {
 		for _, l := range g.Links {
 			if (l.From == all[i].From || l.To == all[i].To) && !slices.Contains(all, l) {
@@ -377,7 +377,7 @@ func reached(g AltMarkGraph, from AltMarkLink) []AltMarkLink {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b AltMarkLink) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(all, func(a, b Link) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }
 
@@ -387,11 +387,11 @@ func TestAltMarkGraphIsPath(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
 		path := threePoints(altmark.Method(1 + rnd.IntN(4)))
 		path.Wait = 8
-		g := AltMarkGraph{Name: path.Name, Wait: 8, Points: path.Points, Links: []AltMarkLink{{"mp1", "mp2"}, {"mp2", "mp3"}}}
+		g := Graph{Name: path.Name, Wait: 8, Points: path.Points, Links: []Link{{"mp1", "mp2"}, {"mp2", "mp3"}}}
 		m := newMesh(t, g)
 		reports := randomReports(rnd, 3, 20)
-		want, got := lastResults(t, path, reports), map[string]AltMarkResult{}
-		take := func(results []AltMarkResult) {
+		want, got := lastResults(t, path, reports), map[string]Result{}
+		take := func(results []Result) {
 			for _, r := range results {
 				r.Revised = false
 				got[fmt.Sprint(r.Period, r.From, r.To)] = r
@@ -413,7 +413,7 @@ func TestAltMarkGraphIsPath(t *testing.T) {
 // believed: not that of the cluster in front of the spines either, which was told before.
 func TestAltMarkGraphBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
-	last := map[string]AltMarkResult{}
+	last := map[string]Result{}
 	for k := uint64(10); k < 14; k++ {
 		for i, n := range []uint64{1000, 500, 490, 990} {
 			if k == 11 && i < 3 {

@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -48,10 +48,10 @@ func randomReports(rnd *rand.Rand, points, periods int) (all []pointReport) {
 }
 
 // lastResults joins reports and returns the last result for every period and segment.
-func lastResults(t *testing.T, path AltMarkPath, reports []pointReport) map[string]AltMarkResult {
-	m := newAltMark(t, path)
-	last := map[string]AltMarkResult{}
-	take := func(results []AltMarkResult) {
+func lastResults(t *testing.T, path Path, reports []pointReport) map[string]Result {
+	m := newTestJoiner(t, path)
+	last := map[string]Result{}
+	take := func(results []Result) {
 		for _, r := range results {
 			key := fmt.Sprint(r.Period, r.From, r.To)
 			if old, ok := last[key]; ok != r.Revised {
@@ -63,7 +63,7 @@ func lastResults(t *testing.T, path AltMarkPath, reports []pointReport) map[stri
 	}
 	for _, r := range reports {
 		take(m.Add(r.point, r.Period, r.arrived))
-		if len(m.entries) > altMarkKeep || len(m.gone) > 2*altMarkKeep {
+		if len(m.entries) > keptPeriods || len(m.gone) > 2*keptPeriods {
 			t.Fatalf("%d periods are remembered, %d forgotten", len(m.entries), len(m.gone))
 		}
 	}
@@ -76,7 +76,7 @@ func lastResults(t *testing.T, path AltMarkPath, reports []pointReport) map[stri
 func TestAltMarkRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		path := [...]func(altmark.Method) AltMarkPath{twoPoints, threePoints}[rnd.IntN(2)](altmark.Method(1 + rnd.IntN(4)))
+		path := [...]func(altmark.Method) Path{twoPoints, threePoints}[rnd.IntN(2)](altmark.Method(1 + rnd.IntN(4)))
 		path.Wait = rnd.IntN(9)
 		reports := randomReports(rnd, len(path.Points), 20)
 		if len(reports) == 0 {
@@ -116,7 +116,7 @@ func conflictNear(reports []pointReport, k uint64) bool {
 	seen := map[[2]uint64]altmark.Period{}
 	for _, r := range reports {
 		key := [2]uint64{uint64(r.point), r.Number}
-		if p, ok := seen[key]; ok && p != r.Period && r.Number+AltMarkWindow+2 >= k {
+		if p, ok := seen[key]; ok && p != r.Period && r.Number+Window+2 >= k {
 			return true
 		}
 		seen[key] = r.Period
@@ -124,7 +124,7 @@ func conflictNear(reports []pointReport, k uint64) bool {
 	return false
 }
 
-func checkRandom(t *testing.T, path AltMarkPath, reports []pointReport, results map[string]AltMarkResult) {
+func checkRandom(t *testing.T, path Path, reports []pointReport, results map[string]Result) {
 	said := map[string]map[uint64][]altmark.Period{}
 	for _, p := range path.Points {
 		said[p.Switch] = map[uint64][]altmark.Period{}
@@ -144,17 +144,17 @@ func checkRandom(t *testing.T, path AltMarkPath, reports []pointReport, results 
 	for _, r := range results {
 		a, b := said[r.From][r.Period], said[r.To][r.Period]
 		switch {
-		case (len(a) == 0 || len(b) == 0) != (r.Status == AltMarkMissing), r.Counted == (r.Status == AltMarkMissing):
+		case (len(a) == 0 || len(b) == 0) != (r.Status == Missing), r.Counted == (r.Status == Missing):
 			t.Fatalf("reports %v and %v: %s", a, b, line(r))
-		case r.Status == AltMarkMissing && (r.LossValid || r.DelayValid || r.RawDelayValid || r.JitterValid):
+		case r.Status == Missing && (r.LossValid || r.DelayValid || r.RawDelayValid || r.JitterValid):
 			t.Fatalf("nothing can be known: %s", line(r))
-		case (r.Status == AltMarkOK) != (len(r.Reasons) == 0):
+		case (r.Status == OK) != (len(r.Reasons) == 0):
 			t.Fatalf("status and reasons: %s", line(r))
 		case r.LossValid && (len(a) != 1 || len(b) != 1 || (a[0].Flags | b[0].Flags).VoidsLoss() || r.Lost != int64(a[0].Packets)-int64(b[0].Packets)):
 			t.Fatalf("reports %v and %v: %s", a, b, line(r))
 		case r.DelayValid && (len(a) != 1 || len(b) != 1 || (a[0].Flags | b[0].Flags).VoidsDelay() || a[0].Captures != 1 || b[0].Captures != 1 || r.Delay != b[0].Timestamp.Sub(a[0].Timestamp)):
 			t.Fatalf("reports %v and %v: %s", a, b, line(r))
-		case r.Status == AltMarkOK && path.Points[0].Settings.Method.Loss() != r.LossValid:
+		case r.Status == OK && path.Points[0].Settings.Method.Loss() != r.LossValid:
 			t.Fatalf("complete, but no loss: %s", line(r))
 		}
 	}

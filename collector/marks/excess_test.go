@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // Something between two points sets the mark of all packets to 0. The next point then counts the packets of odd periods in
 // even ones: those have an excess, and an odd period has lost everything. Neither is ok.
 func TestAltMarkRecoloured(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Step))
-	var got []AltMarkResult
+	m := newTestJoiner(t, twoPoints(altmark.Step))
+	var got []Result
 	for k := uint64(10); k < 16; k++ {
 		add(m, 0, report(k, 400, 0))
 		p := report(k, 790, 8*ms)
@@ -34,8 +34,8 @@ func TestAltMarkRecoloured(t *testing.T) {
 
 // Where as much is lost as is re-marked there is no excess, but packets of the wrong colour come out of window.
 func TestAltMarkRecolouredFew(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Step))
-	var got []AltMarkResult
+	m := newTestJoiner(t, twoPoints(altmark.Step))
+	var got []Result
 	for k := uint64(10); k < 16; k++ {
 		add(m, 0, report(k, 400, 0))
 		p := report(k, 399, 8*ms)
@@ -121,17 +121,17 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 		const periods = 12
 		c := &recoloured{rnd: rnd, points: 3, at: 1 + rnd.IntN(2), share: []int{1, 5, 30, 100}[rnd.IntN(4)], colour: rnd.Uint64N(2),
 			lose: []int{0, 1, 10}[rnd.IntN(3)], packets: 20 + rnd.IntN(200), guard: 4}
-		var feed func(i int, p altmark.Period) []AltMarkResult
-		var flush func() []AltMarkResult
+		var feed func(i int, p altmark.Period) []Result
+		var flush func() []Result
 		names := map[string]int{"mp1": 0, "mp2": 1, "mp3": 2}
 		if rnd.IntN(2) == 0 {
-			m := newAltMark(t, threePoints(altmark.Step))
-			feed, flush = func(i int, p altmark.Period) []AltMarkResult { return add(m, i, p) }, m.Flush
+			m := newTestJoiner(t, threePoints(altmark.Step))
+			feed, flush = func(i int, p altmark.Period) []Result { return add(m, i, p) }, m.Flush
 		} else { // two spines, of which each has half of the packets
 			m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
 			names = map[string]int{"l1": 0, "s1+s2": 1, "l2": 2}
 			flush = m.Flush
-			feed = func(i int, p altmark.Period) (out []AltMarkResult) {
+			feed = func(i int, p altmark.Period) (out []Result) {
 				if i != 1 {
 					return m.Add(max(i, 3*i/2), p, p.ReadAt.Std())
 				}
@@ -145,8 +145,8 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 			}
 		}
 		all, lost := c.reports(periods)
-		last := map[string]AltMarkResult{}
-		take := func(results []AltMarkResult) {
+		last := map[string]Result{}
+		take := func(results []Result) {
 			for _, r := range results {
 				last[fmt.Sprint(r.From, r.To, r.Period)] = r
 			}
@@ -165,7 +165,7 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 			sent := int64(c.packets) - lost[from][r.Period]
 			switch {
 			case r.Period == 0 || r.Period+3 > periods: // neighbours are not reported
-			case r.Status != AltMarkOK:
+			case r.Status != OK:
 				flagged++
 			case r.Lost == want && int64(r.Sent) == sent:
 				oks++
@@ -195,8 +195,8 @@ func (c *recoloured) hidden(all [][]altmark.Period, k uint64) bool {
 // where they were returned before the report that shows it.
 func TestAltMarkRecolouredGraph(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "a>b", "b>c"))
-	last := map[string]AltMarkResult{}
-	take := func(results []AltMarkResult) {
+	last := map[string]Result{}
+	take := func(results []Result) {
 		for _, r := range results {
 			last[fmt.Sprint(r.From, r.To, r.Period)] = r
 		}
@@ -215,7 +215,7 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 			take(m.Add(i, p, p.ReadAt.Std()))
 		}
 	}
-	if r := last["ab11"]; r.Status != AltMarkOK || r.Lost != 1 {
+	if r := last["ab11"]; r.Status != OK || r.Lost != 1 {
 		t.Errorf("before the last point reports: %s", line(r))
 	}
 	for _, p := range late {
@@ -225,7 +225,7 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 	for k := uint64(10); k < 14; k++ {
 		for _, ends := range []string{"ab", "bc", "ac"} {
 			r := last[fmt.Sprint(ends, k)]
-			if flagged := r.Status != AltMarkOK; flagged != slices.Contains([]uint64{11, 12, 13}, k) {
+			if flagged := r.Status != OK; flagged != slices.Contains([]uint64{11, 12, 13}, k) {
 				t.Errorf("%s", line(r))
 			}
 		}
@@ -236,9 +236,9 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 // count of the first point shows it, on a path and on a graph. The loss behind is not ok.
 func TestExcessBehindUnsoundCount(t *testing.T) {
 	g := graphOf(altmark.Step, "a>b", "b>c", "c>d")
-	path := AltMarkPath{Name: "g", Points: g.Points}
-	m, mesh := newAltMark(t, path), newMesh(t, g)
-	var ofPath, ofGraph []AltMarkResult
+	path := Path{Name: "g", Points: g.Points}
+	m, mesh := newTestJoiner(t, path), newMesh(t, g)
+	var ofPath, ofGraph []Result
 	for k := uint64(10); k < 16; k++ {
 		for i, packets := range []uint64{200, 200, 200, 200} {
 			p := report(k, packets, time.Duration(i)*4*ms)
@@ -252,7 +252,7 @@ func TestExcessBehindUnsoundCount(t *testing.T) {
 			ofGraph = append(ofGraph, mesh.Add(i, p, p.ReadAt.Std())...)
 		}
 	}
-	for _, list := range [][]AltMarkResult{ofPath, ofGraph} {
+	for _, list := range [][]Result{ofPath, ofGraph} {
 		last := map[string]string{}
 		for _, r := range list {
 			last[fmt.Sprint(r.From, r.To, r.Period)] = line(r)

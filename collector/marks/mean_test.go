@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // asking has the points of a path sum up arrivals.
-func asking(p AltMarkPath) AltMarkPath {
+func asking(p Path) Path {
 	for i := range p.Points {
 		p.Points[i].Settings.MeanDelay = true
 	}
@@ -42,54 +42,54 @@ func TestAltMarkMean(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		change func(path *AltMarkPath, of []altmark.Period)
+		change func(path *Path, of []altmark.Period)
 		want   [3]string // mp1>mp2, mp2>mp3, mp1>mp3
 	}{
-		{"all is well", func(*AltMarkPath, []altmark.Period) {}, [3]string{
+		{"all is well", func(*Path, []altmark.Period) {}, [3]string{
 			"ok 3ms of 3000000000", "ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
-		{"a packet was lost on the second link", func(_ *AltMarkPath, of []altmark.Period) { of[2].Packets--; of[2].Arrivals.Packets-- }, [3]string{
+		{"a packet was lost on the second link", func(_ *Path, of []altmark.Period) { of[2].Packets--; of[2].Arrivals.Packets-- }, [3]string{
 			"ok 3ms of 3000000000", "ok unknown: 1 of 1000 packets were lost: the sums are not of the same packets",
 			"ok unknown: 1 of 1000 packets were lost: the sums are not of the same packets"}},
-		{"more came than were sent", func(_ *AltMarkPath, of []altmark.Period) { of[2].Packets++; of[2].Arrivals.Packets++ }, [3]string{
+		{"more came than were sent", func(_ *Path, of []altmark.Period) { of[2].Packets++; of[2].Arrivals.Packets++ }, [3]string{
 			"flagged unknown: the result is flagged, so the packets may not be the same at both points",
 			"flagged unknown: the result is flagged, so the packets may not be the same at both points",
 			"flagged unknown: the result is flagged, so the packets may not be the same at both points"}},
-		{"a report without the sum", func(_ *AltMarkPath, of []altmark.Period) { of[1].Arrivals = altmark.Arrivals{} }, [3]string{
+		{"a report without the sum", func(_ *Path, of []altmark.Period) { of[1].Arrivals = altmark.Arrivals{} }, [3]string{
 			"ok unknown: mp2 summed up 0 of 1000 packets", "ok unknown: mp2 summed up 0 of 1000 packets", "ok 10ms of 10000000001"}},
-		{"a point that is not asked", func(p *AltMarkPath, _ []altmark.Period) { p.Points[2].Settings.MeanDelay = false }, [3]string{
+		{"a point that is not asked", func(p *Path, _ []altmark.Period) { p.Points[2].Settings.MeanDelay = false }, [3]string{
 			"ok 3ms of 3000000000", "ok unknown: mean-delay is not true at mp3", "ok unknown: mean-delay is not true at mp3"}},
-		{"nobody is asked", func(p *AltMarkPath, _ []altmark.Period) {
+		{"nobody is asked", func(p *Path, _ []altmark.Period) {
 			for i := range p.Points {
 				p.Points[i].Settings.MeanDelay = false
 			}
 		}, [3]string{"ok", "ok", "ok"}},
-		{"no packets", func(_ *AltMarkPath, of []altmark.Period) {
+		{"no packets", func(_ *Path, of []altmark.Period) {
 			for i := range of {
 				of[i].Packets, of[i].Arrivals = 0, altmark.Arrivals{Summed: true}
 			}
 		}, [3]string{"ok unknown: no packets", "ok unknown: no packets", "ok unknown: no packets"}},
-		{"a clock that nothing vouches for", func(_ *AltMarkPath, of []altmark.Period) { of[2].Flags = altmark.Unsynchronised }, [3]string{
+		{"a clock that nothing vouches for", func(_ *Path, of []altmark.Period) { of[2].Flags = altmark.Unsynchronised }, [3]string{
 			"ok 3ms of 3000000000", "flagged unknown: mp3: unsynchronised", "flagged unknown: mp3: unsynchronised"}},
-		{"clocks of one kernel", func(_ *AltMarkPath, of []altmark.Period) {
+		{"clocks of one kernel", func(_ *Path, of []altmark.Period) {
 			for i := range of {
 				of[i].Flags, of[i].Clock = altmark.Unsynchronised, altmark.Clock{Says: "no", Kernel: "k"}
 			}
 		}, [3]string{"ok 3ms of 3000000000", "ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
-		{"kernels that err by more than A", func(_ *AltMarkPath, of []altmark.Period) {
+		{"kernels that err by more than A", func(_ *Path, of []altmark.Period) {
 			of[0].Clock, of[1].Clock = altmark.Clock{Says: "a", Kernel: "k", Error: ms}, altmark.Clock{Says: "b", Kernel: "l", Error: 1}
 		}, [3]string{"ok unknown: unsynchronised: by what their kernels say the clocks of mp1 and mp2 may differ by 1.000001ms, A is 1ms",
 			"ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
-		{"a clock that was set", func(_ *AltMarkPath, of []altmark.Period) { of[2].Flags = altmark.ClockStep }, [3]string{
+		{"a clock that was set", func(_ *Path, of []altmark.Period) { of[2].Flags = altmark.ClockStep }, [3]string{
 			"ok 3ms of 3000000000", "flagged unknown: the result is flagged, so the packets may not be the same at both points",
 			"flagged unknown: the result is flagged, so the packets may not be the same at both points"}},
-		{"a mean that the settings exclude", func(_ *AltMarkPath, of []altmark.Period) { of[2].Arrivals.Sum = sumOfDelays(30e9) }, [3]string{
+		{"a mean that the settings exclude", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = sumOfDelays(30e9) }, [3]string{
 			"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say", "flagged unknown: it is not what the settings say"}},
-		{"a sum that is no time", func(_ *AltMarkPath, of []altmark.Period) { of[2].Arrivals.Sum = altmark.Sum{Hi: 1 << 62} }, [3]string{
+		{"a sum that is no time", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = altmark.Sum{Hi: 1 << 62} }, [3]string{
 			"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say", "flagged unknown: it is not what the settings say"}},
 	} {
 		path, of := asking(threePoints(altmark.Step)), fine()
 		tt.change(&path, of)
-		m := newAltMark(t, path)
+		m := newTestJoiner(t, path)
 		got := map[string]string{}
 		for k := uint64(10); k < 13; k++ {
 			for i := range path.Points {
@@ -112,14 +112,14 @@ func TestAltMarkMean(t *testing.T) {
 	}
 }
 
-func meanLine(r AltMarkResult) string {
+func meanLine(r Result) string {
 	s := r.Status.String()
 	switch {
 	case r.Mean.Valid:
 		s += fmt.Sprintf(" %v of %v", r.Mean.Delay, r.Mean.Sum)
 	case r.Mean.Unknown != "":
 		s += " unknown: " + r.Mean.Unknown
-	case r.Mean != AltMarkMean{}:
+	case r.Mean != Mean{}:
 		s += fmt.Sprintf(" %+v", r.Mean)
 	}
 	return s
@@ -127,7 +127,7 @@ func meanLine(r AltMarkResult) string {
 
 // A report that does not come leaves the mean delay unknown, for a reason.
 func TestAltMarkMeanMissing(t *testing.T) {
-	m := newAltMark(t, asking(twoPoints(altmark.Step)))
+	m := newTestJoiner(t, asking(twoPoints(altmark.Step)))
 	add(m, 0, summed(10, 5, 0))
 	got := m.Flush()
 	if len(got) != 1 || meanLine(got[0]) != "missing unknown: a report is missing" {
@@ -146,13 +146,13 @@ func TestAltMarkMeanTwoWay(t *testing.T) {
 	forward, back := asking(twoPoints(altmark.Step)), asking(twoPoints(altmark.Step))
 	back.Name = "q"
 	back.Points[0].Switch, back.Points[1].Switch = back.Points[1].Switch, back.Points[0].Switch
-	both, err := NewAltMarkTwoWay(forward, back)
+	both, err := NewTwoWay(forward, back)
 	if err != nil {
 		t.Fatal(err)
 	}
-	joins := []*AltMark{newAltMark(t, forward), newAltMark(t, back)}
+	joins := []*Joiner{newTestJoiner(t, forward), newTestJoiner(t, back)}
 	sums := []int64{100*int64(7*ms+ahead) + 30, 30 * int64(9*ms-ahead)}
-	var got []AltMarkResult
+	var got []Result
 	for k := uint64(10); k < 13; k++ {
 		for way, packets := range []uint64{100, 30} {
 			first, second := summed(k, packets, 0), summed(k, packets, sums[way])
@@ -178,11 +178,11 @@ func TestAltMarkMeanGraph(t *testing.T) {
 	settings := func(role altmark.Role) altmark.Session {
 		return altmark.Session{Role: role, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms, MaxDelay: 20 * ms, MeanDelay: true}
 	}
-	g := AltMarkGraph{Name: "g", Points: []AltMarkPoint{
+	g := Graph{Name: "g", Points: []Point{
 		{"a", "s", settings(altmark.Initiator)}, {"x", "s", settings(altmark.Transit)}, {"y", "s", settings(altmark.Transit)},
 		{"z", "s", settings(altmark.Terminator)}},
-		Links: []AltMarkLink{{"a", "x"}, {"a", "y"}, {"x", "z"}, {"y", "z"}}}
-	m, err := NewAltMarkMesh(g)
+		Links: []Link{{"a", "x"}, {"a", "y"}, {"x", "z"}, {"y", "z"}}}
+	m, err := NewMesh(g)
 	if err != nil {
 		t.Fatal(err)
 	}

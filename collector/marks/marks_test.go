@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ const ms = time.Millisecond
 
 // threePoints is a path with intervals of a second: A of 1 ms, 2 to 10 ms to the second switch,
 // 5 to 20 ms to the third.
-func threePoints(method altmark.Method) AltMarkPath {
+func threePoints(method altmark.Method) Path {
 	s := func(role altmark.Role, low, high time.Duration) altmark.Session {
 		s := altmark.Session{Role: role, Method: method, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms, MinDelay: low, MaxDelay: high}
 		if method == altmark.Double {
@@ -26,13 +26,13 @@ func threePoints(method altmark.Method) AltMarkPath {
 		}
 		return s
 	}
-	return AltMarkPath{Name: "p", Points: []AltMarkPoint{
+	return Path{Name: "p", Points: []Point{
 		{"mp1", "s", s(altmark.Initiator, 0, 20*ms)}, {"mp2", "s", s(altmark.Transit, 2*ms, 10*ms)}, {"mp3", "s", s(altmark.Terminator, 5*ms, 20*ms)}}}
 }
 
-func twoPoints(method altmark.Method) AltMarkPath {
+func twoPoints(method altmark.Method) Path {
 	p := threePoints(method)
-	p.Points = []AltMarkPoint{p.Points[0], p.Points[2]}
+	p.Points = []Point{p.Points[0], p.Points[2]}
 	return p
 }
 
@@ -43,13 +43,13 @@ func report(k, packets uint64, after time.Duration) altmark.Period {
 }
 
 // add gives a report to a join when it was made, by a clock that agrees with all.
-func add(m *AltMark, point int, p altmark.Period) []AltMarkResult {
+func add(m *Joiner, point int, p altmark.Period) []Result {
 	return m.Add(point, p, p.ReadAt.Std())
 }
 
-func newAltMark(t *testing.T, p AltMarkPath) *AltMark {
+func newTestJoiner(t *testing.T, p Path) *Joiner {
 	t.Helper()
-	m, err := NewAltMark(p)
+	m, err := NewJoiner(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func newAltMark(t *testing.T, p AltMarkPath) *AltMark {
 }
 
 // line says the most of a result.
-func line(r AltMarkResult) string {
+func line(r Result) string {
 	s := fmt.Sprintf("%d %s>%s %s", r.Period, r.From, r.To, r.Status)
 	if r.LossValid {
 		s += fmt.Sprintf(" lost %d", r.Lost)
@@ -77,7 +77,7 @@ func line(r AltMarkResult) string {
 	return s
 }
 
-func wantLines(t *testing.T, got []AltMarkResult, want ...string) {
+func wantLines(t *testing.T, got []Result, want ...string) {
 	t.Helper()
 	var lines []string
 	for _, r := range got {
@@ -90,8 +90,8 @@ func wantLines(t *testing.T, got []AltMarkResult, want ...string) {
 
 // Loss and delay per segment and end to end, and jitter from the second period on.
 func TestAltMarkPath(t *testing.T) {
-	m := newAltMark(t, threePoints(altmark.Double))
-	var got []AltMarkResult
+	m := newTestJoiner(t, threePoints(altmark.Double))
+	var got []Result
 	for k := uint64(10); k < 14; k++ {
 		got = append(got, add(m, 0, report(k, 1000, 0))...)
 		got = append(got, add(m, 1, report(k, 990, 3*ms))...)
@@ -100,7 +100,7 @@ func TestAltMarkPath(t *testing.T) {
 	wantLines(t, got,
 		"10 mp1>mp2 ok lost 10 delay 3ms", "10 mp2>mp3 ok lost 1 delay 7ms", "10 mp1>mp3 ok lost 11 delay 10ms",
 		"11 mp1>mp2 ok lost 10 delay 3ms jitter 0s", "11 mp2>mp3 ok lost 1 delay 8ms jitter 1ms", "11 mp1>mp3 ok lost 11 delay 11ms jitter 1ms")
-	if w := got[5].Window; w != (AltMarkDelays{2, 10 * ms, 10500 * time.Microsecond, 11 * ms}) {
+	if w := got[5].Window; w != (Delays{2, 10 * ms, 10500 * time.Microsecond, 11 * ms}) {
 		t.Errorf("delays of two periods: %+v", w)
 	}
 	if r := got[5]; r.Sent != 1000 || r.Received != 989 || r.SentBytes != 100000 || r.ReceivedBytes != 98900 || r.Start != (altmark.Time{Seconds: 11}) {
@@ -111,8 +111,8 @@ func TestAltMarkPath(t *testing.T) {
 // A missing report is no loss of zero, nor of everything. When it comes late the result is
 // given again, and that of the jitter that follows.
 func TestAltMarkMissing(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Double))
-	var got []AltMarkResult
+	m := newTestJoiner(t, twoPoints(altmark.Double))
+	var got []Result
 	for k := uint64(10); k < 16; k++ {
 		got = append(got, add(m, 0, report(k, 5, 0))...)
 		if k != 11 {
@@ -131,7 +131,7 @@ func TestAltMarkMissing(t *testing.T) {
 
 // Periods of which no point reports are missing as well, if one tells that time goes on.
 func TestAltMarkSilence(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Step))
+	m := newTestJoiner(t, twoPoints(altmark.Step))
 	add(m, 0, report(10, 5, 0))
 	add(m, 1, report(10, 5, 0))
 	got := append(m.Advance(12), m.Advance(16)...)
@@ -146,7 +146,7 @@ func TestAltMarkFlags(t *testing.T) {
 	for bit := range 9 {
 		flag := altmark.Flags(1 << bit)
 		for point := range 2 {
-			m := newAltMark(t, twoPoints(altmark.Double))
+			m := newTestJoiner(t, twoPoints(altmark.Double))
 			for k := uint64(10); k < 13; k++ {
 				for i := range 2 {
 					p := report(k, 9, 6*ms*time.Duration(i))
@@ -157,7 +157,7 @@ func TestAltMarkFlags(t *testing.T) {
 				}
 			}
 			r := m.entries[0].emitted[0]
-			if r.Status != AltMarkFlagged || r.LossValid == flag.VoidsLoss() || r.DelayValid == flag.VoidsDelay() || len(r.Reasons) != 1 || !strings.Contains(r.Reasons[0], flag.String()) {
+			if r.Status != Flagged || r.LossValid == flag.VoidsLoss() || r.DelayValid == flag.VoidsDelay() || len(r.Reasons) != 1 || !strings.Contains(r.Reasons[0], flag.String()) {
 				t.Errorf("%s at %d: %s", flag, point, line(r))
 			}
 		}
@@ -167,22 +167,22 @@ func TestAltMarkFlags(t *testing.T) {
 // What cannot be compared never is.
 func TestAltMarkSettings(t *testing.T) {
 	for _, tt := range []struct {
-		change func(p []AltMarkPoint)
+		change func(p []Point)
 		want   string
 	}{
-		{func(p []AltMarkPoint) { p[0].Settings.Role = altmark.Terminator }, "mp1: role is terminator, want initiator"},
-		{func(p []AltMarkPoint) { p[1].Settings.Role = altmark.Initiator }, "mp2: role is initiator, want transit"},
-		{func(p []AltMarkPoint) { p[2].Settings.Role = altmark.Transit }, "mp3: role is transit, want terminator"},
-		{func(p []AltMarkPoint) { p[1].Settings.Method = altmark.Step }, "mp2: method is step, and double at mp1"},
-		{func(p []AltMarkPoint) { p[2].Settings.Interval = 1 }, "mp3: interval is 2s, and 1s at mp1"},
-		{func(p []AltMarkPoint) { p[2].Settings.Mark = altmark.DSCP2 }, "mp3: marks are dscp2 and dscp1, and dscp0 and dscp1 at mp1"},
-		{func(p []AltMarkPoint) { p[2].Settings.FlowMonID = altmark.FlowMonID{Given: true, ID: 7} }, "mp3: flow-mon-id is 7, and none at mp1"},
-		{func(p []AltMarkPoint) { p[2].Settings = altmark.Session{} }, "mp3: the settings of session s are not known"},
+		{func(p []Point) { p[0].Settings.Role = altmark.Terminator }, "mp1: role is terminator, want initiator"},
+		{func(p []Point) { p[1].Settings.Role = altmark.Initiator }, "mp2: role is initiator, want transit"},
+		{func(p []Point) { p[2].Settings.Role = altmark.Transit }, "mp3: role is transit, want terminator"},
+		{func(p []Point) { p[1].Settings.Method = altmark.Step }, "mp2: method is step, and double at mp1"},
+		{func(p []Point) { p[2].Settings.Interval = 1 }, "mp3: interval is 2s, and 1s at mp1"},
+		{func(p []Point) { p[2].Settings.Mark = altmark.DSCP2 }, "mp3: marks are dscp2 and dscp1, and dscp0 and dscp1 at mp1"},
+		{func(p []Point) { p[2].Settings.FlowMonID = altmark.FlowMonID{Given: true, ID: 7} }, "mp3: flow-mon-id is 7, and none at mp1"},
+		{func(p []Point) { p[2].Settings = altmark.Session{} }, "mp3: the settings of session s are not known"},
 	} {
 		p := threePoints(altmark.Double)
 		tt.change(p.Points)
-		m := newAltMark(t, p)
-		var got []AltMarkResult
+		m := newTestJoiner(t, p)
+		var got []Result
 		for k := uint64(10); k < 13; k++ {
 			for i := range 3 {
 				got = append(got, add(m, i, report(k, 9, 4*ms*time.Duration(i)))...)
@@ -192,20 +192,20 @@ func TestAltMarkSettings(t *testing.T) {
 			t.Fatalf("%s: %d results", tt.want, len(got))
 		}
 		for _, r := range got {
-			if r.Status != AltMarkFlagged || r.LossValid || r.DelayValid || r.RawDelayValid || r.Reasons[0] != tt.want {
+			if r.Status != Flagged || r.LossValid || r.DelayValid || r.RawDelayValid || r.Reasons[0] != tt.want {
 				t.Errorf("want %q: %s", tt.want, line(r))
 			}
 		}
 	}
-	for want, p := range map[string]AltMarkPath{
+	for want, p := range map[string]Path{
 		"has no name":                                   {Points: threePoints(altmark.Step).Points},
 		"1 points, want two or more":                    {Name: "p", Points: threePoints(altmark.Step).Points[:1]},
-		"257 points, want two or more, and at most 256": {Name: "p", Points: make([]AltMarkPoint, 257)},
+		"257 points, want two or more, and at most 256": {Name: "p", Points: make([]Point, 257)},
 		"switch mp1 is twice on it":                     {Name: "p", Points: append(threePoints(altmark.Step).Points, threePoints(altmark.Step).Points[0])},
-		`switch "" and session "s"`:                     {Name: "p", Points: []AltMarkPoint{{"", "s", altmark.Session{}}, {"mp2", "s", altmark.Session{}}}},
+		`switch "" and session "s"`:                     {Name: "p", Points: []Point{{"", "s", altmark.Session{}}, {"mp2", "s", altmark.Session{}}}},
 		"wait is 9, want 1 to 8 period":                 {Name: "p", Points: threePoints(altmark.Step).Points, Wait: 9},
 	} {
-		if _, err := NewAltMark(p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewJoiner(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -216,11 +216,11 @@ func TestAltMarkSettingsChange(t *testing.T) {
 	p := twoPoints(altmark.Step)
 	known := p.Points[1].Settings
 	p.Points[1].Settings = altmark.Session{}
-	m := newAltMark(t, p)
+	m := newTestJoiner(t, p)
 	add(m, 0, report(10, 5, 0))
 	wantLines(t, m.Settings(1, known), "10 mp1>mp3 flagged: mp3: the settings of session s are not known; mp3: no report")
 	wantLines(t, m.Settings(1, known))
-	var got []AltMarkResult
+	var got []Result
 	for k := uint64(11); k < 14; k++ {
 		add(m, 0, report(k, 6, 0))
 		got = append(got, add(m, 1, report(k, 5, 0))...)
@@ -230,19 +230,19 @@ func TestAltMarkSettingsChange(t *testing.T) {
 
 // Of opposite paths the clocks' difference cancels out: 40 ms here.
 func TestAltMarkTwoWay(t *testing.T) {
-	path := func(name, from, to string) AltMarkPath {
+	path := func(name, from, to string) Path {
 		p := twoPoints(altmark.Double)
 		p.Name, p.Points[0].Switch, p.Points[1].Switch = name, from, to
 		return p
 	}
 	there, back := path("there", "a", "b"), path("back", "b", "a")
-	w, err := NewAltMarkTwoWay(there, back)
+	w, err := NewTwoWay(there, back)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const off = 40 * ms
-	var got []AltMarkResult
-	both := func(m *AltMark, i int, p altmark.Period) {
+	var got []Result
+	both := func(m *Joiner, i int, p altmark.Period) {
 		if p.Flags |= altmark.Unsynchronised; p.Number == 12 && i == 1 {
 			p.Flags |= altmark.ClockStep
 		}
@@ -255,7 +255,7 @@ func TestAltMarkTwoWay(t *testing.T) {
 			}
 		}
 	}
-	a, b := newAltMark(t, there), newAltMark(t, back)
+	a, b := newTestJoiner(t, there), newTestJoiner(t, back)
 	for k := uint64(10); k < 15; k++ {
 		both(a, 0, report(k, 9, 0))
 		both(a, 1, report(k, 9, 6*ms+off))
@@ -270,8 +270,8 @@ func TestAltMarkTwoWay(t *testing.T) {
 	if want := []string{"10 a>a flagged delay 16ms", "11 a>a flagged delay 17ms jitter 1ms", "12 a>a flagged"}; !slices.Equal(delays, want) {
 		t.Errorf("%q, want %q", delays, want)
 	}
-	for _, p := range []AltMarkPath{there, path("other", "b", "c"), path("back", "a", "b")} {
-		if _, err := NewAltMarkTwoWay(there, p); err == nil {
+	for _, p := range []Path{there, path("other", "b", "c"), path("back", "a", "b")} {
+		if _, err := NewTwoWay(there, p); err == nil {
 			t.Errorf("there and %v are opposite", p)
 		}
 	}
@@ -279,7 +279,7 @@ func TestAltMarkTwoWay(t *testing.T) {
 
 // Two different reports of one period: neither is believed. An equal one changes nothing.
 func TestAltMarkConflicts(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Step))
+	m := newTestJoiner(t, twoPoints(altmark.Step))
 	for _, packets := range []uint64{5, 5, 6} {
 		add(m, 0, report(10, packets, 0))
 	}
@@ -287,15 +287,15 @@ func TestAltMarkConflicts(t *testing.T) {
 	add(m, 1, altmark.Period{Number: 10, Colour: 1})
 	add(m, 1, altmark.Period{Number: 1 << 60})
 	wantLines(t, m.Flush(), "10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 11, which tells of late packets")
-	if s := m.Stats(); s != (AltMarkStats{Reports: 6, Duplicates: 1, Conflicts: 1, Refused: 2}) {
+	if s := m.Stats(); s != (Stats{Reports: 6, Duplicates: 1, Conflicts: 1, Refused: 2}) {
 		t.Errorf("%+v", s)
 	}
 }
 
 // JSON and CSV leave out what is not known.
 func TestAltMarkFormats(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Step))
-	var results []AltMarkResult
+	m := newTestJoiner(t, twoPoints(altmark.Step))
+	var results []Result
 	for k := uint64(10); k < 13; k++ {
 		if k != 11 {
 			add(m, 0, report(k, 9, 0))
@@ -310,7 +310,7 @@ func TestAltMarkFormats(t *testing.T) {
 		t.Errorf("%s, %v", js, err)
 	}
 	var b bytes.Buffer
-	if err := NewAltMarkCSV(&b).Write(results...); err != nil {
+	if err := NewCSV(&b).Write(results...); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -323,8 +323,8 @@ func TestAltMarkFormats(t *testing.T) {
 // was reported before the collector listened is looked at with each report. Nor does one look better for want of what a
 // forgotten period told: here that packets were out of window two periods before.
 func TestAltMarkForgets(t *testing.T) {
-	m := newAltMark(t, twoPoints(altmark.Double))
-	var all []AltMarkResult
+	m := newTestJoiner(t, twoPoints(altmark.Double))
+	var all []Result
 	for k := uint64(1000); k < 1060; k++ {
 		for point := range 2 {
 			if k > 1015 && point == 1 {
@@ -341,18 +341,18 @@ func TestAltMarkForgets(t *testing.T) {
 			all = append(all, m.Add(point, p, arrived)...)
 		}
 	}
-	last := map[uint64]AltMarkResult{}
+	last := map[uint64]Result{}
 	for _, r := range all {
 		old, again := last[r.Period]
 		old.Revised = r.Revised
 		if again && (reflect.DeepEqual(old, r) || r.Period < 1012 && r.Window != old.Window && r.Status == old.Status) {
 			t.Errorf("%s is given again as %s", line(old), line(r))
 		}
-		if last[r.Period] = r; r.Status == AltMarkOK && (r.Period%5 == 0 || r.Period%5 == 2 || r.Period%5 == 3) {
+		if last[r.Period] = r; r.Status == OK && (r.Period%5 == 0 || r.Period%5 == 2 || r.Period%5 == 3) {
 			t.Errorf("%s, but for packets out of window in a period beside it", line(r))
 		}
 	}
-	if len(last) < 50 || last[1009].Status != AltMarkOK {
+	if len(last) < 50 || last[1009].Status != OK {
 		t.Errorf("%d periods; %s", len(last), line(last[1009]))
 	}
 }

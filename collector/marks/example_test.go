@@ -1,23 +1,23 @@
-package collector_test
+package marks_test
 
 import (
 	"fmt"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/tam/altmark"
 )
 
 // What two switches report of one flow group, joined period by period: a period's result comes when
 // both have reported it and the two periods behind it, since those tell of packets that came late.
-func ExampleAltMark() {
+func ExampleJoiner() {
 	settings := altmark.Session{
 		Role: altmark.Initiator, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true,
 		ClockError: 10 * time.Millisecond, MaxDelay: 100 * time.Millisecond,
 	}
 	last := settings
 	last.Role = altmark.Terminator
-	path, err := collector.NewAltMark(collector.AltMarkPath{Name: "west-east", Points: []collector.AltMarkPoint{
+	path, err := marks.NewJoiner(marks.Path{Name: "west-east", Points: []marks.Point{
 		{Switch: "leaf1", Session: "web", Settings: settings}, {Switch: "leaf2", Session: "web", Settings: last},
 	}})
 	if err != nil {

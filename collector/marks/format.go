@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"encoding/csv"
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// altMarkJSON is a result as JSON, without what is not known.
-type altMarkJSON struct {
+// resultJSON is a result as JSON, without what is not known.
+type resultJSON struct {
 	Path          string   `json:"path"`
 	From          string   `json:"from"`
 	To            string   `json:"to"`
@@ -27,25 +27,25 @@ type altMarkJSON struct {
 	Delay         *int64   `json:"delay_ns,omitempty"`
 	RawDelay      *int64   `json:"raw_delay_ns,omitempty"`
 	Jitter        *int64   `json:"jitter_ns,omitempty"`
-	altMarkWindowJSON
-	altMarkMeanJSON
+	windowJSON
+	meanJSON
 }
 
-type altMarkWindowJSON struct {
+type windowJSON struct {
 	Delays    int    `json:"window_delays,omitempty"`
 	MinDelay  *int64 `json:"window_min_delay_ns,omitempty"`
 	MeanDelay *int64 `json:"window_mean_delay_ns,omitempty"`
 	MaxDelay  *int64 `json:"window_max_delay_ns,omitempty"`
 }
 
-type altMarkMeanJSON struct {
+type meanJSON struct {
 	BlockDelay   *int64 `json:"mean_delay_ns,omitempty"`
 	DelaySum     string `json:"delay_sum_ns,omitempty"` // of all packets received: exact
 	BlockUnknown string `json:"mean_delay_unknown,omitempty"`
 }
 
-func (r AltMarkResult) json() altMarkJSON {
-	j := altMarkJSON{
+func (r Result) json() resultJSON {
+	j := resultJSON{
 		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start.String(),
 		Status: r.Status.String(), Reasons: r.Reasons, Revised: r.Revised,
 	}
@@ -74,31 +74,31 @@ func (r AltMarkResult) json() altMarkJSON {
 }
 
 // MarshalJSON leaves out what is not known. Durations are nanoseconds.
-func (r AltMarkResult) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
+func (r Result) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
 
-// altMarkColumns are those of [AltMarkCSV].
-var altMarkColumns = []string{
+// csvColumns are those of [CSV].
+var csvColumns = []string{
 	"path", "from", "to", "period", "start", "status", "reasons", "revised",
 	"sent", "received", "sent_bytes", "received_bytes", "lost", "delay_ns", "raw_delay_ns", "jitter_ns",
 	"window_delays", "window_min_delay_ns", "window_mean_delay_ns", "window_max_delay_ns",
 	"mean_delay_ns", "delay_sum_ns", "mean_delay_unknown",
 }
 
-// AltMarkCSV writes results as CSV of RFC 4180, with a header line. What is not known is empty.
+// CSV writes results as CSV of RFC 4180, with a header line. What is not known is empty.
 // Reasons are separated by "; ".
-type AltMarkCSV struct {
+type CSV struct {
 	w     *csv.Writer
 	begun bool
 }
 
-// NewAltMarkCSV returns a writer to w.
-func NewAltMarkCSV(w io.Writer) *AltMarkCSV { return &AltMarkCSV{w: csv.NewWriter(w)} }
+// NewCSV returns a writer to w.
+func NewCSV(w io.Writer) *CSV { return &CSV{w: csv.NewWriter(w)} }
 
 // Write writes results and flushes; an error is that of the writer.
-func (c *AltMarkCSV) Write(results ...AltMarkResult) error {
+func (c *CSV) Write(results ...Result) error {
 	if !c.begun {
 		c.begun = true
-		if err := c.w.Write(altMarkColumns); err != nil {
+		if err := c.w.Write(csvColumns); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (c *AltMarkCSV) Write(results ...AltMarkResult) error {
 	return c.w.Error()
 }
 
-func (r AltMarkResult) columns() []string {
+func (r Result) columns() []string {
 	j := r.json()
 	u := func(n *uint64) string {
 		if n == nil {

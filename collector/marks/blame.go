@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"fmt"
@@ -8,14 +8,14 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkBlame holds the losses of several flow groups in one period against each other: where the cluster of one has
+// Blame holds the losses of several flow groups in one period against each other: where the cluster of one has
 // several links, that of another may have fewer of them. Links of the same two switches are the same, so graphs are to
 // name switches alike. Periods are compared that begin at once and have the same number, and so the same length.
 //
 // What follows from the counts is said, and no more. That a flow group lost nothing over a link does not clear the
 // link: it may have lost packets of others.
-type AltMarkBlame struct {
-	clusters map[string]map[[2]string][]AltMarkLink // by graph, of more than one
+type Blame struct {
+	clusters map[string]map[[2]string][]Link // by graph, of more than one
 	order    []blamedPeriod
 	periods  map[blamedPeriod]*blamed
 }
@@ -37,24 +37,24 @@ type blamedCluster struct {
 	ends  [2]string
 }
 
-// AltMarkSuspects are the links that may have lost packets in a period.
-type AltMarkSuspects struct {
+// Suspects are the links that may have lost packets in a period.
+type Suspects struct {
 	Period uint64
 	Graphs []string // that lost packets, sorted
 	// Guilty are links that lost packets for certain: of each there is a cluster with no other link that lost some.
-	Guilty []AltMarkLink
+	Guilty []Link
 	// Alone are links each of which alone would explain all losses. If one link lost packets it is one of these; where
 	// there is none, two or more did.
-	Alone []AltMarkLink
+	Alone []Link
 	// Open are the links of clusters without one that is guilty: of each cluster one or more lost packets.
-	Open [][]AltMarkLink
+	Open [][]Link
 }
 
-// NewAltMarkBlame is for the graphs of some meshes.
-func NewAltMarkBlame(meshes ...*AltMarkMesh) *AltMarkBlame {
-	b := &AltMarkBlame{clusters: map[string]map[[2]string][]AltMarkLink{}, periods: map[blamedPeriod]*blamed{}}
+// NewBlame is for the graphs of some meshes.
+func NewBlame(meshes ...*Mesh) *Blame {
+	b := &Blame{clusters: map[string]map[[2]string][]Link{}, periods: map[blamedPeriod]*blamed{}}
 	for _, m := range meshes {
-		of := map[[2]string][]AltMarkLink{}
+		of := map[[2]string][]Link{}
 		for _, c := range m.Clusters() {
 			of[c.Ends()] = c.Links
 		}
@@ -64,7 +64,7 @@ func NewAltMarkBlame(meshes ...*AltMarkMesh) *AltMarkBlame {
 }
 
 // Add takes a result of a mesh, also one that takes the place of another.
-func (b *AltMarkBlame) Add(r AltMarkResult) {
+func (b *Blame) Add(r Result) {
 	ends := [2]string{r.From, r.To}
 	if b.clusters[r.Path][ends] == nil {
 		return
@@ -78,11 +78,11 @@ func (b *AltMarkBlame) Add(r AltMarkResult) {
 }
 
 // Alarm says that more packets were lost than is accepted.
-func (b *AltMarkBlame) Alarm(a AltMarkAlarm) { b.at(a.Whole).alarmed = true }
+func (b *Blame) Alarm(a Alarm) { b.at(a.Whole).alarmed = true }
 
 // Suspects are those of the periods with an alarm in which several flow groups lost packets, if something else follows
 // than was said before.
-func (b *AltMarkBlame) Suspects() (all []AltMarkSuspects) {
+func (b *Blame) Suspects() (all []Suspects) {
 	for _, key := range b.order {
 		at := b.periods[key]
 		if !at.alarmed {
@@ -102,7 +102,7 @@ func (b *AltMarkBlame) Suspects() (all []AltMarkSuspects) {
 }
 
 // at is what is known of the period of a result.
-func (b *AltMarkBlame) at(r AltMarkResult) *blamed {
+func (b *Blame) at(r Result) *blamed {
 	key := blamedPeriod{r.Start, r.Period}
 	at := b.periods[key]
 	if at == nil {
@@ -117,7 +117,7 @@ func (b *AltMarkBlame) at(r AltMarkResult) *blamed {
 }
 
 // suspects are those of the clusters that lost packets.
-func (b *AltMarkBlame) suspects(at *blamed) (s AltMarkSuspects) {
+func (b *Blame) suspects(at *blamed) (s Suspects) {
 	lossy := make([]blamedCluster, 0, len(at.lost))
 	for c := range at.lost {
 		lossy = append(lossy, c)
@@ -130,7 +130,7 @@ func (b *AltMarkBlame) suspects(at *blamed) (s AltMarkSuspects) {
 		if s.Graphs = append(s.Graphs, c.graph); i == 0 {
 			s.Alone = slices.Clone(links)
 		}
-		s.Alone = slices.DeleteFunc(s.Alone, func(l AltMarkLink) bool { return !slices.Contains(links, l) })
+		s.Alone = slices.DeleteFunc(s.Alone, func(l Link) bool { return !slices.Contains(links, l) })
 		if len(links) == 1 && !slices.Contains(s.Guilty, links[0]) {
 			s.Guilty = append(s.Guilty, links[0])
 		}
@@ -138,8 +138,8 @@ func (b *AltMarkBlame) suspects(at *blamed) (s AltMarkSuspects) {
 	s.Graphs = slices.Compact(s.Graphs)
 	for _, c := range lossy {
 		links := b.clusters[c.graph][c.ends]
-		guilty := slices.ContainsFunc(links, func(l AltMarkLink) bool { return slices.Contains(s.Guilty, l) })
-		known := slices.ContainsFunc(s.Open, func(o []AltMarkLink) bool { return slices.Equal(o, links) })
+		guilty := slices.ContainsFunc(links, func(l Link) bool { return slices.Contains(s.Guilty, l) })
+		known := slices.ContainsFunc(s.Open, func(o []Link) bool { return slices.Equal(o, links) })
 		if !guilty && !known {
 			s.Open = append(s.Open, links)
 		}
@@ -148,7 +148,7 @@ func (b *AltMarkBlame) suspects(at *blamed) (s AltMarkSuspects) {
 }
 
 // String is in a line.
-func (s AltMarkSuspects) String() string {
+func (s Suspects) String() string {
 	if len(s.Graphs) == 0 {
 		return fmt.Sprintf("suspects: period %d: no flow group lost packets for certain", s.Period)
 	}
@@ -171,7 +171,7 @@ func (s AltMarkSuspects) String() string {
 }
 
 // linkNames are the names of links with blanks between them.
-func linkNames(links []AltMarkLink) string {
+func linkNames(links []Link) string {
 	names := make([]string, len(links))
 	for i, l := range links {
 		names[i] = l.String()

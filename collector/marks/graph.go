@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"cmp"
@@ -11,40 +11,40 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkGraph is where the packets of one flow group go between its measurement points: the monitored graph of
+// Graph is where the packets of one flow group go between its measurement points: the monitored graph of
 // RFC 9342. A packet enters at a point without a link to it, an initiator, passes transits, and leaves at a point
 // without a link from it, a terminator. Each packet takes one of the ways that the links make.
-type AltMarkGraph struct {
+type Graph struct {
 	Name   string
-	Points []AltMarkPoint // of different switches
-	Links  []AltMarkLink  // without a cycle
+	Points []Point // of different switches
+	Links  []Link  // without a cycle
 	// Watched are sessions of the same flow group at switches that its packets do not pass by the graph. What they count
 	// says that it is wrong.
-	Watched []AltMarkPoint
-	Wait    int // see [AltMarkPath]
+	Watched []Point
+	Wait    int // see [Path]
 }
 
-// AltMarkLink is a link that packets pass from one switch to another.
-type AltMarkLink struct{ From, To string }
+// Link is a link that packets pass from one switch to another.
+type Link struct{ From, To string }
 
 // String is as leaf1>spine1.
-func (l AltMarkLink) String() string { return l.From + ">" + l.To }
+func (l Link) String() string { return l.From + ">" + l.To }
 
-// AltMarkCluster is a part of a graph where the packets that pass the points From are those that pass the points To,
+// Cluster is a part of a graph where the packets that pass the points From are those that pass the points To,
 // but for losses, and that has no such part itself.
-type AltMarkCluster struct {
+type Cluster struct {
 	From, To []string // switches, sorted; one that has both is in both
-	Links    []AltMarkLink
+	Links    []Link
 }
 
 // Ends are the names of both sides in a result.
-func (c AltMarkCluster) Ends() [2]string {
+func (c Cluster) Ends() [2]string {
 	return [2]string{strings.Join(c.From, "+"), strings.Join(c.To, "+")}
 }
 
 // Clusters are the smallest clusters of a graph, by the algorithm of RFC 9342, section 6.1: links with the same start
 // belong together, and so do links with the same end. They are in the order of the packets.
-func (g AltMarkGraph) Clusters() []AltMarkCluster {
+func (g Graph) Clusters() []Cluster {
 	of := make([]int, len(g.Links)) // link to the first link of its cluster
 	for i := range of {
 		of[i] = i
@@ -69,26 +69,26 @@ func (g AltMarkGraph) Clusters() []AltMarkCluster {
 		join(starts, l.From, i)
 		join(ends, l.To, i)
 	}
-	clusters := map[int]*AltMarkCluster{}
+	clusters := map[int]*Cluster{}
 	for i, l := range g.Links {
 		c := clusters[root(i)]
 		if c == nil {
-			c = &AltMarkCluster{}
+			c = &Cluster{}
 			clusters[root(i)] = c
 		}
 		c.Links = append(c.Links, l)
 		c.From, c.To = append(c.From, l.From), append(c.To, l.To)
 	}
 	at := g.ranks()
-	var all []AltMarkCluster
+	var all []Cluster
 	for _, c := range clusters {
 		c.From, c.To = unique(c.From), unique(c.To)
-		slices.SortFunc(c.Links, func(a, b AltMarkLink) int {
+		slices.SortFunc(c.Links, func(a, b Link) int {
 			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 		})
 		all = append(all, *c)
 	}
-	slices.SortFunc(all, func(a, b AltMarkCluster) int {
+	slices.SortFunc(all, func(a, b Cluster) int {
 		return cmp.Or(a.rank(at)-b.rank(at), slices.Compare(a.From, b.From))
 	})
 	return all
@@ -100,7 +100,7 @@ func unique(names []string) []string {
 }
 
 // rank is how far from where packets enter a cluster begins.
-func (c AltMarkCluster) rank(at map[string]int) int {
+func (c Cluster) rank(at map[string]int) int {
 	least := at[c.From[0]]
 	for _, name := range c.From {
 		least = min(least, at[name])
@@ -109,7 +109,7 @@ func (c AltMarkCluster) rank(at map[string]int) int {
 }
 
 // ranks are how many links the longest way to each point has; nil: there is a cycle.
-func (g AltMarkGraph) ranks() map[string]int {
+func (g Graph) ranks() map[string]int {
 	on, waits, at := map[string][]string{}, map[string]int{}, map[string]int{}
 	for _, l := range g.Links {
 		on[l.From] = append(on[l.From], l.To)
@@ -132,7 +132,7 @@ func (g AltMarkGraph) ranks() map[string]int {
 
 // ShortestWays are the links that packets pass from some switches to others if they take a way of the fewest links, as
 // equal-cost routes have it. Cables have no direction.
-func ShortestWays(cables []AltMarkLink, from, to []string) []AltMarkLink {
+func ShortestWays(cables []Link, from, to []string) []Link {
 	beside := map[string][]string{}
 	for _, c := range cables {
 		beside[c.From], beside[c.To] = append(beside[c.From], c.To), append(beside[c.To], c.From)
@@ -150,7 +150,7 @@ func ShortestWays(cables []AltMarkLink, from, to []string) []AltMarkLink {
 			}
 		}
 	}
-	var links []AltMarkLink
+	var links []Link
 	next, seen := unique(slices.Clone(from)), map[string]bool{}
 	for _, name := range next {
 		seen[name] = true
@@ -162,7 +162,7 @@ func ShortestWays(cables []AltMarkLink, from, to []string) []AltMarkLink {
 			if !ok || far[other] != d-1 {
 				continue
 			}
-			if links = append(links, AltMarkLink{name, other}); !seen[other] {
+			if links = append(links, Link{name, other}); !seen[other] {
 				seen[other] = true
 				next = append(next, other)
 			}
@@ -172,10 +172,10 @@ func ShortestWays(cables []AltMarkLink, from, to []string) []AltMarkLink {
 }
 
 // sources and sinks are the points where packets enter, and leave.
-func (g AltMarkGraph) sources() []string { return g.ends(func(l AltMarkLink) string { return l.To }) }
-func (g AltMarkGraph) sinks() []string   { return g.ends(func(l AltMarkLink) string { return l.From }) }
+func (g Graph) sources() []string { return g.ends(func(l Link) string { return l.To }) }
+func (g Graph) sinks() []string   { return g.ends(func(l Link) string { return l.From }) }
 
-func (g AltMarkGraph) ends(far func(AltMarkLink) string) (names []string) {
+func (g Graph) ends(far func(Link) string) (names []string) {
 	linked := map[string]bool{}
 	for _, l := range g.Links {
 		linked[far(l)] = true
@@ -189,7 +189,7 @@ func (g AltMarkGraph) ends(far func(AltMarkLink) string) (names []string) {
 }
 
 // before are the points that packets may have passed when they come to some points, which are not among them.
-func (g AltMarkGraph) before(points []string) map[string]bool {
+func (g Graph) before(points []string) map[string]bool {
 	back := map[string][]string{}
 	for _, l := range g.Links {
 		back[l.To] = append(back[l.To], l.From)
@@ -210,40 +210,40 @@ func (g AltMarkGraph) before(points []string) map[string]bool {
 }
 
 // once reports whether no packet passes two of some points.
-func (g AltMarkGraph) once(points []string) bool {
+func (g Graph) once(points []string) bool {
 	return !slices.ContainsFunc(points, func(name string) bool {
 		before := g.before([]string{name})
 		return slices.ContainsFunc(points, func(other string) bool { return before[other] })
 	})
 }
 
-// AltMarkMesh joins the reports of the points of a graph: for each of its smallest clusters, and for the whole of it,
-// if that is not a cluster, as [AltMark] does for a path. From and To of its results are the switches of both sides,
+// Mesh joins the reports of the points of a graph: for each of its smallest clusters, and for the whole of it,
+// if that is not a cluster, as [Joiner] does for a path. From and To of its results are the switches of both sides,
 // with a + between them. It has a delay where a single packet of the period was marked for it.
 //
 // It has no clock and no lock.
-type AltMarkMesh struct {
-	graph    AltMarkGraph
-	clusters []AltMarkCluster
+type Mesh struct {
+	graph    Graph
+	clusters []Cluster
 	points   map[string]int // of the graph, by switch
 	roles    map[string]altmark.Role
-	joins    []*AltMark // the whole, then clusters
+	joins    []*Joiner // the whole, then clusters
 	users    [][]meshUse
 }
 
 // meshUse is where a report of a point goes.
 type meshUse struct{ join, stage, point int }
 
-// NewAltMarkMesh returns an error if the graph has no name or no links, if its points are without names or have the
+// NewMesh returns an error if the graph has no name or no links, if its points are without names or have the
 // same switch or a + in its name, if a link is of other switches or is there twice, if packets could pass a point
 // twice, if a point has no link, if Wait is out of its range, or if there are more than 256 points or 4096 links.
-func NewAltMarkMesh(g AltMarkGraph) (*AltMarkMesh, error) {
+func NewMesh(g Graph) (*Mesh, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
-	g.Wait = cmp.Or(g.Wait, DefaultAltMarkWait)
+	g.Wait = cmp.Or(g.Wait, DefaultWait)
 	g.Points, g.Watched = slices.Clone(g.Points), slices.Clone(g.Watched)
-	m := &AltMarkMesh{
+	m := &Mesh{
 		graph: g, clusters: g.Clusters(), points: map[string]int{}, roles: g.roles(),
 		users: make([][]meshUse, len(g.Points)+len(g.Watched)),
 	}
@@ -271,7 +271,7 @@ const (
 )
 
 // names are the switches of the graph's points.
-func (g AltMarkGraph) names() (map[string]bool, error) {
+func (g Graph) names() (map[string]bool, error) {
 	known := map[string]bool{}
 	for i, p := range slices.Concat(g.Points, g.Watched) {
 		if p.Switch == "" || p.Session == "" {
@@ -293,12 +293,12 @@ func (g AltMarkGraph) names() (map[string]bool, error) {
 	return known, nil
 }
 
-func (g AltMarkGraph) check() error {
+func (g Graph) check() error {
 	if g.Name == "" {
 		return fmt.Errorf("graph %q has no name", g.Name)
 	}
 	if g.Wait < 0 || g.Wait > 8 {
-		return fmt.Errorf("graph %s: wait is %d, want 1 to 8 periods, or 0 for %d", g.Name, g.Wait, DefaultAltMarkWait)
+		return fmt.Errorf("graph %s: wait is %d, want 1 to 8 periods, or 0 for %d", g.Name, g.Wait, DefaultWait)
 	}
 	if n, links := len(g.Points)+len(g.Watched), len(g.Links); n > maxMeshPoints || links > maxMeshLinks {
 		return fmt.Errorf("graph %s: %d points and %d links, want at most %d and %d", g.Name, n, links, maxMeshPoints,
@@ -308,7 +308,7 @@ func (g AltMarkGraph) check() error {
 	if err != nil {
 		return err
 	}
-	linked, links := map[string]bool{}, map[AltMarkLink]bool{}
+	linked, links := map[string]bool{}, map[Link]bool{}
 	for _, l := range g.Links {
 		for _, name := range []string{l.From, l.To} {
 			if linked[name] = true; !known[name] {
@@ -336,7 +336,7 @@ func (g AltMarkGraph) check() error {
 
 // join adds the join of a cluster, or of the whole. Its first stage is where the periods of its packets begin; the
 // points that its packets may have passed since are not compared, but what they flag may concern the packets.
-func (m *AltMarkMesh) join(c AltMarkCluster, before map[string]bool) {
+func (m *Mesh) join(c Cluster, before map[string]bool) {
 	var sources, between []string
 	for _, name := range slices.Sorted(maps.Keys(m.points)) {
 		_, begins := slices.BinarySearch(c.From, name)
@@ -359,12 +359,12 @@ func (m *AltMarkMesh) join(c AltMarkCluster, before map[string]bool) {
 	}
 	cluster[1] = len(names)
 	names = append(names, c.To)
-	stages := make([]altMarkStage, len(names))
+	stages := make([]pointStage, len(names))
 	for s, stage := range names {
 		for n, name := range stage {
 			i := m.points[name]
 			m.users[i] = append(m.users[i], meshUse{len(m.joins), s, n})
-			stages[s] = append(stages[s], altMarkMember{m.graph.Points[i], m.roles[name]})
+			stages[s] = append(stages[s], stageMember{m.graph.Points[i], m.roles[name]})
 		}
 	}
 	if len(m.graph.Watched) > 0 {
@@ -373,17 +373,17 @@ func (m *AltMarkMesh) join(c AltMarkCluster, before map[string]bool) {
 		for n, p := range m.graph.Watched {
 			i := len(m.graph.Points) + n
 			m.users[i] = append(m.users[i], meshUse{len(m.joins), watched - 1, n})
-			stages[watched-1] = append(stages[watched-1], altMarkMember{p, 0})
+			stages[watched-1] = append(stages[watched-1], stageMember{p, 0})
 		}
 	}
-	join := newAltMarkStages(AltMarkPath{Name: m.graph.Name, Wait: m.graph.Wait}, stages)
+	join := newJoiner(Path{Name: m.graph.Name, Wait: m.graph.Wait}, stages)
 	join.graph, join.cluster, join.watched = true, cluster, watched
 	join.once = [2]bool{m.graph.once(c.From), m.graph.once(c.To)}
 	m.joins = append(m.joins, join)
 }
 
 // roles are what the sessions at the points are to have.
-func (g AltMarkGraph) roles() map[string]altmark.Role {
+func (g Graph) roles() map[string]altmark.Role {
 	roles := map[string]altmark.Role{}
 	for _, p := range g.Points {
 		roles[p.Switch] = altmark.Transit
@@ -397,29 +397,29 @@ func (g AltMarkGraph) roles() map[string]altmark.Role {
 	return roles
 }
 
-// Clusters are those of the graph, in the order of the packets; [AltMarkCluster.Ends] are From and To of their results.
-func (m *AltMarkMesh) Clusters() []AltMarkCluster { return m.clusters }
+// Clusters are those of the graph, in the order of the packets; [Cluster.Ends] are From and To of their results.
+func (m *Mesh) Clusters() []Cluster { return m.clusters }
 
 // Whole are From and To of the results of the whole graph.
-func (m *AltMarkMesh) Whole() [2]string { return m.whole().Ends() }
+func (m *Mesh) Whole() [2]string { return m.whole().Ends() }
 
-func (m *AltMarkMesh) whole() AltMarkCluster {
-	return AltMarkCluster{From: m.graph.sources(), To: m.graph.sinks()}
+func (m *Mesh) whole() Cluster {
+	return Cluster{From: m.graph.sources(), To: m.graph.sinks()}
 }
 
 // Points are those of the graph and, behind them, those that are watched, with the current settings.
-func (m *AltMarkMesh) Points() []AltMarkPoint { return slices.Concat(m.graph.Points, m.graph.Watched) }
+func (m *Mesh) Points() []Point { return slices.Concat(m.graph.Points, m.graph.Watched) }
 
 // Kept is how many reports of a period are kept: that of a point in each cluster behind it.
-func (m *AltMarkMesh) Kept() (n int) {
+func (m *Mesh) Kept() (n int) {
 	for _, users := range m.users {
 		n += len(users)
 	}
 	return n
 }
 
-// Add takes a report of a point of [AltMarkMesh.Points], see [AltMark.Add].
-func (m *AltMarkMesh) Add(point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
+// Add takes a report of a point of [Mesh.Points], see [Joiner.Add].
+func (m *Mesh) Add(point int, p altmark.Period, arrived time.Time) (out []Result) {
 	showed := false
 	for _, u := range m.users[point] {
 		j := m.joins[u.join]
@@ -432,28 +432,28 @@ func (m *AltMarkMesh) Add(point int, p altmark.Period, arrived time.Time) (out [
 			j.revise(p.Number, &out)
 		}
 	}
-	return sortAltMark(out)
+	return sortResults(out)
 }
 
-// Advance is [AltMark.Advance].
-func (m *AltMarkMesh) Advance(k uint64) (out []AltMarkResult) {
+// Advance is [Joiner.Advance].
+func (m *Mesh) Advance(k uint64) (out []Result) {
 	for _, j := range m.joins {
 		out = append(out, j.Advance(k)...)
 	}
-	return sortAltMark(out)
+	return sortResults(out)
 }
 
-// Flush is [AltMark.Flush].
-func (m *AltMarkMesh) Flush() (out []AltMarkResult) {
+// Flush is [Joiner.Flush].
+func (m *Mesh) Flush() (out []Result) {
 	for _, j := range m.joins {
 		out = append(out, j.Flush()...)
 	}
-	return sortAltMark(out)
+	return sortResults(out)
 }
 
-// Settings is [AltMark.Settings]: all clusters start over.
-func (m *AltMarkMesh) Settings(point int, s altmark.Session) (out []AltMarkResult) {
-	var p *AltMarkPoint
+// Settings is [Joiner.Settings]: all clusters start over.
+func (m *Mesh) Settings(point int, s altmark.Session) (out []Result) {
+	var p *Point
 	if n := len(m.graph.Points); point < n {
 		p = &m.graph.Points[point]
 	} else {
@@ -472,14 +472,14 @@ func (m *AltMarkMesh) Settings(point int, s altmark.Session) (out []AltMarkResul
 	return out
 }
 
-// Interval is [AltMark.Interval].
-func (m *AltMarkMesh) Interval() altmark.Interval { return m.joins[0].Interval() }
+// Interval is [Joiner.Interval].
+func (m *Mesh) Interval() altmark.Interval { return m.joins[0].Interval() }
 
 // Stats counts the reports, each once.
-func (m *AltMarkMesh) Stats() AltMarkStats { return m.joins[0].Stats() }
+func (m *Mesh) Stats() Stats { return m.joins[0].Stats() }
 
-// Notices is [AltMark.Notices].
-func (m *AltMarkMesh) Notices() (all []string) {
+// Notices is [Joiner.Notices].
+func (m *Mesh) Notices() (all []string) {
 	for _, j := range m.joins {
 		for _, notice := range j.Notices() {
 			if !slices.Contains(all, notice) {

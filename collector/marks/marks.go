@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"cmp"
@@ -10,117 +10,117 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkPath is a path of packets with at least two measurement points, in the order in which
+// Path is a path of packets with at least two measurement points, in the order in which
 // packets pass them: an initiator, any number of transits, a terminator. All of them measure one
 // flow group with one method, interval and mark.
-type AltMarkPath struct {
+type Path struct {
 	Name   string
-	Points []AltMarkPoint
+	Points []Point
 	// Wait is how many periods to wait for a report after those of later periods have begun to
-	// arrive; 1 to 8, 0 is [DefaultAltMarkWait].
+	// arrive; 1 to 8, 0 is [DefaultWait].
 	Wait int
 }
 
-// AltMarkPoint is one session at one switch. Points of a path have different switches.
-type AltMarkPoint struct {
+// Point is one session at one switch. Points of a path have different switches.
+type Point struct {
 	Switch, Session string
 	// Settings are the session's; with a zero role they are not known yet.
 	Settings altmark.Session
 }
 
-// DefaultAltMarkWait is how many periods late a report may be before it counts as missing.
-const DefaultAltMarkWait = 3
+// DefaultWait is how many periods late a report may be before it counts as missing.
+const DefaultWait = 3
 
-// AltMarkStatus says what a result is worth.
-type AltMarkStatus uint8
+// Status says what a result is worth.
+type Status uint8
 
 // The statuses.
 const (
-	AltMarkOK      AltMarkStatus = iota + 1 // complete
-	AltMarkFlagged                          // the reasons say what cannot be relied on
-	AltMarkMissing                          // a report is missing: nothing is known
+	OK      Status = iota + 1 // complete
+	Flagged                   // the reasons say what cannot be relied on
+	Missing                   // a report is missing: nothing is known
 )
 
 // Words that begin the reasons which only the reports of several points together can give.
 const (
-	AltMarkSplit  = "split-or-duplicated" // more packets reached a point than one before it
-	AltMarkPulses = "pulses-differ"       // muxed: a pulse was lost or late, or a late packet taken for one
-	// AltMarkRecoloured: packets may have been counted in the period beside their own, as re-marked ones are.
-	AltMarkRecoloured = "colour-changed"
-	AltMarkMargin     = "sync-margin-low" // a delay is not what the settings say, so the guards are not either
-	// AltMarkOffGraph: a point that is not of the graph counted packets, or may have: they take a way that is not known.
-	AltMarkOffGraph = "off-graph"
+	Split  = "split-or-duplicated" // more packets reached a point than one before it
+	Pulses = "pulses-differ"       // muxed: a pulse was lost or late, or a late packet taken for one
+	// Recoloured: packets may have been counted in the period beside their own, as re-marked ones are.
+	Recoloured = "colour-changed"
+	Margin     = "sync-margin-low" // a delay is not what the settings say, so the guards are not either
+	// OffGraph: a point that is not of the graph counted packets, or may have: they take a way that is not known.
+	OffGraph = "off-graph"
 )
 
-var altMarkStatusWords = []string{"", "ok", "flagged", "missing"}
+var statusWords = []string{"", "ok", "flagged", "missing"}
 
 // String is ok, flagged or missing.
-func (s AltMarkStatus) String() string {
-	if int(s) < len(altMarkStatusWords) {
-		return altMarkStatusWords[s]
+func (s Status) String() string {
+	if int(s) < len(statusWords) {
+		return statusWords[s]
 	}
 	return fmt.Sprint(uint8(s))
 }
 
-// AltMarkResult is what became of the packets of one period between two points.
+// Result is what became of the packets of one period between two points.
 //
 // A number is known only where its Valid says so. Loss and delay are valid independently of each
 // other; a period without a pulse has no delay, and nothing is wrong with it.
-type AltMarkResult struct {
+type Result struct {
 	Path, From, To string // names of path and switches; From equals To for a round trip
 	Period         uint64 // floor(time of day / interval)
 	Start          altmark.Time
-	Status         AltMarkStatus
-	Reasons        []string // why it is not AltMarkOK
+	Status         Status
+	Reasons        []string // why it is not OK
 
 	Counted bool // both points reported, and the counts are theirs
-	AltMarkCounts
+	Counts
 	Lost      int64 // Sent - Received
 	LossValid bool
 
 	Delay      time.Duration // of the marked packet, by the clocks of both points
 	DelayValid bool
 	// RawDelay is the same without trust in the clocks: it includes their difference, which cancels
-	// out over two opposite paths, see [AltMarkTwoWay].
+	// out over two opposite paths, see [TwoWay].
 	RawDelay      time.Duration
 	RawDelayValid bool
 	// Jitter is this delay minus that of the period before (the delay variation of RFC 3393).
 	Jitter      time.Duration
 	JitterValid bool
 	// Mean is the mean delay of all packets of the period, where the sessions ask for it.
-	Mean AltMarkMean
-	// Window summarises the delays of the last [AltMarkWindow] periods up to this one.
-	Window AltMarkDelays
+	Mean Mean
+	// Window summarises the delays of the last [Window] periods up to this one.
+	Window Delays
 
 	// Revised means that this result replaces an earlier one, because a report came late.
 	Revised bool
 }
 
-// An AltMarkSegment is what a result is of: a path or a graph, from a point or several to others.
-type AltMarkSegment struct{ Path, From, To string }
+// A Segment is what a result is of: a path or a graph, from a point or several to others.
+type Segment struct{ Path, From, To string }
 
 // Segment is what the result is of.
-func (r *AltMarkResult) Segment() AltMarkSegment { return AltMarkSegment{r.Path, r.From, r.To} }
+func (r *Result) Segment() Segment { return Segment{r.Path, r.From, r.To} }
 
-// AltMarkCounts are what two points counted in a period.
-type AltMarkCounts struct {
+// Counts are what two points counted in a period.
+type Counts struct {
 	Sent, Received           uint64 // packets at From and To
 	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
 	Excess                   bool   // nothing but packets in excess somewhere makes the loss uncertain
 }
 
-// AltMarkWindow is how many periods [AltMarkResult.Window] covers.
-const AltMarkWindow = 16
+// Window is how many periods [Result.Window] covers.
+const Window = 16
 
-// AltMarkDelays are bounds and mean of the valid delays of some periods; the mean is rounded to
+// Delays are bounds and mean of the valid delays of some periods; the mean is rounded to
 // the nearest nanosecond. All zero when Count is.
-type AltMarkDelays struct {
+type Delays struct {
 	Count          int
 	Min, Mean, Max time.Duration
 }
 
-// AltMarkStats counts the reports that an [AltMark] was given.
-type AltMarkStats struct {
+// Stats counts the reports that a [Joiner] was given.
+type Stats struct {
 	Reports    uint64 // all of them
 	Duplicates uint64 // equal to an earlier one
 	Amended    uint64 // like an earlier one, flagged late-frames since
@@ -129,41 +129,41 @@ type AltMarkStats struct {
 	Refused    uint64 // impossible for any period
 }
 
-// altMarkKeep is how many periods of a path are remembered.
-const altMarkKeep = 32
+// keptPeriods is how many periods of a path are remembered.
+const keptPeriods = 32
 
-// altMarkBefore is how many periods before one may cast doubt on it. Where one of them is forgotten a result does not
+// periodsBefore is how many periods before one may cast doubt on it. Where one of them is forgotten a result does not
 // become better: it could be for want of what that told.
-const altMarkBefore = 3
+const periodsBefore = 3
 
-// altMarkLast is beyond every possible period: 2^48 seconds at the shortest interval.
-const altMarkLast = 1 << 60
+// lastPeriod is beyond every possible period: 2^48 seconds at the shortest interval.
+const lastPeriod = 1 << 60
 
-// AltMark joins the reports of one path. It compares only reports of the same period number,
+// Joiner joins the reports of one path. It compares only reports of the same period number,
 // returns every period of which there is any report and those in between, and remembers the last
 // 32.
 //
 // A period's results are returned once the reports of all points are in for it and for the next two
 // periods, since a later report tells of packets that came too late. When a report does not come
-// within [AltMarkPath.Wait] more periods, the results are returned without it. The order in which
+// within [Path.Wait] more periods, the results are returned without it. The order in which
 // reports come does not change what the last result for a period says, as long as it is remembered and
 // so are the periods before it that tell of it.
 //
 // Each report is added with its arrival time, by one clock for all points: reports of one period
 // number that arrive more than half a period apart may be of different times, and are not compared.
 //
-// An AltMark has no clock and no lock.
-type AltMark struct {
-	path    AltMarkPath // a point is a stage
-	stages  []altMarkStage
+// A Joiner has no clock and no lock.
+type Joiner struct {
+	path    Path // a point is a stage
+	stages  []pointStage
 	graph   bool // packets need not pass all stages: those of cluster are compared
 	cluster [2]int
-	once    [2]bool    // no packet passes two points of that stage of the cluster
-	brief   bool       // results have no jitter and no window
-	watched int        // the stage of points that no packet may pass, plus 1; 0: there is none
-	beside  []*AltMark // of a graph: the joins of its clusters, one of which may be this
-	faults  []string   // of the settings
-	entries []*altMarkEntry
+	once    [2]bool   // no packet passes two points of that stage of the cluster
+	brief   bool      // results have no jitter and no window
+	watched int       // the stage of points that no packet may pass, plus 1; 0: there is none
+	beside  []*Joiner // of a graph: the joins of its clusters, one of which may be this
+	faults  []string  // of the settings
+	entries []*periodEntry
 	last    [][]uint64 // last reported period of each point of a stage, plus 1; 0: none
 	due     uint64     // the period given to Advance, plus 1
 	base    uint64     // the latest period for which reports are due
@@ -171,18 +171,18 @@ type AltMark struct {
 	begun   bool
 	history uint64 // the latest period with a report of unknown arrival time
 	notices []string
-	stats   AltMarkStats
+	stats   Stats
 }
 
-// altMarkEntry is one period.
-type altMarkEntry struct {
+// periodEntry is one period.
+type periodEntry struct {
 	number  uint64
-	parts   [][]altMarkReport // by stage, of its points
-	reports []altMarkReport   // by stage: the sum
-	emitted []AltMarkResult   // by segment; nil: not yet
+	parts   [][]pointReading // by stage, of its points
+	reports []pointReading   // by stage: the sum
+	emitted []Result         // by segment; nil: not yet
 }
 
-type altMarkReport struct {
+type pointReading struct {
 	altmark.Period
 	arrived       time.Time // zero: not known
 	until         time.Time // of a sum: when the last of it arrived
@@ -190,15 +190,15 @@ type altMarkReport struct {
 }
 
 // amendedBy reports whether p says the same, but for frames that the switch has learned of since.
-func (r *altMarkReport) amendedBy(p altmark.Period) bool {
+func (r *pointReading) amendedBy(p altmark.Period) bool {
 	p.Flags ^= altmark.LateFrames
 	return r.Period == p
 }
 
-// NewAltMark returns an error if the path has no name, fewer than two points or more than 256, points without names or
+// NewJoiner returns an error if the path has no name, fewer than two points or more than 256, points without names or
 // with the same switch, or a Wait out of its range. Wrong roles and settings that do not agree are not
 // an error here: every result says so.
-func NewAltMark(path AltMarkPath) (*AltMark, error) {
+func NewJoiner(path Path) (*Joiner, error) {
 	if path.Name == "" {
 		return nil, fmt.Errorf("path %q has no name", path.Name)
 	}
@@ -207,9 +207,9 @@ func NewAltMark(path AltMarkPath) (*AltMark, error) {
 	}
 	if path.Wait < 0 || path.Wait > 8 {
 		return nil, fmt.Errorf("path %s: wait is %d, want 1 to 8 periods, or 0 for %d",
-			path.Name, path.Wait, DefaultAltMarkWait)
+			path.Name, path.Wait, DefaultWait)
 	}
-	path.Wait = cmp.Or(path.Wait, DefaultAltMarkWait)
+	path.Wait = cmp.Or(path.Wait, DefaultWait)
 	path.Points = slices.Clone(path.Points)
 	seen := map[string]bool{}
 	for i, p := range path.Points {
@@ -222,66 +222,66 @@ func NewAltMark(path AltMarkPath) (*AltMark, error) {
 		}
 		seen[p.Switch] = true
 	}
-	stages := make([]altMarkStage, len(path.Points))
+	stages := make([]pointStage, len(path.Points))
 	for i, p := range path.Points {
-		stages[i] = altMarkStage{{p, roleAlong(i, len(path.Points))}}
+		stages[i] = pointStage{{p, roleAlong(i, len(path.Points))}}
 	}
-	return newAltMarkStages(path, stages), nil
+	return newJoiner(path, stages), nil
 }
 
-// newAltMarkStages returns the join of stages of points, which are the path's.
-func newAltMarkStages(path AltMarkPath, stages []altMarkStage) *AltMark {
-	m := &AltMark{path: path, stages: stages}
-	m.path.Points = make([]AltMarkPoint, len(stages))
+// newJoiner returns the join of stages of points, which are the path's.
+func newJoiner(path Path, stages []pointStage) *Joiner {
+	m := &Joiner{path: path, stages: stages}
+	m.path.Points = make([]Point, len(stages))
 	m.restart()
 	return m
 }
 
 // restart begins anew with the settings that the points have now.
-func (m *AltMark) restart() {
+func (m *Joiner) restart() {
 	m.last = nil
 	for i, s := range m.stages {
 		m.path.Points[i] = s.sum()
 		m.last = append(m.last, make([]uint64, len(s)))
 	}
-	m.faults = altMarkFaults(m.stages)
+	m.faults = pathFaults(m.stages)
 	m.entries, m.gone, m.due, m.begun, m.history = nil, nil, 0, false, 0
 }
 
 // Path returns the path with the current settings.
-func (m *AltMark) Path() AltMarkPath {
+func (m *Joiner) Path() Path {
 	p := m.path
 	p.Points = slices.Clone(p.Points)
 	return p
 }
 
 // Interval is the length of the path's periods; it says nothing while no settings are known.
-func (m *AltMark) Interval() altmark.Interval { return m.path.Points[0].Settings.Interval }
+func (m *Joiner) Interval() altmark.Interval { return m.path.Points[0].Settings.Interval }
 
 // Stats returns the counts so far.
-func (m *AltMark) Stats() AltMarkStats { return m.stats }
+func (m *Joiner) Stats() Stats { return m.stats }
 
 // Add takes a report of a point, counted from 0, and returns the results that it completes or
 // changes, by period and then along the path. Arrival is by a clock that is the same for all points
 // and belongs to none of them; it is zero where it is not known, as for what a switch reported
 // before the collector listened.
-func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkResult {
+func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 	return m.add(point, 0, p, arrived)
 }
 
 // add takes a report of a point of a stage.
-func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
+func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out []Result) {
 	if m.take(stage, point, p, arrived, &out) {
 		m.revise(p.Number, &out)
 		m.settle(&out) // what is said first needs no revision
 	}
-	return sortAltMark(out)
+	return sortResults(out)
 }
 
 // take takes a report; false if that is of no period that is remembered.
-func (m *AltMark) take(stage, point int, p altmark.Period, arrived time.Time, out *[]AltMarkResult) bool {
+func (m *Joiner) take(stage, point int, p altmark.Period, arrived time.Time, out *[]Result) bool {
 	m.stats.Reports++
-	if p.Number >= altMarkLast || uint64(p.Colour) != p.Number&1 {
+	if p.Number >= lastPeriod || uint64(p.Colour) != p.Number&1 {
 		m.stats.Refused++
 		return false
 	}
@@ -294,8 +294,8 @@ func (m *AltMark) take(stage, point int, p altmark.Period, arrived time.Time, ou
 	e := m.entry(p.Number, out)
 	switch r := &e.parts[stage][point]; {
 	case !r.has:
-		*r = altMarkReport{Period: p, arrived: arrived, until: arrived, has: true}
-		if arrived.IsZero() && (p.Number > m.history || p.Number+altMarkKeep < m.history) {
+		*r = pointReading{Period: p, arrived: arrived, until: arrived, has: true}
+		if arrived.IsZero() && (p.Number > m.history || p.Number+keptPeriods < m.history) {
 			m.history = p.Number
 		}
 		if e.emitted != nil {
@@ -317,31 +317,31 @@ func (m *AltMark) take(stage, point int, p altmark.Period, arrived time.Time, ou
 
 // Advance says that reports of period k are due by now. Without it, only reports show that time
 // passes, and when none come at all nothing is ever missing.
-func (m *AltMark) Advance(k uint64) []AltMarkResult {
-	if k >= altMarkLast || !m.begun {
+func (m *Joiner) Advance(k uint64) []Result {
+	if k >= lastPeriod || !m.begun {
 		return nil
 	}
-	var out []AltMarkResult
+	var out []Result
 	m.due = k + 1
 	m.rebase(&out)
 	m.settle(&out)
-	return sortAltMark(out)
+	return sortResults(out)
 }
 
 // Flush returns the results of all periods still waited for, as at the end of a measurement.
-func (m *AltMark) Flush() []AltMarkResult {
-	var out []AltMarkResult
+func (m *Joiner) Flush() []Result {
+	var out []Result
 	for _, e := range m.entries {
 		if e.emitted == nil {
 			m.emit(e, &out)
 		}
 	}
-	return sortAltMark(out)
+	return sortResults(out)
 }
 
 // Settings says that a session's settings have changed. What was waited for is emitted, and the
 // join starts over: periods before and after cannot be compared.
-func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
+func (m *Joiner) Settings(point int, s altmark.Session) []Result {
 	p := &m.stages[point][0]
 	if p.Settings == s {
 		return nil
@@ -354,13 +354,13 @@ func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
 
 // rebase finds the latest period for which reports are due. It moves back when the clock of a
 // switch does.
-func (m *AltMark) rebase(out *[]AltMarkResult) {
+func (m *Joiner) rebase(out *[]Result) {
 	base := m.due
 	for _, last := range m.last {
 		base = max(base, slices.Max(last))
 	}
 	base--
-	if m.begun && base > m.base && base-m.base <= altMarkKeep/2 {
+	if m.begun && base > m.base && base-m.base <= keptPeriods/2 {
 		for k := m.base; k < base; k++ {
 			if !slices.Contains(m.gone, k) {
 				m.entry(k, out) // perhaps no point ever reports it: then it is missing
@@ -372,29 +372,29 @@ func (m *AltMark) rebase(out *[]AltMarkResult) {
 
 // entry returns the entry of a period, and adds it if there is none. When there are too many, the
 // oldest is dropped.
-func (m *AltMark) entry(k uint64, out *[]AltMarkResult) *altMarkEntry {
+func (m *Joiner) entry(k uint64, out *[]Result) *periodEntry {
 	if e := m.find(k); e != nil {
 		return e
 	}
-	if len(m.entries) == altMarkKeep {
+	if len(m.entries) == keptPeriods {
 		if old := m.entries[0]; old.emitted == nil {
 			m.emit(old, out)
 		}
-		if len(m.gone) == 2*altMarkKeep {
+		if len(m.gone) == 2*keptPeriods {
 			m.gone = slices.Delete(m.gone, 0, 1)
 		}
 		m.gone = append(m.gone, m.entries[0].number)
 		m.entries = slices.Delete(m.entries, 0, 1)
 	}
-	e := &altMarkEntry{number: k, reports: make([]altMarkReport, len(m.stages))}
+	e := &periodEntry{number: k, reports: make([]pointReading, len(m.stages))}
 	for _, s := range m.stages {
-		e.parts = append(e.parts, make([]altMarkReport, len(s)))
+		e.parts = append(e.parts, make([]pointReading, len(s)))
 	}
 	m.entries = append(m.entries, e)
 	return e
 }
 
-func (m *AltMark) find(k uint64) *altMarkEntry {
+func (m *Joiner) find(k uint64) *periodEntry {
 	for i := len(m.entries) - 1; i >= 0; i-- {
 		if m.entries[i].number == k {
 			return m.entries[i]
@@ -404,21 +404,21 @@ func (m *AltMark) find(k uint64) *altMarkEntry {
 }
 
 // report returns what a point reported of a period; empty if it did not, or the period was forgotten.
-func (m *AltMark) report(k uint64, point int) altMarkReport {
+func (m *Joiner) report(k uint64, point int) pointReading {
 	if e := m.find(k); e != nil {
 		return e.reports[point]
 	}
-	return altMarkReport{}
+	return pointReading{}
 }
 
-func (m *AltMark) complete(k uint64) bool {
+func (m *Joiner) complete(k uint64) bool {
 	e := m.find(k)
-	return e != nil && !slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return !r.has })
+	return e != nil && !slices.ContainsFunc(e.reports, func(r pointReading) bool { return !r.has })
 }
 
 // settle emits what is complete or no longer waited for. For periods reported before the collector
 // listened it waits until the points report again.
-func (m *AltMark) settle(out *[]AltMarkResult) {
+func (m *Joiner) settle(out *[]Result) {
 	for _, e := range m.entries {
 		k, from := e.number, e.number
 		if e.early() {
@@ -432,17 +432,17 @@ func (m *AltMark) settle(out *[]AltMarkResult) {
 }
 
 // early reports whether the arrival time of some report of a period is not known.
-func (e *altMarkEntry) early() bool {
-	return slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return r.has && r.arrived.IsZero() })
+func (e *periodEntry) early() bool {
+	return slices.ContainsFunc(e.reports, func(r pointReading) bool { return r.has && r.arrived.IsZero() })
 }
 
 // untimely reports whether only later periods can tell about the clocks of this one.
-func (m *AltMark) untimely(e *altMarkEntry) bool {
+func (m *Joiner) untimely(e *periodEntry) bool {
 	return slices.ContainsFunc(everywhere(&m.path), func(p int) bool { return e.reports[p].has && !m.timely(e.number, p) })
 }
 
 // everywhere are the indices of a path's points.
-func everywhere(path *AltMarkPath) (points []int) {
+func everywhere(path *Path) (points []int) {
 	for i := range path.Points {
 		points = append(points, i)
 	}
@@ -450,9 +450,9 @@ func everywhere(path *AltMarkPath) (points []int) {
 }
 
 // revise emits again the results that a report of period k changes.
-func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
+func (m *Joiner) revise(k uint64, out *[]Result) {
 	for _, e := range m.entries {
-		if e.emitted == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+AltMarkWindow {
+		if e.emitted == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+Window {
 			continue
 		}
 		for i, r := range m.results(e) {
@@ -460,11 +460,11 @@ func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 			if r.Revised = old.Revised; reflect.DeepEqual(old, r) {
 				continue
 			}
-			if forgot(m, e.number, AltMarkWindow-1) && r.Delay == old.Delay && r.DelayValid == old.DelayValid {
+			if forgot(m, e.number, Window-1) && r.Delay == old.Delay && r.DelayValid == old.DelayValid {
 				// what was forgotten is nothing new
 				r.Window, r.Jitter, r.JitterValid = old.Window, old.Jitter, old.JitterValid
 			}
-			if better(r, old) && forgot(m, e.number, altMarkBefore) || reflect.DeepEqual(old, r) {
+			if better(r, old) && forgot(m, e.number, periodsBefore) || reflect.DeepEqual(old, r) {
 				continue
 			}
 			r.Revised = true
@@ -476,26 +476,26 @@ func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 
 // forgot reports whether one of the n periods before period k is among those that were forgotten; in another cluster of
 // the graph k itself and k+1, too.
-func forgot(m *AltMark, k, n uint64) bool {
+func forgot(m *Joiner, k, n uint64) bool {
 	among := func(gone []uint64, k, n uint64) bool {
 		return slices.ContainsFunc(gone, func(g uint64) bool { return g < k && k-g <= n })
 	}
-	return among(m.gone, k, n) || slices.ContainsFunc(m.beside, func(b *AltMark) bool { return among(b.gone, k+2, n+2) })
+	return among(m.gone, k, n) || slices.ContainsFunc(m.beside, func(b *Joiner) bool { return among(b.gone, k+2, n+2) })
 }
 
 // better reports whether a result is more certain than the one before it, or has fewer reasons against it.
-func better(r, old AltMarkResult) bool {
-	return r.Status == AltMarkOK && old.Status != AltMarkOK || r.LossValid && !old.LossValid ||
+func better(r, old Result) bool {
+	return r.Status == OK && old.Status != OK || r.LossValid && !old.LossValid ||
 		r.DelayValid && !old.DelayValid || r.Mean.Valid && !old.Mean.Valid || len(r.Reasons) < len(old.Reasons)
 }
 
-func (m *AltMark) emit(e *altMarkEntry, out *[]AltMarkResult) {
+func (m *Joiner) emit(e *periodEntry, out *[]Result) {
 	e.emitted = m.results(e)
 	*out = append(*out, e.emitted...)
 }
 
-// sortAltMark sorts results by period; those of one period keep their order.
-func sortAltMark(out []AltMarkResult) []AltMarkResult {
-	slices.SortStableFunc(out, func(a, b AltMarkResult) int { return cmp.Compare(a.Period, b.Period) })
+// sortResults sorts results by period; those of one period keep their order.
+func sortResults(out []Result) []Result {
+	slices.SortStableFunc(out, func(a, b Result) int { return cmp.Compare(a.Period, b.Period) })
 	return out
 }

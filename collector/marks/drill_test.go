@@ -1,4 +1,4 @@
-package collector
+package marks
 
 import (
 	"math/rand/v2"
@@ -19,23 +19,23 @@ func TestAltMarkDrillRandom(t *testing.T) {
 		g := randomGraph(rnd)
 		m := newMesh(t, g)
 		threshold := rnd.Float64() / 10
-		d, err := NewAltMarkDrill(m, threshold)
+		d, err := NewDrill(m, threshold)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lossy := map[AltMarkLink]int{}
+		lossy := map[Link]int{}
 		for range rnd.IntN(4) {
 			lossy[g.Links[rnd.IntN(len(g.Links))]] = 1 + rnd.IntN(30)
 		}
-		walks, alarms, whole := map[uint64]walk{}, map[uint64]AltMarkAlarm{}, map[uint64]AltMarkResult{}
-		parts := map[uint64]map[[2]string]AltMarkResult{}
+		walks, alarms, whole := map[uint64]walk{}, map[uint64]Alarm{}, map[uint64]Result{}
+		parts := map[uint64]map[[2]string]Result{}
 		silent := rnd.IntN(3*len(g.Points) + 1) // a point that says nothing in one period
-		take := func(results []AltMarkResult) {
+		take := func(results []Result) {
 			for _, r := range results {
 				if m.Whole() == [2]string{r.From, r.To} {
 					whole[r.Period] = r
 				} else if parts[r.Period] == nil {
-					parts[r.Period] = map[[2]string]AltMarkResult{{r.From, r.To}: r}
+					parts[r.Period] = map[[2]string]Result{{r.From, r.To}: r}
 				} else {
 					parts[r.Period][[2]string{r.From, r.To}] = r
 				}
@@ -72,10 +72,10 @@ func TestAltMarkDrillRandom(t *testing.T) {
 	})
 }
 
-func checkAlarm(t *testing.T, a AltMarkAlarm, w walk, links []AltMarkLink) {
+func checkAlarm(t *testing.T, a Alarm, w walk, links []Link) {
 	t.Helper()
 	for _, l := range links {
-		in := slices.IndexFunc(a.Clusters, func(c AltMarkLoss) bool { return slices.Contains(c.Links, l) })
+		in := slices.IndexFunc(a.Clusters, func(c Loss) bool { return slices.Contains(c.Links, l) })
 		if in < 0 {
 			if w.lost[l] > 0 {
 				t.Fatalf("%s: %s lost %d", a, l, w.lost[l])
@@ -99,7 +99,7 @@ func checkAlarm(t *testing.T, a AltMarkAlarm, w walk, links []AltMarkLink) {
 
 func TestAltMarkAlarmText(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2", "l2>l3"))
-	d, err := NewAltMarkDrill(m, 0.01)
+	d, err := NewDrill(m, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestAltMarkAlarmText(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if _, err := NewAltMarkDrill(m, 1); err == nil || !strings.Contains(err.Error(), "want 0 to less than 1") {
+	if _, err := NewDrill(m, 1); err == nil || !strings.Contains(err.Error(), "want 0 to less than 1") {
 		t.Error(err)
 	}
 }
@@ -127,7 +127,7 @@ func TestAltMarkAlarmText(t *testing.T) {
 // Where packets went around a spine the loss of the whole is an alarm, and nobody is accused: that of no cluster is known.
 func TestAltMarkAlarmBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
-	d, err := NewAltMarkDrill(m, 0.01)
+	d, err := NewDrill(m, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,12 +154,12 @@ func TestAltMarkAlarmBypassed(t *testing.T) {
 // A report that is missing hides the loss of the whole, not that of a cluster which it does not concern.
 func TestAltMarkAlarmOfClusters(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2", "l2>l3"))
-	d, err := NewAltMarkDrill(m, 0.01)
+	d, err := NewDrill(m, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[uint64]string{}
-	take := func(results []AltMarkResult) {
+	take := func(results []Result) {
 		for _, r := range results {
 			if a, ok := d.Add(r); ok {
 				got[r.Period] = a.String()
@@ -185,7 +185,7 @@ func TestAltMarkAlarmOfClusters(t *testing.T) {
 // An alarm that a later report takes the ground from is withdrawn, once.
 func TestAltMarkAlarmWithdrawn(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
-	d, err := NewAltMarkDrill(m, 0.01)
+	d, err := NewDrill(m, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
