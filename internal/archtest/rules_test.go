@@ -59,7 +59,7 @@ var rules = []room{
 		device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp mgmt/outputs/syslog
 		mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector collector/marks collector/topology
 		collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile saisim/pipe swss swss/schema
-		tam/recordplan/check tam/recordplan tam/flymon tam/ipfix tam/record internal/grace`)},
+		tam/recordplan/check tam/recordplan tam/recordplan/p4graph tam/flymon tam/ipfix tam/record internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
@@ -76,7 +76,7 @@ var rules = []room{
 	{name: "lab/study", below: rooms(`
 		lab lab/bench lab/chance lab/figure lab/programs device collector collector/marks collector/capture
 		flymonorch/answer flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check
-		tam/recordplan tam/sketch tam/altmark tam/flymon tam/record`)},
+		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/record`)},
 	// experiments; of what is inside a switch it knows nothing
 	{name: "lab", modules: []string{yaml}, below: rooms(`
 		lab/chance lab/figure device collector/topology collector/capture saisim saisim/profile saisim/tailstamp
@@ -89,11 +89,11 @@ var rules = []room{
 	// what "tamtam bench" measures
 	{name: "lab/bench", modules: []string{xsync}, clock: true, below: rooms(`
 		lab/programs device flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu saisim/pipe swss
-		swss/schema sai tam/recordplan tam/altmark tam/flymon tam/record`)},
+		swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
 	// random numbers of experiments
 	{name: "lab/chance"},
 	{name: "lab/figure", modules: []string{gonumplot}},
-	{name: "lab/programs", below: rooms("tam/recordplan tam/record")},
+	{name: "lab/programs", below: rooms("tam/recordplan tam/recordplan/p4graph tam/record")},
 	// a fleet that is made up, to measure a collector
 	{name: "fleet/synthetic", below: rooms("fleet/join fleet/event fleet/stream collector/result"), clock: true},
 	// the fleet's collector inside one process
@@ -211,7 +211,8 @@ var rules = []room{
 	{name: "amorch", below: rooms("orch/feature orch swss swss/schema sai tam/altmark")},
 	{name: "flymonorch", below: rooms(`
 		flymonorch/answer flymonorch/plan orch/feature orch swss swss/schema sai tam/altmark tam/flymon`)},
-	{name: "recordorch", below: rooms("orch/feature orch swss swss/schema sai tam/recordplan tam/record")},
+	{name: "recordorch", below: rooms(`
+		orch/feature orch swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/record`)},
 	{name: "orchagent/ifa", below: rooms("orchagent/dropmonitor orch/feature orch swss swss/schema sai tam/ifa")},
 	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
 	// SONiC's orchs, and those of further TAM features
@@ -266,7 +267,9 @@ var rules = []room{
 	// by itself: it shares no code with the planner
 	{name: "tam/recordplan/check", below: rooms("tam/record")},
 	// the planner: graphs, entropy, what a plan must keep
-	{name: "tam/recordplan", below: rooms("tam/record"), modules: []string{gophersat}},
+	{name: "tam/recordplan", below: rooms("tam/recordplan/p4graph tam/record"), modules: []string{gophersat}},
+	// programs as graphs, from files
+	{name: "tam/recordplan/p4graph", below: rooms("tam/record")},
 	// estimators
 	{name: "tam/sketch", below: rooms("tam/flymon")},
 	// what stands in reports of drops

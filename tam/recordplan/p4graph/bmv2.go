@@ -1,4 +1,4 @@
-package recordplan
+package p4graph
 
 import (
 	"encoding/json"

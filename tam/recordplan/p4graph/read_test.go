@@ -1,4 +1,4 @@
-package recordplan
+package p4graph
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func TestReadAgain(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		g := readFile(t, file, "")
+		g := openFile(t, file, "")
 		b, err := json.Marshal(g)
 		if err != nil {
 			t.Fatal(err)
@@ -219,4 +219,17 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func openFile(t *testing.T, path, pipeline string) *record.Graph {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Read(bytes.NewReader(b), pipeline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }

@@ -1,4 +1,4 @@
-package recordplan
+package p4graph
 
 import (
 	"os"
@@ -51,7 +51,7 @@ func TestWaysOfBMv2(t *testing.T) {
 		},
 		"empty": nil,
 	} {
-		g := readFile(t, filepath.Join("testdata", "bmv2", file+".json"), "")
+		g := openFile(t, filepath.Join("testdata", "bmv2", file+".json"), "")
 		var got []string
 		for _, e := range g.Edges {
 			got = append(got, e.From+" "+e.Label+" "+e.To)
@@ -67,7 +67,7 @@ func TestWaysOfBMv2(t *testing.T) {
 
 func TestEmptyPipeline(t *testing.T) {
 	for _, pipeline := range []string{"", "ingress", "egress"} {
-		g := readFile(t, "testdata/bmv2/empty.json", pipeline)
+		g := openFile(t, "testdata/bmv2/empty.json", pipeline)
 		if len(g.Nodes) > 0 || g.Init != record.Exit {
 			t.Errorf("%+v", g)
 		}
@@ -79,7 +79,7 @@ func TestEmptyPipeline(t *testing.T) {
 }
 
 func TestCallsAreTablesWithoutKey(t *testing.T) {
-	g := readFile(t, "testdata/bmv2/calls.json", "")
+	g := openFile(t, "testdata/bmv2/calls.json", "")
 	if g.Init != "c" {
 		t.Errorf("it begins with %q", g.Init)
 	}
@@ -103,7 +103,7 @@ func TestFieldsOfBMv2(t *testing.T) {
 		{"own", "h.k", "m.o", "m.o"}, // a primitive specific to a target: unknown
 		{"union", "h.k", "v4.*", "v4.* v6.*"},
 	}
-	g := readFile(t, "testdata/bmv2/fields.json", "")
+	g := openFile(t, "testdata/bmv2/fields.json", "")
 	for i, w := range want {
 		n := g.Nodes[i]
 		got := []string{n.ID, strings.Join(n.KeyReads, " "), strings.Join(n.ActionReads, " "), strings.Join(n.ActionWrites, " ")}
@@ -119,7 +119,7 @@ func TestFieldsOfBMv2(t *testing.T) {
 // An action that is called hit in a table with one action does not make the table
 // branch by its hit.
 func TestActionsNamedHit(t *testing.T) {
-	g := readFile(t, "testdata/bmv2/repeated.json", "")
+	g := openFile(t, "testdata/bmv2/repeated.json", "")
 	p := Uniform(g)
 	for _, e := range p.Edges {
 		if e.Label != "" {
