@@ -237,8 +237,12 @@ var rules = []room{
 		tam/dropreport tam/altmark tam/flymon tam/record`)},
 	// SAI objects to rows; of the packet path it asks only
 	{name: "saisim/objects", below: rooms(`
-		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp saisim/tm saisim/drop sai
-		tam/dropreport tam/altmark tam/erspan tam/flymon tam/ifa tam/record`)},
+		saisim/objects/extension saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/drop sai
+		tam/altmark tam/erspan tam/ifa`)},
+	// objects for which SAI has no type
+	{name: "saisim/objects/extension", below: rooms(`
+		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark tam/flymon
+		tam/ifa tam/record`)},
 	// the packet path: it never sees SAI
 	{name: "saisim/engine", below: rooms(`
 		saisim/describe saisim/config saisim/profile saisim/replica saisim/cmu saisim/tailstamp saisim/tm

@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"encoding/json"
@@ -12,13 +12,13 @@ import (
 
 // sketches are the tasks of FlyMon.
 type sketches struct {
-	*core
+	*Chip
 	owners map[string]*sketch // of tasks, by name
 }
 
-// newExtension is extensions.newExtension for FlyMon.
-func (sk *sketches) newExtension(name string) extension {
-	if sk.prof.FlyMon.Groups == 0 {
+// object is [Area.Object] for FlyMon.
+func (sk *sketches) object(name string) Object {
+	if sk.Profile.FlyMon.Groups == 0 {
 		return nil
 	}
 	switch {
@@ -34,7 +34,7 @@ func (sk *sketches) newExtension(name string) extension {
 		return &clearWindow{of: sk}
 	case name == flymon.ObjectDigests:
 		return &digestWindow{of: sk}
-	case name == flymon.ObjectTruth && sk.cfg.Oracle:
+	case name == flymon.ObjectTruth && sk.Oracle:
 		return &truthWindow{of: sk}
 	}
 	return nil
@@ -42,7 +42,7 @@ func (sk *sketches) newExtension(name string) extension {
 
 // maxTasks returns how many tasks there may be: each has a unit in some group.
 func (sk *sketches) maxTasks() uint64 {
-	return uint64(sk.prof.FlyMon.Groups+sk.prof.FlyMon.Spliced) * flymon.MaxTasks
+	return uint64(sk.Profile.FlyMon.Groups+sk.Profile.FlyMon.Spliced) * flymon.MaxTasks
 }
 
 // A sketch is what the store keeps of a task on the groups of CMUs.
@@ -51,10 +51,10 @@ type sketch struct {
 	task string // "": another object has taken it, or it is new
 }
 
-// apply gives the groups the task, at once and whole. An object that is set to another name takes the
+// Apply gives the groups the task, at once and whole. An object that is set to another name takes the
 // task from the object that has it: syncd may swap two, one after the other. The object's old task is
 // removed.
-func (k *sketch) apply(text []byte) error {
+func (k *sketch) Apply(text []byte) error {
 	var l flymon.Layout
 	given, err := readExtension(text, flymon.AttrTask, &l)
 	if err != nil {
@@ -67,30 +67,30 @@ func (k *sketch) apply(text []byte) error {
 	if owner != nil && owner != k && k.task == "" {
 		return fmt.Errorf("task: task is %q, want a name that no other object has", l.Task)
 	}
-	if err := k.of.engine.CheckTask(&l); err != nil {
+	if err := k.of.Engine.CheckTask(&l); err != nil {
 		return fmt.Errorf("task: %w", err)
 	}
-	k.of.put(config.Sketch{Layout: l})
+	k.of.Put(config.Sketch{Layout: l})
 	if owner != nil && owner != k {
 		owner.task = ""
 	}
 	if k.task != l.Task {
-		k.leave()
+		k.Leave()
 	}
 	k.task, k.of.owners[l.Task] = l.Task, k
 	return nil
 }
 
-func (k *sketch) leave() {
+func (k *sketch) Leave() {
 	if k.task == "" {
 		return
 	}
 	delete(k.of.owners, k.task)
-	k.of.drop(config.Sketch{Layout: flymon.Layout{Task: k.task}})
+	k.of.Drop(config.Sketch{Layout: flymon.Layout{Task: k.task}})
 	k.task = ""
 }
 
-func (k *sketch) read() sai.Value { return nil }
+func (k *sketch) Read() sai.Value { return nil }
 
 // A groupsWindow reads which groups of CMUs the chip has.
 type groupsWindow struct {
@@ -98,7 +98,7 @@ type groupsWindow struct {
 	entry map[string]json.RawMessage
 }
 
-func (w *groupsWindow) apply(text []byte) error {
+func (w *groupsWindow) Apply(text []byte) error {
 	if len(text) == 0 {
 		w.entry = nil
 		return nil
@@ -111,10 +111,10 @@ func (w *groupsWindow) apply(text []byte) error {
 	return err
 }
 
-func (w *groupsWindow) leave() {}
+func (w *groupsWindow) Leave() {}
 
-func (w *groupsWindow) read() sai.Value {
-	return writeValues(w.entry, extensionValue{flymon.AttrGeometry, valueJSON, w.of.prof.FlyMon.Geometry()})
+func (w *groupsWindow) Read() sai.Value {
+	return writeValues(w.entry, extensionValue{flymon.AttrGeometry, valueJSON, w.of.Profile.FlyMon.Geometry()})
 }
 
 // A statusWindow reads the state of tasks.
@@ -124,7 +124,7 @@ type statusWindow struct {
 	tasks []string
 }
 
-func (w *statusWindow) apply(text []byte) error {
+func (w *statusWindow) Apply(text []byte) error {
 	next := statusWindow{of: w.of}
 	if len(text) > 0 {
 		var err error
@@ -139,12 +139,12 @@ func (w *statusWindow) apply(text []byte) error {
 	return nil
 }
 
-func (w *statusWindow) leave() {}
+func (w *statusWindow) Leave() {}
 
-func (w *statusWindow) read() sai.Value {
+func (w *statusWindow) Read() sai.Value {
 	status := make([]*flymon.ChipStatus, len(w.tasks))
 	for i, name := range w.tasks {
-		if s, ok := w.of.engine.TaskStatus(name); ok {
+		if s, ok := w.of.Engine.TaskStatus(name); ok {
 			status[i] = &s
 		}
 	}

@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 
 // marks are the profiles of alternate marking.
 type marks struct {
-	*core
+	*Chip
 	lanes [profile.MarkLanes]*markProfile // whose profile a lane has; nil: none
 }
 
@@ -26,9 +26,9 @@ type markProfile struct {
 	lane int // -1: another object has taken it, or it is new
 }
 
-// apply puts the profile into its lane. A changed profile takes the lane from the one that has it: when
+// Apply puts the profile into its lane. A changed profile takes the lane from the one that has it: when
 // syncd brings the chip from one view to another, two may swap lanes, one after the other.
-func (p *markProfile) apply(text []byte) error {
+func (p *markProfile) Apply(text []byte) error {
 	next, err := p.of.parseProfile(text)
 	if err != nil {
 		return err
@@ -36,25 +36,25 @@ func (p *markProfile) apply(text []byte) error {
 	if created := p.lane < 0; created && p.of.lanes[next.Lane] != nil {
 		return fmt.Errorf("lane is %d, want one that no other profile has", next.Lane)
 	}
-	p.leave()
+	p.Leave()
 	if other := p.of.lanes[next.Lane]; other != nil {
 		other.lane = -1
 	}
 	p.lane, p.of.lanes[next.Lane] = next.Lane, p
-	p.of.put(next)
+	p.of.Put(next)
 	return nil
 }
 
-// leave frees the lane.
-func (p *markProfile) leave() {
+// Leave frees the lane.
+func (p *markProfile) Leave() {
 	if p.lane >= 0 {
 		p.of.lanes[p.lane] = nil
-		p.of.drop(config.AltMark{Lane: p.lane})
+		p.of.Drop(config.AltMark{Lane: p.lane})
 	}
 	p.lane = -1
 }
 
-func (p *markProfile) read() sai.Value { return nil }
+func (p *markProfile) Read() sai.Value { return nil }
 
 // missing stands for a number that is not in ENTRY.
 const missing = math.MinInt
@@ -121,8 +121,8 @@ func checkEncap(v *altmark.ChipProfile) error {
 }
 
 func (ms *marks) checkLane(lane int) error {
-	if lane < 0 || lane >= int(ms.prof.AltMark.Profiles) {
-		return fmt.Errorf("lane is %s, want 0 to %d", numberOrMissing(lane), ms.prof.AltMark.Profiles-1)
+	if lane < 0 || lane >= int(ms.Profile.AltMark.Profiles) {
+		return fmt.Errorf("lane is %s, want 0 to %d", numberOrMissing(lane), ms.Profile.AltMark.Profiles-1)
 	}
 	return nil
 }
@@ -131,8 +131,8 @@ func (ms *marks) checkInterval(n int) error {
 	if n < int(altmark.MinInterval) || n > int(altmark.MaxInterval) {
 		return fmt.Errorf("interval is %s, want %d to %d", numberOrMissing(n), altmark.MinInterval, altmark.MaxInterval)
 	}
-	if ms.engine.Clock().CycleAt(altmark.Interval(n).Duration()/4) < 16 {
-		return fmt.Errorf("interval is %d, want one with a quarter of at least 16 cycles of %d Hz", n, ms.prof.ClockHz)
+	if ms.Engine.Clock().CycleAt(altmark.Interval(n).Duration()/4) < 16 {
+		return fmt.Errorf("interval is %d, want one with a quarter of at least 16 cycles of %d Hz", n, ms.Profile.ClockHz)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ type markWindow struct {
 	flows []uint32
 }
 
-func (w *markWindow) apply(text []byte) error {
+func (w *markWindow) Apply(text []byte) error {
 	next := markWindow{of: w.of}
 	if len(text) > 0 {
 		var err error
@@ -171,23 +171,23 @@ func (w *markWindow) apply(text []byte) error {
 		return fmt.Errorf("flows: %d, want at most %d", len(next.flows), altmark.MaxChipFlows)
 	}
 	for _, i := range next.flows {
-		if i >= w.of.prof.AltMark.Flows {
-			return fmt.Errorf("flows: index %d, want 0 to %d", i, w.of.prof.AltMark.Flows-1)
+		if i >= w.of.Profile.AltMark.Flows {
+			return fmt.Errorf("flows: index %d, want 0 to %d", i, w.of.Profile.AltMark.Flows-1)
 		}
 	}
 	*w = next
 	return nil
 }
 
-func (w *markWindow) leave() {}
+func (w *markWindow) Leave() {}
 
-func (w *markWindow) read() sai.Value {
+func (w *markWindow) Read() sai.Value {
 	generations := make([]uint64, 0, len(w.flows))
 	values, late, isLate := []uint64{}, []uint64{}, false
 	outer, isOuter := []uint64{}, false
 	arrivals, summed := []uint64{}, false
 	for _, i := range w.flows {
-		f := w.of.engine.MarkFlow(i)
+		f := w.of.Engine.MarkFlow(i)
 		generations = append(generations, f.Generation)
 		for _, x := range f.Of {
 			values, arrivals = x.Words(values), x.Arrivals.Words(arrivals)
@@ -208,11 +208,11 @@ func (w *markWindow) read() sai.Value {
 	if summed {
 		names, lists = append(names, altmark.AttrArrivals), append(lists, arrivals)
 	}
-	if w.of.engine.Program() != nil {
+	if w.of.Engine.Program() != nil {
 		names, lists = append(names, altmark.AttrProgram), append(lists, []uint64{1})
 	}
-	if w.of.cfg.Kernel != nil {
-		names, lists = append(names, altmark.AttrKernel), append(lists, w.of.cfg.Kernel().Words())
+	if w.of.Kernel != nil {
+		names, lists = append(names, altmark.AttrKernel), append(lists, w.of.Kernel().Words())
 	}
 	return writeExtension(w.entry, names, lists)
 }

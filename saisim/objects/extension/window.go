@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"encoding/json"
@@ -11,12 +11,13 @@ import (
 
 // A window reads registers. It is not configuration.
 type window struct {
-	acls   *acls
+	of     *Chip
+	acls   ACLs
 	entry  map[string]json.RawMessage
 	labels []string
 }
 
-func (w *window) apply(text []byte) error {
+func (w *window) Apply(text []byte) error {
 	entry, labels, err := readLabels(text)
 	if err == nil {
 		w.entry, w.labels = entry, labels
@@ -37,15 +38,15 @@ func readLabels(text []byte) (entry map[string]json.RawMessage, labels []string,
 	return entry, labels, nil
 }
 
-func (w *window) leave() {}
+func (w *window) Leave() {}
 
-// read returns the window's entry with the current counters. Counters with one label are added up; a
+// Read returns the window's entry with the current counters. Counters with one label are added up; a
 // label without counters counts 0.
-func (w *window) read() sai.Value {
+func (w *window) Read() sai.Value {
 	values := make([]uint64, engine.NumStampResults*len(w.labels))
 	for i, label := range w.labels {
-		for _, id := range w.acls.labelled[label] {
-			x := w.acls.engine.ACLCount(id)
+		for _, id := range w.acls.Labelled(label) {
+			x := w.of.Engine.ACLCount(id)
 			for j, n := range x.Stamps {
 				values[i*engine.NumStampResults+j] += n
 			}
@@ -57,8 +58,8 @@ func (w *window) read() sai.Value {
 }
 
 // clockNumbers returns the attribute "time" of windows.
-func (c *core) clockNumbers() []uint64 {
-	clock := c.engine.Clock().Status(c.engine.Now())
-	clock.Started = uint64(c.cfg.Start.UnixNano())
+func (c *Chip) clockNumbers() []uint64 {
+	clock := c.Engine.Clock().Status(c.Engine.Now())
+	clock.Started = uint64(c.Start.UnixNano())
 	return clock.Words()
 }

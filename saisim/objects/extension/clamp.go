@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"encoding/json"
@@ -14,14 +14,14 @@ import (
 
 // clamps are what lowers the MSS for tail-stamping.
 type clamps struct {
-	*core
+	*Chip
 	labelled map[string][]config.ID
 }
 
-// newExtension is extensions.newExtension for clamps.
-func (cs *clamps) newExtension(name string, id config.ID) extension {
+// object is [Area.Object] for clamps.
+func (cs *clamps) object(name string, id config.ID) Object {
 	switch {
-	case cs.prof.MSSClamps == 0:
+	case cs.Profile.MSSClamps == 0:
 		return nil
 	case name == tailstamp.ObjectClamp:
 		return &clamp{of: cs, row: config.MSSClamp{ID: id}}
@@ -37,7 +37,7 @@ type clamp struct {
 	row config.MSSClamp
 }
 
-func (x *clamp) apply(text []byte) error {
+func (x *clamp) Apply(text []byte) error {
 	var v tailstamp.Clamp
 	given, err := readExtension(text, tailstamp.AttrClamp, &v)
 	if err != nil {
@@ -54,7 +54,7 @@ func (x *clamp) apply(text []byte) error {
 	x.unlabel()
 	x.row = next
 	x.of.labelled[next.Label] = append(x.of.labelled[next.Label], next.ID)
-	x.of.put(next)
+	x.of.Put(next)
 	return nil
 }
 
@@ -84,12 +84,12 @@ func (x *clamp) unlabel() {
 	}
 }
 
-func (x *clamp) leave() {
+func (x *clamp) Leave() {
 	x.unlabel()
-	x.of.drop(x.row)
+	x.of.Drop(x.row)
 }
 
-func (x *clamp) read() sai.Value { return nil }
+func (x *clamp) Read() sai.Value { return nil }
 
 // A synWindow reads what clamps have counted. It is not configuration.
 type synWindow struct {
@@ -98,7 +98,7 @@ type synWindow struct {
 	labels []string
 }
 
-func (w *synWindow) apply(text []byte) error {
+func (w *synWindow) Apply(text []byte) error {
 	entry, labels, err := readLabels(text)
 	if err == nil {
 		w.entry, w.labels = entry, labels
@@ -106,15 +106,15 @@ func (w *synWindow) apply(text []byte) error {
 	return err
 }
 
-func (w *synWindow) leave() {}
+func (w *synWindow) Leave() {}
 
-// read returns the window's entry with the current counters. Those of clamps with one label are added up; a label
+// Read returns the window's entry with the current counters. Those of clamps with one label are added up; a label
 // without a clamp counts 0.
-func (w *synWindow) read() sai.Value {
+func (w *synWindow) Read() sai.Value {
 	values := make([]uint64, int(tailstamp.NumSYNCounts)*len(w.labels))
 	for i, label := range w.labels {
 		for _, id := range w.of.labelled[label] {
-			for j, n := range w.of.engine.SYNCounts(id) {
+			for j, n := range w.of.Engine.SYNCounts(id) {
 				values[i*int(tailstamp.NumSYNCounts)+j] += n
 			}
 		}

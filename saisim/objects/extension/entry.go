@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"bytes"
@@ -80,15 +80,4 @@ func writeValues(given map[string]json.RawMessage, values ...extensionValue) sai
 		return sai.Bytes{} // the values are strings and numbers, and what has only such
 	}
 	return text
-}
-
-// An extension is what a GENERIC_PROGRAMMABLE object is to the chip. Names and
-// JSON are in docs/extensions.md.
-type extension interface {
-	// apply applies ENTRY, at creation or later; on error nothing has changed.
-	apply(entry []byte) error
-	// read returns ENTRY as a get sees it, nil: as it was set.
-	read() sai.Value
-	// leave undoes apply.
-	leave()
 }

@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"encoding/json"
@@ -10,32 +10,31 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
-	"tamtam/saisim/engine"
 	"tamtam/tam/record"
 )
 
-func recordExtensions() []string {
+func recordObjects() []string {
 	return []string{record.ObjectPlan, record.ObjectCounters, record.ObjectGraph}
 }
 
 // plans are those of table recording.
 type plans struct {
-	*core
+	*Chip
 	inEffect []*plan // in the order in which they were set
 }
 
-// newExtension is extensions.newExtension for table recording.
-func (ps *plans) newExtension(name string, id config.ID) extension {
-	if ps.prof.TableRecord.Bits == 0 {
+// object is [Area.Object] for table recording.
+func (ps *plans) object(name string, id config.ID) Object {
+	if ps.Profile.TableRecord.Bits == 0 {
 		return nil
 	}
 	switch name {
 	case record.ObjectPlan:
 		return &plan{of: ps, row: config.RecordPlan{Object: id}}
 	case record.ObjectCounters:
-		return &recordWindow{engine: ps.engine}
+		return &recordWindow{of: ps.Chip}
 	case record.ObjectGraph:
-		return &graphWindow{engine: ps.engine}
+		return &graphWindow{of: ps.Chip}
 	}
 	return nil
 }
@@ -47,10 +46,10 @@ type plan struct {
 	made bool // it has been set
 }
 
-// apply puts the plan into effect, at once and whole. An object that is set takes what it needs from
+// Apply puts the plan into effect, at once and whole. An object that is set takes what it needs from
 // objects that have it, which have no effect until they are set in turn: syncd may swap two, one after
 // the other.
-func (x *plan) apply(text []byte) error {
+func (x *plan) Apply(text []byte) error {
 	var v record.ChipPlan
 	given, err := readExtension(text, "plan", &v)
 	if err != nil {
@@ -83,19 +82,19 @@ func (x *plan) apply(text []byte) error {
 	}
 	for _, p := range displaced {
 		p.row.Idle = true
-		x.of.put(p.row)
+		x.of.Put(p.row)
 	}
 	x.row, x.made, x.of.inEffect = next, true, append(others, x)
-	x.of.put(next)
+	x.of.Put(next)
 	return nil
 }
 
-func (x *plan) leave() {
+func (x *plan) Leave() {
 	x.of.inEffect = slices.DeleteFunc(x.of.inEffect, func(p *plan) bool { return p == x })
-	x.of.drop(x.row)
+	x.of.Drop(x.row)
 }
 
-func (x *plan) read() sai.Value { return nil }
+func (x *plan) Read() sai.Value { return nil }
 
 // planCollides says what two plans cannot share.
 func planCollides(p, o *config.RecordPlan) error {
@@ -119,11 +118,11 @@ func (ps *plans) fits(p *config.RecordPlan, others []*plan) error {
 		bits += o.row.PHV.Bits()
 		sessions += len(o.row.Sessions)
 	}
-	if limit := int(ps.prof.TableRecord.Sessions); sessions > limit {
+	if limit := int(ps.Profile.TableRecord.Sessions); sessions > limit {
 		return fmt.Errorf("%d sessions in all plans, want at most %d", sessions, limit)
 	}
-	if need := ps.engine.ProgramBits(); need+uint64(bits) > uint64(ps.prof.PHVBits) {
-		return fmt.Errorf("PHV: %d bits of plans beside %d that the program takes, have %d", bits, need, ps.prof.PHVBits)
+	if need := ps.Engine.ProgramBits(); need+uint64(bits) > uint64(ps.Profile.PHVBits) {
+		return fmt.Errorf("PHV: %d bits of plans beside %d that the program takes, have %d", bits, need, ps.Profile.PHVBits)
 	}
 	return nil
 }
@@ -134,8 +133,8 @@ func (ps *plans) parse(v *record.ChipPlan) (r config.RecordPlan, err error) {
 	if err != nil {
 		return r, fmt.Errorf("phv: %w", err)
 	}
-	g := ps.engine.Graph()
-	limit := int(ps.prof.TableRecord.Bits)
+	g := ps.Engine.Graph()
+	limit := int(ps.Profile.TableRecord.Bits)
 	switch {
 	case v.ID == 0:
 		return r, errors.New("id is 0, want the checksum of the plan")
@@ -319,13 +318,13 @@ func parseTunnel(v *record.ChipTunnel) (*config.RecordTunnel, error) {
 
 // A recordWindow reads what sessions have counted.
 type recordWindow struct {
-	engine *engine.Engine
+	of     *Chip
 	entry  map[string]json.RawMessage
 	labels []string
 }
 
-func (w *recordWindow) apply(text []byte) error {
-	next := recordWindow{engine: w.engine}
+func (w *recordWindow) Apply(text []byte) error {
+	next := recordWindow{of: w.of}
 	if len(text) > 0 {
 		var err error
 		if next.entry, err = readExtension(text, record.AttrLabels, &next.labels); err != nil {
@@ -339,12 +338,12 @@ func (w *recordWindow) apply(text []byte) error {
 	return nil
 }
 
-func (w *recordWindow) leave() {}
+func (w *recordWindow) Leave() {}
 
-func (w *recordWindow) read() sai.Value {
+func (w *recordWindow) Read() sai.Value {
 	values := make([]uint64, 0, record.CounterWords*len(w.labels))
 	for _, label := range w.labels {
-		n := w.engine.RecordCounts(label)
+		n := w.of.Engine.RecordCounts(label)
 		values = append(values, n.Matched, n.Unsampled, n.Made, n.Lost)
 	}
 	return writeExtension(w.entry, []string{record.AttrCounters}, [][]uint64{values})
@@ -352,13 +351,13 @@ func (w *recordWindow) read() sai.Value {
 
 // A graphWindow reads the graph of the chip, and the paths that packets took.
 type graphWindow struct {
-	engine *engine.Engine
-	entry  map[string]json.RawMessage
-	want   record.ChipQuestion
+	of    *Chip
+	entry map[string]json.RawMessage
+	want  record.ChipQuestion
 }
 
-func (w *graphWindow) apply(text []byte) error {
-	next := graphWindow{engine: w.engine}
+func (w *graphWindow) Apply(text []byte) error {
+	next := graphWindow{of: w.of}
 	if len(text) > 0 {
 		var err error
 		if next.entry, err = readExtension(text, record.AttrDescribe, &next.want); err != nil {
@@ -369,17 +368,17 @@ func (w *graphWindow) apply(text []byte) error {
 	return nil
 }
 
-func (w *graphWindow) leave() {}
+func (w *graphWindow) Leave() {}
 
-func (w *graphWindow) read() sai.Value {
-	g := w.engine.Graph()
-	packets, other := w.engine.PathsCounted()
+func (w *graphWindow) Read() sai.Value {
+	g := w.of.Engine.Graph()
+	packets, other := w.of.Engine.PathsCounted()
 	values := []extensionValue{{record.AttrCounted, valueNumbers, []uint64{g.Version, packets, other}}}
 	if w.want.Graph {
 		values = append(values, extensionValue{record.AttrGraph, valueJSON, g})
 	}
 	if w.want.Paths {
-		values = append(values, extensionValue{record.AttrPaths, valueJSON, w.engine.Paths()})
+		values = append(values, extensionValue{record.AttrPaths, valueJSON, w.of.Engine.Paths()})
 	}
 	return writeValues(w.entry, values...)
 }

@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ import (
 
 // groupsOf returns the groups, if a task of that name exists.
 func (sk *sketches) groupsOf(attr, task string) (*cmu.Groups, error) {
-	g := sk.engine.Groups()
+	g := sk.Engine.Groups()
 	if g == nil || sk.owners[task] == nil {
 		return nil, fmt.Errorf("%s: no task %q", attr, task)
 	}
@@ -40,7 +40,7 @@ type registerWindow struct {
 	flymon.ChipRange
 }
 
-func (w *registerWindow) apply(text []byte) (err error) {
+func (w *registerWindow) Apply(text []byte) (err error) {
 	next := registerWindow{of: w.of}
 	if next.entry, next.ChipRange, err = readRange(text, flymon.AttrRead); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (w *registerWindow) apply(text []byte) (err error) {
 	return nil
 }
 
-func (w *registerWindow) leave() {}
+func (w *registerWindow) Leave() {}
 
 func (w *registerWindow) words() ([]uint32, error) {
 	g, err := w.of.groupsOf("read", w.Task)
@@ -69,9 +69,9 @@ func (w *registerWindow) words() ([]uint32, error) {
 	return words, nil
 }
 
-// read returns the words as they are now, null if the task is gone or no longer as it was when the
+// Read returns the words as they are now, null if the task is gone or no longer as it was when the
 // window was set.
-func (w *registerWindow) read() sai.Value {
+func (w *registerWindow) Read() sai.Value {
 	var bytes []byte // in JSON base64
 	if words, err := w.words(); err == nil {
 		bytes = make([]byte, 0, 4*len(words))
@@ -85,7 +85,7 @@ func (w *registerWindow) read() sai.Value {
 // A clearWindow clears a bank, or a part of one of its units, whenever it is set.
 type clearWindow struct{ of *sketches }
 
-func (w *clearWindow) apply(text []byte) error {
+func (w *clearWindow) Apply(text []byte) error {
 	_, r, err := readRange(text, flymon.AttrClear)
 	if err != nil {
 		return err
@@ -107,9 +107,9 @@ func (w *clearWindow) apply(text []byte) error {
 	return nil
 }
 
-func (*clearWindow) leave() {}
+func (*clearWindow) Leave() {}
 
-func (*clearWindow) read() sai.Value { return nil }
+func (*clearWindow) Read() sai.Value { return nil }
 
 // A digestWindow reads the keys that a task has sent.
 type digestWindow struct {
@@ -118,7 +118,7 @@ type digestWindow struct {
 	flymon.ChipRange
 }
 
-func (w *digestWindow) apply(text []byte) (err error) {
+func (w *digestWindow) Apply(text []byte) (err error) {
 	next := digestWindow{of: w.of}
 	if next.entry, next.ChipRange, err = readRange(text, flymon.AttrRead); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (w *digestWindow) apply(text []byte) (err error) {
 	return nil
 }
 
-func (w *digestWindow) leave() {}
+func (w *digestWindow) Leave() {}
 
 func (w *digestWindow) keys() ([]flymon.Vector, error) {
 	g, err := w.of.groupsOf("read", w.Task)
@@ -147,7 +147,7 @@ func (w *digestWindow) keys() ([]flymon.Vector, error) {
 	return keys, nil
 }
 
-func (w *digestWindow) read() sai.Value {
+func (w *digestWindow) Read() sai.Value {
 	var bytes []byte
 	if keys, err := w.keys(); err == nil {
 		bytes = make([]byte, 0, flymon.VectorBytes*len(keys))
@@ -165,7 +165,7 @@ type truthWindow struct {
 	flymon.TruthQuestion
 }
 
-func (w *truthWindow) apply(text []byte) (err error) {
+func (w *truthWindow) Apply(text []byte) (err error) {
 	next := truthWindow{of: w.of}
 	if next.entry, err = readExtension(text, flymon.AttrRead, &next.TruthQuestion); err != nil {
 		return err
@@ -188,9 +188,9 @@ func (w *truthWindow) apply(text []byte) (err error) {
 	return nil
 }
 
-func (w *truthWindow) leave() {}
+func (w *truthWindow) Leave() {}
 
-func (w *truthWindow) read() sai.Value {
+func (w *truthWindow) Read() sai.Value {
 	var answer *flymon.TruthAnswer
 	if g, err := w.of.groupsOf("read", w.Task); err == nil {
 		if t, ok := g.Truth(w.Task, w.Bank); ok {

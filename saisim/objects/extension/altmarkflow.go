@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"errors"
@@ -11,16 +11,17 @@ import (
 
 // A markFlow is what the store keeps of an object that says what an index wants of its packets.
 type markFlow struct {
-	acls *acls
+	of   *Chip
+	acls ACLs
 	by   map[uint32]*markFlow // who says what an index wants
 	made bool
 	has  bool // its index: else another object has taken it, or it is new
 	altmark.ChipFlowOf
 }
 
-// apply has the entries of an index match more. One that is changed takes the index from the one that has it, as
+// Apply has the entries of an index match more. One that is changed takes the index from the one that has it, as
 // profiles take lanes.
-func (f *markFlow) apply(text []byte) error {
+func (f *markFlow) Apply(text []byte) error {
 	next, err := f.parse(text)
 	if err != nil {
 		return err
@@ -36,37 +37,37 @@ func (f *markFlow) apply(text []byte) error {
 	}
 	f.made, f.has, f.ChipFlowOf = true, true, next
 	f.by[next.Index] = f
-	if f.acls.marked.of[next.Index] = next; next.Encap != nil || next.Decap != nil {
-		f.acls.put(outerRow(next))
+	if f.acls.SetFlow(next); next.Encap != nil || next.Decap != nil {
+		f.of.Put(outerRow(next))
 	} else if other != nil && (other.Encap != nil || other.Decap != nil) {
-		f.acls.drop(config.AltMarkOuter{Index: next.Index})
+		f.of.Drop(config.AltMarkOuter{Index: next.Index})
 	}
 	if had && before != next.Index {
-		f.acls.matchAnew(before)
+		f.acls.MatchAnew(before)
 	}
-	f.acls.matchAnew(next.Index)
+	f.acls.MatchAnew(next.Index)
 	return nil
 }
 
-func (f *markFlow) leave() {
+func (f *markFlow) Leave() {
 	if f.has {
 		f.release()
-		f.acls.matchAnew(f.Index)
+		f.acls.MatchAnew(f.Index)
 	}
 }
 
 func (f *markFlow) release() {
 	if f.has {
 		delete(f.by, f.Index)
-		delete(f.acls.marked.of, f.Index)
+		f.acls.ForgetFlow(f.Index)
 		if f.Encap != nil || f.Decap != nil {
-			f.acls.drop(config.AltMarkOuter{Index: f.Index})
+			f.of.Drop(config.AltMarkOuter{Index: f.Index})
 		}
 	}
 	f.has = false
 }
 
-func (f *markFlow) read() sai.Value { return nil }
+func (f *markFlow) Read() sai.Value { return nil }
 
 // parse reads an object's ENTRY; an error says all that is wrong with it.
 func (f *markFlow) parse(text []byte) (altmark.ChipFlowOf, error) {
@@ -84,7 +85,7 @@ func (f *markFlow) parse(text []byte) (altmark.ChipFlowOf, error) {
 	if given == nil {
 		return altmark.ChipFlowOf{}, errors.New("flow is missing, want an index and what its packets have")
 	}
-	if err := errors.Join(checkFlowNumber("index", v.Index, f.acls.prof.AltMark.Flows-1),
+	if err := errors.Join(checkFlowNumber("index", v.Index, f.of.Profile.AltMark.Flows-1),
 		checkFlowNumber("flow-mon-id", v.FlowMonID, altmark.MaxFlowMonID), checkHeaders(v.Encap, v.Decap)); err != nil {
 		return altmark.ChipFlowOf{}, err
 	}

@@ -1,4 +1,4 @@
-package objects
+package extension
 
 import (
 	"encoding/json"
@@ -13,20 +13,20 @@ import (
 
 // A reportWindow reads the counters of streams of reports. It is not configuration.
 type reportWindow struct {
-	of      *core
+	of      *Chip
 	entry   map[string]json.RawMessage
 	streams [][2]netip.AddrPort
 }
 
-// newReportWindow is extensions.newExtension for it.
-func (c *core) newReportWindow(name string) extension {
+// newReportWindow is [Area.Object] for it.
+func (c *Chip) newReportWindow(name string) Object {
 	if name != dropreport.ObjectReports {
 		return nil
 	}
 	return &reportWindow{of: c}
 }
 
-func (w *reportWindow) apply(text []byte) error {
+func (w *reportWindow) Apply(text []byte) error {
 	next := reportWindow{of: w.of}
 	var names []string
 	if len(text) > 0 {
@@ -51,13 +51,13 @@ func (w *reportWindow) apply(text []byte) error {
 	return nil
 }
 
-func (w *reportWindow) leave() {}
+func (w *reportWindow) Leave() {}
 
-// read returns the window's entry with the current counters; those of a stream that is not there are 0.
-func (w *reportWindow) read() sai.Value {
+// Read returns the window's entry with the current counters; those of a stream that is not there are 0.
+func (w *reportWindow) Read() sai.Value {
 	values := []uint64{}
 	for _, s := range w.streams {
-		n, _ := engine.ReportCounts(w.of.engine, s[0], s[1])
+		n, _ := engine.ReportCounts(w.of.Engine, s[0], s[1])
 		values = append(values, n[:]...)
 	}
 	return writeExtension(w.entry, []string{dropreport.AttrCounters}, [][]uint64{values})
