@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sai/redis"
+	"tamtam/sai/redis/asicview"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -241,7 +241,7 @@ func (p *plant) same(c ConfigDB) {
 	settle(p.T, s)
 	want := view(p.T, s)
 	p.until("the ASIC is that of the configuration", func() bool {
-		got, err := sairedis.CanonicalView(p.Context(), p.redis)
+		got, err := asicview.CanonicalView(p.Context(), p.redis)
 		return err == nil && got == want
 	})
 }

@@ -120,11 +120,11 @@ var rules = []room{
 	// the log under the collector
 	{name: "fleet/stream"},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
-		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/access
-		mgmt/configfile mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev
-		host/reports host/sflow host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch
-		recordorch orchagent/ifa orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis saisim
-		saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
+		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/access mgmt/configfile
+		mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow
+		host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
+		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
+		saisim saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
 		device/packettrace mgmt/web/door mgmt/web mgmt collector/result swss swss/schema tam/altmark tam/flymon`)},
@@ -226,7 +226,17 @@ var rules = []room{
 	// what all managers share
 	{name: "orch/forward", below: rooms("orch swss swss/schema"), modules: []string{goredis}},
 	{name: "orch", below: rooms("swss swss/schema sai"), clock: true},
-	{name: "sai/redis", below: rooms("swss sai"), modules: []string{goredis}, clock: true},
+	{name: "sai/redis", modules: []string{goredis}, clock: true, below: rooms(`
+		sai/redis/asicview sai/redis/flex sai/redis/objectids sai/redis/protocol swss sai`)},
+	// views of the ASIC, and the way from one to another
+	{name: "sai/redis/asicview", below: rooms("sai/redis/objectids sai/redis/protocol swss sai")},
+	// counters that are polled
+	{name: "sai/redis/flex", modules: []string{goredis}, clock: true, below: rooms(`
+		sai/redis/objectids sai/redis/protocol swss sai`)},
+	// virtual and real ids
+	{name: "sai/redis/objectids", below: rooms("sai/redis/protocol swss sai"), modules: []string{goredis}},
+	// words of ASIC_DB
+	{name: "sai/redis/protocol", below: rooms("swss sai"), modules: []string{goredis}},
 	// another chip, by its rows: it shares no code with the packet path
 	{name: "saisim/reference", below: rooms(`
 		saisim saisim/describe saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/pipe saisim/drop

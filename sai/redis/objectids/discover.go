@@ -1,4 +1,4 @@
-package sairedis
+package objectids
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 // listRoom is the room offered for lists of objects in a first get.
 const listRoom = 16
 
-// A discovery asks the ASIC which objects it has. All ids are real.
-type discovery struct{ backend sai.API }
+// A Discovery asks the ASIC which objects it has. All ids are real.
+type Discovery struct{ backend sai.API }
 
 // oids returns the objects that an attribute names; none if the backend does
 // not have the attribute.
-func (d discovery) oids(ctx context.Context, k sai.Key, id sai.AttrID) []sai.OID {
+func (d Discovery) oids(ctx context.Context, k sai.Key, id sai.AttrID) []sai.OID {
 	got, err := d.backend.Get(ctx, k, []sai.Attr{sai.Want(id, listRoom)})
 	if status, _ := sai.StatusOf(err); status == sai.StatusBufferOverflow && len(got) == 1 {
 		n, _ := sai.ListLen(got[0].Value)
@@ -29,7 +29,7 @@ func (d discovery) oids(ctx context.Context, k sai.Key, id sai.AttrID) []sai.OID
 }
 
 // typeOf returns the type of an object that an attribute names.
-func (d discovery) typeOf(ctx context.Context, id sai.AttrID, rid sai.OID) (sai.ObjectType, bool) {
+func (d Discovery) typeOf(ctx context.Context, id sai.AttrID, rid sai.OID) (sai.ObjectType, bool) {
 	types := sai.Meta(id).Objects
 	if len(types) == 1 {
 		return types[0], true
@@ -49,14 +49,15 @@ func (d discovery) typeOf(ctx context.Context, id sai.AttrID, rid sai.OID) (sai.
 	return 0, false
 }
 
-type portLane struct {
-	lane uint64
-	port sai.OID
+// A PortLane is a lane, and the port that has it.
+type PortLane struct {
+	Lane uint64
+	Port sai.OID
 }
 
-// portLanes returns the lanes of all ports (real ids).
-func (d discovery) portLanes(ctx context.Context, sw sai.Key) []portLane {
-	var list []portLane
+// PortLanes returns the lanes of all ports (real ids).
+func (d Discovery) PortLanes(ctx context.Context, sw sai.Key) []PortLane {
+	var list []PortLane
 	for _, port := range d.oids(ctx, sw, sai.SwitchAttrPortList) {
 		got, err := d.backend.Get(ctx, sai.Obj(sai.ObjectTypePort, port), []sai.Attr{sai.Want(sai.PortAttrHWLaneList, 16)})
 		if err != nil {
@@ -64,7 +65,7 @@ func (d discovery) portLanes(ctx context.Context, sw sai.Key) []portLane {
 		}
 		if l, ok := got[0].Value.(sai.Uints); ok {
 			for _, n := range l {
-				list = append(list, portLane{n, port})
+				list = append(list, PortLane{n, port})
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package sairedis
+package asicview
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ const maxKinds = 256
 // A shelf is the candidates of which sets can make any object of a group, in their order, sorted so that the nearest to
 // an object is found without a look at all of them.
 type shelf struct {
-	nodes []*node
+	nodes []*Node
 	said  []map[sai.AttrID]string // the texts of their attributes
 	is    []*kind                 // what kind each is
 	rare  map[said][]int          // who has a rare value
@@ -41,7 +41,7 @@ type kind struct {
 }
 
 // newShelf sorts candidates.
-func newShelf(nodes []*node) *shelf {
+func newShelf(nodes []*Node) *shelf {
 	s := &shelf{nodes: nodes, rare: map[said][]int{}}
 	for i, c := range nodes {
 		texts := texts(c, func(v sai.Value) sai.Value { return v })
@@ -74,10 +74,10 @@ func newShelf(nodes []*node) *shelf {
 	return s
 }
 
-// texts are the values of a node, as equalValues compares them.
-func texts(n *node, as func(sai.Value) sai.Value) map[sai.AttrID]string {
-	list := make(map[sai.AttrID]string, len(n.attrs))
-	for id, v := range n.attrs {
+// texts are the values of a node, as EqualValues compares them.
+func texts(n *Node, as func(sai.Value) sai.Value) map[sai.AttrID]string {
+	list := make(map[sai.AttrID]string, len(n.Attrs))
+	for id, v := range n.Attrs {
 		if text, err := sai.FormatValue(id, as(v)); err == nil {
 			list[id] = text
 		}
@@ -85,14 +85,14 @@ func texts(n *node, as func(sai.Value) sai.Value) map[sai.AttrID]string {
 	return list
 }
 
-func kindOf(c *node, texts map[sai.AttrID]string, common map[said]bool) *kind {
+func kindOf(c *Node, texts map[sai.AttrID]string, common map[said]bool) *kind {
 	k := &kind{common: map[sai.AttrID]string{}}
 	for id, text := range texts {
 		if common[said{id, text}] {
 			k.common[id] = text
 		}
 	}
-	for id := range c.attrs {
+	for id := range c.Attrs {
 		if cannotBeUndone(id) {
 			k.stays = append(k.stays, id)
 		}
@@ -108,7 +108,7 @@ func cannotBeUndone(id sai.AttrID) bool {
 
 // nearest returns the candidate without a match that has the most values in common with an object, of equals the first;
 // nil if sets can turn none into it. as translates the object's values.
-func (s *shelf) nearest(n *node, as func(sai.Value) sai.Value) *node {
+func (s *shelf) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
 	want := texts(n, as)
 	best, score := -1, -1
 	offer := func(i, common int) {
@@ -125,7 +125,7 @@ func (s *shelf) nearest(n *node, as func(sai.Value) sai.Value) *node {
 	}
 	for i := 0; i < min(len(s.kinds), maxKinds); i++ {
 		k := s.kinds[i]
-		for k.first < len(k.nodes) && s.nodes[k.nodes[k.first]].match != nil {
+		for k.first < len(k.nodes) && s.nodes[k.nodes[k.first]].Match != nil {
 			k.first++
 		}
 		if k.first == len(k.nodes) {
@@ -143,7 +143,7 @@ func (s *shelf) nearest(n *node, as func(sai.Value) sai.Value) *node {
 
 // left are the candidates with a rare value that are still there.
 func (s *shelf) left(x said) []int {
-	who := slices.DeleteFunc(s.rare[x], func(i int) bool { return s.nodes[i].match != nil })
+	who := slices.DeleteFunc(s.rare[x], func(i int) bool { return s.nodes[i].Match != nil })
 	if len(who) > 0 {
 		s.rare[x] = who
 	}
@@ -151,9 +151,9 @@ func (s *shelf) left(x said) []int {
 }
 
 // possible reports whether sets can make a candidate of a kind an object.
-func possible(n *node, k *kind) bool {
+func possible(n *Node, k *kind) bool {
 	for _, id := range k.stays {
-		if _, given := n.attrs[id]; !given {
+		if _, given := n.Attrs[id]; !given {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package sairedis
+package asicview
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -20,46 +21,46 @@ import (
 // values handed out in turn, such as indices, are not part of the configuration.
 func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) sai.Value) (string, error) {
 	db := r.DB(swss.ASICDB)
-	cold, err := db.Client().HGetAll(ctx, coldVIDs).Result()
+	cold, err := db.Client().HGetAll(ctx, protocol.KeyColdVIDs).Result()
 	if err != nil {
 		return "", err
 	}
 	var bad error
 	known := func(vid sai.OID) bool { return cold[vid.String()] != "" }
-	g, err := readView(ctx, db, known, func(e error) { bad = errors.Join(bad, e) })
+	g, err := ReadView(ctx, db, known, func(e error) { bad = errors.Join(bad, e) })
 	if err = errors.Join(err, bad); err != nil {
 		return "", err
 	}
-	takeLearned(g)
+	TakeLearned(g)
 	names, err := ownNames(ctx, db, g)
 	if err != nil {
 		return "", err
 	}
-	for _, n := range g.nodes {
-		maps.DeleteFunc(n.attrs, func(id sai.AttrID, _ sai.Value) bool {
+	for _, n := range g.Nodes {
+		maps.DeleteFunc(n.Attrs, func(id sai.AttrID, _ sai.Value) bool {
 			return sai.Meta(id).Kind == sai.KindPointer || id == sai.PortAttrHWLaneList
 		})
-		for id, v := range n.attrs {
+		for id, v := range n.Attrs {
 			for _, f := range alike {
 				v = f(sai.Attr{ID: id, Value: v})
 			}
-			n.attrs[id] = v
+			n.Attrs[id] = v
 		}
 	}
-	g.link()
-	g.paint(func(n *node) string { return names[n.key.OID] })
-	return g.canonical(names), nil
+	g.Link()
+	g.Paint(func(n *Node) string { return names[n.Key.OID] })
+	return g.Canonical(names), nil
 }
 
 // ownNames names the switch, the ports by their first lane, and the switch's
 // default objects.
-func ownNames(ctx context.Context, db *swss.DB, g *graph) (map[sai.OID]string, error) {
-	names := map[sai.OID]string{SwitchVID: "switch"}
-	vids, err := db.Client().HGetAll(ctx, ridToVID).Result()
+func ownNames(ctx context.Context, db *swss.DB, g *Graph) (map[sai.OID]string, error) {
+	names := map[sai.OID]string{protocol.SwitchVID: "switch"}
+	vids, err := db.Client().HGetAll(ctx, protocol.KeyRIDToVID).Result()
 	if err != nil {
 		return nil, err
 	}
-	for key, prefix := range map[string]string{lanes: "lane ", hidden: ""} {
+	for key, prefix := range map[string]string{protocol.KeyLanes: "lane ", protocol.KeyHidden: ""} {
 		rids, err := db.Client().HGetAll(ctx, key).Result()
 		if err != nil {
 			return nil, err
@@ -70,8 +71,8 @@ func ownNames(ctx context.Context, db *swss.DB, g *graph) (map[sai.OID]string, e
 			}
 		}
 	}
-	for k, n := range g.nodes {
-		if l, ok := n.attrs[sai.PortAttrHWLaneList].(sai.Uints); ok && len(l) > 0 && k.Entry == nil {
+	for k, n := range g.Nodes {
+		if l, ok := n.Attrs[sai.PortAttrHWLaneList].(sai.Uints); ok && len(l) > 0 && k.Entry == nil {
 			names[k.OID] = "lane " + strconv.FormatUint(l[0], 10)
 		}
 	}
@@ -86,40 +87,40 @@ func compareNumbers(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// canonical writes one line per attribute under one line per object, and the
+// Canonical writes one line per attribute under one line per object, and the
 // number of objects of a type that came with the switch and were left alone.
-func (g *graph) canonical(names map[sai.OID]string) string {
+func (g *Graph) Canonical(names map[sai.OID]string) string {
 	name := func(o sai.OID) string {
-		n := g.byOID[o]
+		n := g.ByOID[o]
 		switch {
 		case o == sai.NullOID:
 			return "null"
 		case n == nil:
 			return "unknown"
 		case names[o] != "":
-			return n.key.Type.String() + " " + names[o]
+			return n.Key.Type.String() + " " + names[o]
 		}
-		return fmt.Sprintf("%s %016x", n.key.Type, n.color())
+		return fmt.Sprintf("%s %016x", n.Key.Type, n.color())
 	}
 	untouched := map[sai.ObjectType]int{}
 	var texts []string
-	for _, n := range g.sorted() {
+	for _, n := range g.Sorted() {
 		var b strings.Builder
-		if n.key.Entry != nil {
-			fmt.Fprintf(&b, "%s %016x\n", keyType(n.key), n.color())
-			b.WriteString("\tkey " + describeEntry(n.key.Entry, name) + "\n")
+		if n.Key.Entry != nil {
+			fmt.Fprintf(&b, "%s %016x\n", protocol.KeyType(n.Key), n.color())
+			b.WriteString("\tkey " + describeEntry(n.Key.Entry, name) + "\n")
 		} else {
-			b.WriteString(name(n.key.OID) + "\n")
+			b.WriteString(name(n.Key.OID) + "\n")
 		}
 		lines := 0
-		for _, a := range n.sortedAttrs() {
+		for _, a := range n.SortedAttrs() {
 			if !isDefault(a) {
 				fmt.Fprintf(&b, "\t%s=%s\n", a.ID, describe(a, name))
 				lines++
 			}
 		}
-		if n.own && lines == 0 {
-			untouched[n.key.Type]++
+		if n.Own && lines == 0 {
+			untouched[n.Key.Type]++
 			continue
 		}
 		texts = append(texts, b.String())
@@ -133,7 +134,7 @@ func (g *graph) canonical(names map[sai.OID]string) string {
 
 // describe returns the text of a value with names for objects.
 func describe(a sai.Attr, name func(sai.OID) string) string {
-	if !namesObjects(a.Value) {
+	if !NamesObjects(a.Value) {
 		s, err := sai.FormatValue(a.ID, a.Value)
 		if err != nil {
 			return err.Error()

@@ -1,4 +1,4 @@
-package sairedis
+package flex
 
 import (
 	"context"
@@ -13,46 +13,50 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
-// FlexCounters are the counters that are read at intervals into COUNTERS_DB: orchagent asks for them,
+// Counters are the counters that are read at intervals into COUNTERS_DB: orchagent asks for them,
 // by requests or in FLEX_COUNTER_DB itself.
-type FlexCounters struct {
+type Counters struct {
 	db      *swss.DB      // FLEX_COUNTER_DB
-	queues  []*swss.Queue // of groups, of objects
+	Queues  []*swss.Queue // of groups, of objects
 	out     *swss.DB      // COUNTERS_DB
 	backend sai.API
-	births  *births // the same, with since when objects count
+	births  *Births // the same, with since when objects count
 	log     *slog.Logger
 
 	mu      *sync.Mutex // the server's: no request comes between reading an object and writing its row
-	objects *translator
-	groups  counterGroups
+	objects *objectids.Translator
+	Groups  Groups
 	loaded  bool              // what an earlier run read is known
 	debug   map[string]string // since when debug counters count, as told; nil: this run has not told
 }
 
-func newFlexCounters(
-	r *swss.Redis, mu *sync.Mutex, objects *translator, backend *births, log *slog.Logger,
-) *FlexCounters {
+// New returns counters without groups. mu is the server's lock.
+func New(
+	r *swss.Redis, mu *sync.Mutex, objects *objectids.Translator, backend *Births, log *slog.Logger,
+) *Counters {
 	db := r.DB(swss.FlexCounterDB)
-	return &FlexCounters{
-		db: db, queues: []*swss.Queue{swss.NewQueue(db, flexGroup), swss.NewQueue(db, flexTable)},
+	return &Counters{
+		db: db, Queues: []*swss.Queue{swss.NewQueue(db, GroupTable), swss.NewQueue(db, Table)},
 		out: r.DB(swss.CountersDB), backend: backend, births: backend, log: log,
-		mu: mu, objects: objects, groups: counterGroups{},
+		mu: mu, objects: objects, Groups: Groups{},
 	}
 }
 
-// counterGroups are the groups of counters, by name.
-type counterGroups map[string]*counterGroup
+// Groups are the groups of counters, by name.
+type Groups map[string]*Group
 
-type counterGroup struct {
+// A Group is a group of counters, which are read together.
+type Group struct {
 	interval time.Duration // 0: not given
 	enabled  bool
 	clear    bool // counters are reset after each reading
 	next     time.Time
-	counters map[sai.OID]*polled // by virtual id
+	Counters map[sai.OID]*polled // by virtual id
 	leftOut  string              // what was logged last as not supported
 }
 
@@ -62,32 +66,33 @@ type polled struct {
 	stats []sai.StatID
 }
 
-func (all counterGroups) group(name string) *counterGroup {
+// Group returns the group with a name, and adds it if there is none.
+func (all Groups) Group(name string) *Group {
 	g := all[name]
 	if g == nil {
-		g = &counterGroup{counters: map[sai.OID]*polled{}}
+		g = &Group{Counters: map[sai.OID]*polled{}}
 		all[name] = g
 	}
 	return g
 }
 
-// drop stops reading an object.
-func (all counterGroups) drop(vid sai.OID) {
+// Drop stops reading an object.
+func (all Groups) Drop(vid sai.OID) {
 	for _, g := range all {
-		delete(g.counters, vid)
+		delete(g.Counters, vid)
 	}
 }
 
-// keep stops reading objects that are not known.
-func (all counterGroups) keep(known func(sai.OID) bool) {
+// Keep stops reading objects that are not known.
+func (all Groups) Keep(known func(sai.OID) bool) {
 	for _, g := range all {
-		maps.DeleteFunc(g.counters, func(vid sai.OID, _ *polled) bool { return !known(vid) })
+		maps.DeleteFunc(g.Counters, func(vid sai.OID, _ *polled) bool { return !known(vid) })
 	}
 }
 
 // set takes the fields of a group; unknown ones are ignored.
-func (all counterGroups) set(name string, fields []swss.Pair) error {
-	g := all.group(name)
+func (all Groups) set(name string, fields []swss.Pair) error {
+	g := all.Group(name)
 	for _, p := range fields {
 		switch p.Field {
 		case FieldPollInterval:
@@ -143,26 +148,26 @@ func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 	return c, nil
 }
 
-// request executes the counter requests of the ASIC queue.
-func (c *FlexCounters) request(ctx context.Context, m message) (*result, error) {
+// Request executes the counter requests of the ASIC queue.
+func (c *Counters) Request(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	var writes []func(redis.Pipeliner)
 	var err error
-	switch m.op {
-	case opSetGroup:
-		writes, err = c.setGroup(ctx, m.key, m.fields)
-	case opDelGroup:
-		writes = c.delGroup(ctx, m.key)
+	switch m.Op {
+	case protocol.OpSetGroup:
+		writes, err = c.setGroup(ctx, m.Key, m.Fields)
+	case protocol.OpDelGroup:
+		writes = c.delGroup(ctx, m.Key)
 	default:
 		writes, err = c.pollRequest(ctx, m)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &result{}, c.write(ctx, writes)
+	return &protocol.Result{}, c.write(ctx, writes)
 }
 
 // write writes into FLEX_COUNTER_DB.
-func (c *FlexCounters) write(ctx context.Context, writes []func(redis.Pipeliner)) error {
+func (c *Counters) write(ctx context.Context, writes []func(redis.Pipeliner)) error {
 	if len(writes) == 0 {
 		return nil
 	}
@@ -175,21 +180,21 @@ func (c *FlexCounters) write(ctx context.Context, writes []func(redis.Pipeliner)
 	return err
 }
 
-func (c *FlexCounters) setGroup(ctx context.Context, name string, fields []swss.Pair) ([]func(redis.Pipeliner), error) {
-	if err := c.groups.set(name, fields); err != nil {
+func (c *Counters) setGroup(ctx context.Context, name string, fields []swss.Pair) ([]func(redis.Pipeliner), error) {
+	if err := c.Groups.set(name, fields); err != nil {
 		return nil, err
 	}
-	return []func(redis.Pipeliner){putFields(ctx, flexGroup+":"+name, fields)}, nil
+	return []func(redis.Pipeliner){putFields(ctx, GroupTable+":"+name, fields)}, nil
 }
 
-func (c *FlexCounters) delGroup(ctx context.Context, name string) []func(redis.Pipeliner) {
-	delete(c.groups, name)
-	return []func(redis.Pipeliner){func(p redis.Pipeliner) { p.Del(ctx, flexGroup+":"+name) }}
+func (c *Counters) delGroup(ctx context.Context, name string) []func(redis.Pipeliner) {
+	delete(c.Groups, name)
+	return []func(redis.Pipeliner){func(p redis.Pipeliner) { p.Del(ctx, GroupTable+":"+name) }}
 }
 
 func putFields(ctx context.Context, row string, fields []swss.Pair) func(redis.Pipeliner) {
 	if len(fields) == 0 {
-		fields = nullPair
+		fields = protocol.NullPair
 	}
 	args := make([]any, 0, 2*len(fields))
 	for _, f := range fields {
@@ -199,29 +204,29 @@ func putFields(ctx context.Context, row string, fields []swss.Pair) func(redis.P
 }
 
 // pollRequest executes start_poll and stop_poll: GROUP:oid,oid.
-func (c *FlexCounters) pollRequest(ctx context.Context, m message) ([]func(redis.Pipeliner), error) {
-	group, ids, ok := strings.Cut(m.key, ":")
+func (c *Counters) pollRequest(ctx context.Context, m protocol.Message) ([]func(redis.Pipeliner), error) {
+	group, ids, ok := strings.Cut(m.Key, ":")
 	if !ok || group == "" {
-		return nil, fmt.Errorf("%s %.80q: want GROUP:oid,...: %w", m.op, m.key, sai.StatusInvalidParameter)
+		return nil, fmt.Errorf("%s %.80q: want GROUP:oid,...: %w", m.Op, m.Key, sai.StatusInvalidParameter)
 	}
 	var vids []sai.OID
 	for text := range strings.SplitSeq(ids, ",") {
 		vid, err := sai.ParseOID(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.op, err)
+			return nil, fmt.Errorf("%s: %w", m.Op, err)
 		}
-		if m.op == opStartPoll && (vid == sai.NullOID || !c.objects.ids.known(vid)) {
-			return nil, fmt.Errorf("%s: virtual object id %s is not known: %w", m.op, vid, sai.StatusInvalidObjectID)
+		if m.Op == protocol.OpStartPoll && (vid == sai.NullOID || !c.objects.IDs.Known(vid)) {
+			return nil, fmt.Errorf("%s: virtual object id %s is not known: %w", m.Op, vid, sai.StatusInvalidObjectID)
 		}
 		vids = append(vids, vid)
 	}
 	var writes []func(redis.Pipeliner)
 	for _, vid := range vids {
-		if m.op == opStopPoll {
+		if m.Op == protocol.OpStopPoll {
 			writes = append(writes, c.stopPoll(ctx, group, vid))
 			continue
 		}
-		w, err := c.startPoll(ctx, group, vid, m.fields)
+		w, err := c.startPoll(ctx, group, vid, m.Fields)
 		if err != nil {
 			return nil, err
 		}
@@ -230,10 +235,10 @@ func (c *FlexCounters) pollRequest(ctx context.Context, m message) ([]func(redis
 	return writes, nil
 }
 
-func (c *FlexCounters) startPoll(
+func (c *Counters) startPoll(
 	ctx context.Context, group string, vid sai.OID, fields []swss.Pair,
 ) (func(redis.Pipeliner), error) {
-	t, ok := VIDType(vid)
+	t, ok := protocol.VIDType(vid)
 	if !ok {
 		return nil, fmt.Errorf("object %s: %w", vid, sai.StatusInvalidObjectID)
 	}
@@ -241,26 +246,26 @@ func (c *FlexCounters) startPoll(
 	if err != nil {
 		return nil, err
 	}
-	c.groups.group(group).counters[vid] = p
-	return putFields(ctx, flexTable+":"+group+":"+vid.String(), fields), nil
+	c.Groups.Group(group).Counters[vid] = p
+	return putFields(ctx, Table+":"+group+":"+vid.String(), fields), nil
 }
 
-func (c *FlexCounters) stopPoll(ctx context.Context, group string, vid sai.OID) func(redis.Pipeliner) {
-	if g := c.groups[group]; g != nil {
-		delete(g.counters, vid)
+func (c *Counters) stopPoll(ctx context.Context, group string, vid sai.OID) func(redis.Pipeliner) {
+	if g := c.Groups[group]; g != nil {
+		delete(g.Counters, vid)
 	}
-	return func(p redis.Pipeliner) { p.Del(ctx, flexTable+":"+group+":"+vid.String()) }
+	return func(p redis.Pipeliner) { p.Del(ctx, Table+":"+group+":"+vid.String()) }
 }
 
-// takeRows takes what was queued in FLEX_COUNTER_DB itself, the older way to ask for counters.
+// TakeRows takes what was queued in FLEX_COUNTER_DB itself, the older way to ask for counters.
 // Nobody waits for an answer; errors are logged.
-func (c *FlexCounters) takeRows(ctx context.Context) error {
+func (c *Counters) TakeRows(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.loaded {
 		return nil // the objects of an earlier run are not known yet
 	}
-	for _, q := range c.queues {
+	for _, q := range c.Queues {
 		if n, err := q.Len(ctx); err != nil || n == 0 {
 			if err != nil {
 				return err
@@ -290,42 +295,42 @@ func (c *FlexCounters) takeRows(ctx context.Context) error {
 	return nil
 }
 
-func (c *FlexCounters) takeRow(ctx context.Context, table string, e swss.Entry) ([]func(redis.Pipeliner), error) {
-	m, err := decode(e)
+func (c *Counters) takeRow(ctx context.Context, table string, e swss.Entry) ([]func(redis.Pipeliner), error) {
+	m, err := protocol.Decode(e)
 	if err != nil {
 		return nil, err
 	}
 	del := strings.HasPrefix(e.Op, "D")
-	if table == flexGroup {
+	if table == GroupTable {
 		if del {
-			return c.delGroup(ctx, m.key), nil
+			return c.delGroup(ctx, m.Key), nil
 		}
-		return c.setGroup(ctx, m.key, m.fields)
+		return c.setGroup(ctx, m.Key, m.Fields)
 	}
-	group, text, _ := strings.Cut(m.key, ":")
+	group, text, _ := strings.Cut(m.Key, ":")
 	vid, err := sai.ParseOID(text)
 	if err != nil {
 		return nil, err
 	}
-	if del || !c.objects.ids.known(vid) {
+	if del || !c.objects.IDs.Known(vid) {
 		return []func(redis.Pipeliner){c.stopPoll(ctx, group, vid)}, nil
 	}
-	w, err := c.startPoll(ctx, group, vid, m.fields)
+	w, err := c.startPoll(ctx, group, vid, m.Fields)
 	return []func(redis.Pipeliner){w}, err
 }
 
-// load reads the counters of an earlier run.
-func (c *FlexCounters) load(ctx context.Context) error {
-	groups, err := readRows(ctx, c.db, flexGroup)
+// Load reads the counters of an earlier run.
+func (c *Counters) Load(ctx context.Context) error {
+	groups, err := protocol.ReadRows(ctx, c.db, GroupTable)
 	if err != nil {
 		return err
 	}
 	for _, r := range groups {
-		if err := c.groups.set(r.Key, r.Fields); err != nil {
-			c.log.Warn("syncd: row of an earlier run", "table", flexGroup, "error", err)
+		if err := c.Groups.set(r.Key, r.Fields); err != nil {
+			c.log.Warn("syncd: row of an earlier run", "table", GroupTable, "error", err)
 		}
 	}
-	rows, err := readRows(ctx, c.db, flexTable)
+	rows, err := protocol.ReadRows(ctx, c.db, Table)
 	if err != nil {
 		return err
 	}
@@ -333,13 +338,13 @@ func (c *FlexCounters) load(ctx context.Context) error {
 	for _, r := range rows {
 		group, text, _ := strings.Cut(r.Key, ":")
 		vid, err := sai.ParseOID(text)
-		if err == nil && c.objects.ids.known(vid) {
+		if err == nil && c.objects.IDs.Known(vid) {
 			_, err = c.startPoll(ctx, group, vid, r.Fields)
 		} else {
 			stale = append(stale, c.stopPoll(ctx, group, vid))
 		}
 		if err != nil {
-			c.log.Warn("syncd: row of an earlier run", "table", flexTable, "key", r.Key, "error", err)
+			c.log.Warn("syncd: row of an earlier run", "table", Table, "key", r.Key, "error", err)
 		}
 	}
 	if err := c.write(ctx, stale); err != nil {

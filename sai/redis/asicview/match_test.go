@@ -1,8 +1,9 @@
-package sairedis
+package asicview
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"runtime"
 	"slices"
 	"syscall"
@@ -11,39 +12,40 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 )
 
 // similarSlowly is what [matcher.similar] does by a look at each candidate for each object.
-func (m *matcher) similarSlowly(nodes []*node) {
-	t := keyType(nodes[0].key)
-	groups := map[string][]*node{}
+func (m *matcher) similarSlowly(nodes []*Node) {
+	t := protocol.KeyType(nodes[0].Key)
+	groups := map[string][]*Node{}
 	for _, c := range m.free[t] {
 		s := m.text(c, true, false)
 		groups[s] = append(groups[s], c)
 	}
 	for _, n := range nodes {
-		if n.match != nil {
+		if n.Match != nil {
 			continue
 		}
 		s := m.text(n, false, false)
 		if best := m.nearestSlowly(n, groups[s]); best != nil {
-			n.match, best.match = best, n
-			groups[s] = slices.DeleteFunc(groups[s], func(c *node) bool { return c == best })
+			n.Match, best.Match = best, n
+			groups[s] = slices.DeleteFunc(groups[s], func(c *Node) bool { return c == best })
 		}
 	}
 }
 
-func (m *matcher) nearestSlowly(n *node, list []*node) *node {
-	var best *node
+func (m *matcher) nearestSlowly(n *Node, list []*Node) *Node {
+	var best *Node
 	score := -1
 	for _, c := range list {
 		s := 0
-		for id, v := range c.attrs {
-			w, given := n.attrs[id]
+		for id, v := range c.Attrs {
+			w, given := n.Attrs[id]
 			switch {
 			case !given && sai.Meta(id).Default == nil && sai.Meta(id).Has(sai.CreateAndSet):
 				s = -1 << 20 // cannot be undone
-			case given && equalValues(id, v, m.value(w, false)):
+			case given && EqualValues(id, v, m.value(w, false)):
 				s++
 			}
 		}
@@ -55,7 +57,7 @@ func (m *matcher) nearestSlowly(n *node, list []*node) *node {
 }
 
 // alike are objects of one type with random values, few different ones of some attributes and many of others.
-func alike(r *rand.Rand, n int, first int64) (list []*node) {
+func alike(r *rand.Rand, n int, first int64) (list []*Node) {
 	type field struct {
 		id     sai.AttrID
 		values int
@@ -72,11 +74,11 @@ func alike(r *rand.Rand, n int, first int64) (list []*node) {
 		{sai.MirrorSessionAttrTOS, 1, number}, {sai.MirrorSessionAttrGREProtocolType, 5, number},
 	}
 	for i := range n {
-		vid, _ := newVID(sai.ObjectTypeMirrorSession, first+int64(i))
-		c := &node{key: sai.Obj(sai.ObjectTypeMirrorSession, vid), attrs: map[sai.AttrID]sai.Value{}}
+		vid, _ := protocol.NewVID(sai.ObjectTypeMirrorSession, first+int64(i))
+		c := &Node{Key: sai.Obj(sai.ObjectTypeMirrorSession, vid), Attrs: map[sai.AttrID]sai.Value{}}
 		for _, f := range fields {
 			if f.id == sai.MirrorSessionAttrType || r.IntN(8) > 0 {
-				c.attrs[f.id] = f.value(r.IntN(f.values))
+				c.Attrs[f.id] = f.value(r.IntN(f.values))
 			}
 		}
 		list = append(list, c)
@@ -93,17 +95,17 @@ func TestSimilarAsSlowly(t *testing.T) {
 		for way := range pairs {
 			r := rand.New(rand.NewPCG(seed, 12))
 			current, wanted := alike(r, 1+r.IntN(300), 1), alike(r, 1+r.IntN(300), 10_000)
-			m := &matcher{next: newGraph(), free: map[sai.ObjectType][]*node{sai.ObjectTypeMirrorSession: current}}
+			m := &matcher{next: NewGraph(), free: map[sai.ObjectType][]*Node{sai.ObjectTypeMirrorSession: current}}
 			if way == 0 {
 				m.similarSlowly(wanted)
 			} else {
 				m.similar(wanted)
 			}
 			for _, n := range wanted {
-				text := fmt.Sprint(n.key, " is new")
-				if n.match != nil {
+				text := fmt.Sprint(n.Key, " is new")
+				if n.Match != nil {
 					matched++
-					text = fmt.Sprint(n.key, " was ", n.match.key)
+					text = fmt.Sprint(n.Key, " was ", n.Match.Key)
 				} else {
 					left++
 				}
@@ -125,24 +127,24 @@ func TestSimilarAsSlowly(t *testing.T) {
 
 // entries is a view of n ACL entries in one table, each with a counter: the entries differ in one field, whose values begin
 // at from, and the counters only by who names them.
-func entries(n, from int, first int64) *graph {
-	g := newGraph()
+func entries(n, from int, first int64) *Graph {
+	g := NewGraph()
 	add := func(t sai.ObjectType, attrs ...sai.Attr) sai.OID {
-		vid, _ := newVID(t, first)
+		vid, _ := protocol.NewVID(t, first)
 		first++
-		node := g.add(sai.Obj(t, vid), false)
+		node := g.Add(sai.Obj(t, vid), false)
 		for _, a := range attrs {
-			node.attrs[a.ID] = a.Value
+			node.Attrs[a.ID] = a.Value
 		}
 		return vid
 	}
 	table := add(sai.ObjectTypeACLTable, sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress})
 	for i := range n {
 		counter := add(sai.ObjectTypeACLCounter, sai.Attr{ID: sai.ACLCounterAttrTableID, Value: table})
-		add(sai.ObjectTypeACLEntry, append(benchEntry(table, from+i),
+		add(sai.ObjectTypeACLEntry, append(rule(table, from+i),
 			sai.Attr{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(counter)})...)
 	}
-	g.link()
+	g.Link()
 	return g
 }
 
@@ -158,22 +160,22 @@ func cpuTime(b *testing.B) time.Duration {
 // Objects that are alike: none has changed, each has, or all are equal and nobody names them. The ratio is that of the
 // processor times of 10,000 and of 1,000.
 func BenchmarkMatchAlike(b *testing.B) {
-	equal := func(n int, first int64) *graph {
-		g := newGraph()
+	equal := func(n int, first int64) *Graph {
+		g := NewGraph()
 		for i := range n {
-			vid, _ := newVID(sai.ObjectTypePolicer, first+int64(i))
-			g.add(sai.Obj(sai.ObjectTypePolicer, vid), false).attrs[sai.PolicerAttrMeterType] = sai.MeterTypeBytes
+			vid, _ := protocol.NewVID(sai.ObjectTypePolicer, first+int64(i))
+			g.Add(sai.Obj(sai.ObjectTypePolicer, vid), false).Attrs[sai.PolicerAttrMeterType] = sai.MeterTypeBytes
 		}
-		g.link()
+		g.Link()
 		return g
 	}
 	for _, c := range []struct {
 		name  string
-		views func(n int) (cur, next *graph)
+		views func(n int) (cur, next *Graph)
 	}{
-		{"same", func(n int) (cur, next *graph) { return entries(n, 0, 1), entries(n, 0, 1<<20) }},
-		{"changed", func(n int) (cur, next *graph) { return entries(n, 0, 1), entries(n, 20_000, 1<<20) }},
-		{"equal", func(n int) (cur, next *graph) { return equal(n, 1), equal(n, 1<<20) }},
+		{"same", func(n int) (cur, next *Graph) { return entries(n, 0, 1), entries(n, 0, 1<<20) }},
+		{"changed", func(n int) (cur, next *Graph) { return entries(n, 0, 1), entries(n, 20_000, 1<<20) }},
+		{"equal", func(n int) (cur, next *Graph) { return equal(n, 1), equal(n, 1<<20) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var took [2]time.Duration
@@ -182,7 +184,7 @@ func BenchmarkMatchAlike(b *testing.B) {
 					cur, next := c.views(n)
 					runtime.GC()
 					start := cpuTime(b)
-					matchViews(cur, next)
+					Match(cur, next)
 					took[i] += cpuTime(b) - start
 				}
 			}
@@ -191,3 +193,16 @@ func BenchmarkMatchAlike(b *testing.B) {
 		})
 	}
 }
+
+// rule is an ACL entry with a match of its own.
+func rule(table sai.OID, i int) []sai.Attr {
+	return []sai.Attr{
+		{ID: sai.ACLEntryAttrTableID, Value: table}, {ID: sai.ACLEntryAttrPriority, Value: sai.Uint(i%16000 + 1)},
+		{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(true)},
+		{ID: sai.ACLEntryAttrFieldSrcIP, Value: sai.Match(address("10.0.0.1"), address("255.255.255.255"))},
+		{ID: sai.ACLEntryAttrFieldL4DstPort, Value: sai.Match(sai.Uint(i&0xffff), sai.Uint(0xffff))},
+		{ID: sai.ACLEntryAttrActionPacketAction, Value: sai.Do(sai.PacketActionForward)},
+	}
+}
+
+func address(s string) sai.IP { return sai.IP{Addr: netip.MustParseAddr(s)} }

@@ -1,4 +1,4 @@
-package sairedis
+package flex
 
 import (
 	"cmp"
@@ -14,13 +14,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 )
 
 // Poll reads the counters of the groups that are due at now into
 // COUNTERS_DB. A group is due when it is enabled, and then at its interval. It
 // returns when the next one will be due; the zero time if none is enabled.
-func (c *FlexCounters) Poll(ctx context.Context, now time.Time) (next time.Time, err error) {
-	if err := c.takeRows(ctx); err != nil {
+func (c *Counters) Poll(ctx context.Context, now time.Time) (next time.Time, err error) {
+	if err := c.TakeRows(ctx); err != nil {
 		return time.Time{}, err
 	}
 	for _, name := range c.groupNames() {
@@ -34,14 +35,14 @@ func (c *FlexCounters) Poll(ctx context.Context, now time.Time) (next time.Time,
 }
 
 // PollAll reads all counters of enabled groups, due or not.
-func (c *FlexCounters) PollAll(ctx context.Context) error {
-	if err := c.takeRows(ctx); err != nil {
+func (c *Counters) PollAll(ctx context.Context) error {
+	if err := c.TakeRows(ctx); err != nil {
 		return err
 	}
 	var err error
 	for _, name := range c.groupNames() {
 		c.mu.Lock()
-		g := c.groups[name]
+		g := c.Groups[name]
 		enabled := g != nil && g.enabled
 		c.mu.Unlock()
 		if enabled {
@@ -55,7 +56,7 @@ func (c *FlexCounters) PollAll(ctx context.Context) error {
 const leastPause = 5 * time.Millisecond
 
 // Run calls Poll at wall time until ctx ends.
-func (c *FlexCounters) Run(ctx context.Context) {
+func (c *Counters) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		next, err := c.Poll(ctx, now)
@@ -73,16 +74,16 @@ func (c *FlexCounters) Run(ctx context.Context) {
 	}
 }
 
-func (c *FlexCounters) groupNames() []string {
+func (c *Counters) groupNames() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Sorted(maps.Keys(c.groups))
+	return slices.Sorted(maps.Keys(c.Groups))
 }
 
 // pollIfDue reads a group if it is due, and returns when it will be next.
-func (c *FlexCounters) pollIfDue(ctx context.Context, name string, now time.Time) (time.Time, error) {
+func (c *Counters) pollIfDue(ctx context.Context, name string, now time.Time) (time.Time, error) {
 	c.mu.Lock()
-	g := c.groups[name]
+	g := c.Groups[name]
 	if g == nil || !g.enabled || g.interval == 0 {
 		c.mu.Unlock()
 		return time.Time{}, nil
@@ -104,11 +105,11 @@ func (c *FlexCounters) pollIfDue(ctx context.Context, name string, now time.Time
 // pollSlice is the number of objects read before other requests get their turn.
 const pollSlice = 1000
 
-func (c *FlexCounters) pollGroup(ctx context.Context, name string) error {
+func (c *Counters) pollGroup(ctx context.Context, name string) error {
 	c.mu.Lock()
 	var vids []sai.OID
-	if g := c.groups[name]; g != nil {
-		vids = slices.SortedFunc(maps.Keys(g.counters), cmp.Compare[sai.OID])
+	if g := c.Groups[name]; g != nil {
+		vids = slices.SortedFunc(maps.Keys(g.Counters), cmp.Compare[sai.OID])
 	}
 	c.mu.Unlock()
 	for chunk := range slices.Chunk(vids, pollSlice) {
@@ -120,16 +121,16 @@ func (c *FlexCounters) pollGroup(ctx context.Context, name string) error {
 }
 
 // pollSome reads objects of a group and writes their rows in one round trip.
-func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID) error {
+func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := c.groups[name]
+	g := c.Groups[name]
 	if g == nil {
 		return nil
 	}
 	_, err := c.out.Client().Pipelined(ctx, func(to redis.Pipeliner) error {
 		for _, vid := range vids {
-			p := g.counters[vid]
+			p := g.Counters[vid]
 			if p == nil {
 				continue
 			}
@@ -149,7 +150,7 @@ func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID
 				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
 			}
 			if g.clear { // it counts from one reading to the next
-				to.HDel(ctx, "COUNTERS:"+vid.String(), fieldCountedSince+name)
+				to.HDel(ctx, "COUNTERS:"+vid.String(), FieldCountedSince+name)
 			}
 		}
 		return nil
@@ -159,11 +160,11 @@ func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID
 
 // read returns the fields of one object's row, and the fields that no longer belong there: an attribute or statistic
 // that the backend does not support costs the object no others. It is not asked for again.
-func (c *FlexCounters) read(
+func (c *Counters) read(
 	ctx context.Context, group string, vid sai.OID, p *polled, clear bool,
 ) (args []any, gone []string, err error) {
-	t, _ := VIDType(vid)
-	k, err := c.objects.ids.toRealKey(sai.Obj(t, vid))
+	t, _ := protocol.VIDType(vid)
+	k, err := c.objects.IDs.RealKey(sai.Obj(t, vid))
 	if err != nil {
 		return nil, nil, err
 	}

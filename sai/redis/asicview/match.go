@@ -1,4 +1,4 @@
-package sairedis
+package asicview
 
 import (
 	"cmp"
@@ -8,28 +8,29 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 )
 
-// matchViews finds for each object of the new view the object of the current one that can become
+// Match finds for each object of the new view the object of the current one that can become
 // it: objects that nobody created are known by their virtual id; others must be equal in what
 // cannot be changed. Objects that are equal in everything are preferred, and among them those that
 // also play the same role.
-func matchViews(cur, next *graph) {
-	name := func(n *node) string {
-		if n.own || isSwitch(n.key) {
-			return n.key.OID.String()
+func Match(cur, next *Graph) {
+	name := func(n *Node) string {
+		if n.Own || IsSwitch(n.Key) {
+			return n.Key.OID.String()
 		}
 		return ""
 	}
-	for _, n := range next.nodes {
-		if c := cur.nodes[n.key]; c != nil && (isSwitch(n.key) || n.own && c.own) {
-			n.match, c.match = c, n
+	for _, n := range next.Nodes {
+		if c := cur.Nodes[n.Key]; c != nil && (IsSwitch(n.Key) || n.Own && c.Own) {
+			n.Match, c.Match = c, n
 		}
 	}
-	free := map[sai.ObjectType][]*node{}
-	for _, c := range cur.sorted() {
-		if c.match == nil && !c.own && !c.unknown {
-			free[keyType(c.key)] = append(free[keyType(c.key)], c)
+	free := map[sai.ObjectType][]*Node{}
+	for _, c := range cur.Sorted() {
+		if c.Match == nil && !c.Own && !c.Unknown {
+			free[protocol.KeyType(c.Key)] = append(free[protocol.KeyType(c.Key)], c)
 		}
 	}
 	m := &matcher{next: next, free: free}
@@ -41,8 +42,8 @@ func matchViews(cur, next *graph) {
 	if len(levels) == 0 {
 		return
 	}
-	cur.paint(name)
-	next.paint(name)
+	cur.Paint(name)
+	next.Paint(name)
 	for _, l := range levels {
 		m.equals(l)
 	}
@@ -57,33 +58,34 @@ func matchViews(cur, next *graph) {
 // levels returns the objects of the new view that may still be matched, those of one depth and type together,
 // referents first. It leaves out types of which the current view has none, such as all when a fresh chip is brought to
 // an old view.
-func (m *matcher) levels() [][]*node {
-	var levels [][]*node
-	for _, n := range m.next.sorted() {
-		if n.match != nil || n.own || len(m.free[keyType(n.key)]) == 0 {
+func (m *matcher) levels() [][]*Node {
+	var levels [][]*Node
+	for _, n := range m.next.Sorted() {
+		if n.Match != nil || n.Own || len(m.free[protocol.KeyType(n.Key)]) == 0 {
 			continue
 		}
-		if l := len(levels) - 1; l >= 0 && levels[l][0].depth == n.depth && keyType(levels[l][0].key) == keyType(n.key) {
+		if l := len(levels) - 1; l >= 0 && levels[l][0].depth == n.depth &&
+			protocol.KeyType(levels[l][0].Key) == protocol.KeyType(n.Key) {
 			levels[l] = append(levels[l], n)
 			continue
 		}
-		levels = append(levels, []*node{n})
+		levels = append(levels, []*Node{n})
 	}
 	return levels
 }
 
 type matcher struct {
-	next *graph
-	free map[sai.ObjectType][]*node // unmatched objects of the current view, sorted
+	next *Graph
+	free map[sai.ObjectType][]*Node // unmatched objects of the current view, sorted
 }
 
 // onlyEquals matches each new object with the current one that is equal in all attributes, where either is the only one
 // of its kind.
-func (m *matcher) onlyEquals(nodes []*node) {
-	t := keyType(nodes[0].key)
-	byText := make(map[string][2]*node, len(nodes))
+func (m *matcher) onlyEquals(nodes []*Node) {
+	t := protocol.KeyType(nodes[0].Key)
+	byText := make(map[string][2]*Node, len(nodes))
 	more := map[string]bool{}
-	for side, list := range [2][]*node{m.free[t], nodes} {
+	for side, list := range [2][]*Node{m.free[t], nodes} {
 		for _, n := range list {
 			s := m.text(n, side == 0, true)
 			pair := byText[s]
@@ -94,24 +96,24 @@ func (m *matcher) onlyEquals(nodes []*node) {
 	}
 	for s, pair := range byText {
 		if c, n := pair[0], pair[1]; c != nil && n != nil && !more[s] {
-			n.match, c.match = c, n
+			n.Match, c.Match = c, n
 		}
 	}
-	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
 }
 
 // equals matches new objects with current ones that are equal in all attributes. If there are
 // several, the one with the more similar neighbourhood is taken, or the one that the same port or
 // switch names.
-func (m *matcher) equals(nodes []*node) {
-	t := keyType(nodes[0].key)
+func (m *matcher) equals(nodes []*Node) {
+	t := protocol.KeyType(nodes[0].Key)
 	for round := colorRounds; round > 0; round-- {
-		m.equal(t, nodes, func(n *node, cur bool) string {
+		m.equal(t, nodes, func(n *Node, cur bool) string {
 			return fmt.Sprintf("%x %s", n.colors[round], m.text(n, cur, true))
 		})
 	}
 	m.vote(t, nodes)
-	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
 }
 
 // maxVotes bounds the pairs of equal objects that are compared more closely.
@@ -119,18 +121,18 @@ const maxVotes = 1 << 12
 
 // vote matches new objects with current ones of equal text, those with the
 // most neighbours in common first.
-func (m *matcher) vote(t sai.ObjectType, nodes []*node) {
-	byText := map[string][]*node{}
+func (m *matcher) vote(t sai.ObjectType, nodes []*Node) {
+	byText := map[string][]*Node{}
 	for _, c := range m.free[t] {
-		if c.match == nil {
+		if c.Match == nil {
 			s := m.text(c, true, true)
 			byText[s] = append(byText[s], c)
 		}
 	}
 	var texts []string
-	wanted := map[string][]*node{}
+	wanted := map[string][]*Node{}
 	for _, n := range nodes {
-		if s := m.text(n, false, true); n.match == nil && len(byText[s]) > 0 {
+		if s := m.text(n, false, true); n.Match == nil && len(byText[s]) > 0 {
 			if wanted[s] == nil {
 				texts = append(texts, s)
 			}
@@ -143,15 +145,15 @@ func (m *matcher) vote(t sai.ObjectType, nodes []*node) {
 }
 
 // elect matches nodes with candidates that are equal in text.
-func elect(nodes, candidates []*node) {
+func elect(nodes, candidates []*Node) {
 	if len(nodes)*len(candidates) > maxVotes {
 		for i := range min(len(nodes), len(candidates)) {
-			nodes[i].match, candidates[i].match = candidates[i], nodes[i]
+			nodes[i].Match, candidates[i].Match = candidates[i], nodes[i]
 		}
 		return
 	}
 	type pair struct {
-		n, c  *node
+		n, c  *Node
 		votes int
 	}
 	around := make([][]uint64, len(candidates))
@@ -167,14 +169,14 @@ func elect(nodes, candidates []*node) {
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return b.votes - a.votes })
 	for _, p := range pairs {
-		if p.n.match == nil && p.c.match == nil {
-			p.n.match, p.c.match = p.c, p.n
+		if p.n.Match == nil && p.c.Match == nil {
+			p.n.Match, p.c.Match = p.c, p.n
 		}
 	}
 }
 
 // around are the neighbours of a node, in terms that nodes of different views share, sorted.
-func (n *node) around() []uint64 {
+func (n *Node) around() []uint64 {
 	list := make([]uint64, len(n.refs))
 	for i, e := range n.refs {
 		h := fnv.New64a()
@@ -202,21 +204,21 @@ func shared(a, b []uint64) (n int) {
 
 // similar matches new objects with current ones that sets can turn into them. Not so extension objects: what one says
 // may need what another one still has, so that they are all removed before one is made.
-func (m *matcher) similar(nodes []*node) {
-	t := keyType(nodes[0].key)
+func (m *matcher) similar(nodes []*Node) {
+	t := protocol.KeyType(nodes[0].Key)
 	if t == sai.ObjectTypeGenericProgrammable {
 		return
 	}
-	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.match == nil }) {
+	if !slices.ContainsFunc(nodes, func(n *Node) bool { return n.Match == nil }) {
 		return
 	}
-	groups, shelves := map[string][]*node{}, map[string]*shelf{}
+	groups, shelves := map[string][]*Node{}, map[string]*shelf{}
 	for _, c := range m.free[t] {
 		s := m.text(c, true, false)
 		groups[s] = append(groups[s], c)
 	}
 	for _, n := range nodes {
-		if n.match != nil {
+		if n.Match != nil {
 			continue
 		}
 		s := m.text(n, false, false)
@@ -227,31 +229,31 @@ func (m *matcher) similar(nodes []*node) {
 			shelves[s] = newShelf(groups[s])
 		}
 		if best := shelves[s].nearest(n, func(v sai.Value) sai.Value { return m.value(v, false) }); best != nil {
-			n.match, best.match = best, n
+			n.Match, best.Match = best, n
 		}
 	}
-	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
 }
 
 // equal matches those with equal signs, in order.
-func (m *matcher) equal(t sai.ObjectType, nodes []*node, sign func(*node, bool) string) {
-	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.match == nil }) {
+func (m *matcher) equal(t sai.ObjectType, nodes []*Node, sign func(*Node, bool) string) {
+	if !slices.ContainsFunc(nodes, func(n *Node) bool { return n.Match == nil }) {
 		return
 	}
-	bySign := map[string][]*node{}
+	bySign := map[string][]*Node{}
 	for _, c := range m.free[t] {
-		if c.match == nil {
+		if c.Match == nil {
 			s := sign(c, true)
 			bySign[s] = append(bySign[s], c)
 		}
 	}
 	for _, n := range nodes {
-		if n.match != nil {
+		if n.Match != nil {
 			continue
 		}
 		s := sign(n, false)
 		if l := bySign[s]; len(l) > 0 {
-			n.match, l[0].match = l[0], n
+			n.Match, l[0].Match = l[0], n
 			bySign[s] = l[1:]
 		}
 	}
@@ -259,12 +261,12 @@ func (m *matcher) equal(t sai.ObjectType, nodes []*node, sign func(*node, bool) 
 
 // text returns key and attributes of a node (without all: those that cannot be
 // changed) in terms of the current view.
-func (m *matcher) text(n *node, cur, all bool) string {
+func (m *matcher) text(n *Node, cur, all bool) string {
 	var b strings.Builder
-	if n.key.Entry != nil {
-		b.WriteString(sai.FormatEntry(sai.MapEntry(n.key.Entry, func(o sai.OID) sai.OID { return m.current(o, cur) })))
+	if n.Key.Entry != nil {
+		b.WriteString(sai.FormatEntry(sai.MapEntry(n.Key.Entry, func(o sai.OID) sai.OID { return m.current(o, cur) })))
 	}
-	for _, a := range n.sortedAttrs() {
+	for _, a := range n.SortedAttrs() {
 		if isDefault(a) || !all && sai.Meta(a.ID).Has(sai.CreateAndSet) {
 			continue
 		}
@@ -284,13 +286,14 @@ func (m *matcher) current(o sai.OID, cur bool) sai.OID {
 	if cur {
 		return o
 	}
-	if n := m.next.byOID[o]; n != nil && n.match != nil {
-		return n.match.key.OID
+	if n := m.next.ByOID[o]; n != nil && n.Match != nil {
+		return n.Match.Key.OID
 	}
 	return o
 }
 
-func equalValues(id sai.AttrID, a, b sai.Value) bool {
+// EqualValues reports whether two values are the same.
+func EqualValues(id sai.AttrID, a, b sai.Value) bool {
 	x, err := sai.FormatValue(id, a)
 	y, err2 := sai.FormatValue(id, b)
 	return err == nil && err2 == nil && x == y

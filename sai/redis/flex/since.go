@@ -1,4 +1,4 @@
-package sairedis
+package flex
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 // which is written with the counts, so that both are of one chip; of debug counters, whose counts stand in these rows,
 // in a hash. A time that is not known is empty.
 const (
-	fieldCountedSince = "COUNTED_SINCE_" // and the group
+	FieldCountedSince = "COUNTED_SINCE_" // and the group
 	debugSince        = "COUNTERS_DEBUG_OID_SINCE_MAP"
 )
 
-// births is a backend that notes since when objects count. All of it is done while the server's lock is held.
-type births struct {
+// Births is a backend that notes since when objects count. All of it is done while the server's lock is held.
+type Births struct {
 	sai.API
 	now  func() time.Time
 	chip time.Time             // the switch was made, and what came with it
@@ -27,15 +27,16 @@ type births struct {
 	kind map[sai.OID]sai.ObjectType
 }
 
-func newBirths(backend sai.API, now func() time.Time) *births {
+// NewBirths returns a backend that notes when objects are created.
+func NewBirths(backend sai.API, now func() time.Time) *Births {
 	if now == nil {
 		now = time.Now
 	}
-	return &births{API: backend, now: now, of: map[sai.OID]time.Time{}, kind: map[sai.OID]sai.ObjectType{}}
+	return &Births{API: backend, now: now, of: map[sai.OID]time.Time{}, kind: map[sai.OID]sai.ObjectType{}}
 }
 
 // Create implements [sai.API].
-func (b *births) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+func (b *Births) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	at := b.now()
 	rid, err := b.API.Create(ctx, t, attrs)
 	if err == nil {
@@ -45,7 +46,7 @@ func (b *births) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 }
 
 // BulkCreate implements [sai.API].
-func (b *births) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
+func (b *Births) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
 	at := b.now()
 	rids, errs := b.API.BulkCreate(ctx, t, objs)
 	for i, rid := range rids {
@@ -56,7 +57,7 @@ func (b *births) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 	return rids, errs
 }
 
-func (b *births) born(t sai.ObjectType, rid sai.OID, at time.Time) {
+func (b *Births) born(t sai.ObjectType, rid sai.OID, at time.Time) {
 	switch t {
 	case sai.ObjectTypeSwitch:
 		b.chip = at
@@ -66,7 +67,7 @@ func (b *births) born(t sai.ObjectType, rid sai.OID, at time.Time) {
 }
 
 // Remove implements [sai.API].
-func (b *births) Remove(ctx context.Context, k sai.Key) error {
+func (b *Births) Remove(ctx context.Context, k sai.Key) error {
 	err := b.API.Remove(ctx, k)
 	if err == nil {
 		b.forget(k)
@@ -75,7 +76,7 @@ func (b *births) Remove(ctx context.Context, k sai.Key) error {
 }
 
 // BulkRemove implements [sai.API].
-func (b *births) BulkRemove(ctx context.Context, keys []sai.Key) []error {
+func (b *Births) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	errs := b.API.BulkRemove(ctx, keys)
 	for i, k := range keys {
 		if errs[i] == nil {
@@ -85,13 +86,13 @@ func (b *births) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	return errs
 }
 
-func (b *births) forget(k sai.Key) {
+func (b *Births) forget(k sai.Key) {
 	delete(b.of, k.OID)
 	delete(b.kind, k.OID)
 }
 
 // ClearStats implements [sai.API]. The others of the object count on: of all together there is no time any more.
-func (b *births) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) error {
+func (b *Births) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) error {
 	err := b.API.ClearStats(ctx, k, ids)
 	if k.Type == sai.ObjectTypePort || k.Type == sai.ObjectTypeSwitch {
 		b.of[k.OID], b.kind[k.OID] = time.Time{}, k.Type
@@ -100,7 +101,7 @@ func (b *births) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) er
 }
 
 // since is the text of when an object began to count.
-func (b *births) since(rid sai.OID) string {
+func (b *Births) since(rid sai.OID) string {
 	at, ok := b.of[rid]
 	if !ok {
 		at = b.chip
@@ -112,15 +113,15 @@ func (b *births) since(rid sai.OID) string {
 }
 
 // countedSince are the fields that say since when what a group reads of an object counts.
-func (c *FlexCounters) countedSince(group string, k sai.Key) []any {
+func (c *Counters) countedSince(group string, k sai.Key) []any {
 	if k.Type != sai.ObjectTypePort && k.Type != sai.ObjectTypeSwitch {
 		return nil
 	}
-	return []any{fieldCountedSince + group, c.births.since(k.OID)}
+	return []any{FieldCountedSince + group, c.births.since(k.OID)}
 }
 
 // tellDebug writes since when debug counters count.
-func (c *FlexCounters) tellDebug(ctx context.Context) error {
+func (c *Counters) tellDebug(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.loaded {
@@ -128,7 +129,7 @@ func (c *FlexCounters) tellDebug(ctx context.Context) error {
 	}
 	now := map[string]string{}
 	for rid, t := range c.births.kind {
-		if vid, ok := c.objects.ids.vid(rid); ok && t == sai.ObjectTypeDebugCounter {
+		if vid, ok := c.objects.IDs.VID(rid); ok && t == sai.ObjectTypeDebugCounter {
 			now[vid.String()] = c.births.since(rid)
 		}
 	}
