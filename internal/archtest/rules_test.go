@@ -63,7 +63,13 @@ var rules = []room{
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
-	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},
+	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
+	// commands of telemetry
+	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
+	// what commands are made of
+	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
+	// data of a gNMI server
+	{name: "cli/tree", modules: []string{gnmi}},
 	// all that come with tamtam
 	{name: "lab/experiments", below: rooms("lab/study lab collector/topology")},
 	// a lab that has run, as rows
