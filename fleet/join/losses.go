@@ -1,4 +1,4 @@
-package main
+package join
 
 import (
 	"fmt"
@@ -6,12 +6,10 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"tamtam/fleet/join"
 )
 
-// losses are the messages of each partition that the log lost since this process was started.
-type losses struct {
+// Losses are the messages of each partition that the log lost since this process was started.
+type Losses struct {
 	mu sync.Mutex
 	of map[string]*loss
 }
@@ -25,8 +23,8 @@ type loss struct {
 	deleted     bool // by somebody else: there may be more messages
 }
 
-// add notes what a worker could not join.
-func (l *losses) add(x join.Lost) {
+// Add notes what a worker could not join.
+func (l *Losses) Add(x Lost) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil {
@@ -41,8 +39,8 @@ func (l *losses) add(x join.Lost) {
 	at.last, at.damaged, at.deleted = x.Last, at.damaged || x.Damaged, at.deleted || x.Deleted
 }
 
-// count is how many messages of a partition were lost.
-func (l *losses) count(partition string) float64 {
+// Count is how many messages of a partition were lost.
+func (l *Losses) Count(partition string) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at := l.of[partition]; at != nil {
@@ -51,8 +49,8 @@ func (l *losses) count(partition string) float64 {
 	return 0
 }
 
-// troubles says in words what was lost.
-func (l *losses) troubles() (list []string) {
+// Troubles says in words what was lost.
+func (l *Losses) Troubles() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(l.of)) {
