@@ -13,8 +13,8 @@ func inbandFlowAnalyzer() Feature {
 		Objects: []Object{ifaSession},
 		Shows: func(add addShow) {
 			session := ifaSessions.Names()
-			add(ShowIFA)
-			add(ShowIFA, kit.Keyword("sessions", "What the switch does"), kit.Only(session))
+			add(showIFA)
+			add(showIFA, kit.Keyword("sessions", "What the switch does"), kit.Only(session))
 			add(showIFACounters, kit.Keyword("counters", "What became of packets, of sessions and of the transit"),
 				kit.Only(session))
 		},

@@ -11,8 +11,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// ShowIFA shows the feature and its sessions, or all of one session.
-func ShowIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
+// showIFA shows the feature and its sessions, or all of one session.
+func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := ifaSessions.readParts(ctx, c)
 	if err != nil {
 		return nil, err

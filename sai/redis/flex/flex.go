@@ -41,7 +41,7 @@ func New(
 ) *Counters {
 	db := r.DB(swss.FlexCounterDB)
 	return &Counters{
-		db: db, Queues: []*swss.Queue{swss.NewQueue(db, GroupTable), swss.NewQueue(db, Table)},
+		db: db, Queues: []*swss.Queue{swss.NewQueue(db, groupTable), swss.NewQueue(db, Table)},
 		out: r.DB(swss.CountersDB), backend: backend, births: backend, log: log,
 		mu: mu, objects: objects, Groups: Groups{},
 	}
@@ -184,12 +184,12 @@ func (c *Counters) setGroup(ctx context.Context, name string, fields []swss.Pair
 	if err := c.Groups.set(name, fields); err != nil {
 		return nil, err
 	}
-	return []func(redis.Pipeliner){putFields(ctx, GroupTable+":"+name, fields)}, nil
+	return []func(redis.Pipeliner){putFields(ctx, groupTable+":"+name, fields)}, nil
 }
 
 func (c *Counters) delGroup(ctx context.Context, name string) []func(redis.Pipeliner) {
 	delete(c.Groups, name)
-	return []func(redis.Pipeliner){func(p redis.Pipeliner) { p.Del(ctx, GroupTable+":"+name) }}
+	return []func(redis.Pipeliner){func(p redis.Pipeliner) { p.Del(ctx, groupTable+":"+name) }}
 }
 
 func putFields(ctx context.Context, row string, fields []swss.Pair) func(redis.Pipeliner) {
@@ -301,7 +301,7 @@ func (c *Counters) takeRow(ctx context.Context, table string, e swss.Entry) ([]f
 		return nil, err
 	}
 	del := strings.HasPrefix(e.Op, "D")
-	if table == GroupTable {
+	if table == groupTable {
 		if del {
 			return c.delGroup(ctx, m.Key), nil
 		}
@@ -321,13 +321,13 @@ func (c *Counters) takeRow(ctx context.Context, table string, e swss.Entry) ([]f
 
 // Load reads the counters of an earlier run.
 func (c *Counters) Load(ctx context.Context) error {
-	groups, err := protocol.ReadRows(ctx, c.db, GroupTable)
+	groups, err := protocol.ReadRows(ctx, c.db, groupTable)
 	if err != nil {
 		return err
 	}
 	for _, r := range groups {
 		if err := c.Groups.set(r.Key, r.Fields); err != nil {
-			c.log.Warn("syncd: row of an earlier run", "table", GroupTable, "error", err)
+			c.log.Warn("syncd: row of an earlier run", "table", groupTable, "error", err)
 		}
 	}
 	rows, err := protocol.ReadRows(ctx, c.db, Table)

@@ -18,5 +18,5 @@ const (
 	StatsModeReadAndClear = "STATS_MODE_READ_AND_CLEAR"
 
 	Table      = "FLEX_COUNTER_TABLE"
-	GroupTable = "FLEX_COUNTER_GROUP_TABLE"
+	groupTable = "FLEX_COUNTER_GROUP_TABLE"
 )
