@@ -9,6 +9,8 @@ import (
 	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 
+	"tamtam/cli/kit"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -65,7 +67,7 @@ func TestAltMarkCommands(t *testing.T) {
 	} {
 		s := newSession(t)
 		s.server.load(t, altMarkTree)
-		s.mode = modeAltMark
+		s.session.Mode = modeAltMark
 		s.do(t, line)
 		if diff := cmp.Diff(want, s.sent()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)
@@ -76,7 +78,7 @@ func TestAltMarkCommands(t *testing.T) {
 func TestAltMarkBadWords(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, altMarkTree)
-	s.mode = modeAltMark
+	s.session.Mode = modeAltMark
 	const m3 = "session m3 flowgroup f1 role "
 	for line, want := range map[string]string{
 		"no session m9":                                                         "Alternate marking session m9 does not exist",
@@ -106,7 +108,7 @@ func TestAltMarkBadWords(t *testing.T) {
 func TestAltMarkBadWordShown(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, altMarkTree)
-	s.mode = modeAltMark
+	s.session.Mode = modeAltMark
 	const line = "session m3 flowgroup f1 role initiator method step interval 0 mark dscp0 "
 	for field, word := range map[string]string{"foreign-marks": "wash", "clock-trust": "believed"} {
 		want := "  " + line + field + " " + word + "\n  " + strings.Repeat(" ", len(line+field)+1) + "^"
@@ -137,10 +139,10 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, altMarkTree)
 	for _, tt := range []struct {
-		mode         mode
+		mode         kit.Mode
 		before, want string
 	}{
-		{modeExec, "show tam alt-mark ", `  counters  Counters
+		{kit.ModeExec, "show tam alt-mark ", `  counters  Counters
   periods   The last periods of a session
   results   What a collector made of the reports
   sessions  Flow groups that are marked
@@ -148,7 +150,7 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
   <cr>
   |         Filter the output
 `},
-		{modeExec, "show tam alt-mark periods ", `  <name>  Name of the session
+		{kit.ModeExec, "show tam alt-mark periods ", `  <name>  Name of the session
       m1
       m2
 `},
@@ -180,7 +182,7 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
   <cr>
 `},
 	} {
-		s.mode = tt.mode
+		s.session.Mode = tt.mode
 		var out bytes.Buffer
 		s.help(t.Context(), &out, tt.before)
 		if diff := cmp.Diff(tt.want, out.String()); diff != "" {
@@ -194,7 +196,7 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
 		"session m1 flowgroup f1 role init met":    "session m1 flowgroup f1 role init method ",
 		"session m1 flowgroup f1 role init meth d": "session m1 flowgroup f1 role init meth double ",
 	} {
-		s.mode = modeAltMark
+		s.session.Mode = modeAltMark
 		if got, _ := s.completion(t.Context(), before); got != want {
 			t.Errorf("%q is completed to %q, want %q", before, got, want)
 		}

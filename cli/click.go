@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
 )
 
 // SONiC has a second set of words, those of its Click commands: "config tam collector add c1 ...", "show interfaces
@@ -69,22 +72,22 @@ func clicks() []click {
 			click{"config tam " + theirs + " del {n}", mode + "no " + word + " {n}"},
 			click{"config tam " + theirs + " remove {n}", mode + "no " + word + " {n}"})
 	}
-	for _, o := range []object{collector, sampler, flowGroup} {
-		add(o.word, "configure\ntam\n", o.word)
+	for _, o := range []tam.Object{tam.Collector, tam.Sampler, tam.FlowGroup} {
+		add(o.Word, "configure\ntam\n", o.Word)
 	}
-	for _, f := range features() {
-		mode := "configure\ntam\n" + f.word + "\n"
-		list = append(list, click{"config tam " + f.word + " enable", mode + "enable"},
-			click{"config tam " + f.word + " disable", mode + "no enable"})
-		for _, o := range f.objects {
-			add(f.word+" "+o.word, mode, o.word)
+	for _, f := range tam.Features() {
+		mode := "configure\ntam\n" + f.Word + "\n"
+		list = append(list, click{"config tam " + f.Word + " enable", mode + "enable"},
+			click{"config tam " + f.Word + " disable", mode + "no enable"})
+		for _, o := range f.Objects {
+			add(f.Word+" "+o.Word, mode, o.Word)
 		}
 	}
 	return list
 }
 
 // translated returns the lines that a command of SONiC's is; nil: it is none. An error says why it cannot be any.
-func translated(tokens []token, all []click) ([]string, error) {
+func translated(tokens []kit.Token, all []click) ([]string, error) {
 	for _, f := range clickForms() {
 		words := strings.Fields(f.theirs)
 		if _, ok := matched(tokens[:min(len(words), len(tokens))], words); ok {
@@ -108,15 +111,15 @@ func translated(tokens []token, all []click) ([]string, error) {
 	return nil, nil
 }
 
-func texts(tokens []token) (list []string) {
+func texts(tokens []kit.Token) (list []string) {
 	for _, t := range tokens {
-		list = append(list, t.text)
+		list = append(list, t.Text)
 	}
 	return list
 }
 
 // matched returns the values of a pattern's parameters, as they are typed.
-func matched(tokens []token, pattern []string) (map[string]string, bool) {
+func matched(tokens []kit.Token, pattern []string) (map[string]string, bool) {
 	values := map[string]string{}
 	for i, p := range pattern {
 		switch {
@@ -130,11 +133,11 @@ func matched(tokens []token, pattern []string) (map[string]string, bool) {
 		case i >= len(tokens):
 			return nil, false
 		case strings.HasPrefix(p, "{"):
-			if strings.HasPrefix(tokens[i].text, "-") {
+			if strings.HasPrefix(tokens[i].Text, "-") {
 				return nil, false
 			}
 			values[p] = typed(tokens[i])
-		case tokens[i].quoted || tokens[i].text != p:
+		case tokens[i].Quoted || tokens[i].Text != p:
 			return nil, false
 		}
 	}
@@ -142,21 +145,21 @@ func matched(tokens []token, pattern []string) (map[string]string, bool) {
 }
 
 // typed is a token as it may be typed.
-func typed(t token) string {
-	if t.quoted {
-		return quote(t.text)
+func typed(t kit.Token) string {
+	if t.Quoted {
+		return kit.Quote(t.Text)
 	}
-	return t.text
+	return t.Text
 }
 
 // runTranslated runs lines from exec mode, and is back there behind them.
 func (s *Shell) runTranslated(ctx context.Context, lines []string, pipes string) error {
-	defer func() { s.mode, s.iface = modeExec, "" }()
+	defer func() { s.session.Mode, s.session.Interface = kit.ModeExec, "" }()
 	for i, line := range lines {
 		if i == len(lines)-1 {
 			line += pipes
 		}
-		var syntax *SyntaxError
+		var syntax *kit.SyntaxError
 		if err := s.runOwn(ctx, line); errors.As(err, &syntax) {
 			return fmt.Errorf("%s: %s", syntax.Reason, strings.TrimSpace(line))
 		} else if err != nil {

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"tamtam/cli/kit"
 )
 
 // A clickForm is a command of SONiC's of which the lines of the shell are made of the words behind its own. An error
@@ -180,12 +182,12 @@ func clickedMirror(form []mirrorWord) func([]string) ([]string, error) {
 		if len(form) == len(spanWords) {
 			kind = "SPAN"
 		}
-		line := "mirror-session " + quote(words[0]) + " type " + kind
+		line := "mirror-session " + kit.Quote(words[0]) + " type " + kind
 		for i, w := range words[1:] {
 			if form[i+1].ours == "direction" {
 				w = strings.ToUpper(w)
 			}
-			line += " " + form[i+1].ours + " " + quote(w)
+			line += " " + form[i+1].ours + " " + kit.Quote(w)
 		}
 		return []string{"configure", line}, nil
 	}
@@ -199,7 +201,7 @@ func clickedCollector(words []string) ([]string, error) {
 		option, value, with := strings.Cut(words[i], "=")
 		switch {
 		case !strings.HasPrefix(words[i], "--"):
-			places = append(places, quote(words[i]))
+			places = append(places, kit.Quote(words[i]))
 			continue
 		case option != "--port" && option != "--vrf":
 			return nil, fmt.Errorf("%s: %s", option, form)
@@ -209,7 +211,7 @@ func clickedCollector(words []string) ([]string, error) {
 		case !with:
 			return nil, fmt.Errorf("%s has no value: %s", option, form)
 		}
-		line += " " + option[2:] + " " + quote(value)
+		line += " " + option[2:] + " " + kit.Quote(value)
 	}
 	if len(places) != 2 {
 		return nil, fmt.Errorf("%d words: %s", len(places), form)

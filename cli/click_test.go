@@ -8,17 +8,20 @@ import (
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 // Each of SONiC's commands that are understood is lines that the shell knows.
 func TestClicksAreCommands(t *testing.T) {
-	g := compile(commandTable())
+	g := kit.Compile(commandTable(submodes()), submodes())
 	sample := strings.NewReplacer("mtu {i} {n}", "mtu {i} 1500", "\nmtu {n}", "\nmtu 1500", "sample-rate {i} {n}", "sample-rate {i} 256", "{i} sample-rate {n}", "{i} sample-rate 256", "{d}", "both", "{n}", "1", "{i}", "Ethernet0", "{p}", "10.0.0.1/24", "{m}", "4x25G", " {*}", "")
 	for _, c := range clicks() {
-		in := modeExec
+		in := kit.ModeExec
 		for line := range strings.SplitSeq(sample.Replace(c.ours), "\n") {
-			_, _, err := g.parse(in, line, split(line))
+			_, _, err := g.Parse(in, line, kit.Split(line))
 			needs := err != nil && strings.Contains(err.Error(), "ncomplete command") && strings.HasSuffix(c.ours, "{*}")
 			if err != nil && !needs {
 				t.Errorf("%s: %q: %v", c.theirs, line, err)
@@ -26,13 +29,13 @@ func TestClicksAreCommands(t *testing.T) {
 			}
 			switch word, _, _ := strings.Cut(line, " "); {
 			case word == "configure":
-				in = modeConfig
+				in = kit.ModeConfig
 			case word == "tam":
-				in = modeTAM
+				in = kit.ModeTAM
 			case word == "interface" && !strings.Contains(line, "breakout"):
-				in = modeInterface
-			case slices.ContainsFunc(features(), func(f feature) bool { return f.word == line }):
-				in = mode(line)
+				in = kit.ModeInterface
+			case slices.ContainsFunc(tam.Features(), func(f tam.Feature) bool { return f.Word == line }):
+				in = kit.Mode(line)
 			}
 		}
 	}
@@ -48,8 +51,8 @@ func TestClicksConfigure(t *testing.T) {
 		"config vlan member add -u 10 Ethernet0", "config interface ip add Ethernet8 10.1.0.1/24",
 	} {
 		s.do(t, line)
-		if s.mode != modeExec {
-			t.Fatalf("behind %q the shell is in mode %q", line, s.mode)
+		if s.session.Mode != kit.ModeExec {
+			t.Fatalf("behind %q the shell is in mode %q", line, s.session.Mode)
 		}
 	}
 	for key, want := range map[string]string{

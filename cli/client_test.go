@@ -21,20 +21,22 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+
+	"tamtam/cli/kit"
 )
 
 func TestConfigErrors(t *testing.T) {
 	for _, tt := range []struct {
-		conf Config
+		conf kit.Config
 		want string
 	}{
-		{Config{}, "target is empty"},
-		{Config{Target: "localhost"}, "want HOST:PORT"},
-		{Config{Target: "h:1", Insecure: true, SkipVerify: true}, "insecure (cleartext) excludes"},
-		{Config{Target: "h:1", SkipVerify: true, CAFile: "x"}, "skip-verify"},
-		{Config{Target: "h:1", CertFile: "x"}, "belong together"},
-		{Config{Target: "h:1", Password: "x"}, "a password needs a user"},
-		{Config{Target: "h:1", CAFile: "/nonexistent"}, "CA file: open /nonexistent"},
+		{kit.Config{}, "target is empty"},
+		{kit.Config{Target: "localhost"}, "want HOST:PORT"},
+		{kit.Config{Target: "h:1", Insecure: true, SkipVerify: true}, "insecure (cleartext) excludes"},
+		{kit.Config{Target: "h:1", SkipVerify: true, CAFile: "x"}, "skip-verify"},
+		{kit.Config{Target: "h:1", CertFile: "x"}, "belong together"},
+		{kit.Config{Target: "h:1", Password: "x"}, "a password needs a user"},
+		{kit.Config{Target: "h:1", CAFile: "/nonexistent"}, "CA file: open /nonexistent"},
 	} {
 		if _, err := New(tt.conf); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.conf, err, tt.want)
@@ -81,19 +83,19 @@ func TestConnections(t *testing.T) {
 	_, clear := listen()
 	for _, tt := range []struct {
 		name string
-		conf Config
+		conf kit.Config
 		want string // part of the error; empty: success
 	}{
-		{"verified", Config{Target: secure, CAFile: ca, User: "admin", Password: "secret"}, ""},
-		{"unverified", Config{Target: secure, SkipVerify: true, User: "admin", Password: "secret"}, ""},
-		{"cleartext", Config{Target: clear, Insecure: true, User: "admin", Password: "secret"}, ""},
-		{"bad password", Config{Target: secure, CAFile: ca, User: "admin", Password: "x"}, `he server refuses user "admin": wrong password`},
-		{"unknown CA", Config{Target: secure, CAFile: otherCA}, "not signed by a known CA"},
-		{"wrong name", Config{Target: secure, CAFile: ca, ServerName: "sonic"}, "x509"},
-		{"TLS to cleartext", Config{Target: clear, SkipVerify: true}, "it speaks cleartext (use --insecure)"},
-		{"cleartext to TLS", Config{Target: secure, Insecure: true}, "it may speak TLS (leave out --insecure)"},
-		{"nobody there", Config{Target: "127.0.0.1:1", Insecure: true}, "o answer from the gNMI server at 127.0.0.1:1: "},
-		{"no such socket", Config{Target: "unix:/nonexistent"}, "o answer from the gNMI server at unix:/nonexistent: "},
+		{"verified", kit.Config{Target: secure, CAFile: ca, User: "admin", Password: "secret"}, ""},
+		{"unverified", kit.Config{Target: secure, SkipVerify: true, User: "admin", Password: "secret"}, ""},
+		{"cleartext", kit.Config{Target: clear, Insecure: true, User: "admin", Password: "secret"}, ""},
+		{"bad password", kit.Config{Target: secure, CAFile: ca, User: "admin", Password: "x"}, `he server refuses user "admin": wrong password`},
+		{"unknown CA", kit.Config{Target: secure, CAFile: otherCA}, "not signed by a known CA"},
+		{"wrong name", kit.Config{Target: secure, CAFile: ca, ServerName: "sonic"}, "x509"},
+		{"TLS to cleartext", kit.Config{Target: clear, SkipVerify: true}, "it speaks cleartext (use --insecure)"},
+		{"cleartext to TLS", kit.Config{Target: secure, Insecure: true}, "it may speak TLS (leave out --insecure)"},
+		{"nobody there", kit.Config{Target: "127.0.0.1:1", Insecure: true}, "o answer from the gNMI server at 127.0.0.1:1: "},
+		{"no such socket", kit.Config{Target: "unix:/nonexistent"}, "o answer from the gNMI server at unix:/nonexistent: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -134,7 +136,7 @@ func BenchmarkShow(b *testing.B) {
 	go srv.Serve(l)
 	defer srv.Stop()
 	var out bytes.Buffer
-	s, err := New(Config{Target: "unix:" + socket, Out: &out})
+	s, err := New(kit.Config{Target: "unix:" + socket, Out: &out})
 	if err != nil {
 		b.Fatal(err)
 	}

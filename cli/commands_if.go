@@ -9,84 +9,91 @@ import (
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
+	"tamtam/cli/tree"
 )
 
-func interfaceCommands() []*command {
+func interfaceCommands() []*kit.Command {
 	var (
-		iface = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
-		port  = &argKind{label: "<EthernetN | alias>", parse: parseName, live: liveInterfaces}
-		vlan  = number(1, 4094)
-		num   = number(0, 9999)
+		iface = &kit.Kind{Label: "<EthernetN | PortChannelN | alias>", Parse: kit.ParseName, Live: kit.LiveInterfaces}
+		port  = &kit.Kind{Label: "<EthernetN | alias>", Parse: kit.ParseName, Live: kit.LiveInterfaces}
+		vlan  = kit.Number(1, 4094)
+		num   = kit.Number(0, 9999)
 	)
-	out := []*command{
-		{modes: inConfig, form: seq("interface", arg("name", iface, "Name")), do: enterInterface("")},
-		{modes: inConfig, form: seq("interface Ethernet", arg("name", num, "Number")), do: enterInterface("Ethernet")},
-		same(inConfig, enterInterface("PortChannel"), "interface PortChannel", arg("name", num, "Number")),
-		same(inConfig, enterInterface("Vlan"), "interface Vlan", arg("name", vlan, "Number")),
+	out := []*kit.Command{
+		{Modes: kit.InConfig, Form: kit.Seq("interface", kit.Arg("name", iface, "Name")), Do: enterInterface("")},
+		{Modes: kit.InConfig, Form: kit.Seq("interface Ethernet", kit.Arg("name", num, "Number")),
+			Do: enterInterface("Ethernet")},
+		kit.Same(kit.InConfig, enterInterface("PortChannel"), "interface PortChannel", kit.Arg("name", num, "Number")),
+		kit.Same(kit.InConfig, enterInterface("Vlan"), "interface Vlan", kit.Arg("name", vlan, "Number")),
 		{
-			modes: inConfig, do: setBreakout,
-			form: seq("interface breakout port", arg("port", port, "The cage's first port"),
-				"mode", arg("mode", breakoutMode, "Such as 1x100G, 2x50G, 4x25G")),
-			no: noForm("interface breakout port", arg("port", port, "The cage's first port")),
+			Modes: kit.InConfig, Do: setBreakout,
+			Form: kit.Seq("interface breakout port", kit.Arg("port", port, "The cage's first port"),
+				"mode", kit.Arg("mode", kit.BreakoutMode, "Such as 1x100G, 2x50G, 4x25G")),
+			No: kit.NoForm("interface breakout port", kit.Arg("port", port, "The cage's first port")),
 		},
-		same(inInterface, attachFlowGroup, "flow-group", arg("name", groupName, "Name of the flow group")),
+		kit.Same(kit.InInterface, attachFlowGroup, "flow-group", kit.Arg("name", tam.GroupName, "Name of the flow group")),
 		{
-			modes: inInterface, do: setChannelGroup,
-			form: seq(kw("channel-group", "Join a port channel"), arg("value", num, "Number of the port channel")),
-			no:   noForm(kw("channel-group", "Leave the port channel")),
+			Modes: kit.InInterface, Do: setChannelGroup,
+			Form: kit.Seq(kit.Keyword("channel-group", "Join a port channel"),
+				kit.Arg("value", num, "Number of the port channel")),
+			No: kit.NoForm(kit.Keyword("channel-group", "Leave the port channel")),
 		},
 		{
-			modes: inInterface, do: setVLANMember("UNTAGGED"),
-			form: seq("switchport", kw("access", "Frames without tag"), "Vlan", arg("value", vlan, "Number")),
-			no:   noForm("switchport", kw("access", "Frames without tag"), "Vlan", opt(arg("value", vlan, "Number"))),
+			Modes: kit.InInterface, Do: setVLANMember("UNTAGGED"),
+			Form: kit.Seq("switchport", kit.Keyword("access", "Frames without tag"), "Vlan", kit.Arg("value", vlan, "Number")),
+			No: kit.NoForm("switchport", kit.Keyword("access", "Frames without tag"), "Vlan",
+				kit.Opt(kit.Arg("value", vlan, "Number"))),
 		},
-		same(inInterface, setVLANMember("TAGGED"), "switchport", kw("trunk", "Frames with tag"),
-			kw("allowed", "These may pass"), "Vlan", arg("value", vlan, "Number")),
+		kit.Same(kit.InInterface, setVLANMember("TAGGED"), "switchport", kit.Keyword("trunk", "Frames with tag"),
+			kit.Keyword("allowed", "These may pass"), "Vlan", kit.Arg("value", vlan, "Number")),
 	}
 	for _, l := range interfaceLeaves {
-		out = append(out, l.single(inInterface, func(c *call) (*gpb.Path, error) {
-			return interfacePath(c.sh.iface), c.sh.only(l.word, "Ethernet", "PortChannel")
+		out = append(out, l.Single(kit.InInterface, func(c *kit.Call) (*gpb.Path, error) {
+			return interfacePath(c.Session.Interface), onlyFor(c.Session, l.Word, "Ethernet", "PortChannel")
 		}))
 	}
 	for _, l := range channelLeaves {
-		out = append(out, l.single(inInterface, func(c *call) (*gpb.Path, error) {
-			return interfacePath(c.sh.iface, l.box), c.sh.only(l.word, "PortChannel")
+		out = append(out, l.Single(kit.InInterface, func(c *kit.Call) (*gpb.Path, error) {
+			return interfacePath(c.Session.Interface, l.Box), onlyFor(c.Session, l.Word, "PortChannel")
 		}))
 	}
 	return out
 }
 
 // channelLeaves are those of a port channel alone.
-var channelLeaves = []leaf{
+var channelLeaves = []kit.Leaf{
 	{
-		word: "static", help: "No LACP: each member that is up carries traffic", undo: "LACP says which members do",
-		name: "lag-type", box: "aggregation", means: "STATIC", def: "LACP",
+		Word: "static", Help: "No LACP: each member that is up carries traffic", Undo: "LACP says which members do",
+		Name: "lag-type", Box: "aggregation", Means: "STATIC", Default: "LACP",
 	},
 	{
-		word: "min-links", help: "How many members must carry traffic for it to be up", undo: "Back to 1",
-		kind: number(1, 1024), value: "Members", box: "aggregation",
+		Word: "min-links", Help: "How many members must carry traffic for it to be up", Undo: "Back to 1",
+		Kind: kit.Number(1, 1024), Value: "Members", Box: "aggregation",
 	},
 	{
-		word: "fast-rate", help: "LACP: the partner is to speak every second, not every 30", undo: "Back to every 30 seconds",
-		name: "interval", box: "aggregation", means: "FAST", def: "SLOW",
+		Word: "fast-rate", Help: "LACP: the partner is to speak every second, not every 30", Undo: "Back to every 30 seconds",
+		Name: "interval", Box: "aggregation", Means: "FAST", Default: "SLOW",
 	},
 	{
-		word: "fallback", help: "LACP: one member carries traffic while no partner is heard", undo: "None does then",
-		box: "aggregation", def: "false",
+		Word: "fallback", Help: "LACP: one member carries traffic while no partner is heard", Undo: "None does then",
+		Box: "aggregation", Default: "false",
 	},
 }
 
 // interfaceLeaves are those of a port or port channel.
-var interfaceLeaves = []leaf{
+var interfaceLeaves = []kit.Leaf{
 	{
-		word: "description", help: "Words of the user", value: "Text, in quotes when it holds blanks",
-		kind: &argKind{label: "<text>", parse: parseDescription},
+		Word: "description", Help: "Words of the user", Value: "Text, in quotes when it holds blanks",
+		Kind: &kit.Kind{Label: "<text>", Parse: parseDescription},
 	},
 	{
-		word: "mtu", help: "Largest frame without Ethernet header and FCS", undo: "Back to 9100",
-		kind: number(68, 9216), value: "Octets",
+		Word: "mtu", Help: "Largest frame without Ethernet header and FCS", Undo: "Back to 9100",
+		Kind: kit.Number(68, 9216), Value: "Octets",
 	},
-	{word: "shutdown", help: "Disable the interface", undo: "Enable the interface", name: "enabled", inverse: true},
+	{Word: "shutdown", Help: "Disable the interface", Undo: "Enable the interface", Name: "enabled", Inverse: true},
 }
 
 func parseDescription(text string) (string, error) {
@@ -97,175 +104,178 @@ func parseDescription(text string) (string, error) {
 }
 
 func interfacePath(name string, below ...any) *gpb.Path {
-	return gpath(append([]any{interfacesRoot, keyed{"interface", "name", name}}, below...)...)
+	return tree.Path(append([]any{kit.InterfacesRoot, tree.In("interface", "name", name)}, below...)...)
 }
 
 func vlanPath(id string, below ...any) *gpb.Path {
-	return gpath(append([]any{vlansRoot, keyed{"vlan", "vlan-id", id}}, below...)...)
+	return tree.Path(append([]any{vlansRoot, tree.In("vlan", "vlan-id", id)}, below...)...)
 }
 
 var interfaceName = regexp.MustCompile(`(?i)^(Ethernet|PortChannel)([0-9]{1,4})$`)
 
-// resolve returns SONiC's name of an interface that may be written as its alias or in a different
+// resolveInterface returns SONiC's name of an interface that may be written as its alias or in a different
 // case.
-func (s *Shell) resolve(ctx context.Context, text string) (string, error) {
+func resolveInterface(ctx context.Context, s *kit.Session, text string) (string, error) {
 	if m := interfaceName.FindStringSubmatch(text); m != nil {
 		kind := "Ethernet"
 		if strings.EqualFold(m[1], "PortChannel") {
 			kind = "PortChannel"
 		}
-		found, err := s.client.config(ctx, interfacePath(kind+m[2], "config"))
-		if err != nil || found.exists() {
+		found, err := s.Client.Configured(ctx, interfacePath(kind+m[2], "config"))
+		if err != nil || found.Exists() {
 			return kind + m[2], err
 		}
 		return "", fmt.Errorf("interface %s does not exist", kind+m[2])
 	}
-	found, err := s.client.all(ctx, gpath(interfacesRoot))
+	found, err := s.Client.All(ctx, tree.Path(kit.InterfacesRoot))
 	if err != nil {
 		return "", err
 	}
-	for _, i := range found.items("interface") {
-		if strings.EqualFold(i.text("state", "alias"), text) {
-			return i.name(), nil
+	for _, i := range found.Items("interface") {
+		if strings.EqualFold(i.Text("state", "alias"), text) {
+			return i.Name(), nil
 		}
 	}
 	return "", fmt.Errorf("no interface has the name or alias %s", text)
 }
 
 // enterInterface goes to an interface. Port channels and VLANs are created if they do not exist.
-func enterInterface(kind string) func(context.Context, *call) error {
-	return func(ctx context.Context, c *call) error {
-		name := kind + c.args["name"]
-		path, made := interfacePath(name), listed("openconfig-interfaces", map[string]any{"name": name}, nil)
+func enterInterface(kind string) func(context.Context, *kit.Call) error {
+	return func(ctx context.Context, c *kit.Call) error {
+		name := kind + c.Args["name"]
+		path, made := interfacePath(name), tree.ListEntry("openconfig-interfaces", map[string]any{"name": name}, nil)
 		if kind == "Vlan" {
-			vlan := map[string]any{"vlan-id": json.Number(c.args["name"])}
-			path, made = vlanPath(c.args["name"]), listed("tamtam-interfaces", vlan, nil)
+			vlan := map[string]any{"vlan-id": json.Number(c.Args["name"])}
+			path, made = vlanPath(c.Args["name"]), tree.ListEntry("tamtam-interfaces", vlan, nil)
 		}
 		switch {
-		case c.no:
-			return c.sh.removeEntry(ctx, "interface "+name, path)
+		case c.No:
+			return c.Session.RemoveEntry(ctx, "interface "+name, path)
 		case kind == "PortChannel", kind == "Vlan":
-			if err := c.sh.client.set(ctx, change{path: path, value: made}); err != nil {
+			if err := c.Session.Client.Set(ctx, kit.Change{Path: path, Value: made}); err != nil {
 				return err
 			}
 		default:
 			var err error
-			if name, err = c.sh.resolve(ctx, name); err != nil {
+			if name, err = resolveInterface(ctx, c.Session, name); err != nil {
 				return err
 			}
 		}
-		c.sh.mode, c.sh.iface = modeInterface, name
+		c.Session.Mode, c.Session.Interface = kit.ModeInterface, name
 		return nil
 	}
 }
 
-// only refuses a command on a kind of interface that it does not apply to.
-func (s *Shell) only(what string, kinds ...string) error {
-	if !slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(s.iface, k) }) {
-		return fmt.Errorf("%s has no %s: it is for %s", s.iface, what, strings.Join(kinds, " and "))
+// onlyFor refuses a command on a kind of interface that it does not apply to.
+func onlyFor(s *kit.Session, what string, kinds ...string) error {
+	if !slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(s.Interface, k) }) {
+		return fmt.Errorf("%s has no %s: it is for %s", s.Interface, what, strings.Join(kinds, " and "))
 	}
 	return nil
 }
 
 // attachFlowGroup adds the interface to those of a flow group or removes it.
-func attachFlowGroup(ctx context.Context, c *call) error {
-	if err := c.sh.only("flow-group", "Ethernet", "PortChannel"); err != nil {
+func attachFlowGroup(ctx context.Context, c *kit.Call) error {
+	if err := onlyFor(c.Session, "flow-group", "Ethernet", "PortChannel"); err != nil {
 		return err
 	}
-	name := c.args["name"]
-	group, err := c.sh.existing(ctx, "flow group "+name, flowGroups.path(name))
+	name := c.Args["name"]
+	group, err := c.Session.Existing(ctx, "flow group "+name, tam.FlowGroups.Path(name))
 	if err != nil {
 		return err
 	}
-	if !c.no {
-		return c.sh.client.set(ctx, change{path: flowGroups.path(name, "config", "interfaces"), value: []string{c.sh.iface}})
+	if !c.No {
+		return c.Session.Client.Set(ctx, kit.Change{Path: tam.FlowGroups.Path(name, "config", "interfaces"),
+			Value: []string{c.Session.Interface}})
 	}
-	attached := group.texts("config", "interfaces")
-	if !slices.Contains(attached, c.sh.iface) {
-		return fmt.Errorf("flow group %s is not attached to %s", name, c.sh.iface)
+	attached := group.Texts("config", "interfaces")
+	if !slices.Contains(attached, c.Session.Interface) {
+		return fmt.Errorf("flow group %s is not attached to %s", name, c.Session.Interface)
 	}
-	one := flowGroups.path(name, "config", keyed{"interfaces", ".", c.sh.iface})
-	if err := c.sh.client.set(ctx, change{path: one}); err != nil {
+	one := tam.FlowGroups.Path(name, "config", tree.In("interfaces", ".", c.Session.Interface))
+	if err := c.Session.Client.Set(ctx, kit.Change{Path: one}); err != nil {
 		return err
 	}
 	if len(attached) == 1 {
-		c.sh.warn("flow group %s is attached to no interface now: it matches on all of them", name)
+		c.Session.Warn("flow group %s is attached to no interface now: it matches on all of them", name)
 	}
 	return nil
 }
 
 // setBreakout splits the cage of a port, or makes it one port again.
-func setBreakout(ctx context.Context, c *call) error {
-	port, err := c.sh.resolve(ctx, c.args["port"])
+func setBreakout(ctx context.Context, c *kit.Call) error {
+	port, err := resolveInterface(ctx, c.Session, c.Args["port"])
 	if err != nil {
 		return err
 	}
-	path := interfacePath(port, "breakout-mode", "groups", keyed{"group", "index", "1"})
-	if c.no {
-		return c.sh.client.set(ctx, change{path: path})
+	path := interfacePath(port, "breakout-mode", "groups", tree.In("group", "index", "1"))
+	if c.No {
+		return c.Session.Client.Set(ctx, kit.Change{Path: path})
 	}
-	count, speed, _ := strings.Cut(c.args["mode"], "x")
+	count, speed, _ := strings.Cut(c.Args["mode"], "x")
 	config := map[string]any{"num-breakouts": json.Number(count), "breakout-speed": "SPEED_" + speed + "B"}
-	return c.sh.client.set(ctx, change{path: path, value: listed("tamtam-interfaces", map[string]any{"index": 1}, config)})
+	return c.Session.Client.Set(ctx, kit.Change{Path: path,
+		Value: tree.ListEntry("tamtam-interfaces", map[string]any{"index": 1}, config)})
 }
 
 // setChannelGroup makes the port a member of a port channel or of none.
-func setChannelGroup(ctx context.Context, c *call) error {
-	if err := c.sh.only("channel-group", "Ethernet"); err != nil {
+func setChannelGroup(ctx context.Context, c *kit.Call) error {
+	if err := onlyFor(c.Session, "channel-group", "Ethernet"); err != nil {
 		return err
 	}
 	member := func(channel string) *gpb.Path {
-		return interfacePath(channel, "aggregation", "members", keyed{"member", "interface", c.sh.iface})
+		return interfacePath(channel, "aggregation", "members", tree.In("member", "interface", c.Session.Interface))
 	}
-	if !c.no {
-		if _, err := c.sh.resolve(ctx, "PortChannel"+c.args["value"]); err != nil {
+	if !c.No {
+		if _, err := resolveInterface(ctx, c.Session, "PortChannel"+c.Args["value"]); err != nil {
 			return err // a Set would create the port channel
 		}
-		value := listed("tamtam-interfaces", map[string]any{"interface": c.sh.iface}, nil)
-		return c.sh.client.set(ctx, change{path: member("PortChannel" + c.args["value"]), value: value})
+		value := tree.ListEntry("tamtam-interfaces", map[string]any{"interface": c.Session.Interface}, nil)
+		return c.Session.Client.Set(ctx, kit.Change{Path: member("PortChannel" + c.Args["value"]), Value: value})
 	}
-	found, err := c.sh.client.config(ctx, gpath(interfacesRoot))
+	found, err := c.Session.Client.Configured(ctx, tree.Path(kit.InterfacesRoot))
 	if err != nil {
 		return err
 	}
-	for _, i := range found.items("interface") {
-		for _, m := range i.items("aggregation", "members", "member") {
-			if m.text("interface") == c.sh.iface {
-				return c.sh.client.set(ctx, change{path: member(i.name())})
+	for _, i := range found.Items("interface") {
+		for _, m := range i.Items("aggregation", "members", "member") {
+			if m.Text("interface") == c.Session.Interface {
+				return c.Session.Client.Set(ctx, kit.Change{Path: member(i.Name())})
 			}
 		}
 	}
-	return fmt.Errorf("%s is in no port channel", c.sh.iface)
+	return fmt.Errorf("%s is in no port channel", c.Session.Interface)
 }
 
 // setVLANMember puts the interface into a VLAN or takes it out.
-func setVLANMember(tagging string) func(context.Context, *call) error {
-	return func(ctx context.Context, c *call) error {
-		if err := c.sh.only("switchport", "Ethernet", "PortChannel"); err != nil {
+func setVLANMember(tagging string) func(context.Context, *kit.Call) error {
+	return func(ctx context.Context, c *kit.Call) error {
+		if err := onlyFor(c.Session, "switchport", "Ethernet", "PortChannel"); err != nil {
 			return err
 		}
-		member := keyed{"member", "interface", c.sh.iface}
-		if !c.no {
-			if _, err := c.sh.existing(ctx, "VLAN "+c.args["value"], vlanPath(c.args["value"])); err != nil {
+		member := tree.In("member", "interface", c.Session.Interface)
+		if !c.No {
+			if _, err := c.Session.Existing(ctx, "VLAN "+c.Args["value"], vlanPath(c.Args["value"])); err != nil {
 				return err // a Set would create it
 			}
-			keys, config := map[string]any{"interface": c.sh.iface}, map[string]any{"tagging-mode": tagging}
-			value := listed("tamtam-interfaces", keys, config)
-			return c.sh.client.set(ctx, change{path: vlanPath(c.args["value"], "members", member), value: value})
+			keys, config := map[string]any{"interface": c.Session.Interface}, map[string]any{"tagging-mode": tagging}
+			value := tree.ListEntry("tamtam-interfaces", keys, config)
+			return c.Session.Client.Set(ctx, kit.Change{Path: vlanPath(c.Args["value"], "members", member), Value: value})
 		}
-		found, err := c.sh.client.config(ctx, gpath(vlansRoot))
+		found, err := c.Session.Client.Configured(ctx, tree.Path(vlansRoot))
 		if err != nil {
 			return err
 		}
-		for _, v := range found.items("vlan") {
-			id := v.text("vlan-id")
-			for _, m := range v.items("members", "member") {
-				its := m.text("config", "tagging-mode")
-				if m.text("interface") == c.sh.iface && its == tagging && (c.args["value"] == "" || c.args["value"] == id) {
-					return c.sh.client.set(ctx, change{path: vlanPath(id, "members", member)})
+		for _, v := range found.Items("vlan") {
+			id := v.Text("vlan-id")
+			for _, m := range v.Items("members", "member") {
+				its := m.Text("config", "tagging-mode")
+				if m.Text("interface") == c.Session.Interface && its == tagging &&
+					(c.Args["value"] == "" || c.Args["value"] == id) {
+					return c.Session.Client.Set(ctx, kit.Change{Path: vlanPath(id, "members", member)})
 				}
 			}
 		}
-		return fmt.Errorf("%s is in no such VLAN", c.sh.iface)
+		return fmt.Errorf("%s is in no such VLAN", c.Session.Interface)
 	}
 }

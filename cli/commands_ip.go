@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Roots of the tree.
@@ -25,60 +28,64 @@ var ipWords = map[string]struct{ family, address, prefix, neighbor string }{
 	"ipv6": {"ipv6", "<X:X::X>", "<X:X::X/length>", "neighbor"},
 }
 
-func ipCommands() []*command {
-	var out []*command
+func ipCommands() []*kit.Command {
+	var out []*kit.Command
 	for _, family := range []string{"ip", "ipv6"} {
 		out = append(out, familyCommands(family)...)
 	}
 	var (
-		mac   = &argKind{label: "<XX:XX:XX:XX:XX:XX>", parse: parseMAC}
-		vlan  = number(1, 4094)
-		iface = &argKind{label: "<EthernetN | PortChannelN>", parse: parseName, live: liveInterfaces}
-		table = []element{kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are")}
+		mac   = &kit.Kind{Label: "<XX:XX:XX:XX:XX:XX>", Parse: kit.ParseMAC}
+		vlan  = kit.Number(1, 4094)
+		iface = &kit.Kind{Label: "<EthernetN | PortChannelN>", Parse: kit.ParseName, Live: kit.LiveInterfaces}
+		table = []kit.Element{kit.Keyword("mac", "Ethernet addresses"), kit.Keyword("address-table", "Where addresses are")}
 	)
-	entry := append(slices.Clone(table), arg("mac", mac, "Address"), kw("Vlan", "Its VLAN"), arg("vlan", vlan, "Number"))
+	entry := append(slices.Clone(table), kit.Arg("mac", mac, "Address"), kit.Keyword("Vlan", "Its VLAN"),
+		kit.Arg("vlan", vlan, "Number"))
 	return append(out,
-		same(inConfig, setLoopback, "interface", kw("Loopback", "Addresses of the switch itself"),
-			arg("name", number(0, 9999), "Number")),
-		&command{
-			modes: inConfig, do: setStaticMAC,
-			form: form{fixed: append(slices.Clone(entry), kw("interface", "Behind this port"), arg("interface", iface, "Name"))},
-			no:   &form{fixed: entry},
+		kit.Same(kit.InConfig, setLoopback, "interface", kit.Keyword("Loopback", "Addresses of the switch itself"),
+			kit.Arg("name", kit.Number(0, 9999), "Number")),
+		&kit.Command{
+			Modes: kit.InConfig, Do: setStaticMAC,
+			Form: kit.Form{Fixed: append(slices.Clone(entry), kit.Keyword("interface", "Behind this port"),
+				kit.Arg("interface", iface, "Name"))},
+			No: &kit.Form{Fixed: entry},
 		},
-		agingTime.single(inConfig, func(*call) (*gpb.Path, error) { return gpath(fdbRoot), nil }, table...))
+		agingTime.Single(kit.InConfig, func(*kit.Call) (*gpb.Path, error) { return tree.Path(fdbRoot), nil }, table...))
 }
 
-func familyCommands(family string) []*command {
+func familyCommands(family string) []*kit.Command {
 	w := ipWords[family]
 	var (
-		addr     = &argKind{label: w.address, parse: parseName6}
-		prefix   = &argKind{label: w.prefix, parse: parseName6}
-		routed   = &argKind{label: "<EthernetN | PortChannelN | VlanN>", parse: parseRouted}
-		mac      = &argKind{label: "<XX:XX:XX:XX:XX:XX>", parse: parseMAC}
-		ip       = kw(family, "Internet protocol")
-		route    = kw("route", "Where packets go")
-		neighbor = kw(w.neighbor, "Who is on the link")
-		to       = arg("prefix", prefix, "Where it leads")
-		metric   = opt(kw("distance", "The smallest is taken; default 0"), arg("distance", number(0, 255), "Distance"))
-		by       = kw("interface", "Out of this interface")
-		through  = arg("interface", routed, "Name")
+		addr     = &kit.Kind{Label: w.address, Parse: parseName6}
+		prefix   = &kit.Kind{Label: w.prefix, Parse: parseName6}
+		routed   = &kit.Kind{Label: "<EthernetN | PortChannelN | VlanN>", Parse: parseRouted}
+		mac      = &kit.Kind{Label: "<XX:XX:XX:XX:XX:XX>", Parse: kit.ParseMAC}
+		ip       = kit.Keyword(family, "Internet protocol")
+		route    = kit.Keyword("route", "Where packets go")
+		neighbor = kit.Keyword(w.neighbor, "Who is on the link")
+		to       = kit.Arg("prefix", prefix, "Where it leads")
+		metric   = kit.Opt(kit.Keyword("distance", "The smallest is taken; default 0"),
+			kit.Arg("distance", kit.Number(0, 255), "Distance"))
+		by      = kit.Keyword("interface", "Out of this interface")
+		through = kit.Arg("interface", routed, "Name")
 
-		blackhole = kw("blackhole", "Nowhere")
+		blackhole = kit.Keyword("blackhole", "Nowhere")
 	)
-	return []*command{
+	return []*kit.Command{
 		{
-			modes: inConfig, do: setRoute,
-			form: seq(ip, route, to, arg("next-hop", addr, "The router that is next"), opt(by, through), metric),
-			no: noForm(ip, route, to, opt(arg("next-hop", addr, "Only this way, not the whole route")), opt(by, through),
-				opt(blackhole), metric),
+			Modes: kit.InConfig, Do: setRoute,
+			Form: kit.Seq(ip, route, to, kit.Arg("next-hop", addr, "The router that is next"), kit.Opt(by, through), metric),
+			No: kit.NoForm(ip, route, to, kit.Opt(kit.Arg("next-hop", addr, "Only this way, not the whole route")),
+				kit.Opt(by, through),
+				kit.Opt(blackhole), metric),
 		},
-		{modes: inConfig, do: setRoute, form: seq(ip, route, to, by, through, metric)},
-		{modes: inConfig, do: setRoute, form: seq(ip, route, to, blackhole, metric)},
-		same(inInterface, setAddress, ip, kw("address", "Address of the interface"),
-			arg("prefix", prefix, "Address and length of its subnet")),
+		{Modes: kit.InConfig, Do: setRoute, Form: kit.Seq(ip, route, to, by, through, metric)},
+		{Modes: kit.InConfig, Do: setRoute, Form: kit.Seq(ip, route, to, blackhole, metric)},
+		kit.Same(kit.InInterface, setAddress, ip, kit.Keyword("address", "Address of the interface"),
+			kit.Arg("prefix", prefix, "Address and length of its subnet")),
 		{
-			modes: inInterface, do: setNeighbor, no: noForm(ip, neighbor, arg("address", addr, "Address")),
-			form: seq(ip, neighbor, arg("address", addr, "Address"), arg("mac", mac, "Its address on the link")),
+			Modes: kit.InInterface, Do: setNeighbor, No: kit.NoForm(ip, neighbor, kit.Arg("address", addr, "Address")),
+			Form: kit.Seq(ip, neighbor, kit.Arg("address", addr, "Address"), kit.Arg("mac", mac, "Its address on the link")),
 		},
 	}
 }
@@ -108,145 +115,131 @@ func parseRouted(text string) (string, error) {
 }
 
 func routedPath(name string, below ...any) *gpb.Path {
-	return gpath(append([]any{routingRoot, "interfaces", keyed{"interface", "name", name}}, below...)...)
+	return tree.Path(append([]any{routingRoot, "interfaces", tree.In("interface", "name", name)}, below...)...)
 }
 
-func setLoopback(ctx context.Context, c *call) error {
-	name := "Loopback" + c.args["name"]
-	if c.no {
-		return c.sh.removeEntry(ctx, "interface "+name, routedPath(name))
+func setLoopback(ctx context.Context, c *kit.Call) error {
+	name := "Loopback" + c.Args["name"]
+	if c.No {
+		return c.Session.RemoveEntry(ctx, "interface "+name, routedPath(name))
 	}
-	loopback := listed(routingModule, map[string]any{"name": name}, nil)
-	if err := c.sh.client.set(ctx, change{path: routedPath(name), value: loopback}); err != nil {
+	loopback := tree.ListEntry(routingModule, map[string]any{"name": name}, nil)
+	if err := c.Session.Client.Set(ctx, kit.Change{Path: routedPath(name), Value: loopback}); err != nil {
 		return err
 	}
-	c.sh.mode, c.sh.iface = modeInterface, name
+	c.Session.Mode, c.Session.Interface = kit.ModeInterface, name
 	return nil
-}
-
-// existing returns what is configured at a path; an error if nothing is.
-func (s *Shell) existing(ctx context.Context, what string, path *gpb.Path) (tree, error) {
-	found, err := s.client.config(ctx, path)
-	if err != nil {
-		return tree{}, err
-	}
-	if !found.exists() {
-		return tree{}, fmt.Errorf("%s does not exist", what)
-	}
-	return found, nil
-}
-
-// removeEntry deletes an entry; it is an error if there is none.
-func (s *Shell) removeEntry(ctx context.Context, what string, path *gpb.Path) error {
-	if _, err := s.existing(ctx, what, path); err != nil {
-		return err
-	}
-	return s.client.set(ctx, change{path: path})
 }
 
 // setAddress gives the interface an address, and makes it one that routes. With
 // its last address it no longer does, as in SONiC.
-func setAddress(ctx context.Context, c *call) error {
-	prefix := c.args["prefix"]
-	path := routedPath(c.sh.iface, "addresses", keyed{"address", "prefix", prefix})
-	if !c.no {
-		return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, map[string]any{"prefix": prefix}, nil)})
+func setAddress(ctx context.Context, c *kit.Call) error {
+	prefix := c.Args["prefix"]
+	path := routedPath(c.Session.Interface, "addresses", tree.In("address", "prefix", prefix))
+	if !c.No {
+		return c.Session.Client.Set(ctx, kit.Change{Path: path,
+			Value: tree.ListEntry(routingModule, map[string]any{"prefix": prefix}, nil)})
 	}
-	found, err := c.sh.client.config(ctx, routedPath(c.sh.iface))
+	found, err := c.Session.Client.Configured(ctx, routedPath(c.Session.Interface))
 	if err != nil {
 		return err
 	}
-	all := found.items("addresses", "address")
-	if !slices.ContainsFunc(all, func(a tree) bool { return a.text("prefix") == prefix }) {
-		return fmt.Errorf("%s has no address %s", c.sh.iface, prefix)
+	all := found.Items("addresses", "address")
+	if !slices.ContainsFunc(all, func(a tree.Node) bool { return a.Text("prefix") == prefix }) {
+		return fmt.Errorf("%s has no address %s", c.Session.Interface, prefix)
 	}
-	own := config(found, "mtu") + config(found, "mac-address") // what else the interface has
-	if len(all) == 1 && !strings.HasPrefix(c.sh.iface, "Loopback") && own == "" {
-		path = routedPath(c.sh.iface)
+	own := kit.Configured(found, "mtu") + kit.Configured(found, "mac-address") // what else the interface has
+	if len(all) == 1 && !strings.HasPrefix(c.Session.Interface, "Loopback") && own == "" {
+		path = routedPath(c.Session.Interface)
 	}
-	return c.sh.client.set(ctx, change{path: path})
+	return c.Session.Client.Set(ctx, kit.Change{Path: path})
 }
 
-func setNeighbor(ctx context.Context, c *call) error {
-	path := gpath(routingRoot, "neighbors", keyed2{"neighbor", "interface", c.sh.iface, "address", c.args["address"]})
-	if c.no {
-		return c.sh.removeEntry(ctx, "neighbor "+c.args["address"]+" on "+c.sh.iface, path)
+func setNeighbor(ctx context.Context, c *kit.Call) error {
+	path := tree.Path(routingRoot, "neighbors", tree.In2("neighbor", "interface", c.Session.Interface, "address",
+		c.Args["address"]))
+	if c.No {
+		return c.Session.RemoveEntry(ctx, "neighbor "+c.Args["address"]+" on "+c.Session.Interface, path)
 	}
-	keys := map[string]any{"interface": c.sh.iface, "address": c.args["address"]}
-	value := listed(routingModule, keys, map[string]any{"mac-address": c.args["mac"]})
-	return c.sh.client.set(ctx, change{path: path, value: value})
+	keys := map[string]any{"interface": c.Session.Interface, "address": c.Args["address"]}
+	value := tree.ListEntry(routingModule, keys, map[string]any{"mac-address": c.Args["mac"]})
+	return c.Session.Client.Set(ctx, kit.Change{Path: path, Value: value})
 }
 
 func routePath(prefix string, below ...any) *gpb.Path {
-	return gpath(append([]any{routingRoot, "static-routes", keyed{"route", "prefix", prefix}}, below...)...)
+	return tree.Path(append([]any{routingRoot, "static-routes", tree.In("route", "prefix", prefix)}, below...)...)
 }
 
 // setRoute adds a way to a route, or removes the route, or one of its ways.
-func setRoute(ctx context.Context, c *call) error {
-	prefix := c.args["prefix"]
+func setRoute(ctx context.Context, c *kit.Call) error {
+	prefix := c.Args["prefix"]
 	path := routePath(prefix)
-	way := c.args["next-hop"]
-	if name := c.args["interface"]; name != "" {
+	way := c.Args["next-hop"]
+	if name := c.Args["interface"]; name != "" {
 		way += "@" + name
 	}
-	if c.has("blackhole") {
+	if c.Has("blackhole") {
 		way += "blackhole"
 	}
-	if c.no && way == "" {
-		return c.sh.removeEntry(ctx, "route "+prefix, path)
+	if c.No && way == "" {
+		return c.Session.RemoveEntry(ctx, "route "+prefix, path)
 	}
-	if c.no {
-		return c.sh.removeWay(ctx, prefix, way, c.args["distance"])
+	if c.No {
+		return removeWay(ctx, c.Session, prefix, way, c.Args["distance"])
 	}
-	if d := c.args["distance"]; d != "" && d != "0" {
+	if d := c.Args["distance"]; d != "" && d != "0" {
 		way += "#" + d
 	}
 	config := map[string]any{"next-hop": []string{way}}
-	return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, map[string]any{"prefix": prefix}, config)})
+	return c.Session.Client.Set(ctx, kit.Change{Path: path,
+		Value: tree.ListEntry(routingModule, map[string]any{"prefix": prefix}, config)})
 }
 
 // removeWay takes one way from a route, of any distance or of the one that is given. With its last way the route goes.
-func (s *Shell) removeWay(ctx context.Context, prefix, way, distance string) error {
-	found, err := s.existing(ctx, "route "+prefix, routePath(prefix))
+func removeWay(ctx context.Context, s *kit.Session, prefix, way, distance string) error {
+	found, err := s.Existing(ctx, "route "+prefix, routePath(prefix))
 	if err != nil {
 		return err
 	}
-	all := found.texts("config", "next-hop")
-	var gone []change
+	all := found.Texts("config", "next-hop")
+	var gone []kit.Change
 	for _, w := range all {
 		to, of, _ := strings.Cut(w, "#")
 		if to == way && (distance == "" || cmp.Or(of, "0") == distance) {
-			gone = append(gone, change{path: routePath(prefix, "config", keyed{"next-hop", ".", w})})
+			gone = append(gone, kit.Change{Path: routePath(prefix, "config", tree.In("next-hop", ".", w))})
 		}
 	}
 	switch len(gone) {
 	case 0:
 		return fmt.Errorf("route %s has no way %s: it has %s", prefix, way, strings.Join(all, ", "))
 	case len(all):
-		gone = []change{{path: routePath(prefix)}}
+		gone = []kit.Change{{Path: routePath(prefix)}}
 	}
-	return s.client.set(ctx, gone...)
+	return s.Client.Set(ctx, gone...)
 }
 
-func setStaticMAC(ctx context.Context, c *call) error {
-	vlan, err := strconv.ParseUint(c.args["vlan"], 10, 16)
+func setStaticMAC(ctx context.Context, c *kit.Call) error {
+	vlan, err := strconv.ParseUint(c.Args["vlan"], 10, 16)
 	if err != nil {
 		return err
 	}
-	path := gpath(fdbRoot, "static-entries", keyed2{"entry", "vlan-id", c.args["vlan"], "mac-address", c.args["mac"]})
-	if c.no {
-		return c.sh.removeEntry(ctx, "address "+c.args["mac"]+" in Vlan"+c.args["vlan"], path)
+	path := tree.Path(fdbRoot, "static-entries", tree.In2("entry", "vlan-id", c.Args["vlan"], "mac-address",
+		c.Args["mac"]))
+	if c.No {
+		return c.Session.RemoveEntry(ctx, "address "+c.Args["mac"]+" in Vlan"+c.Args["vlan"], path)
 	}
-	port, err := c.sh.resolve(ctx, c.args["interface"])
+	port, err := resolveInterface(ctx, c.Session, c.Args["interface"])
 	if err != nil {
 		return err
 	}
-	keys := map[string]any{"vlan-id": vlan, "mac-address": c.args["mac"]}
-	return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, keys, map[string]any{"port": port})})
+	keys := map[string]any{"vlan-id": vlan, "mac-address": c.Args["mac"]}
+	return c.Session.Client.Set(ctx, kit.Change{Path: path,
+		Value: tree.ListEntry(routingModule, keys, map[string]any{"port": port})})
 }
 
 // agingTime is the one leaf of the table of addresses.
-var agingTime = leaf{
-	word: "aging-time", help: "After which a learned address goes", kind: number(0, 1000000), value: "Seconds; 0: never",
-	def: "600",
+var agingTime = kit.Leaf{
+	Word: "aging-time", Help: "After which a learned address goes", Kind: kit.Number(0, 1000000),
+	Value:   "Seconds; 0: never",
+	Default: "600",
 }

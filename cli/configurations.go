@@ -9,6 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
+	"tamtam/cli/tree"
 )
 
 // Where the configurations that the switch keeps are in the tree, and what it can be asked to do.
@@ -18,18 +22,18 @@ const (
 )
 
 // operate asks the switch for an operation.
-func (s *Shell) operate(ctx context.Context, name string, input map[string]any) error {
-	return s.client.set(ctx, change{path: gpath(operations, name), value: input})
+func operate(ctx context.Context, s *kit.Session, name string, input map[string]any) error {
+	return s.Client.Set(ctx, kit.Change{Path: tree.Path(operations, name), Value: input})
 }
 
 // configurationNumber is the number of an earlier configuration.
-var configurationNumber = &argKind{
-	label: "<0-19>", parse: number(0, 19).parse, live: func(ctx context.Context, s *Shell) ([]string, error) {
-		found, err := s.client.all(ctx, gpath(keptRoot))
+var configurationNumber = &kit.Kind{
+	Label: "<0-19>", Parse: kit.Number(0, 19).Parse, Live: func(ctx context.Context, s *kit.Session) ([]string, error) {
+		found, err := s.Client.All(ctx, tree.Path(keptRoot))
 		var names []string
-		for _, c := range found.sorted("configuration") {
-			if c.name() != "startup" {
-				names = append(names, c.name())
+		for _, c := range found.Sorted("configuration") {
+			if c.Name() != "startup" {
+				names = append(names, c.Name())
 			}
 		}
 		return names, err
@@ -37,86 +41,90 @@ var configurationNumber = &argKind{
 }
 
 // comment is words to keep with a configuration.
-func comment() []element {
-	text := &argKind{label: "<text>", parse: parseDescription}
-	return opt(kw("comment", "Words to keep with it"), arg("comment", text, "Text, in quotes when it holds blanks"))
+func comment() []kit.Element {
+	text := &kit.Kind{Label: "<text>", Parse: parseDescription}
+	return kit.Opt(kit.Keyword("comment", "Words to keep with it"),
+		kit.Arg("comment", text, "Text, in quotes when it holds blanks"))
 }
 
 // configurationCommands save, restore and commit.
-func configurationCommands() []*command {
+func configurationCommands() []*kit.Command {
 	var (
-		running = kw("running-configuration", "What is configured now")
-		startup = kw("startup-configuration", "What the next start loads")
-		earlier = kw("configuration", "One that was saved, committed or replaced")
-		which   = arg("number", configurationNumber, "Which: 0 is the newest")
-		minutes = &argKind{label: "<1-1440>", parse: number(1, 1440).parse}
-		out     []*command
+		running = kit.Keyword("running-configuration", "What is configured now")
+		startup = kit.Keyword("startup-configuration", "What the next start loads")
+		earlier = kit.Keyword("configuration", "One that was saved, committed or replaced")
+		which   = kit.Arg("number", configurationNumber, "Which: 0 is the newest")
+		minutes = &kit.Kind{Label: "<1-1440>", Parse: kit.Number(1, 1440).Parse}
+		out     []*kit.Command
 	)
-	add := func(do func(context.Context, *call) error, parts ...any) {
-		out = append(out, &command{modes: inExec, form: seq(parts...), do: do})
+	add := func(do func(context.Context, *kit.Call) error, parts ...any) {
+		out = append(out, &kit.Command{Modes: kit.InExec, Form: kit.Seq(parts...), Do: do})
 	}
-	copied := func(source, destination string) func(context.Context, *call) error {
-		return func(ctx context.Context, c *call) error {
+	copied := func(source, destination string) func(context.Context, *kit.Call) error {
+		return func(ctx context.Context, c *kit.Call) error {
 			in := map[string]any{"source": source, "destination": destination}
 			if source == "" {
-				in["source"] = c.args["number"]
+				in["source"] = c.Args["number"]
 			}
-			if c.args["comment"] != "" {
-				in["comment"] = c.args["comment"]
+			if c.Args["comment"] != "" {
+				in["comment"] = c.Args["comment"]
 			}
-			if err := c.sh.operate(ctx, "copy", in); err != nil || destination != "startup" || source != "running" {
+			if err := operate(ctx, c.Session, "copy", in); err != nil || destination != "startup" || source != "running" {
 				return err
 			}
 			return warnUnconfirmed(ctx, c,
 				"what was saved is not confirmed: without commit the switch goes back, not what was saved,")
 		}
 	}
-	copies := kw("copy", "Put one configuration in the place of another")
-	add(copied("running", "startup"), kw("write", "Save"), kw("memory", "The running configuration, for the next start"),
+	copies := kit.Keyword("copy", "Put one configuration in the place of another")
+	add(copied("running", "startup"), kit.Keyword("write", "Save"),
+		kit.Keyword("memory", "The running configuration, for the next start"),
 		comment())
 	add(copied("running", "startup"), copies, running, startup, comment())
 	add(copied("startup", "running"), copies, startup, running)
 	add(copied("", "running"), copies, earlier, which, running)
 	add(copied("", "startup"), copies, earlier, which, startup, comment())
-	add(copied("", "running"), kw("rollback", "Go back to an earlier configuration"), which)
-	commit := kw("commit", "Keep what is configured as one to come back to")
-	add(func(ctx context.Context, c *call) error {
+	add(copied("", "running"), kit.Keyword("rollback", "Go back to an earlier configuration"), which)
+	commit := kit.Keyword("commit", "Keep what is configured as one to come back to")
+	add(func(ctx context.Context, c *kit.Call) error {
 		in := map[string]any{}
-		if c.args["comment"] != "" {
-			in["comment"] = c.args["comment"]
+		if c.Args["comment"] != "" {
+			in["comment"] = c.Args["comment"]
 		}
-		return c.sh.operate(ctx, "commit", in)
+		return operate(ctx, c.Session, "commit", in)
 	}, commit, comment())
-	add(commitConfirmed, commit, kw("confirmed", "Go back to the last one unless commit comes in time"),
-		opt(arg("minutes", minutes, "Minutes; default 10")))
-	add(func(ctx context.Context, c *call) error { return c.sh.operate(ctx, "cancel-commit", map[string]any{}) },
-		commit, kw("cancel", "Go back now"))
+	add(commitConfirmed, commit, kit.Keyword("confirmed", "Go back to the last one unless commit comes in time"),
+		kit.Opt(kit.Arg("minutes", minutes, "Minutes; default 10")))
+	add(func(ctx context.Context, c *kit.Call) error {
+		return operate(ctx, c.Session, "cancel-commit", map[string]any{})
+	},
+		commit, kit.Keyword("cancel", "Go back now"))
 	return out
 }
 
 // commitConfirmed puts what is configured, and will be, on trial, and says what it would go back to.
-func commitConfirmed(ctx context.Context, c *call) error {
+func commitConfirmed(ctx context.Context, c *kit.Call) error {
 	minutes := uint64(10)
-	if text := c.args["minutes"]; text != "" {
+	if text := c.Args["minutes"]; text != "" {
 		minutes, _ = strconv.ParseUint(text, 10, 16) // its kind has checked it
 	}
 	in := map[string]any{"confirmed": json.Number(strconv.FormatUint(60*minutes, 10))}
-	if err := c.sh.operate(ctx, "commit", in); err != nil {
+	if err := operate(ctx, c.Session, "commit", in); err != nil {
 		return err
 	}
 	return warnUnconfirmed(ctx, c, "without commit the switch goes back,")
 }
 
 // warnUnconfirmed says when the switch goes back to what, if it will.
-func warnUnconfirmed(ctx context.Context, c *call, words string) error {
-	found, err := c.sh.client.all(ctx, gpath(keptRoot))
+func warnUnconfirmed(ctx context.Context, c *kit.Call, words string) error {
+	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot))
 	if err != nil {
 		return fmt.Errorf("it is done, but whether a commit waits to be confirmed is not known: %w", err)
 	}
-	for _, k := range found.items("configuration") {
-		if until := k.text("state", "unconfirmed-until"); until != "" {
-			c.sh.warn("%s at %s, to configuration %s: %s of %s", words, when(until), k.name(),
-				k.text("state", "kind"), when(k.text("state", "time")))
+	for _, k := range found.Items("configuration") {
+		if until := k.Text("state", "unconfirmed-until"); until != "" {
+			c.Session.Warn("%s at %s, to configuration %s: %s of %s", words, when(until), k.Name(),
+				k.Text("state", "kind"), when(k.Text("state", "time")))
 		}
 	}
 	return nil
@@ -132,116 +140,118 @@ func when(text string) string {
 }
 
 // showHistory lists the configurations that the switch keeps.
-func showHistory(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(keptRoot))
+func showHistory(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot))
 	if err != nil {
 		return nil, err
 	}
-	entries := found.sorted("configuration")
+	entries := found.Sorted("configuration")
 	var rows [][]string
 	var below []string
 	for _, k := range entries {
-		s := k.at("state")
-		rows = append(rows, []string{k.name(), when(s.text("time")), orDash(s.text("user")), orDash(s.text("kind")),
-			orDash(s.text("rows")), s.text("comment")})
-		if until := s.text("unconfirmed-until"); until != "" {
-			below = append(below, fmt.Sprintf("Not confirmed: the switch goes back to %s at %s", k.name(), when(until)))
+		s := k.At("state")
+		rows = append(rows, []string{k.Name(), when(s.Text("time")), kit.OrDash(s.Text("user")), kit.OrDash(s.Text("kind")),
+			kit.OrDash(s.Text("rows")), s.Text("comment")})
+		if until := s.Text("unconfirmed-until"); until != "" {
+			below = append(below, fmt.Sprintf("Not confirmed: the switch goes back to %s at %s", k.Name(), when(until)))
 		}
 	}
-	columns := []column{{"Name", 7, 2}, {"Time", 23, 2}, {"User", 8, 2}, {"Kind", 6, 2}, {"Rows", 6, 2}, {"Comment", 7, 0}}
-	return tableView(one(keptRoot, found), columns, rows, below), nil
+	columns := []kit.Column{kit.Col("Name", 7, 2), kit.Col("Time", 23, 2), kit.Col("User", 8, 2), kit.Col("Kind", 6, 2),
+		kit.Col("Rows", 6, 2), kit.Col("Comment", 7, 0)}
+	return kit.TableView(kit.One(keptRoot, found), columns, rows, below), nil
 }
 
 // showDiff shows what was changed since a configuration was kept: of the last that was saved if no other is named.
-func showDiff(ctx context.Context, c *call) (*view, error) {
+func showDiff(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	name := "startup"
-	if n := c.args["number"]; n != "" {
+	if n := c.Args["number"]; n != "" {
 		name = n
 	}
-	at := keyed{"configuration", "name", name}
-	found, err := c.sh.client.all(ctx, gpath(keptRoot, at, "state"))
+	at := tree.In("configuration", "name", name)
+	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot, at, "state"))
 	if err != nil {
 		return nil, err
 	}
-	if !found.exists() {
+	if !found.Exists() {
 		if name == "startup" {
 			return nil, errors.New("nothing was saved yet; show configuration history lists what there is to compare with")
 		}
 		return nil, fmt.Errorf("configuration %s does not exist", name)
 	}
-	changes, err := c.sh.client.all(ctx, gpath(keptRoot, at, keyed2{"change", "table", "*", "row-key", "*"}))
+	changes, err := c.Session.Client.All(ctx, tree.Path(keptRoot, at, tree.In2("change", "table", "*", "row-key", "*")))
 	if err != nil {
 		return nil, err
 	}
-	list := changes.items()
+	list := changes.Items()
 	if list == nil {
-		list = []tree{}
+		list = []tree.Node{}
 	}
 	var data []any
 	for _, e := range list {
-		data = append(data, e.v)
+		data = append(data, e.Value)
 	}
-	return &view{map[string]any{rowsModule + ":change": slices.Concat([]any{}, data)}, func(p *printout) {
+	return kit.NewView(map[string]any{rowsModule + ":change": slices.Concat([]any{}, data)}, func(p *kit.Printout) {
 		for _, e := range list {
-			p.difference(e)
+			writeDifference(p, e)
 		}
-	}}, nil
+	}), nil
 }
 
-// difference writes how a row came to be as it is.
-func (p *printout) difference(e tree) {
-	s := e.at("state")
-	name := s.text("table") + "|" + s.text("row-key")
-	was, is := s.texts("was"), s.texts("is")
-	switch s.word("kind") {
+// writeDifference writes how a row came to be as it is.
+func writeDifference(p *kit.Printout, e tree.Node) {
+	s := e.At("state")
+	name := s.Text("table") + "|" + s.Text("row-key")
+	was, is := s.Texts("was"), s.Texts("is")
+	switch s.Word("kind") {
 	case "ADDED":
-		p.line("+ %s", strings.Join(append([]string{name}, is...), " "))
+		p.Line("+ %s", strings.Join(append([]string{name}, is...), " "))
 	case "REMOVED":
-		p.line("- %s", strings.Join(append([]string{name}, was...), " "))
+		p.Line("- %s", strings.Join(append([]string{name}, was...), " "))
 	default:
-		p.line("  %s", name)
+		p.Line("  %s", name)
 		for _, f := range was {
-			p.line("-   %s", f)
+			p.Line("-   %s", f)
 		}
 		for _, f := range is {
-			p.line("+   %s", f)
+			p.Line("+   %s", f)
 		}
 	}
 }
 
 // clearCommands have counters count from zero again.
-func clearCommands() []*command {
-	var out []*command
+func clearCommands() []*kit.Command {
+	var out []*kit.Command
 	add := func(kind string, parts ...any) {
-		out = append(out, &command{modes: inExec, form: seq(parts...), do: func(ctx context.Context, c *call) error {
-			in := map[string]any{"kind": kind}
-			if name := c.args["name"]; name != "" {
-				if kind == "interfaces" || kind == "queues" {
-					var err error
-					if name, err = c.sh.resolve(ctx, name); err != nil {
-						return err
+		out = append(out, &kit.Command{Modes: kit.InExec, Form: kit.Seq(parts...),
+			Do: func(ctx context.Context, c *kit.Call) error {
+				in := map[string]any{"kind": kind}
+				if name := c.Args["name"]; name != "" {
+					if kind == "interfaces" || kind == "queues" {
+						var err error
+						if name, err = resolveInterface(ctx, c.Session, name); err != nil {
+							return err
+						}
 					}
+					in["name"] = name
 				}
-				in["name"] = name
-			}
-			return c.sh.operate(ctx, "clear-counters", in)
-		}})
+				return operate(ctx, c.Session, "clear-counters", in)
+			}})
 	}
-	one := func(k *argKind) []element { return maybe(k, "Only of this one") }
+	one := func(k *kit.Kind) []kit.Element { return kit.Maybe(k, "Only of this one") }
 	var (
-		reset = kw("clear", wordHelp["clear"])
-		iface = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
-		text  = &argKind{label: "<name>", parse: parseName}
-		rule  = &argKind{label: "<table | table:rule>", parse: parseName}
+		reset = kit.Keyword("clear", kit.WordHelp["clear"])
+		iface = &kit.Kind{Label: "<EthernetN | PortChannelN | alias>", Parse: kit.ParseName, Live: kit.LiveInterfaces}
+		text  = &kit.Kind{Label: "<name>", Parse: kit.ParseName}
+		rule  = &kit.Kind{Label: "<table | table:rule>", Parse: kit.ParseName}
 	)
-	add("all", reset, kw("counters", "Counters of all kinds"))
+	add("all", reset, kit.Keyword("counters", "Counters of all kinds"))
 	add("interfaces", reset, "interface counters", one(iface))
-	add("queues", reset, kw("queue", "Egress queues"), "counters", one(iface))
-	add("acl", reset, kw("access-list", "ACL rules"), "counters", one(rule))
-	add("copp", reset, kw("copp", "Trap groups"), "counters", one(text))
-	add("debug-counters", reset, kw("dropcounters", "Drops by SAI's reasons"), one(text))
-	add("flow-groups", reset, "tam", kw("flow-groups", "Which packets are meant"), "counters", one(groupName))
-	add("tail-stamping", reset, "tam", kw("tail-stamping", "Latency in the packets"), "counters", one(text))
-	add("table-record", reset, "tam", kw("table-record", "Tables that packets ran"), "counters", one(text))
+	add("queues", reset, kit.Keyword("queue", "Egress queues"), "counters", one(iface))
+	add("acl", reset, kit.Keyword("access-list", "ACL rules"), "counters", one(rule))
+	add("copp", reset, kit.Keyword("copp", "Trap groups"), "counters", one(text))
+	add("debug-counters", reset, kit.Keyword("dropcounters", "Drops by SAI's reasons"), one(text))
+	add("flow-groups", reset, "tam", kit.Keyword("flow-groups", "Which packets are meant"), "counters", one(tam.GroupName))
+	add("tail-stamping", reset, "tam", kit.Keyword("tail-stamping", "Latency in the packets"), "counters", one(text))
+	add("table-record", reset, "tam", kit.Keyword("table-record", "Tables that packets ran"), "counters", one(text))
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tamtam/cli/tree"
 )
 
 // sinces collects since when what a printout shows is counted.
@@ -43,11 +45,11 @@ func wholeSecond(text string) string {
 }
 
 // addPorts notes it of what is counted at ports, of those where there is a count.
-func (s *sinces) addPorts(what string, ports []tree, read func(tree) (count, since string)) {
+func (s *sinces) addPorts(what string, ports []tree.Node, read func(tree.Node) (count, since string)) {
 	var places []string
 	times := map[string]string{}
 	for _, p := range ports {
-		name := cmp.Or(p.plain("port"), p.name())
+		name := cmp.Or(p.Plain("port"), p.Name())
 		if count, since := read(p); count != "" {
 			places, times[name] = append(places, name), since
 		}

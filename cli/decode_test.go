@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/cli/tree"
 	"tamtam/internal/randtest"
 )
 
@@ -18,7 +19,7 @@ func decodesAlike(t *testing.T, text string) {
 	dec.UseNumber()
 	var want any
 	wantErr := dec.Decode(&want)
-	got, err := decodeJSON(text)
+	got, err := tree.DecodeJSON(text)
 	if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 		t.Errorf("%q: %#v, %v\nwant %#v, %v", text, got, err, want, wantErr)
 	}

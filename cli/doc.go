@@ -3,16 +3,16 @@
 //
 // It is a gNMI client and nothing else: every command is a Get or a Set in
 // JSON_IETF, so it knows no database and works against any server of the same
-// YANG tree. What belongs here: the command table (commands_*.go), the
-// grammar that parses, abbreviates, completes and explains it (grammar.go,
-// parse.go, help.go), the layouts of the show commands (show_*.go), and the
-// session that runs them (shell.go, terminal.go).
+// YANG tree. What belongs here: the session that runs commands (shell.go,
+// terminal.go), help and completion (help.go), the command table (commands.go)
+// with the commands of the switch itself (commands_*.go, show_*.go), and the
+// running configuration (running.go). Package tree has the data that a server
+// answers with, package kit the grammar and what commands are made of, and
+// package tam the commands of telemetry.
 //
-// What is configured is described once: a leaf (leaf.go) has its words, kind,
-// name in the tree, default and label; an object (object.go) is a list with such
-// leaves; a feature (feature.go) is a mode with such objects. Their commands, what
-// "no" takes back, the running configuration (running.go) and the show command of
-// one object follow. A new leaf is one entry in commands_*.go or flowgroup.go.
+// What is configured is described once, by leaves (kit.Leaf), objects with leaves (tam.Object) and features with
+// objects (tam.Feature). Their commands, what "no" takes back, the running configuration and the show command of one
+// object follow.
 //
 // Rows of CONFIG_DB that the tree has no other nodes for have commands too (rowkinds.go): a kind of rows is one entry.
 // Every row is in the running configuration (running.go), which the switch helps with: it says which rows its other

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"tamtam/cli"
+	"tamtam/cli/kit"
 	"tamtam/mgmt"
 	"tamtam/swss"
 )
@@ -23,7 +24,7 @@ func Example() {
 	}
 	defer stop()
 
-	shell, err := cli.New(cli.Config{Target: "unix:" + socket, Out: os.Stdout})
+	shell, err := cli.New(kit.Config{Target: "unix:" + socket, Out: os.Stdout})
 	if err != nil {
 		fmt.Println(err)
 		return

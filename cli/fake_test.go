@@ -18,6 +18,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // fakeServer is a gNMI server that keeps a JSON tree and knows no schema beyond
@@ -46,7 +49,7 @@ func bare(v any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for k, e := range v {
-			out[local(k)] = bare(e)
+			out[bareName(k)] = bare(e)
 		}
 		return out
 	case []any:
@@ -98,8 +101,8 @@ func (f *fakeServer) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResp
 			raw, _ := json.Marshal(v)
 			n.Update = append(n.Update, &gpb.Update{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}}})
 		}
-		if len(n.Update) == 0 && !hasWildcard(p) {
-			return nil, status.Errorf(codes.NotFound, "no data at %s", pathText(p))
+		if len(n.Update) == 0 && !tree.HasWildcard(p) {
+			return nil, status.Errorf(codes.NotFound, "no data at %s", tree.PathText(p))
 		}
 		reply.Notification = append(reply.Notification, n)
 	}
@@ -139,7 +142,7 @@ func find(v any, elems []*gpb.PathElem) []any {
 	}
 	m, _ := v.(map[string]any)
 	e := elems[0]
-	below := m[local(e.Name)]
+	below := m[bareName(e.Name)]
 	if len(e.Key) == 0 {
 		return find(below, elems[1:])
 	}
@@ -159,7 +162,7 @@ func matchesKeys(e any, keys map[string]string) bool {
 	}
 	entry := e.(map[string]any)
 	for k, v := range keys {
-		if v != "*" && (tree{entry}).text(k) != v {
+		if v != "*" && (tree.Of(entry)).Text(k) != v {
 			return false
 		}
 	}
@@ -193,7 +196,7 @@ func (f *fakeServer) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResp
 
 func remove(m map[string]any, elems []*gpb.PathElem) {
 	e := elems[0]
-	name := local(e.Name)
+	name := bareName(e.Name)
 	if len(e.Key) == 0 {
 		if len(elems) == 1 {
 			delete(m, name)
@@ -230,7 +233,7 @@ func (f *fakeServer) update(u *gpb.Update) {
 			}
 			v = []any{entry}
 		}
-		v = map[string]any{local(e.Name): v}
+		v = map[string]any{bareName(e.Name): v}
 	}
 	f.tree = merge("", f.tree, v).(map[string]any)
 }
@@ -262,7 +265,7 @@ func mergeEntry(key string, l []any, e any) []any {
 		if !isObject && old == e {
 			return l
 		}
-		if isObject && (tree{old}).text(key) == (tree{entry}).text(key) {
+		if isObject && (tree.Of(old)).Text(key) == (tree.Of(entry)).Text(key) {
 			l[i] = merge("", old, entry)
 			return l
 		}
@@ -306,7 +309,7 @@ func newSession(t *testing.T) *session {
 	}
 	s := &session{server: &fakeServer{tree: map[string]any{}}, out: &bytes.Buffer{}, err: &bytes.Buffer{}}
 	serve(t, s.server, l)
-	s.Shell, err = New(Config{Target: "unix:" + socket, Out: s.out, Err: s.err, Version: "test"})
+	s.Shell, err = New(kit.Config{Target: "unix:" + socket, Out: s.out, Err: s.err, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,3 +380,6 @@ func canonical(v any) any {
 	}
 	return v
 }
+
+// bareName is a name without its module.
+func bareName(name string) string { return name[strings.LastIndex(name, ":")+1:] }

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
+
+	"tamtam/cli/kit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -71,87 +72,27 @@ func TestFlyMonShow(t *testing.T) {
 	}
 }
 
-// How far an estimate may be from the truth, and how far it is.
-func TestEstimateCells(t *testing.T) {
-	for _, tt := range []struct {
-		name, state string
-		want        []string
-	}{
-		{"nothing", `{}`, []string{"-", "-", "-", "-"}},
-		{"no bound", `{"estimate": "3.14159"}`, []string{"3.1416", "no bound", "-", "-"}},
-		{"no upper bound", `{"estimate": "1024.0", "lower": "900.5", "confidence": "0.95", "saturated": true}`, []string{"1024", "saturated, 900.5 or more (95 %)", "-", "-"}},
-		{"full, and no bound", `{"estimate": "255.0", "saturated": true}`, []string{"255", "saturated, no bound", "-", "-"}},
-		{"exact", `{"estimate": "7.0", "lower": "7.0", "upper": "7.0", "confidence": "1.0"}`, []string{"7", "exact", "-", "-"}},
-		{"both sides", `{"estimate": "100.0", "lower": "97.5", "upper": "102.5", "confidence": "0.95"}`, []string{"100", "± 2.5 (95 %)", "-", "-"}},
-		{"both sides, rounded", `{"estimate": "5.0", "lower": "3.0001", "upper": "7.0", "confidence": "0.95"}`, []string{"5", "± 2 (95 %)", "-", "-"}},
-		{"probably a member", `{"estimate": "1.0", "lower": "1.0", "upper": "1.0", "confidence": "0.9995"}`, []string{"1", "± 0 (99.95 %)", "-", "-"}},
-		{"one side", `{"estimate": "100.0", "lower": "90.0", "upper": "100.0", "confidence": "0.865"}`, []string{"100", "-10 +0 (86.5 %)", "-", "-"}},
-		{"saturated", `{"estimate": "255.0", "lower": "0.0", "upper": "255.0", "confidence": "0.9", "saturated": true}`, []string{"255", "saturated", "-", "-"}},
-		{"too high", `{"estimate": "110.0", "exact": "100.0"}`, []string{"110", "no bound", "100", "+10.00 %"}},
-		{"too low", `{"estimate": "123456.789", "exact": "200000.0"}`, []string{"123457", "no bound", "200000", "-38.27 %"}},
-		{"no flow, and one seen", `{"estimate": "1.0", "exact": "0.0"}`, []string{"1", "no bound", "0", "-"}},
-		{"no flow, and none seen", `{"estimate": "0.0", "exact": "0.0"}`, []string{"0", "no bound", "0", "+0.00 %"}},
-		{"too much for a number", `{"saturated": true}`, []string{"-", "saturated", "-", "-"}},
-		{"no estimate", `{"exact": "5.0"}`, []string{"-", "-", "5", "-"}},
-	} {
-		var state map[string]any
-		if err := json.Unmarshal([]byte(tt.state), &state); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.want, estimateCells(tree{state})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
-	}
-}
-
-// What bounds are from is said once, and of which rows.
-func TestTheories(t *testing.T) {
-	bounds := func(texts ...string) []string {
-		var b theories
-		for i, text := range texts {
-			cells := []string{"1", "-", "-", "-"}
-			if text == "counted" {
-				cells[1] = exactBound
-			}
-			b.add(string(rune('a'+i)), cells, text)
-		}
-		return b.lines()
-	}
-	for _, tt := range []struct{ got, want []string }{
-		{bounds(), nil},
-		{bounds("", "counted"), nil},
-		{bounds("x", "x"), []string{"Bound: x"}},
-		{bounds("x", "", "x"), []string{"Bound of a, c: x"}},
-		{bounds("x", "y", "x", "x", "x", "x"), []string{"Bound of a, c, d and 2 more: x", "Bound of b: y"}},
-		{bounds("1", "2", "3", "4", "5", "6", "7", "8"), []string{"Bound of a: 1", "Bound of b: 2", "Bound of c: 3", "Bound of d: 4", "Bound of e: 5", "Bound of f: 6", "and 2 more, which | json shows"}},
-	} {
-		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-}
-
 func TestFlyMonCommands(t *testing.T) {
 	const task = "/openconfig-tam:tam/tamtam-flymon:flymon-tasks/flymon-task[name=m1]"
 	const query = "/openconfig-tam:tam/tamtam-flymon:flymon-queries/flymon-query[name=m1]"
 	for _, tt := range []struct {
-		mode       mode
+		mode       kit.Mode
 		line, want string
 	}{
 		{modeFlyMon, "task m1 key src-ip/24 attribute frequency", "replace " + task +
 			` {"tamtam-flymon:config":{"attribute":"frequency","key":"src-ip/24","name":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
 		{modeFlyMon, "task m1 key none attribute distinct(src-ip) plan pinned epoch 0 share 1/4 rows 1 algo h memory 4096 readout l alloc e threshold 5 filter src-ip=10.0.0.0/8,dst-port=1-9", "replace " + task +
 			` {"tamtam-flymon:config":{"algorithm":"hll","allocation":"efficient","attribute":"distinct(src-ip)","epoch":0,"filter":"src-ip=10.0.0.0/8,dst-port=1-9","key":"none","memory":4096,"name":"m1","pinned":true,"plan":true,"readout":"live","rows":1,"share":"1/4","threshold":5},"tamtam-flymon:name":"m1"}` + "\n"},
-		{modeConfig, "tam flymon task m1 key 5-t attribute max(queue-d flowgroup f1", "replace " + task +
+		{kit.ModeConfig, "tam flymon task m1 key 5-t attribute max(queue-d flowgroup f1", "replace " + task +
 			` {"tamtam-flymon:config":{"attribute":"max(queue-delay)","flowgroup":"f1","key":"5-tuple","name":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
 		{modeFlyMon, "query m1 task m1 flow 10.0.0.1,80", "replace " + query +
 			` {"tamtam-flymon:config":{"flow":"10.0.0.1,80","name":"m1","task":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
-		{modeConfig, "tam flymon query m1 task m1 flow ::1", "replace " + query +
+		{kit.ModeConfig, "tam flymon query m1 task m1 flow ::1", "replace " + query +
 			` {"tamtam-flymon:config":{"flow":"::1","name":"m1","task":"m1"},"tamtam-flymon:name":"m1"}` + "\n"},
 		{modeFlyMon, "no task m1", "delete " + task + "\n"},
-		{modeConfig, "no tam flymon task m1", "delete " + task + "\n"},
+		{kit.ModeConfig, "no tam flymon task m1", "delete " + task + "\n"},
 		{modeFlyMon, "no query m1", "delete " + query + "\n"},
-		{modeConfig, "no tam flymon query m1", "delete " + query + "\n"},
+		{kit.ModeConfig, "no tam flymon query m1", "delete " + query + "\n"},
 		{modeFlyMon, "enable", `update /openconfig-tam:tam/features/feature[feature-ref=FLYMON] ` +
 			`{"openconfig-tam:config":{"feature-ref":"FLYMON","status":"ACTIVE"},"openconfig-tam:feature-ref":"FLYMON"}` + "\n"},
 		{modeFlyMon, "no enable", `update /openconfig-tam:tam/features/feature[feature-ref=FLYMON] ` +
@@ -159,7 +100,7 @@ func TestFlyMonCommands(t *testing.T) {
 	} {
 		s := newSession(t)
 		s.server.load(t, flyMonTree)
-		s.mode = tt.mode
+		s.session.Mode = tt.mode
 		s.do(t, tt.line)
 		if diff := cmp.Diff(tt.want, s.sent()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.line, diff)
@@ -170,7 +111,7 @@ func TestFlyMonCommands(t *testing.T) {
 func TestFlyMonBadWords(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, flyMonTree)
-	s.mode = modeFlyMon
+	s.session.Mode = modeFlyMon
 	const x = "task x key src-ip attribute frequency "
 	for line, want := range map[string]string{
 		"no task m9":                         "FlyMon task m9 does not exist",
@@ -202,17 +143,17 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, flyMonTree)
 	for _, tt := range []struct {
-		mode         mode
+		mode         kit.Mode
 		before, want string
 	}{
-		{modeExec, "show tam flymon ", `  groups  What of the CMU groups is in use
+		{kit.ModeExec, "show tam flymon ", `  groups  What of the CMU groups is in use
   query   Flows that are answered for
   task    What is measured
   watch   Show it again and again, until Ctrl-C
   <cr>
   |       Filter the output
 `},
-		{modeExec, "show tam flymon task ", `  watch   Show it again and again, until Ctrl-C
+		{kit.ModeExec, "show tam flymon task ", `  watch   Show it again and again, until Ctrl-C
   <name>  All of this one
       dry
       m1
@@ -228,7 +169,7 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
   query   A flow that is answered for in each epoch
   task    What is measured of which packets
 `},
-		{modeConfig, "tam flymon ", `  query  A flow that is answered for in each epoch
+		{kit.ModeConfig, "tam flymon ", `  query  A flow that is answered for in each epoch
   task   What is measured of which packets
 `},
 		{modeFlyMon, "task m1 key src-ip attribute ", `  frequency                                           Packets
@@ -257,7 +198,7 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
   <cr>
 `},
 	} {
-		s.mode = tt.mode
+		s.session.Mode = tt.mode
 		var out bytes.Buffer
 		s.help(t.Context(), &out, tt.before)
 		if diff := cmp.Diff(tt.want, out.String()); diff != "" {
@@ -273,7 +214,7 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
 		"task m1 key none attribute frequency al": "task m1 key none attribute frequency al",
 		"query m1 t":                              "query m1 task ",
 	} {
-		s.mode = modeFlyMon
+		s.session.Mode = modeFlyMon
 		if got, _ := s.completion(t.Context(), before); got != want {
 			t.Errorf("%q is completed to %q, want %q", before, got, want)
 		}

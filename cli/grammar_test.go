@@ -6,26 +6,28 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tamtam/cli/kit"
 )
 
 // Modes of features.
 const (
-	modeTailStamp   mode = "tail-stamping"
-	modeAltMark     mode = "alt-mark"
-	modeFlyMon      mode = "flymon"
-	modeTableRecord mode = "table-record"
+	modeTailStamp   kit.Mode = "tail-stamping"
+	modeAltMark     kit.Mode = "alt-mark"
+	modeFlyMon      kit.Mode = "flymon"
+	modeTableRecord kit.Mode = "table-record"
 )
 
 // at brings the session into a mode.
-func (s *session) at(t *testing.T, m mode) {
+func (s *session) at(t *testing.T, m kit.Mode) {
 	t.Helper()
-	if m == modeInterface {
+	if m == kit.ModeInterface {
 		s.server.load(t, `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"}}]}}`)
 		s.do(t, "end", "configure terminal", "interface Ethernet0")
 		return
 	}
 	s.do(t, "end")
-	s.mode = m
+	s.session.Mode = m
 }
 
 func TestModesAndPrompts(t *testing.T) {
@@ -64,10 +66,10 @@ func TestModesAndPrompts(t *testing.T) {
 			t.Errorf("after %q the prompt is %q, want %q", step.line, got, step.prompt)
 		}
 	}
-	if s.finished {
+	if s.session.Finished {
 		t.Error("finished before exit in exec mode")
 	}
-	if s.do(t, "exit"); !s.finished {
+	if s.do(t, "exit"); !s.session.Finished {
 		t.Error("not finished by exit in exec mode")
 	}
 }
@@ -92,30 +94,30 @@ func TestAbbreviations(t *testing.T) {
 func TestErrorsMarkThePlace(t *testing.T) {
 	s := newSession(t)
 	for _, tt := range []struct {
-		mode mode
+		mode kit.Mode
 		line string
 		want string
 	}{
-		{modeExec, "show tam foo", "%Error: Invalid input detected at \"^\" marker\n  show tam foo\n           ^"},
-		{modeExec, "shw", "%Error: Invalid input detected at \"^\" marker\n  shw\n  ^"},
-		{modeExec, "show tam s", "%Error: Ambiguous command, could be: switch, summary, samplers\n  show tam s\n           ^"},
-		{modeExec, "show tam", "%Error: Incomplete command, expected switch | summary | collectors | samplers | flow-groups | features | tail-stamping | alt-mark | ...\n  show tam \n           ^"},
-		{modeExec, "show tam switch now", "%Error: Invalid input detected at \"^\" marker\n  show tam switch now\n                  ^"},
-		{modeExec, `show tam collectors "c1`, "%Error: The closing quote is missing\n  show tam collectors \"c1\n                      ^"},
-		{modeTAM, "e", "%Error: Ambiguous command, could be: exit, end, enterprise-id\n  e\n  ^"},
-		{modeTAM, "switch-id 0", "%Error: \"0\" is not a number from 1 to 4294967295\n  switch-id 0\n            ^"},
-		{modeTAM, "switch-id", "%Error: Incomplete command, expected <1-4294967295>\n  switch-id \n            ^"},
-		{modeTAM, "collector c ip 1.2.3 port 1", "%Error: \"1.2.3\" is not an IPv4 or IPv6 address\n  collector c ip 1.2.3 port 1\n                 ^"},
-		{modeTAM, "collector c ip 1.2.3.4 port 65536", "%Error: \"65536\" is not a number from 1 to 65535\n  collector c ip 1.2.3.4 port 65536\n                              ^"},
-		{modeTAM, "collector c ip 1.2.3.4 port 1 protocol SCTP", "%Error: \"SCTP\" is not one of: UDP, TCP\n  collector c ip 1.2.3.4 port 1 protocol SCTP\n                                         ^"},
-		{modeTAM, "flow-group g src-ip 10.0.0.1/8", "%Error: 10.0.0.1/8 has bits set behind the prefix: want 10.0.0.0/8\n  flow-group g src-ip 10.0.0.1/8\n                      ^"},
-		{modeTAM, "flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2", "%Error: Invalid input detected at \"^\" marker\n  flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2\n                              ^"},
-		{modeTAM, "flow-group a|b", "%Error: A name holds visible ASCII characters without \"|\", not '|'\n  flow-group a|b\n             ^"},
-		{modeTAM, "flow-group g dst-l4-port 9-8", "%Error: \"9-8\" is not a port or a range of ports such as 80 or 8000-8100\n  flow-group g dst-l4-port 9-8\n                           ^"},
-		{modeTAM, "flow-group g tcp-flags syn,foo", "%Error: TCP flags are names with commas, each once: fin,syn,rst,psh,ack,urg\n  flow-group g tcp-flags syn,foo\n                         ^"},
-		{modeConfig, "interface breakout port Ethernet0 mode 3x25G", "%Error: \"3x25G\" is not a breakout mode such as 1x100G, 2x50G or 4x25G\n  interface breakout port Ethernet0 mode 3x25G\n                                         ^"},
-		{modeInterface, "mtu 67", "%Error: \"67\" is not a number from 68 to 9216\n  mtu 67\n      ^"},
-		{modeExec, "show\x00tam", "%Error: The line holds control characters or is not UTF-8"},
+		{kit.ModeExec, "show tam foo", "%Error: Invalid input detected at \"^\" marker\n  show tam foo\n           ^"},
+		{kit.ModeExec, "shw", "%Error: Invalid input detected at \"^\" marker\n  shw\n  ^"},
+		{kit.ModeExec, "show tam s", "%Error: Ambiguous command, could be: switch, summary, samplers\n  show tam s\n           ^"},
+		{kit.ModeExec, "show tam", "%Error: Incomplete command, expected switch | summary | collectors | samplers | flow-groups | features | tail-stamping | alt-mark | ...\n  show tam \n           ^"},
+		{kit.ModeExec, "show tam switch now", "%Error: Invalid input detected at \"^\" marker\n  show tam switch now\n                  ^"},
+		{kit.ModeExec, `show tam collectors "c1`, "%Error: The closing quote is missing\n  show tam collectors \"c1\n                      ^"},
+		{kit.ModeTAM, "e", "%Error: Ambiguous command, could be: exit, end, enterprise-id\n  e\n  ^"},
+		{kit.ModeTAM, "switch-id 0", "%Error: \"0\" is not a number from 1 to 4294967295\n  switch-id 0\n            ^"},
+		{kit.ModeTAM, "switch-id", "%Error: Incomplete command, expected <1-4294967295>\n  switch-id \n            ^"},
+		{kit.ModeTAM, "collector c ip 1.2.3 port 1", "%Error: \"1.2.3\" is not an IPv4 or IPv6 address\n  collector c ip 1.2.3 port 1\n                 ^"},
+		{kit.ModeTAM, "collector c ip 1.2.3.4 port 65536", "%Error: \"65536\" is not a number from 1 to 65535\n  collector c ip 1.2.3.4 port 65536\n                              ^"},
+		{kit.ModeTAM, "collector c ip 1.2.3.4 port 1 protocol SCTP", "%Error: \"SCTP\" is not one of: UDP, TCP\n  collector c ip 1.2.3.4 port 1 protocol SCTP\n                                         ^"},
+		{kit.ModeTAM, "flow-group g src-ip 10.0.0.1/8", "%Error: 10.0.0.1/8 has bits set behind the prefix: want 10.0.0.0/8\n  flow-group g src-ip 10.0.0.1/8\n                      ^"},
+		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2", "%Error: Invalid input detected at \"^\" marker\n  flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2\n                              ^"},
+		{kit.ModeTAM, "flow-group a|b", "%Error: A name holds visible ASCII characters without \"|\", not '|'\n  flow-group a|b\n             ^"},
+		{kit.ModeTAM, "flow-group g dst-l4-port 9-8", "%Error: \"9-8\" is not a port or a range of ports such as 80 or 8000-8100\n  flow-group g dst-l4-port 9-8\n                           ^"},
+		{kit.ModeTAM, "flow-group g tcp-flags syn,foo", "%Error: TCP flags are names with commas, each once: fin,syn,rst,psh,ack,urg\n  flow-group g tcp-flags syn,foo\n                         ^"},
+		{kit.ModeConfig, "interface breakout port Ethernet0 mode 3x25G", "%Error: \"3x25G\" is not a breakout mode such as 1x100G, 2x50G or 4x25G\n  interface breakout port Ethernet0 mode 3x25G\n                                         ^"},
+		{kit.ModeInterface, "mtu 67", "%Error: \"67\" is not a number from 68 to 9216\n  mtu 67\n      ^"},
+		{kit.ModeExec, "show\x00tam", "%Error: The line holds control characters or is not UTF-8"},
 	} {
 		s.at(t, tt.mode)
 		if diff := cmp.Diff(tt.want, s.fails(t, tt.line)); diff != "" {
@@ -128,11 +130,11 @@ func TestHelp(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
 	for _, tt := range []struct {
-		mode   mode
+		mode   kit.Mode
 		before string
 		want   string
 	}{
-		{modeExec, "", `  clear      Have counters count from zero again
+		{kit.ModeExec, "", `  clear      Have counters count from zero again
   commit     Keep what is configured as one to come back to
   configure  Change the configuration
   copy       Put one configuration in the place of another
@@ -142,18 +144,18 @@ func TestHelp(t *testing.T) {
   show       Show what is
   write      Save
 `},
-		{modeExec, "show tam s", `  samplers  One packet in how many
+		{kit.ModeExec, "show tam s", `  samplers  One packet in how many
   summary   All of it on one page
   switch    Attributes of the switch that are in use
 `},
-		{modeExec, "show tam collectors ", `  watch   Show it again and again, until Ctrl-C
+		{kit.ModeExec, "show tam collectors ", `  watch   Show it again and again, until Ctrl-C
   <name>  Only this one
       IFA_Col_i19
       MOD_Col_m16
   <cr>
   |       Filter the output
 `},
-		{modeExec, "show tam switch | ", `  begin    From the first line that matches
+		{kit.ModeExec, "show tam switch | ", `  begin    From the first line that matches
   count    The number of lines that are not blank
   exclude  Only lines that do not match
   include  Only lines that match
@@ -161,13 +163,13 @@ func TestHelp(t *testing.T) {
   no-more  All at once, not a screen at a time
   yaml     As one YAML document; first in the pipe
 `},
-		{modeTAM, "collector c ip 1.1.1.1 port 9 ", `  protocol  Transport of the reports
+		{kit.ModeTAM, "collector c ip 1.1.1.1 port 9 ", `  protocol  Transport of the reports
   <cr>
 `},
-		{modeTAM, "collector c ip 1.1.1.1 port 9 protocol ", `  UDP  Default
+		{kit.ModeTAM, "collector c ip 1.1.1.1 port 9 protocol ", `  UDP  Default
   TCP
 `},
-		{modeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ", `  <A.B.C.D[/len] | A:B::C[/len]>  Destination address or prefix
+		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ", `  <A.B.C.D[/len] | A:B::C[/len]>  Destination address or prefix
 `},
 		{modeTailStamp, "", `  do       Run a command of the exec mode
   enable   Activate the feature
@@ -183,9 +185,9 @@ func TestHelp(t *testing.T) {
 		{modeTailStamp, "no ", `  enable   Deactivate the feature
   session  A flow group that is stamped
 `},
-		{modeExec, "foo ", "%Error: no command continues \"foo\" here\n"},
+		{kit.ModeExec, "foo ", "%Error: no command continues \"foo\" here\n"},
 	} {
-		s.mode = tt.mode
+		s.session.Mode = tt.mode
 		var out bytes.Buffer
 		s.help(t.Context(), &out, tt.before)
 		if diff := cmp.Diff(tt.want, out.String()); diff != "" {
@@ -197,7 +199,7 @@ func TestHelp(t *testing.T) {
 // A flow group's options are each offered until they are used.
 func TestHelpForgetsUsedOptions(t *testing.T) {
 	s := newSession(t)
-	s.mode = modeTAM
+	s.session.Mode = kit.ModeTAM
 	var out bytes.Buffer
 	s.help(t.Context(), &out, "flow-group g dst-ip 1.1.1.1 src-mac 00:11:22:33:44:55 ")
 	for word, want := range map[string]bool{"dst-ip": false, "src-mac": false, "src-ip": true, "priority": true, "tcp-flags": true, "<cr>": true} {
@@ -212,28 +214,28 @@ func TestCompletion(t *testing.T) {
 	s.server.load(t, switchTree)
 	s.server.load(t, `{"tam":{"collectors":{"collector":[{"name":"odd?name","config":{"name":"odd?name"}}]}}}`)
 	for _, tt := range []struct {
-		mode    mode
+		mode    kit.Mode
 		before  string
 		want    string
 		choices string
 	}{
-		{modeExec, "sh", "show ", ""},
-		{modeExec, "show tam tai", "show tam tail-stamping ", ""},
-		{modeExec, "show tam s", "show tam s", "samplers summary switch"},
-		{modeExec, "show tam collectors I", "show tam collectors IFA_Col_i19 ", ""},
-		{modeExec, "show tam collectors o", `show tam collectors "odd?name" `, ""},
-		{modeExec, "show tam flow-groups t", "show tam flow-groups tcp_port_23", ""},
-		{modeExec, "show tam flow-groups tcp_port_23", "show tam flow-groups tcp_port_23", "tcp_port_236 tcp_port_239"},
-		{modeExec, "show tam switch | inc", "show tam switch | include ", ""},
-		{modeExec, "show tam switch |inc", "show tam switch |include ", ""},
-		{modeExec, "show foo b", "show foo b", ""},
+		{kit.ModeExec, "sh", "show ", ""},
+		{kit.ModeExec, "show tam tai", "show tam tail-stamping ", ""},
+		{kit.ModeExec, "show tam s", "show tam s", "samplers summary switch"},
+		{kit.ModeExec, "show tam collectors I", "show tam collectors IFA_Col_i19 ", ""},
+		{kit.ModeExec, "show tam collectors o", `show tam collectors "odd?name" `, ""},
+		{kit.ModeExec, "show tam flow-groups t", "show tam flow-groups tcp_port_23", ""},
+		{kit.ModeExec, "show tam flow-groups tcp_port_23", "show tam flow-groups tcp_port_23", "tcp_port_236 tcp_port_239"},
+		{kit.ModeExec, "show tam switch | inc", "show tam switch | include ", ""},
+		{kit.ModeExec, "show tam switch |inc", "show tam switch |include ", ""},
+		{kit.ModeExec, "show foo b", "show foo b", ""},
 		{modeTailStamp, "no session http_236", "no session http_236 ", ""},
-		{modeConfig, "interface Ethernet2", "interface Ethernet20 ", ""},
-		{modeConfig, "interface P", "interface PortChannel", ""},
-		{modeTAM, "sho", "show ", ""},
-		{modeTAM, "collector c ip 1.1.1.1 port 1 protocol t", "collector c ip 1.1.1.1 port 1 protocol TCP ", ""},
+		{kit.ModeConfig, "interface Ethernet2", "interface Ethernet20 ", ""},
+		{kit.ModeConfig, "interface P", "interface PortChannel", ""},
+		{kit.ModeTAM, "sho", "show ", ""},
+		{kit.ModeTAM, "collector c ip 1.1.1.1 port 1 protocol t", "collector c ip 1.1.1.1 port 1 protocol TCP ", ""},
 	} {
-		s.mode = tt.mode
+		s.session.Mode = tt.mode
 		got, choices := s.completion(t.Context(), tt.before)
 		if got != tt.want || strings.Join(choices, " ") != tt.choices {
 			t.Errorf("%q: %q with choices %q, want %q with %q", tt.before, got, choices, tt.want, tt.choices)
@@ -244,18 +246,18 @@ func TestCompletion(t *testing.T) {
 // The table itself: every keyword and parameter explains itself, and every
 // command has an action.
 func TestCommandTable(t *testing.T) {
-	for m, forms := range compile(commandTable()) {
+	for m, forms := range kit.Compile(commandTable(submodes()), submodes()).Forms {
 		for _, p := range forms {
-			if m != modePipe && (p.cmd.do == nil) == (p.cmd.show == nil) {
-				t.Errorf("mode %q: %v has not exactly one action", m, p.fixed)
+			if m != kit.ModePipe && (p.Cmd.Do == nil) == (p.Cmd.Show == nil) {
+				t.Errorf("mode %q: %v has not exactly one action", m, p.Fixed)
 			}
-			elements := p.fixed
-			for _, o := range p.options {
+			elements := p.Fixed
+			for _, o := range p.Options {
 				elements = append(elements, o...)
 			}
 			for _, e := range elements {
-				if e.help == "" {
-					t.Errorf("mode %q: %q%s has no help", m, e.word, e.name)
+				if e.Help == "" {
+					t.Errorf("mode %q: %q%s has no help", m, e.Word, e.Name)
 				}
 			}
 		}
@@ -264,9 +266,9 @@ func TestCommandTable(t *testing.T) {
 
 func TestQuoteRoundTrip(t *testing.T) {
 	for _, s := range []string{"plain", "two words", `quo"te`, `back\slash`, "why?", "", "a|b", "!x", "#x", `\"`} {
-		got := split(quote(s))
-		if len(got) != 1 || got[0].text != s || got[0].open {
-			t.Errorf("%q is written %s and read back as %+v", s, quote(s), got)
+		got := kit.Split(kit.Quote(s))
+		if len(got) != 1 || got[0].Text != s || got[0].Open {
+			t.Errorf("%q is written %s and read back as %+v", s, kit.Quote(s), got)
 		}
 	}
 }
@@ -282,18 +284,26 @@ func FuzzLine(f *testing.F) {
 	} {
 		f.Add(line)
 	}
-	g, theirs := compile(commandTable()), clicks()
-	s := &Shell{grammar: g, conf: Config{Hostname: "sonic"}, client: &client{}}
+	g, theirs := kit.Compile(commandTable(submodes()), submodes()), clicks()
+	kinds := []*kit.Kind{kit.IPAddress, kit.IPPrefix, kit.MACMatch, kit.PortMatch, kit.EtherType, kit.IPProtocol, kit.TCPFlags, kit.BreakoutMode}
+	for _, o := range allObjects() {
+		for _, l := range o.Leaves {
+			if l.Kind != nil {
+				kinds = append(kinds, l.Kind)
+			}
+		}
+	}
+	s := &Shell{session: &kit.Session{Grammar: g, Config: kit.Config{Hostname: "sonic"}, Client: &kit.Client{}}}
 	f.Fuzz(func(t *testing.T, line string) {
-		tokens := split(line)
+		tokens := kit.Split(line)
 		for _, tok := range tokens {
-			if tok.col < 0 || tok.end > len(line) || tok.col >= tok.end {
+			if tok.Col < 0 || tok.End > len(line) || tok.Col >= tok.End {
 				t.Fatalf("token %+v is not in %q", tok, line)
 			}
 		}
-		parts, _ := stages(tokens)
-		for _, m := range anywhere() {
-			_, _, err := g.parse(m, line, parts[0])
+		parts, _ := kit.Stages(tokens)
+		for _, m := range anywhere(submodes()) {
+			_, _, err := g.Parse(m, line, parts[0])
 			if err != nil && err.Error() == "" {
 				t.Fatal("empty error")
 			}
@@ -303,23 +313,23 @@ func FuzzLine(f *testing.F) {
 			t.Fatal("empty error")
 		}
 		for _, ours := range lines {
-			if again := split(ours); utf8Line(line) && len(again) > 0 && again[len(again)-1].open {
+			if again := kit.Split(ours); utf8Line(line) && len(again) > 0 && again[len(again)-1].Open {
 				t.Fatalf("%q is translated to %q, whose last quote is open", line, ours)
 			}
 		}
-		if _, err := s.parsePipes(line, parts[1:]); err != nil && err.Error() == "" {
+		if _, err := kit.ParsePipes(s.session, line, parts[1:]); err != nil && err.Error() == "" {
 			t.Fatal("empty error")
 		}
-		for _, k := range []*argKind{ipAddress, ipPrefix, macMatch, portMatch, etherType, ipProtocol, tcpFlags, breakoutMode, intervalExponent, markBit, containers, truncation, tableNames} {
-			if v, err := k.read(line); err == nil {
-				if again, err := k.read(v); err != nil || again != v {
-					t.Fatalf("%s: %q is read as %q, and that as %q, %v", k.label, line, v, again, err)
+		for _, k := range kinds {
+			if v, err := k.Read(line); err == nil {
+				if again, err := k.Read(v); err != nil || again != v {
+					t.Fatalf("%s: %q is read as %q, and that as %q, %v", k.Label, line, v, again, err)
 				}
 			}
 		}
 		if utf8Line(line) {
-			if got := split(quote(line)); len(got) != 1 || got[0].text != line {
-				t.Fatalf("%q is quoted as %s", line, quote(line))
+			if got := kit.Split(kit.Quote(line)); len(got) != 1 || got[0].Text != line {
+				t.Fatalf("%q is quoted as %s", line, kit.Quote(line))
 			}
 		}
 	})

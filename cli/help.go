@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tamtam/cli/kit"
 )
 
 // liveTimeout bounds the requests that TAB and ? make for values.
@@ -22,22 +24,22 @@ type candidate struct {
 
 // candidates lists what may follow the text before the cursor. partial is the
 // unfinished word under the cursor, which every candidate continues.
-func (s *Shell) candidates(ctx context.Context, before string) (list []candidate, partial token) {
-	tokens := split(before)
-	partial = token{col: len(before), end: len(before)}
-	if n := len(tokens); n > 0 && (tokens[n-1].open || tokens[n-1].end == len(before)) {
+func (s *Shell) candidates(ctx context.Context, before string) (list []candidate, partial kit.Token) {
+	tokens := kit.Split(before)
+	partial = kit.Token{Col: len(before), End: len(before)}
+	if n := len(tokens); n > 0 && (tokens[n-1].Open || tokens[n-1].End == len(before)) {
 		partial, tokens = tokens[n-1], tokens[:n-1]
-		if !partial.quoted && strings.HasPrefix(partial.text, "|") {
-			tokens = append(tokens, token{text: "|", col: partial.col, end: partial.col + 1})
-			partial.text, partial.col = partial.text[1:], partial.col+1
+		if !partial.Quoted && strings.HasPrefix(partial.Text, "|") {
+			tokens = append(tokens, kit.Token{Text: "|", Col: partial.Col, End: partial.Col + 1})
+			partial.Text, partial.Col = partial.Text[1:], partial.Col+1
 		}
 	}
-	parts, bars := stages(tokens)
+	parts, bars := kit.Stages(tokens)
 	last := parts[len(parts)-1]
 	if len(bars) > 0 {
-		return s.candidatesIn(ctx, modePipe, last, partial), partial
+		return s.candidatesIn(ctx, kit.ModePipe, last, partial), partial
 	}
-	for in, more := s.mode, true; more; in, more = in.parent() {
+	for in, more := s.session.Mode, true; more; in, more = s.session.Grammar.Parent(in) {
 		if list = s.candidatesIn(ctx, in, last, partial); len(list) > 0 {
 			return list, partial
 		}
@@ -45,71 +47,71 @@ func (s *Shell) candidates(ctx context.Context, before string) (list []candidate
 	return nil, partial
 }
 
-func (s *Shell) candidatesIn(ctx context.Context, m mode, before []token, partial token) []candidate {
-	at, _, err := s.grammar.walk(m, before)
+func (s *Shell) candidatesIn(ctx context.Context, m kit.Mode, before []kit.Token, partial kit.Token) []candidate {
+	at, _, err := s.session.Grammar.Walk(m, before)
 	if err != nil {
 		return nil
 	}
 	var keywords, values []candidate
-	for _, n := range expected(at) {
-		if n.kind != nil {
-			values = append(values, s.valueCandidates(ctx, n.element, partial)...)
+	for _, n := range kit.Expected(at) {
+		if n.ArgKind != nil {
+			values = append(values, s.valueCandidates(ctx, n.Element, partial)...)
 			continue
 		}
-		c := candidate{text: n.word, label: n.word, help: n.help}
-		if !partial.quoted && hasPrefixFold(n.word, partial.text) && !slices.Contains(keywords, c) {
+		c := candidate{text: n.Word, label: n.Word, help: n.Help}
+		if !partial.Quoted && kit.HasPrefixFold(n.Word, partial.Text) && !slices.Contains(keywords, c) {
 			keywords = append(keywords, c)
 		}
 	}
 	slices.SortStableFunc(keywords, func(a, b candidate) int { return strings.Compare(a.text, b.text) })
 	list := append(keywords, dedupe(values)...)
-	if partial.text == "" && !partial.quoted && len(before) > 0 {
+	if partial.Text == "" && !partial.Quoted && len(before) > 0 {
 		list = append(list, endCandidates(at)...)
 	}
 	return list
 }
 
 // valueCandidates lists a parameter and the values of it that are known.
-func (s *Shell) valueCandidates(ctx context.Context, e element, partial token) []candidate {
+func (s *Shell) valueCandidates(ctx context.Context, e kit.Element, partial kit.Token) []candidate {
 	var out []candidate
-	for _, c := range e.kind.choices {
-		if hasPrefixFold(c.word, partial.text) {
-			out = append(out, candidate{text: c.word, label: c.word, help: c.help})
+	for _, c := range e.ArgKind.Choices {
+		if kit.HasPrefixFold(c.Word, partial.Text) {
+			out = append(out, candidate{text: c.Word, label: c.Word, help: c.Help})
 		}
 	}
-	if e.kind.parse == nil {
+	if e.ArgKind.Parse == nil {
 		return out
 	}
-	out = append(out, candidate{label: e.kind.label, help: e.help})
-	if e.kind.live == nil {
+	out = append(out, candidate{label: e.ArgKind.Label, help: e.Help})
+	if e.ArgKind.Live == nil {
 		return out
 	}
 	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
 	defer cancel()
-	live, err := e.kind.live(ctx, s)
+	live, err := e.ArgKind.Live(ctx, s.session)
 	if err != nil {
 		return out // help must not fail because the server does
 	}
-	before, last := "", partial.text
-	if i := strings.LastIndexByte(last, ','); e.kind.list && i >= 0 {
+	before, last := "", partial.Text
+	if i := strings.LastIndexByte(last, ','); e.ArgKind.List && i >= 0 {
 		before, last = last[:i+1], last[i+1:]
 	}
 	for _, v := range live {
 		if strings.HasPrefix(v, last) {
-			out = append(out, candidate{text: quote(before + v), label: v, value: true})
+			out = append(out, candidate{text: kit.Quote(before + v), label: v, value: true})
 		}
 	}
 	return out
 }
 
 // endCandidates offers the end of the line, and a pipe after a show command.
-func endCandidates(at []position) []candidate {
+func endCandidates(at []kit.Position) []candidate {
 	for _, p := range at {
-		if !p.complete() {
+		if !p.Complete() {
 			continue
 		}
 		out := []candidate{{label: "<cr>"}}
-		if p.cmd.show != nil {
+		if p.Cmd.Show != nil {
 			out = append(out, candidate{text: "|", label: "|", help: "Filter the output"})
 		}
 		return out
@@ -134,7 +136,7 @@ const mostValues = 40
 func (s *Shell) help(ctx context.Context, w io.Writer, before string) {
 	list, partial := s.candidates(ctx, before)
 	if len(list) == 0 {
-		fmt.Fprintf(w, "%%Error: no command continues %q here\n", strings.TrimSpace(before[:partial.col]+partial.text))
+		fmt.Fprintf(w, "%%Error: no command continues %q here\n", strings.TrimSpace(before[:partial.Col]+partial.Text))
 		return
 	}
 	width, values := 0, 0
@@ -168,7 +170,7 @@ func (s *Shell) completion(ctx context.Context, before string) (extended string,
 			texts = append(texts, c.text)
 		}
 	}
-	head := before[:partial.col]
+	head := before[:partial.Col]
 	switch len(texts) {
 	case 0:
 		return before, nil
@@ -179,7 +181,7 @@ func (s *Shell) completion(ctx context.Context, before string) (extended string,
 	for _, t := range texts[1:] {
 		common = commonPrefixFold(common, t)
 	}
-	if len(common) > len(before)-partial.col {
+	if len(common) > len(before)-partial.Col {
 		return head + common, nil
 	}
 	return before, texts
@@ -190,7 +192,7 @@ func commonPrefixFold(a, b string) string {
 	n := 0
 	for i, r := range a {
 		end := i + len(string(r))
-		if !hasPrefixFold(b, a[:end]) {
+		if !kit.HasPrefixFold(b, a[:end]) {
 			break
 		}
 		n = end

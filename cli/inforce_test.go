@@ -104,7 +104,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	row(t, r, swss.StateDB, "TAM_STATE_COLLECTORS_TABLE", "other", swss.FieldValues{"status": "active"})
 	for _, c := range []struct {
 		table, key string
-		config     string
+		Configured string
 		appl       string // without table: of the same name and key
 		change     string // fields and their new values; -: without
 		command    string
@@ -154,9 +154,9 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 			}
 		}
 		stateTable, stateKey, _ := strings.Cut(c.state, "|")
-		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.config))
+		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.Configured))
 		shows("Pending")
-		shows(notYet)
+		shows("the switch has not said yet what became of it")
 		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
 		shows("nothing of it is in force yet")
 		appl, key, fields := c.table, c.key, c.appl
@@ -194,7 +194,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		restore()
 		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
 		row(t, r, swss.ApplDB, appl, key, fieldsOf(fields))
-		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.config))
+		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.Configured))
 	}
 }
 

@@ -8,12 +8,16 @@ import (
 
 	"tamtam/internal/randtest"
 
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
+	"tamtam/cli/tree"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 // valueOf is a value of a leaf as the running configuration writes it, of kinds that are no choice
 // by their label. Addresses are of one family, since a flow group has one.
-func valueOf(t *testing.T, rnd *rand.Rand, k *argKind) string {
+func valueOf(t *testing.T, rnd *rand.Rand, k *kit.Kind) string {
 	t.Helper()
 	if examples, ok := map[string][]string{
 		"<name>":                         {"n1", "n2", `a"b`},
@@ -34,45 +38,45 @@ func valueOf(t *testing.T, rnd *rand.Rand, k *argKind) string {
 		"<0 | 64-9216>":                                      {"0", "128", "64"},
 		"<TABLE,...>":                                        {"chip.acl", "chip.acl,ingress.b"},
 		"<NAME[,NAME]>":                                      {"a", "a,b"},
-	}[k.label]; ok {
+	}[k.Label]; ok {
 		return examples[rnd.IntN(len(examples))]
 	}
-	if low, high, ok := strings.Cut(strings.Trim(k.label, "<>"), "-"); ok {
+	if low, high, ok := strings.Cut(strings.Trim(k.Label, "<>"), "-"); ok {
 		from, err := strconv.ParseUint(low, 10, 64)
 		to, err2 := strconv.ParseUint(high, 10, 64)
 		if err == nil && err2 == nil {
 			return strconv.FormatUint([]uint64{from, to, from + rnd.Uint64N(to-from+1)}[rnd.IntN(3)], 10)
 		}
 	}
-	if len(k.choices) == 0 {
-		t.Fatalf("no example of %s: write one for each new kind", k.label)
+	if len(k.Choices) == 0 {
+		t.Fatalf("no example of %s: write one for each new kind", k.Label)
 	}
-	return k.choices[rnd.IntN(len(k.choices))].word
+	return k.Choices[rnd.IntN(len(k.Choices))].Word
 }
 
 // leafCommand is a leaf with a value: its words, and those of the running configuration.
 type leafCommand struct {
-	leaf
+	kit.Leaf
 	said, written string
 }
 
 // randomCommands are some of the leaves with values: those that a command must say or that the
 // switch would give a value, and each other one more often than not.
-func randomCommands(t *testing.T, rnd *rand.Rand, leaves []leaf, defaults bool) (out []leafCommand) {
+func randomCommands(t *testing.T, rnd *rand.Rand, leaves []kit.Leaf, defaults bool) (out []leafCommand) {
 	for _, l := range leaves {
-		must := l.need || l.fill != "" || l.word == groupID.word
-		if l.word == "" || l.alias || !must && rnd.IntN(3) == 0 {
+		must := l.Need || l.Fill != "" || l.Word == tam.GroupID.Word
+		if l.Word == "" || l.Alias || !must && rnd.IntN(3) == 0 {
 			continue
 		}
-		words := l.word
+		words := l.Word
 		written := words
-		if l.kind != nil {
-			v := valueOf(t, rnd, l.kind)
-			for v == l.def && !defaults || l.word == groupVersion.word && v != "ipv6" {
-				v = valueOf(t, rnd, l.kind)
+		if l.Kind != nil {
+			v := valueOf(t, rnd, l.Kind)
+			for v == l.Default && !defaults || l.Word == "ip-version" && v != "ipv6" {
+				v = valueOf(t, rnd, l.Kind)
 			}
-			words += " " + quote(v)
-			if written = words; v == l.def {
+			words += " " + kit.Quote(v)
+			if written = words; v == l.Default {
 				written = ""
 			}
 		}
@@ -83,16 +87,16 @@ func randomCommands(t *testing.T, rnd *rand.Rand, leaves []leaf, defaults bool) 
 
 // commandOf is the command of an entry with what it need not say in a random order, and as the
 // running configuration writes it.
-func commandOf(rnd *rand.Rand, o object, name string, leaves []leafCommand) (said, written string) {
+func commandOf(rnd *rand.Rand, o tam.Object, name string, leaves []leafCommand) (said, written string) {
 	var needed, others []leafCommand
 	for _, c := range leaves {
-		if c.need {
+		if c.Need {
 			needed = append(needed, c)
 		} else {
 			others = append(others, c)
 		}
 	}
-	said = o.word + " " + quote(name)
+	said = o.Word + " " + kit.Quote(name)
 	written = said
 	for _, c := range append(needed, others...) {
 		if c.written != "" {
@@ -107,23 +111,23 @@ func commandOf(rnd *rand.Rand, o object, name string, leaves []leafCommand) (sai
 }
 
 // modeOf is where an object's command is known.
-func modeOf(o object) mode {
-	for _, f := range features() {
-		for _, its := range f.objects {
-			if its.container == o.container {
-				return f.mode()
+func modeOf(o tam.Object) kit.Mode {
+	for _, f := range tam.Features() {
+		for _, its := range f.Objects {
+			if its.Container == o.Container {
+				return f.Mode()
 			}
 		}
 	}
-	return modeTAM
+	return kit.ModeTAM
 }
 
 // leafPlaces are the leaves that are in no list, and the words in front of theirs.
 var leafPlaces = []struct {
-	mode   mode
+	mode   kit.Mode
 	prefix string
-	leaves []leaf
-}{{modeTAM, "", switchLeaves}, {modeInterface, "", interfaceLeaves}, {modeConfig, "mac address-table ", []leaf{agingTime}}}
+	leaves []kit.Leaf
+}{{kit.ModeTAM, "", tam.SwitchLeaves}, {kit.ModeInterface, "", interfaceLeaves}, {kit.ModeConfig, "mac address-table ", []kit.Leaf{agingTime}}}
 
 // onePort is a switch with nothing but a port.
 const onePort = `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"}}]}}`
@@ -136,22 +140,22 @@ func TestLeaves(t *testing.T) {
 		s := newSession(t)
 		s.server.load(t, onePort)
 		defaults := rnd.IntN(2) == 0
-		want := map[string]bool{}  // lines of the running configuration
-		taken := map[string]mode{} // commands that take all back
-		do := func(m mode, line string) { s.mode, s.iface = m, "Ethernet0"; s.do(t, line) }
+		want := map[string]bool{}      // lines of the running configuration
+		taken := map[string]kit.Mode{} // commands that take all back
+		do := func(m kit.Mode, line string) { s.session.Mode, s.session.Interface = m, "Ethernet0"; s.do(t, line) }
 		for _, at := range leafPlaces {
 			for _, c := range randomCommands(t, rnd, at.leaves, defaults) {
 				do(at.mode, at.prefix+c.said)
-				taken["no "+at.prefix+c.word] = at.mode
+				taken["no "+at.prefix+c.Word] = at.mode
 				want[at.prefix+c.written] = c.written != ""
 			}
 		}
-		for _, o := range objects() {
+		for _, o := range allObjects() {
 			for _, name := range []string{"n1", `odd"name`} {
-				commands := randomCommands(t, rnd, o.leaves, defaults)
+				commands := randomCommands(t, rnd, o.Leaves, defaults)
 				said, written := commandOf(rnd, o, name, commands)
 				do(modeOf(o), said)
-				taken["no "+o.word+" "+quote(name)+" in "+o.container] = modeOf(o)
+				taken["no "+o.Word+" "+kit.Quote(name)+" in "+o.Container] = modeOf(o)
 				want[written] = true
 				checkShown(t, s, o, name, commands)
 			}
@@ -192,22 +196,22 @@ func TestLeaves(t *testing.T) {
 }
 
 // checkShown looks for the labels of what is configured of an entry.
-func checkShown(t *testing.T, s *session, o object, name string, commands []leafCommand) {
+func checkShown(t *testing.T, s *session, o tam.Object, name string, commands []leafCommand) {
 	t.Helper()
-	for _, e := range o.entries((tree{s.server.tree}).at("tam")) {
-		if e.name() != name {
+	for _, e := range o.Entries((tree.Of(s.server.tree)).At("tam")) {
+		if e.Name() != name {
 			continue
 		}
-		var p printout
-		p.leaves(flowWidth, e, o.leaves...)
+		var p kit.Printout
+		p.Leaves(20, e, o.Leaves...)
 		for _, c := range commands {
-			if c.written != "" && !strings.Contains(p.String(), c.label) {
-				t.Errorf("%s is configured by %q, but not shown:\n%s", o.word, c.said, &p)
+			if c.written != "" && !strings.Contains(p.String(), c.Label) {
+				t.Errorf("%s is configured by %q, but not shown:\n%s", o.Word, c.said, &p)
 			}
 		}
 		return
 	}
-	t.Errorf("no %s %s", o.word, name)
+	t.Errorf("no %s %s", o.Word, name)
 }
 
 // "no flow-group" takes single fields back.
@@ -215,15 +219,15 @@ func TestFlowGroupFields(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		s := newSession(t)
-		commands := randomCommands(t, rnd, flowGroup.leaves, true)
-		said, _ := commandOf(rnd, flowGroup, "g", commands)
-		s.mode = modeTAM
+		commands := randomCommands(t, rnd, tam.FlowGroup.Leaves, true)
+		said, _ := commandOf(rnd, tam.FlowGroup, "g", commands)
+		s.session.Mode = kit.ModeTAM
 		s.do(t, said)
 		left := commands[:1] // the id stays
 		gone := "no flow-group g"
 		for _, c := range commands[1:] {
 			if rnd.IntN(2) == 0 {
-				gone += " " + c.word
+				gone += " " + c.Word
 			} else {
 				left = append(left, c)
 			}
@@ -232,9 +236,18 @@ func TestFlowGroupFields(t *testing.T) {
 			return
 		}
 		s.do(t, gone)
-		_, want := commandOf(rnd, flowGroup, "g", left)
+		_, want := commandOf(rnd, tam.FlowGroup, "g", left)
 		if got := s.do(t, "do show running-configuration tam"); !strings.Contains(got, " "+want+"\n") {
 			t.Errorf("after %s and %s, want %s:\n%s", said, gone, want, got)
 		}
 	})
+}
+
+// allObjects are all kinds of objects below tam.
+func allObjects() []tam.Object {
+	out := []tam.Object{tam.Collector, tam.Sampler, tam.FlowGroup}
+	for _, f := range tam.Features() {
+		out = append(out, f.Objects...)
+	}
+	return out
 }

@@ -1,6 +1,10 @@
 package cli
 
-import "strings"
+import (
+	"strings"
+
+	"tamtam/cli/kit"
+)
 
 // names makes fields without a word of help from their names.
 func names(list string) (out []rowField) {
@@ -12,18 +16,22 @@ func names(list string) (out []rowField) {
 
 // rowKinds are the tables of CONFIG_DB that have commands of their own without having nodes of their own in the tree.
 func rowKinds() []rowKind {
-	name := func(help string) element { return arg("name", &argKind{label: "<name>", parse: parseName}, help) }
-	ports := arg("ports", &argKind{label: "<EthernetN[,EthernetN]>", parse: parseName, live: liveInterfaces}, "Ports")
-	queues := arg("queues", &argKind{label: "<N | N-M>", parse: parseName}, "Queues")
-	qos, buffer := kw("qos", "Quality of service"), kw("buffer", "Packet memory")
+	name := func(help string) kit.Element {
+		return kit.Arg("name", &kit.Kind{Label: "<name>", Parse: kit.ParseName}, help)
+	}
+	ports := kit.Arg("ports", &kit.Kind{Label: "<EthernetN[,EthernetN]>", Parse: kit.ParseName, Live: kit.LiveInterfaces},
+		"Ports")
+	queues := kit.Arg("queues", &kit.Kind{Label: "<N | N-M>", Parse: kit.ParseName}, "Queues")
+	qos, buffer := kit.Keyword("qos", "Quality of service"), kit.Keyword("buffer", "Packet memory")
 	mapped := func(table, word, help string) rowKind {
-		return rowKind{table: table, words: []element{qos, kw(word, help)}, keys: []element{name("Name of the map")},
+		return rowKind{table: table, words: []kit.Element{qos, kit.Keyword(word, help)},
+			keys:  []kit.Element{name("Name of the map")},
 			pairs: &rowField{help: "FROM:TO, with commas between"}}
 	}
 	return append(aclKinds(),
 		rowKind{
 			table: "PORT", words: words2("port", "A port as it is made: its lanes and speed"),
-			keys: []element{name("EthernetN")}, update: true, fields: []rowField{
+			keys: []kit.Element{name("EthernetN")}, update: true, fields: []rowField{
 				{"lanes", "Lanes of the chip, such as 0,1,2,3", anything}, {"speed", "Mbit/s", anything},
 				{"alias", "Another name", anything}, {"index", "Place on the front panel", anything},
 				{"fec", "Error correction", offered("rs", "fc", "none", "auto")},
@@ -34,18 +42,19 @@ func rowKinds() []rowKind {
 		mapped("DOT1P_TO_TC_MAP", "dot1p-to-tc-map", "Traffic classes of VLAN priorities"),
 		mapped("TC_TO_QUEUE_MAP", "tc-to-queue-map", "Queues of traffic classes"),
 		rowKind{
-			table: "PORT_QOS_MAP", words: []element{qos, kw("port", "Maps of ports")}, keys: []element{ports},
+			table: "PORT_QOS_MAP", words: []kit.Element{qos, kit.Keyword("port", "Maps of ports")}, keys: []kit.Element{ports},
 			fields: names("dscp_to_tc_map dot1p_to_tc_map tc_to_queue_map"),
 		},
 		rowKind{
-			table: "SCHEDULER", words: []element{qos, kw("scheduler", "How a queue shares its port")},
-			keys: []element{name("Name of the scheduler")}, fields: []rowField{
+			table: "SCHEDULER", words: []kit.Element{qos, kit.Keyword("scheduler", "How a queue shares its port")},
+			keys: []kit.Element{name("Name of the scheduler")}, fields: []rowField{
 				{"type", "How it shares", offered("STRICT", "DWRR", "WRR")}, {"weight", "Of DWRR and WRR, 1 to 100", anything},
 			},
 		},
 		rowKind{
-			table: "WRED_PROFILE", words: []element{qos, kw("wred-profile", "Drops and marks before a queue is full")},
-			keys: []element{name("Name of the profile")}, fields: []rowField{
+			table: "WRED_PROFILE", words: []kit.Element{qos,
+				kit.Keyword("wred-profile", "Drops and marks before a queue is full")},
+			keys: []kit.Element{name("Name of the profile")}, fields: []rowField{
 				{"wred_green_enable", "Whether packets are dropped", offered("true", "false")},
 				{"green_min_threshold", "Octets from which on packets are dropped", anything},
 				{"green_max_threshold", "Octets from which on all are", anything},
@@ -54,65 +63,69 @@ func rowKinds() []rowKind {
 			},
 		},
 		rowKind{
-			table: "QUEUE", words: []element{qos, kw("queue", "Scheduler and WRED profile of queues")},
-			keys: []element{ports, queues}, fields: names("scheduler wred_profile"),
+			table: "QUEUE", words: []kit.Element{qos, kit.Keyword("queue", "Scheduler and WRED profile of queues")},
+			keys: []kit.Element{ports, queues}, fields: names("scheduler wred_profile"),
 		},
 		rowKind{
-			table: "BUFFER_POOL", words: []element{buffer, kw("pool", "A part of the packet memory")},
-			keys: []element{name("Name of the pool")}, fields: []rowField{
+			table: "BUFFER_POOL", words: []kit.Element{buffer, kit.Keyword("pool", "A part of the packet memory")},
+			keys: []kit.Element{name("Name of the pool")}, fields: []rowField{
 				{"type", "Which way", offered("egress", "both")}, {"mode", "How it is shared", offered("dynamic", "static")},
 				{"size", "Octets", anything},
 			},
 		},
 		rowKind{
-			table: "BUFFER_PROFILE", words: []element{buffer, kw("profile", "How much of a pool a queue may take")},
-			keys: []element{name("Name of the profile")}, fields: names("pool size dynamic_th static_th"),
+			table: "BUFFER_PROFILE", words: []kit.Element{buffer, kit.Keyword("profile", "How much of a pool a queue may take")},
+			keys: []kit.Element{name("Name of the profile")}, fields: names("pool size dynamic_th static_th"),
 		},
 		rowKind{
-			table: "BUFFER_QUEUE", words: []element{buffer, kw("queue", "Buffer profile of queues")},
-			keys: []element{ports, queues}, fields: names("profile"),
+			table: "BUFFER_QUEUE", words: []kit.Element{buffer, kit.Keyword("queue", "Buffer profile of queues")},
+			keys: []kit.Element{ports, queues}, fields: names("profile"),
 		},
 		rowKind{
 			table: "MIRROR_SESSION", words: words2("mirror-session", "Copies of packets"),
-			keys: []element{name("Name of the session")}, fields: append([]rowField{
+			keys: []kit.Element{name("Name of the session")}, fields: append([]rowField{
 				{"type", "Where copies go", offered("ERSPAN", "SPAN")},
 				{"direction", "Which packets of the source ports", offered("RX", "TX", "BOTH")},
 			}, names("src_ip dst_ip gre_type dscp ttl queue src_port dst_port")...),
 		},
 		rowKind{
 			table: "TAM_FLOW_GROUP", words: words2("match-rule", "A rule of a match group: packets that match all of it"),
-			keys: []element{
-				name("Name of the match group"), arg("rule", &argKind{label: "<name>", parse: parseName}, "Name of the rule"),
+			keys: []kit.Element{
+				name("Name of the match group"), kit.Arg("rule", &kit.Kind{Label: "<name>", Parse: kit.ParseName},
+					"Name of the rule"),
 			},
 			fields: names("src_ip_prefix dst_ip_prefix ip_protocol l4_src_port l4_dst_port"),
 		},
 		rowKind{
-			table: "COPP_GROUP", words: []element{kw("copp", "What goes to the CPU"), kw("group", "Queue and policer of traps")},
-			keys: []element{name("Name of the group")}, fields: append([]rowField{
+			table: "COPP_GROUP", words: []kit.Element{kit.Keyword("copp", "What goes to the CPU"),
+				kit.Keyword("group", "Queue and policer of traps")},
+			keys: []kit.Element{name("Name of the group")}, fields: append([]rowField{
 				{"trap_action", "What becomes of the packets", offered("trap", "copy", "drop", "forward")},
 				{"meter_type", "What is metered", offered("packets", "bytes")},
 				{"mode", "Kind of the policer", offered("sr_tcm", "tr_tcm", "storm")},
 			}, names("trap_ids trap_priority queue color cir cbs pir pbs green_action yellow_action red_action")...),
 		},
 		rowKind{
-			table: "COPP_TRAP", words: []element{kw("copp", "What goes to the CPU"), kw("trap", "Packets of a group")},
-			keys: []element{name("Name of the trap")}, fields: names("trap_ids trap_group always_enabled"),
+			table: "COPP_TRAP", words: []kit.Element{kit.Keyword("copp", "What goes to the CPU"),
+				kit.Keyword("trap", "Packets of a group")},
+			keys: []kit.Element{name("Name of the trap")}, fields: names("trap_ids trap_group always_enabled"),
 		},
 		rowKind{
 			table: "DEBUG_COUNTER", words: words2("drop-counter", "Drops by SAI's reasons"), parts: "DEBUG_COUNTER_DROP_REASON",
-			keys: []element{name("Name of the counter")}, fields: []rowField{
+			keys: []kit.Element{name("Name of the counter")}, fields: []rowField{
 				{"type", "What is counted", dropCounterType}, {"alias", "What it is called where it is shown", anything},
 				{"group", "Which counters it is shown with", anything}, {"desc", "What it is for", anything},
 			},
 		},
 		rowKind{
 			table: "DEBUG_COUNTER_DROP_REASON", words: words2("drop-reason", "A reason that a drop counter counts"),
-			keys: []element{name("Name of the counter"), arg("reason", &argKind{label: "<REASON>", parse: parseName},
-				"As show dropcounters capabilities has it")},
+			keys: []kit.Element{name("Name of the counter"),
+				kit.Arg("reason", &kit.Kind{Label: "<REASON>", Parse: kit.ParseName},
+					"As show dropcounters capabilities has it")},
 		},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
-			keys: []element{name("PORT, QUEUE, QUEUE_WATERMARK, ACL, POLICER or DEBUG_COUNTER")},
+			keys: []kit.Element{name("PORT, QUEUE, QUEUE_WATERMARK, ACL, POLICER or DEBUG_COUNTER")},
 			fields: []rowField{
 				{"FLEX_COUNTER_STATUS", "Whether they are", offered("enable", "disable")},
 				{"POLL_INTERVAL", "Milliseconds", anything},
@@ -124,20 +137,24 @@ func rowKinds() []rowKind {
 var dropCounterType = offered("PORT_INGRESS_DROPS", "PORT_EGRESS_DROPS", "SWITCH_INGRESS_DROPS", "SWITCH_EGRESS_DROPS")
 
 // words2 is a keyword with its help, as a list.
-func words2(word, help string) []element { return []element{kw(word, help)} }
+func words2(word, help string) []kit.Element {
+	return []kit.Element{kit.Keyword(word, help)}
+}
 
 // aclKinds are ACL tables, their rules and types.
 func aclKinds() []rowKind {
-	list := kw("access-list", "Which packets may pass, are dropped or copied")
-	name := func(as, help string) element { return arg(as, &argKind{label: "<name>", parse: parseName}, help) }
+	list := kit.Keyword("access-list", "Which packets may pass, are dropped or copied")
+	name := func(as, help string) kit.Element {
+		return kit.Arg(as, &kit.Kind{Label: "<name>", Parse: kit.ParseName}, help)
+	}
 	return []rowKind{
 		{
-			table: "ACL_TABLE_TYPE", words: []element{list, kw("type", "What rules of a table may say")},
-			keys: []element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
+			table: "ACL_TABLE_TYPE", words: []kit.Element{list, kit.Keyword("type", "What rules of a table may say")},
+			keys: []kit.Element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
 		},
 		{
-			table: "ACL_TABLE", words: []element{list, kw("table", "A list of rules")},
-			keys: []element{name("name", "Name of the table")}, fields: []rowField{
+			table: "ACL_TABLE", words: []kit.Element{list, kit.Keyword("table", "A list of rules")},
+			keys: []kit.Element{name("name", "Name of the table")}, fields: []rowField{
 				{"type", "What rules may say", offered("L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "TAM")},
 				{"stage", "Where on a packet's way", offered("INGRESS", "EGRESS")},
 				{"ports@", "Ports and PortChannels, with commas between", anything},
@@ -145,8 +162,8 @@ func aclKinds() []rowKind {
 			},
 		},
 		{
-			table: "ACL_RULE", words: []element{list, kw("rule", "A rule of a table")},
-			keys: []element{name("table", "Name of the table"), name("name", "Name of the rule")},
+			table: "ACL_RULE", words: []kit.Element{list, kit.Keyword("rule", "A rule of a table")},
+			keys: []kit.Element{name("table", "Name of the table"), name("name", "Name of the rule")},
 			fields: append([]rowField{
 				{"PRIORITY", "Of several rules that match, the largest counts", anything},
 				{"PACKET_ACTION", "What becomes of the packets", offered("FORWARD", "DROP", "COPY")},

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Rows of CONFIG_DB in the tree.
@@ -17,15 +20,15 @@ const (
 )
 
 func rowPath(table, key string) *gpb.Path {
-	return gpath(rowsRoot, keyed2{"row", "table", table, "key", key})
+	return tree.Path(rowsRoot, tree.In2("row", "table", table, "key", key))
 }
 
 // rowKind describes the rows of a table that no other node of the tree configures: one command writes a row, its words
 // are the names of the fields. The command and the running configuration follow.
 type rowKind struct {
 	table  string
-	words  []element // of the command, behind them the key's parts
-	keys   []element
+	words  []kit.Element // of the command, behind them the key's parts
+	keys   []kit.Element
 	fields []rowField
 	pairs  *rowField // the fields are a map, written as one list of FROM:TO
 	parts  string    // a table whose rows KEY|... are of the row, and go with it
@@ -35,7 +38,7 @@ type rowKind struct {
 // A rowField is a field, and how its command spells it.
 type rowField struct {
 	name, help string
-	kind       *argKind
+	kind       *kit.Kind
 }
 
 // word is the field's keyword.
@@ -44,41 +47,41 @@ func (f rowField) word() string {
 }
 
 // anything is a value that only the switch judges.
-var anything = &argKind{label: "<value>", parse: func(text string) (string, error) { return text, nil }}
+var anything = &kit.Kind{Label: "<value>", Parse: func(text string) (string, error) { return text, nil }}
 
 // offered is a value that only the switch judges, too, of which some are known.
-func offered(words ...string) *argKind {
-	k := &argKind{label: "<value>", parse: anything.parse}
+func offered(words ...string) *kit.Kind {
+	k := &kit.Kind{Label: "<value>", Parse: anything.Parse}
 	for _, w := range words {
-		k.choices = append(k.choices, choice{w, ""})
+		k.Choices = append(k.Choices, kit.Pick(w, ""))
 	}
 	return k
 }
 
 // command is the one that writes and deletes such a row.
-func (k rowKind) command() *command {
-	form := form{fixed: append(slices.Clone(k.words), k.keys...)}
+func (k rowKind) command() *kit.Command {
+	form := kit.Form{Fixed: append(slices.Clone(k.words), k.keys...)}
 	no := form
-	no.fixed = slices.Clone(form.fixed)
+	no.Fixed = slices.Clone(form.Fixed)
 	if k.pairs != nil {
-		form.fixed = append(form.fixed, arg(pairsArg, anything, k.pairs.help))
+		form.Fixed = append(form.Fixed, kit.Arg(pairsArg, anything, k.pairs.help))
 	}
 	for _, f := range k.fields {
-		form.options = append(form.options, opt(kw(f.word(), f.help), arg(f.word(), f.kind, f.help)))
+		form.Options = append(form.Options, kit.Opt(kit.Keyword(f.word(), f.help), kit.Arg(f.word(), f.kind, f.help)))
 	}
-	return &command{modes: inConfig, form: form, no: &no, do: func(ctx context.Context, c *call) error {
+	return &kit.Command{Modes: kit.InConfig, Form: form, No: &no, Do: func(ctx context.Context, c *kit.Call) error {
 		var key []string
 		for _, e := range k.keys {
-			key = append(key, c.args[e.name])
+			key = append(key, c.Args[e.Name])
 		}
-		if c.no {
-			return c.sh.removeRow(ctx, k.table, strings.Join(key, "|"), k.parts)
+		if c.No {
+			return removeRow(ctx, c.Session, k.table, strings.Join(key, "|"), k.parts)
 		}
-		fields, err := k.written(c.args)
+		fields, err := k.written(c.Args)
 		if err != nil {
 			return err
 		}
-		return c.sh.setRow(ctx, k.table, strings.Join(key, "|"), fields, !k.update)
+		return setRow(ctx, c.Session, k.table, strings.Join(key, "|"), fields, !k.update)
 	}}
 }
 
@@ -108,7 +111,7 @@ func (k rowKind) written(args map[string]string) (fields []string, err error) {
 func (k rowKind) line(key string, fields []string) (string, bool) {
 	var b strings.Builder
 	for i, w := range k.words {
-		b.WriteString(strings.Repeat(" ", btoi(i > 0)) + w.word)
+		b.WriteString(strings.Repeat(" ", kit.IntOf(i > 0)) + w.Word)
 	}
 	parts := strings.Split(key, "|")
 	if len(parts) != len(k.keys) {
@@ -116,14 +119,14 @@ func (k rowKind) line(key string, fields []string) (string, bool) {
 	}
 	args := map[string]string{}
 	for i, e := range k.keys {
-		if v, err := e.kind.read(parts[i]); err != nil || v != parts[i] {
+		if v, err := e.ArgKind.Read(parts[i]); err != nil || v != parts[i] {
 			return "", false
 		}
-		b.WriteString(" " + quote(parts[i]))
+		b.WriteString(" " + kit.Quote(parts[i]))
 	}
 	if k.pairs != nil {
-		args[pairsArg] = strings.ReplaceAll(strings.Join(naturally(slices.Clone(fields)), ","), "=", ":")
-		b.WriteString(" " + quote(args[pairsArg]))
+		args[pairsArg] = strings.ReplaceAll(strings.Join(tree.SortNaturally(slices.Clone(fields)), ","), "=", ":")
+		b.WriteString(" " + kit.Quote(args[pairsArg]))
 	}
 	for _, f := range k.fields {
 		i := slices.IndexFunc(fields, func(text string) bool { return strings.HasPrefix(text, f.name+"=") })
@@ -131,12 +134,12 @@ func (k rowKind) line(key string, fields []string) (string, bool) {
 			continue
 		}
 		_, text, _ := strings.Cut(fields[i], "=")
-		v, err := f.kind.read(text)
+		v, err := f.kind.Read(text)
 		if err != nil {
 			return "", false
 		}
 		args[f.word()] = v
-		b.WriteString(" " + f.word() + " " + quote(text))
+		b.WriteString(" " + f.word() + " " + kit.Quote(text))
 	}
 	again, err := k.written(args)
 	slices.Sort(again)
@@ -144,31 +147,32 @@ func (k rowKind) line(key string, fields []string) (string, bool) {
 }
 
 // rowCommands are those of all kinds of rows, and one for any row.
-func rowCommands() []*command {
-	table := &argKind{label: "<TABLE>", parse: parseName, live: liveConfigTables}
-	key := &argKind{label: "<key>", parse: anything.parse}
-	field := &argKind{label: "<FIELD=VALUE>", parse: func(text string) (string, error) {
+func rowCommands() []*kit.Command {
+	table := &kit.Kind{Label: "<TABLE>", Parse: kit.ParseName, Live: liveConfigTables}
+	key := &kit.Kind{Label: "<key>", Parse: anything.Parse}
+	field := &kit.Kind{Label: "<FIELD=VALUE>", Parse: func(text string) (string, error) {
 		if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
 			return "", fmt.Errorf("%q is not FIELD=VALUE", text)
 		}
 		return text, nil
 	}}
-	all := []element{
-		kw("row", "A row of CONFIG_DB, as it is"), arg("table", table, "Its table"), arg("key", key, "Its key"),
+	all := []kit.Element{
+		kit.Keyword("row", "A row of CONFIG_DB, as it is"), kit.Arg("table", table, "Its table"),
+		kit.Arg("key", key, "Its key"),
 	}
-	fields := arg("field", field, "Its fields, all of them")
-	fields.many = true
-	out := []*command{{
-		modes: inConfig, form: form{fixed: append(slices.Clone(all), fields)}, no: &form{fixed: all},
-		do: func(ctx context.Context, c *call) error {
-			if c.no {
-				return c.sh.removeRow(ctx, c.args["table"], c.args["key"], "")
+	fields := kit.Arg("field", field, "Its fields, all of them")
+	fields.Many = true
+	out := []*kit.Command{{
+		Modes: kit.InConfig, Form: kit.Form{Fixed: append(slices.Clone(all), fields)}, No: &kit.Form{Fixed: all},
+		Do: func(ctx context.Context, c *kit.Call) error {
+			if c.No {
+				return removeRow(ctx, c.Session, c.Args["table"], c.Args["key"], "")
 			}
 			var fields []string
-			if c.has("field") {
-				fields = strings.Split(c.args["field"], manySeparator)
+			if c.Has("field") {
+				fields = strings.Split(c.Args["field"], kit.ManySeparator)
 			}
-			return c.sh.setRow(ctx, c.args["table"], c.args["key"], fields, true)
+			return setRow(ctx, c.Session, c.Args["table"], c.Args["key"], fields, true)
 		},
 	}}
 	for _, k := range rowKinds() {
@@ -178,16 +182,16 @@ func rowCommands() []*command {
 }
 
 // liveConfigTables completes from the tables that have rows.
-func liveConfigTables(ctx context.Context, s *Shell) ([]string, error) {
-	found, err := s.client.all(ctx, gpath(configTables, keyed{"table", "name", "*"}, "state", "name"))
+func liveConfigTables(ctx context.Context, s *kit.Session) ([]string, error) {
+	found, err := s.Client.All(ctx, tree.Path(configTables, tree.In("table", "name", "*"), "state", "name"))
 	if err != nil {
 		return nil, err
 	}
-	return naturally(found.texts()), nil
+	return tree.SortNaturally(found.Texts()), nil
 }
 
 // setRow writes a row of CONFIG_DB. whole: it has no other fields.
-func (s *Shell) setRow(ctx context.Context, table, key string, fields []string, whole bool) error {
+func setRow(ctx context.Context, s *kit.Session, table, key string, fields []string, whole bool) error {
 	if key == "" {
 		return errors.New("the key is empty")
 	}
@@ -195,28 +199,28 @@ func (s *Shell) setRow(ctx context.Context, table, key string, fields []string, 
 	if len(fields) > 0 {
 		config["field"] = fields
 	}
-	value := listed(rowsModule, map[string]any{"table": table, "key": key}, config)
-	return s.client.set(ctx, change{path: rowPath(table, key), value: value, replace: whole})
+	value := tree.ListEntry(rowsModule, map[string]any{"table": table, "key": key}, config)
+	return s.Client.Set(ctx, kit.Change{Path: rowPath(table, key), Value: value, Replace: whole})
 }
 
 // removeRow deletes a row, and with it those of another table that are its parts; "": there is none.
-func (s *Shell) removeRow(ctx context.Context, table, key, parts string) error {
+func removeRow(ctx context.Context, s *kit.Session, table, key, parts string) error {
 	path := rowPath(table, key)
 	if parts == "" {
-		return s.removeEntry(ctx, "row "+table+"|"+key, path)
+		return s.RemoveEntry(ctx, "row "+table+"|"+key, path)
 	}
-	if _, err := s.existing(ctx, "row "+table+"|"+key, path); err != nil {
+	if _, err := s.Existing(ctx, "row "+table+"|"+key, path); err != nil {
 		return err
 	}
-	rows, err := s.client.all(ctx, gpath(rowsRoot))
+	rows, err := s.Client.All(ctx, tree.Path(rowsRoot))
 	if err != nil {
 		return err
 	}
-	gone := []change{{path: path}}
-	for _, r := range rows.items("row") {
-		if of := r.plain("key"); r.plain("table") == parts && strings.HasPrefix(of, key+"|") {
-			gone = append(gone, change{path: rowPath(parts, of)})
+	gone := []kit.Change{{Path: path}}
+	for _, r := range rows.Items("row") {
+		if of := r.Plain("key"); r.Plain("table") == parts && strings.HasPrefix(of, key+"|") {
+			gone = append(gone, kit.Change{Path: rowPath(parts, of)})
 		}
 	}
-	return s.client.set(ctx, gone...)
+	return s.Client.Set(ctx, gone...)
 }

@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
+	"tamtam/cli/tree"
 )
 
 // The running configuration is the commands that make it. Most rows of CONFIG_DB are nodes of the tree, and come as
@@ -17,44 +21,44 @@ import (
 
 // A running is the running configuration while it is written.
 type running struct {
-	printout
-	lost []string       // what cannot be said at all
-	rows map[rowID]tree // all rows of CONFIG_DB; none: the switch does not tell them
-	said map[rowID]bool // rows that commands make
+	kit.Printout
+	lost []string            // what cannot be said at all
+	rows map[rowID]tree.Node // all rows of CONFIG_DB; none: the switch does not tell them
+	said map[rowID]bool      // rows that commands make
 }
 
 type rowID struct{ table, key string }
 
 // readRunning gets what is configured below roots, and all rows.
-func (s *Shell) readRunning(ctx context.Context, roots ...string) (*running, []tree, map[string]any, error) {
+func readRunning(ctx context.Context, s *kit.Session, roots ...string) (*running, []tree.Node, map[string]any, error) {
 	paths := make([]*gpb.Path, len(roots))
 	for i, root := range roots {
-		paths[i] = gpath(root)
+		paths[i] = tree.Path(root)
 	}
-	found := make([]tree, len(roots))
-	r := &running{rows: map[rowID]tree{}, said: map[rowID]bool{}}
+	found := make([]tree.Node, len(roots))
+	r := &running{rows: map[rowID]tree.Node{}, said: map[rowID]bool{}}
 	for i, path := range paths {
 		var err error
-		if found[i], err = s.client.config(ctx, path); unlessDenied(err) != nil {
+		if found[i], err = s.Client.Configured(ctx, path); kit.UnlessDenied(err) != nil {
 			return nil, nil, nil, err
 		}
 		r.hidden(roots[i], err)
 	}
-	all, err := s.client.all(ctx, gpath(rowsRoot))
-	if unlessDenied(err) != nil {
+	all, err := s.Client.All(ctx, tree.Path(rowsRoot))
+	if kit.UnlessDenied(err) != nil {
 		return nil, nil, nil, err
 	}
 	r.hidden(rowsRoot, err)
-	for _, row := range all.items("row") {
-		id := rowID{row.plain("table"), row.plain("key")}
+	for _, row := range all.Items("row") {
+		id := rowID{row.Plain("table"), row.Plain("key")}
 		r.rows[id] = row
 	}
-	if err := s.findLost(ctx, r); err != nil {
+	if err := findLost(ctx, s, r); err != nil {
 		return nil, nil, nil, err
 	}
-	data := one(rowsRoot, all)
+	data := kit.One(rowsRoot, all)
 	for i, root := range roots {
-		maps.Copy(data, one(root, found[i]))
+		maps.Copy(data, kit.One(root, found[i]))
 	}
 	return r, found, data, nil
 }
@@ -68,18 +72,18 @@ func (r *running) hidden(root string, err error) {
 
 // findLost finds tables with more rows than the tree has: a key may be one that gNMI cannot name, such as * or what
 // is not UTF-8.
-func (s *Shell) findLost(ctx context.Context, r *running) error {
-	tables, err := s.client.all(ctx, gpath(configTables))
+func findLost(ctx context.Context, s *kit.Session, r *running) error {
+	tables, err := s.Client.All(ctx, tree.Path(configTables))
 	if err != nil || len(r.rows) == 0 {
-		return unlessDenied(err)
+		return kit.UnlessDenied(err)
 	}
 	has := map[string]uint64{}
 	for id := range r.rows {
 		has[id.table]++
 	}
-	for _, t := range tables.sorted("table") {
-		if n, known := t.count("state", "rows"); known && n > has[t.name()] {
-			r.lost = append(r.lost, fmt.Sprintf("! %s: %d more of a key that gNMI cannot name", t.name(), n-has[t.name()]))
+	for _, t := range tables.Sorted("table") {
+		if n, known := t.Count("state", "rows"); known && n > has[t.Name()] {
+			r.lost = append(r.lost, fmt.Sprintf("! %s: %d more of a key that gNMI cannot name", t.Name(), n-has[t.Name()]))
 		}
 	}
 	return nil
@@ -89,7 +93,7 @@ func (s *Shell) findLost(ctx context.Context, r *running) error {
 func (r *running) says(table string, key ...string) bool {
 	id := rowID{table, strings.Join(key, "|")}
 	row, there := r.rows[id]
-	if there && row.word("state", "told") == "NONE" || !there && len(r.rows) > 0 {
+	if there && row.Word("state", "told") == "NONE" || !there && len(r.rows) > 0 {
 		return false
 	}
 	r.said[id] = true
@@ -98,8 +102,8 @@ func (r *running) says(table string, key ...string) bool {
 
 // finished is the whole: first the rows of tables that no command made.
 func (r *running) finished(tables func(rowID) bool) string {
-	var p printout
-	p.line("configure terminal")
+	var p kit.Printout
+	p.Line("configure terminal")
 	kinds := map[string]rowKind{}
 	for _, k := range rowKinds() {
 		kinds[k.table] = k
@@ -108,55 +112,55 @@ func (r *running) finished(tables func(rowID) bool) string {
 		if a.table != b.table {
 			return strings.Compare(a.table, b.table)
 		}
-		return natural(a.key, b.key)
+		return tree.Natural(a.key, b.key)
 	})
 	for _, l := range r.lost {
-		p.line("%s", l)
+		p.Line("%s", l)
 	}
 	for _, id := range ids {
-		for _, text := range r.rows[id].texts("state", "unapplied") {
+		for _, text := range r.rows[id].Texts("state", "unapplied") {
 			if tables(id) {
-				p.line("! %s|%s: %s", printable(id.table), printable(id.key), printable(text))
+				p.Line("! %s|%s: %s", tree.Printable(id.table), tree.Printable(id.key), tree.Printable(text))
 			}
 		}
 	}
 	for _, id := range ids {
 		if tables(id) {
-			p.row(kinds[id.table], id, r.rows[id], r.said[id])
+			writeRow(&p, kinds[id.table], id, r.rows[id], r.said[id])
 		}
 	}
 	p.WriteString(r.String())
-	p.line("end")
+	p.Line("end")
 	return p.String()
 }
 
-// row writes what of a row no other command makes.
-func (p *printout) row(k rowKind, id rowID, row tree, said bool) {
-	fields := row.at("config", "field")
+// writeRow writes what of a row no other command makes.
+func writeRow(p *kit.Printout, k rowKind, id rowID, row tree.Node, said bool) {
+	fields := row.At("config", "field")
 	if said {
-		if row.word("state", "told") != "REST" {
+		if row.Word("state", "told") != "REST" {
 			return
 		}
-		fields = row.at("state", "rest")
+		fields = row.At("state", "rest")
 	}
 	var texts []string
-	for _, f := range fields.items() {
-		texts = append(texts, f.plain())
+	for _, f := range fields.Items() {
+		texts = append(texts, f.Plain())
 	}
-	line := "row " + quote(id.table) + " " + quote(id.key)
+	line := "row " + kit.Quote(id.table) + " " + kit.Quote(id.key)
 	for _, t := range texts {
-		line += " " + quote(t)
+		line += " " + kit.Quote(t)
 	}
 	if k.table != "" {
 		if own, ok := k.line(id.key, texts); ok {
 			line = own
 		}
 	}
-	switch invalid := row.text("state", "invalid"); {
-	case line != printable(line):
-		p.line("! not to be written, of its control characters: %s", printable(line))
+	switch invalid := row.Text("state", "invalid"); {
+	case line != tree.Printable(line):
+		p.Line("! not to be written, of its control characters: %s", tree.Printable(line))
 	case invalid != "":
-		p.line("! not valid, %s: %s", invalid, line)
+		p.Line("! not valid, %s: %s", invalid, line)
 	default:
 		p.WriteString(line + "\n")
 	}
@@ -164,105 +168,105 @@ func (p *printout) row(k rowKind, id rowID, row tree, said bool) {
 
 // showRunning writes the configuration as commands. Read back with -f, or pasted at the prompt,
 // they restore it.
-func showRunning(ctx context.Context, c *call) (*view, error) {
-	r, found, data, err := c.sh.readRunning(ctx, tamRoot, interfacesRoot, vlansRoot, routingRoot, fdbRoot,
+func showRunning(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	r, found, data, err := readRunning(ctx, c.Session, tam.TamRoot, kit.InterfacesRoot, vlansRoot, routingRoot, fdbRoot,
 		sflowRoot)
 	if err != nil {
 		return nil, err
 	}
-	tam, interfaces, vlans, routing, fdb := found[0], found[1], found[2], found[3], found[4]
-	text := func(p *printout) {
+	root, interfaces, vlans, routing, fdb := found[0], found[1], found[2], found[3], found[4]
+	text := func(p *kit.Printout) {
 		r.links(vlans)
-		r.tam(tam)
-		r.interfaces(interfaces, vlans, tam)
+		r.tam(root)
+		r.interfaces(interfaces, vlans, root)
 		r.routing(routing)
 		r.fdb(fdb)
 		r.sflow(found[5])
-		r.features(tam)
+		r.features(root)
 		p.WriteString(r.finished(func(rowID) bool { return true }))
 	}
-	return &view{data, text}, nil
+	return kit.NewView(data, text), nil
 }
 
-func showRunningTAM(ctx context.Context, c *call) (*view, error) {
-	r, found, data, err := c.sh.readRunning(ctx, tamRoot)
+func showRunningTAM(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	r, found, data, err := readRunning(ctx, c.Session, tam.TamRoot)
 	if err != nil {
 		return nil, err
 	}
-	tam := found[0]
-	text := func(p *printout) {
-		r.tam(tam)
-		for _, name := range attachedInterfaces(tam) {
-			var lines printout
-			r.attached(&lines, name, tam)
-			r.block("interface "+name, &lines)
+	root := found[0]
+	text := func(p *kit.Printout) {
+		r.tam(root)
+		for _, name := range attachedInterfaces(root) {
+			var lines kit.Printout
+			r.attached(&lines, name, root)
+			writeBlock(&r.Printout, "interface "+name, &lines)
 		}
-		r.features(tam)
+		r.features(root)
 		p.WriteString(r.finished(func(id rowID) bool {
 			return id.table == "TAM" || strings.HasPrefix(id.table, "TAM_") ||
 				id.table == aclRule && strings.HasPrefix(id.key, "TAM|")
 		}))
 	}
 	delete(data, rowsRoot)
-	return &view{data, text}, nil
+	return kit.NewView(data, text), nil
 }
 
 // links writes what creates VLANs, which the rest names.
-func (r *running) links(vlans tree) {
-	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
-		if r.says("VLAN", "Vlan"+v.text("vlan-id")) {
-			r.line("interface Vlan %s", v.text("vlan-id"))
-			r.line("!")
+func (r *running) links(vlans tree.Node) {
+	for _, v := range vlans.SortedBy("vlan-id", "vlan") {
+		if r.says("VLAN", "Vlan"+v.Text("vlan-id")) {
+			r.Line("interface Vlan %s", v.Text("vlan-id"))
+			r.Line("!")
 		}
 	}
 }
 
 // tam writes the mode config-tam up to its features.
-func (r *running) tam(tam tree) {
-	var lines printout
+func (r *running) tam(root tree.Node) {
+	var lines kit.Printout
 	if r.says("TAM_SWITCH_TABLE", "global") {
-		lines.singles(" ", tam.at("switch"), switchLeaves...)
+		writeSingles(&lines, " ", root.At("switch"), tam.SwitchLeaves...)
 	}
-	for _, o := range []object{collector, sampler, flowGroup} {
-		r.objects(&lines, " ", o, o.entries(tam))
+	for _, o := range []tam.Object{tam.Collector, tam.Sampler, tam.FlowGroup} {
+		r.objects(&lines, " ", o, o.Entries(root))
 	}
-	r.block("tam", &lines)
+	writeBlock(&r.Printout, "tam", &lines)
 }
 
 // aclRule is the table with the matches of flow groups.
 const aclRule = "ACL_RULE"
 
 // objects writes the commands that create entries.
-func (r *running) objects(p *printout, indent string, o object, entries []tree) {
+func (r *running) objects(p *kit.Printout, indent string, o tam.Object, entries []tree.Node) {
 	for _, e := range entries {
-		isGroup := o.word == flowGroup.word
-		if !o.exact(e) || isGroup && !r.saysGroup(e) || !isGroup && !r.says(o.table, e.name()) {
+		isGroup := o.Word == tam.FlowGroup.Word
+		if !o.Exact(e) || isGroup && !r.saysGroup(e) || !isGroup && !r.says(o.Table, e.Name()) {
 			continue
 		}
 		words := ""
 		for _, need := range []bool{true, false} {
-			for _, l := range o.leaves {
-				if l.need == need {
-					words += l.words(e)
+			for _, l := range o.Leaves {
+				if l.Need == need {
+					words += l.Words(e)
 				}
 			}
 		}
-		p.line("%s%s %s%s", indent, o.word, quote(e.name()), words)
+		p.Line("%s%s %s%s", indent, o.Word, kit.Quote(e.Name()), words)
 	}
 }
 
 // saysGroup is says for a flow group: its row and that of its rule are written by the same commands, one of which
 // would choose an id where there is none.
-func (r *running) saysGroup(e tree) bool {
-	rows := []rowID{{flowGroup.table, e.name()}, {aclRule, "TAM|" + e.name()}}
+func (r *running) saysGroup(e tree.Node) bool {
+	rows := []rowID{{tam.FlowGroup.Table, e.Name()}, {aclRule, "TAM|" + e.Name()}}
 	for _, id := range rows {
 		row, there := r.rows[id]
-		if there && row.word("state", "told") == "NONE" {
+		if there && row.Word("state", "told") == "NONE" {
 			return false
 		}
 	}
-	interfaces := e.texts("config", "interfaces")
-	if len(r.rows) > 0 && (groupID.text(e) == "" || len(e.texts("config", "other-fields")) > 0 ||
+	interfaces := e.Texts("config", "interfaces")
+	if len(r.rows) > 0 && (tam.GroupID.Text(e) == "" || len(e.Texts("config", "other-fields")) > 0 ||
 		!slices.Equal(interfaces, slices.SortedStableFunc(slices.Values(interfaces), inOrder))) {
 		return false
 	}
@@ -272,36 +276,36 @@ func (r *running) saysGroup(e tree) bool {
 
 // inOrder is that of interfaces in the running configuration: port channels come before ports, since these join them.
 func inOrder(a, b string) int {
-	channel := func(name string) int { return btoi(!strings.HasPrefix(name, "PortChannel")) }
+	channel := func(name string) int { return kit.IntOf(!strings.HasPrefix(name, "PortChannel")) }
 	if n := channel(a) - channel(b); n != 0 {
 		return n
 	}
-	return natural(a, b)
+	return tree.Natural(a, b)
 }
 
-// singles writes the commands of leaves that are in no list, each on a line.
-func (p *printout) singles(indent string, t tree, leaves ...leaf) {
+// writeSingles writes the commands of leaves that are in no list, each on a line.
+func writeSingles(p *kit.Printout, indent string, t tree.Node, leaves ...kit.Leaf) {
 	for _, l := range leaves {
-		if words := l.words(t); words != "" {
-			p.line("%s%s", indent, words[1:])
+		if words := l.Words(t); words != "" {
+			p.Line("%s%s", indent, words[1:])
 		}
 	}
 }
 
-// block writes lines under the command that enters their mode; no lines, no
+// writeBlock writes lines under the command that enters their mode; no lines, no
 // block.
-func (p *printout) block(head string, lines *printout) {
+func writeBlock(p *kit.Printout, head string, lines *kit.Printout) {
 	if lines.Len() > 0 {
-		p.line("%s\n%s!", head, lines)
+		p.Line("%s\n%s!", head, lines)
 	}
 }
 
 // attachedInterfaces are the interfaces that flow groups are attached to.
-func attachedInterfaces(tam tree) []string {
+func attachedInterfaces(root tree.Node) []string {
 	seen := map[string]bool{}
 	var out []string
-	for _, g := range tam.items("flowgroups", "flowgroup") {
-		for _, i := range g.texts("config", "interfaces") {
+	for _, g := range root.Items("flowgroups", "flowgroup") {
+		for _, i := range g.Texts("config", "interfaces") {
 			if !seen[i] {
 				seen[i] = true
 				out = append(out, i)
@@ -312,11 +316,11 @@ func attachedInterfaces(tam tree) []string {
 	return out
 }
 
-func (r *running) attached(p *printout, iface string, tam tree) {
-	for _, g := range tam.sorted("flowgroups", "flowgroup") {
-		for _, i := range g.texts("config", "interfaces") {
-			if i == iface && r.said[rowID{flowGroup.table, g.name()}] {
-				p.line(" flow-group %s", quote(g.name()))
+func (r *running) attached(p *kit.Printout, iface string, root tree.Node) {
+	for _, g := range root.Sorted("flowgroups", "flowgroup") {
+		for _, i := range g.Texts("config", "interfaces") {
+			if i == iface && r.said[rowID{tam.FlowGroup.Table, g.Name()}] {
+				p.Line(" flow-group %s", kit.Quote(g.Name()))
 			}
 		}
 	}
@@ -324,37 +328,37 @@ func (r *running) attached(p *printout, iface string, tam tree) {
 
 // interfaces writes the mode of each interface: port channels first,
 // since ports join them.
-func (r *running) interfaces(interfaces, vlans, tam tree) {
+func (r *running) interfaces(interfaces, vlans, root tree.Node) {
 	channel := map[string]string{} // of a member
 	all := links(interfaces)
-	slices.SortStableFunc(all, func(a, b tree) int { return inOrder(a.name(), b.name()) })
+	slices.SortStableFunc(all, func(a, b tree.Node) int { return inOrder(a.Name(), b.Name()) })
 	for _, i := range all {
-		number, _ := strings.CutPrefix(i.name(), "PortChannel")
-		for _, m := range i.items("aggregation", "members", "member") {
-			if channel[m.text("interface")] == "" && r.says("PORTCHANNEL_MEMBER", i.name(), m.text("interface")) {
-				channel[m.text("interface")] = number
+		number, _ := strings.CutPrefix(i.Name(), "PortChannel")
+		for _, m := range i.Items("aggregation", "members", "member") {
+			if channel[m.Text("interface")] == "" && r.says("PORTCHANNEL_MEMBER", i.Name(), m.Text("interface")) {
+				channel[m.Text("interface")] = number
 			}
 		}
 	}
 	for _, i := range all {
-		if !r.there(i.name()) {
+		if !r.there(i.Name()) {
 			continue // there is only something below it
 		}
 		table := "PORT"
-		if strings.HasPrefix(i.name(), "PortChannel") {
+		if strings.HasPrefix(i.Name(), "PortChannel") {
 			table = "PORTCHANNEL"
 		}
-		var lines printout
-		if r.says(table, i.name()) {
-			lines.singles(" ", i, interfaceLeaves...)
-			lines.singles(" ", i, channelLeaves...)
+		var lines kit.Printout
+		if r.says(table, i.Name()) {
+			writeSingles(&lines, " ", i, interfaceLeaves...)
+			writeSingles(&lines, " ", i, channelLeaves...)
 		}
-		if number := channel[i.name()]; number != "" {
-			lines.line(" channel-group %s", number)
+		if number := channel[i.Name()]; number != "" {
+			lines.Line(" channel-group %s", number)
 		}
-		r.vlans(&lines, i.name(), vlans)
-		r.attached(&lines, i.name(), tam)
-		r.line("interface %s\n%s!", spaced(i.name()), &lines)
+		r.vlans(&lines, i.Name(), vlans)
+		r.attached(&lines, i.Name(), root)
+		r.Line("interface %s\n%s!", spaced(i.Name()), &lines)
 	}
 }
 
@@ -367,16 +371,16 @@ func spaced(name string) string {
 	return name
 }
 
-func (r *running) vlans(p *printout, iface string, vlans tree) {
-	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
-		for _, m := range v.items("members", "member") {
+func (r *running) vlans(p *kit.Printout, iface string, vlans tree.Node) {
+	for _, v := range vlans.SortedBy("vlan-id", "vlan") {
+		for _, m := range v.Items("members", "member") {
 			switch {
-			case m.text("interface") != iface || config(m, "tagging-mode") == "" ||
-				!r.says("VLAN_MEMBER", "Vlan"+v.text("vlan-id"), iface):
-			case config(m, "tagging-mode") == "UNTAGGED":
-				p.line(" switchport access Vlan %s", v.text("vlan-id"))
+			case m.Text("interface") != iface || kit.Configured(m, "tagging-mode") == "" ||
+				!r.says("VLAN_MEMBER", "Vlan"+v.Text("vlan-id"), iface):
+			case kit.Configured(m, "tagging-mode") == "UNTAGGED":
+				p.Line(" switchport access Vlan %s", v.Text("vlan-id"))
 			default:
-				p.line(" switchport trunk allowed Vlan %s", v.text("vlan-id"))
+				p.Line(" switchport trunk allowed Vlan %s", v.Text("vlan-id"))
 			}
 		}
 	}
@@ -395,19 +399,19 @@ func routedTable(name string) string {
 }
 
 // routing writes the addresses and neighbours of interfaces, and routes.
-func (r *running) routing(routing tree) {
-	neighbors := map[string][]tree{}
-	for _, n := range routing.sortedBy("address", "neighbors", "neighbor") {
-		neighbors[n.text("interface")] = append(neighbors[n.text("interface")], n)
+func (r *running) routing(routing tree.Node) {
+	neighbors := map[string][]tree.Node{}
+	for _, n := range routing.SortedBy("address", "neighbors", "neighbor") {
+		neighbors[n.Text("interface")] = append(neighbors[n.Text("interface")], n)
 	}
-	for _, i := range routing.sorted("interfaces", "interface") {
-		r.routed(i, neighbors[i.name()])
+	for _, i := range routing.Sorted("interfaces", "interface") {
+		r.routed(i, neighbors[i.Name()])
 	}
-	for _, route := range byPrefix(routing.items("static-routes", "route")) {
-		if !r.says("STATIC_ROUTE", route.text("prefix")) {
+	for _, route := range byPrefix(routing.Items("static-routes", "route")) {
+		if !r.says("STATIC_ROUTE", route.Text("prefix")) {
 			continue
 		}
-		for _, way := range route.texts("config", "next-hop") {
+		for _, way := range route.Texts("config", "next-hop") {
 			to, distance, _ := strings.Cut(way, "#")
 			addr, name, _ := strings.Cut(to, "@")
 			words := addr
@@ -417,7 +421,7 @@ func (r *running) routing(routing tree) {
 			if distance != "" {
 				words += " distance " + distance
 			}
-			r.line("%s route %s %s", familyWord(route.text("prefix")), route.text("prefix"), strings.TrimSpace(words))
+			r.Line("%s route %s %s", familyWord(route.Text("prefix")), route.Text("prefix"), strings.TrimSpace(words))
 		}
 	}
 }
@@ -429,7 +433,7 @@ func (r *running) there(name string) bool {
 	}
 	for _, table := range []string{"PORT", "PORTCHANNEL", "VLAN"} {
 		if row, ok := r.rows[rowID{table, name}]; ok {
-			return row.text("state", "invalid") == ""
+			return row.Text("state", "invalid") == ""
 		}
 	}
 	return false
@@ -437,26 +441,26 @@ func (r *running) there(name string) bool {
 
 // routed writes the mode of an interface that routes. Commands make its row with its first address, and that of a
 // loopback in any case; another, and an own MTU or MAC address, stays a row.
-func (r *running) routed(i tree, neighbors []tree) {
-	table, name := routedTable(i.name()), i.name()
+func (r *running) routed(i tree.Node, neighbors []tree.Node) {
+	table, name := routedTable(i.Name()), i.Name()
 	if !r.there(name) {
 		return
 	}
-	var lines printout
-	for _, a := range byPrefix(i.items("addresses", "address")) {
-		if r.says(table, name, a.text("prefix")) {
-			lines.line(" %s address %s", familyWord(a.text("prefix")), a.text("prefix"))
+	var lines kit.Printout
+	for _, a := range byPrefix(i.Items("addresses", "address")) {
+		if r.says(table, name, a.Text("prefix")) {
+			lines.Line(" %s address %s", familyWord(a.Text("prefix")), a.Text("prefix"))
 		}
 	}
 	loopback := strings.HasPrefix(name, "Loopback")
-	own := i.text("config", "mtu") + i.text("config", "mac-address")
+	own := i.Text("config", "mtu") + i.Text("config", "mac-address")
 	if own == "" && (loopback || lines.Len() > 0) {
 		r.says(table, name)
 	}
 	for _, n := range neighbors {
-		if r.says("NEIGH", name, n.text("address")) {
-			w := familyWord(n.text("address"))
-			lines.line(" %s %s %s %s", w, ipWords[w].neighbor, n.text("address"), config(n, "mac-address"))
+		if r.says("NEIGH", name, n.Text("address")) {
+			w := familyWord(n.Text("address"))
+			lines.Line(" %s %s %s %s", w, ipWords[w].neighbor, n.Text("address"), kit.Configured(n, "mac-address"))
 		}
 	}
 	for _, kind := range []string{"Loopback", "Vlan"} {
@@ -464,37 +468,38 @@ func (r *running) routed(i tree, neighbors []tree) {
 			name = kind + " " + number
 		}
 	}
-	if lines.Len() > 0 || loopback && r.said[rowID{table, i.name()}] {
-		r.line("interface %s\n%s!", spaced(name), &lines)
+	if lines.Len() > 0 || loopback && r.said[rowID{table, i.Name()}] {
+		r.Line("interface %s\n%s!", spaced(name), &lines)
 	}
 }
 
-func (r *running) fdb(fdb tree) {
+func (r *running) fdb(fdb tree.Node) {
 	if r.says("SWITCH", "switch") {
-		r.singles("mac address-table ", fdb, agingTime)
+		writeSingles(&r.Printout, "mac address-table ", fdb, agingTime)
 	}
-	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
-		if r.there(config(e, "port")) && r.says("FDB", "Vlan"+e.text("vlan-id"), e.text("mac-address")) {
-			r.line("mac address-table %s Vlan %s interface %s", e.text("mac-address"), e.text("vlan-id"), config(e, "port"))
+	for _, e := range fdb.SortedBy("vlan-id", "static-entries", "entry") {
+		if r.there(kit.Configured(e, "port")) && r.says("FDB", "Vlan"+e.Text("vlan-id"), e.Text("mac-address")) {
+			r.Line("mac address-table %s Vlan %s interface %s", e.Text("mac-address"), e.Text("vlan-id"),
+				kit.Configured(e, "port"))
 		}
 	}
 }
 
 // features comes after everything that the features' objects name. A feature is enabled
 // last, so that nothing is measured before everything is configured.
-func (r *running) features(tam tree) {
-	for _, f := range features() {
-		var lines printout
-		for _, o := range f.objects {
-			r.objects(&lines, "  ", o, o.entries(tam))
+func (r *running) features(root tree.Node) {
+	for _, f := range tam.Features() {
+		var lines kit.Printout
+		for _, o := range f.Objects {
+			r.objects(&lines, "  ", o, o.Entries(root))
 		}
-		for _, configured := range tam.items("features", "feature") {
-			active := configured.word("config", "status") == "ACTIVE"
-			if configured.name() == f.ref && active && r.says("TAM_FEATURES_TABLE", f.ref) {
-				lines.line("  enable")
+		for _, configured := range root.Items("features", "feature") {
+			active := configured.Word("config", "status") == "ACTIVE"
+			if configured.Name() == f.Ref && active && r.says("TAM_FEATURES_TABLE", f.Ref) {
+				lines.Line("  enable")
 			}
 		}
-		r.block("tam\n "+f.word, &lines)
+		writeBlock(&r.Printout, "tam\n "+f.Word, &lines)
 	}
 }
 

@@ -7,56 +7,62 @@ import (
 	"slices"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
+	"tamtam/cli/tree"
 )
 
 // sflowRoot is where sFlow is in the tree.
 const sflowRoot = "tamtam-sflow:sflow"
 
 // directionKind is of which packets samples are.
-var directionKind = oneOf(
-	choice{"rx", "Packets that come in"}, choice{"tx", "Packets that leave"}, choice{"both", "Both"})
+var directionKind = kit.OneOf(
+	kit.Pick("rx", "Packets that come in"), kit.Pick("tx", "Packets that leave"), kit.Pick("both", "Both"))
 
 // adminKind is whether something is.
-var adminKind = oneOf(choice{"up", "It is"}, choice{"down", "It is not"})
+var adminKind = kit.OneOf(kit.Pick("up", "It is"), kit.Pick("down", "It is not"))
 
 // sflowLeaves are those of the switch.
-var sflowLeaves = []leaf{
-	{word: "admin-state", help: "Whether there is sFlow; default down", kind: adminKind,
-		value: "up or down", label: "Admin State"},
-	{word: "sample-direction", help: "Of which packets samples are; default rx", kind: directionKind, value: "Which",
-		label: "Sample Direction", def: "rx"},
-	{word: "polling-interval", help: "Seconds between two counter samples of a port; 0: none; default 20",
-		kind: number(0, 300), value: "Seconds", label: "Polling Interval", def: "20"},
-	{word: "agent-id", help: "Whose address the switch is called by; default one is chosen", value: "Interface",
-		kind: &argKind{label: "<interface>", parse: parseName, live: liveInterfaces}, label: "Agent ID"},
-	{word: "drop-monitor-limit", help: "Notifications of dropped packets in a second; default 0, none",
-		kind: number(0, 500), value: "Notifications", label: "Drop Monitor Limit", def: "0"},
+var sflowLeaves = []kit.Leaf{
+	{Word: "admin-state", Help: "Whether there is sFlow; default down", Kind: adminKind,
+		Value: "up or down", Label: "Admin State"},
+	{Word: "sample-direction", Help: "Of which packets samples are; default rx", Kind: directionKind, Value: "Which",
+		Label: "Sample Direction", Default: "rx"},
+	{Word: "polling-interval", Help: "Seconds between two counter samples of a port; 0: none; default 20",
+		Kind: kit.Number(0, 300), Value: "Seconds", Label: "Polling Interval", Default: "20"},
+	{Word: "agent-id", Help: "Whose address the switch is called by; default one is chosen", Value: "Interface",
+		Kind: &kit.Kind{Label: "<interface>", Parse: kit.ParseName, Live: kit.LiveInterfaces}, Label: "Agent ID"},
+	{Word: "drop-monitor-limit", Help: "Notifications of dropped packets in a second; default 0, none",
+		Kind: kit.Number(0, 500), Value: "Notifications", Label: "Drop Monitor Limit", Default: "0"},
 }
 
 // sflowCollector and sflowSession are the objects of sFlow.
 var (
-	sflowCollector = object{
-		tamList: tamList{"sFlow collector", sflowRoot + "/collectors", "collector"}, table: "SFLOW_COLLECTOR",
-		word: "collector", help: "Where datagrams are sent", replace: true, title: "Name", width: sflowWidth,
-		leaves: []leaf{
-			{word: "ip", help: "Its address", name: "collector-ip", kind: ipAddress, value: "Address", need: true,
-				label: "IP Address"},
-			{word: "port", help: "Its port of UDP; default 6343", name: "collector-port", kind: number(1, 65535), value: "Port",
-				label: "Port", def: "6343"},
-			{word: "vrf", help: "Where its address is; default default", name: "collector-vrf", label: "VRF", def: "default",
-				kind: oneOf(choice{"default", "Where the switch routes"}, choice{"mgmt", "Behind the management interface"})},
+	sflowCollector = tam.Object{
+		List: tam.NewList("sFlow collector", sflowRoot+"/collectors", "collector"), Table: "SFLOW_COLLECTOR",
+		Word: "collector", Help: "Where datagrams are sent", Replace: true, Title: "Name", Width: sflowWidth,
+		Leaves: []kit.Leaf{
+			{Word: "ip", Help: "Its address", Name: "collector-ip", Kind: kit.IPAddress, Value: "Address", Need: true,
+				Label: "IP Address"},
+			{Word: "port", Help: "Its port of UDP; default 6343", Name: "collector-port", Kind: kit.Number(1, 65535),
+				Value: "Port",
+				Label: "Port", Default: "6343"},
+			{Word: "vrf", Help: "Where its address is; default default", Name: "collector-vrf", Label: "VRF", Default: "default",
+				Kind: kit.OneOf(kit.Pick("default", "Where the switch routes"),
+					kit.Pick("mgmt", "Behind the management interface"))},
 		},
 	}
-	sflowSession = object{
-		tamList: tamList{"sFlow of interface", sflowRoot + "/sessions", "session"}, table: "SFLOW_SESSION",
-		word: "interface", help: "How a port is sampled, or all that do not say it", title: "Interface", width: sflowWidth,
-		leaves: []leaf{
-			{word: "admin-state", help: "Whether it is; default as of all, or up", kind: adminKind, value: "up or down",
-				label: "Admin State"},
-			{word: "sample-rate", help: "One packet in so many; default a millionth of the speed", value: "Packets",
-				kind: number(256, 8388608), label: "Sampling Rate"},
-			{word: "sample-direction", help: "Of which packets; default as of all, or of the switch", kind: directionKind,
-				value: "Which", label: "Sampling Direction"},
+	sflowSession = tam.Object{
+		List: tam.NewList("sFlow of interface", sflowRoot+"/sessions", "session"), Table: "SFLOW_SESSION",
+		Word: "interface", Help: "How a port is sampled, or all that do not say it", Title: "Interface", Width: sflowWidth,
+		Leaves: []kit.Leaf{
+			{Word: "admin-state", Help: "Whether it is; default as of all, or up", Kind: adminKind, Value: "up or down",
+				Label: "Admin State"},
+			{Word: "sample-rate", Help: "One packet in so many; default a millionth of the speed", Value: "Packets",
+				Kind: kit.Number(256, 8388608), Label: "Sampling Rate"},
+			{Word: "sample-direction", Help: "Of which packets; default as of all, or of the switch", Kind: directionKind,
+				Value: "Which", Label: "Sampling Direction"},
 		},
 	}
 )
@@ -64,154 +70,160 @@ var (
 // sflowWidth is the column of the colon.
 const sflowWidth = 22
 
-func sflowCommands() []*command {
-	sflow := kw("sflow", "Samples of packets, counters and drops to collectors")
-	out := []*command{sflowCollector.command(inConfig, sflow), sflowInterface(sflow)}
+func sflowCommands() []*kit.Command {
+	sflow := kit.Keyword("sflow", "Samples of packets, counters and drops to collectors")
+	out := []*kit.Command{sflowCollector.Command(kit.InConfig, sflow), sflowInterface(sflow)}
 	for _, l := range sflowLeaves {
-		out = append(out, l.single(inConfig, func(*call) (*gpb.Path, error) { return gpath(sflowRoot), nil }, sflow))
+		out = append(out, l.Single(kit.InConfig, func(*kit.Call) (*gpb.Path, error) { return tree.Path(sflowRoot), nil },
+			sflow))
 	}
 	return out
 }
 
 // sflowInterface is the command of a port, or of all: "no" takes back what is named, or the whole.
-func sflowInterface(sflow element) *command {
+func sflowInterface(sflow kit.Element) *kit.Command {
 	o := sflowSession
-	c := o.command(inConfig, sflow)
-	for _, l := range o.leaves {
-		c.no.options = append(c.no.options, opt(kw(l.word, l.help)))
+	c := o.Command(kit.InConfig, sflow)
+	for _, l := range o.Leaves {
+		c.No.Options = append(c.No.Options, kit.Opt(kit.Keyword(l.Word, l.Help)))
 	}
-	c.do = func(ctx context.Context, c *call) error {
-		if !c.no {
-			return o.set(ctx, c)
+	c.Do = func(ctx context.Context, c *kit.Call) error {
+		if !c.No {
+			return o.Set(ctx, c)
 		}
-		var changes []change
-		for _, l := range o.leaves {
-			if c.has(l.word) {
-				changes = append(changes, change{path: o.path(c.args["name"], "config", l.leafName())})
+		var changes []kit.Change
+		for _, l := range o.Leaves {
+			if c.Has(l.Word) {
+				changes = append(changes, kit.Change{Path: o.Path(c.Args["name"], "config", l.TreeName())})
 			}
 		}
 		if len(changes) == 0 {
-			return o.remove(ctx, c)
+			return o.Remove(ctx, c)
 		}
-		return c.sh.client.set(ctx, changes...)
+		return c.Session.Client.Set(ctx, changes...)
 	}
 	return c
 }
 
 // sflow writes what is configured of it.
-func (r *running) sflow(found tree) {
+func (r *running) sflow(found tree.Node) {
 	if r.says("SFLOW", "global") {
-		r.singles("sflow ", found, sflowLeaves...)
+		writeSingles(&r.Printout, "sflow ", found, sflowLeaves...)
 	}
-	for _, o := range []object{sflowCollector, sflowSession} {
-		r.objects(&r.printout, "sflow ", o, o.entries(found))
+	for _, o := range []tam.Object{sflowCollector, sflowSession} {
+		r.objects(&r.Printout, "sflow ", o, o.Entries(found))
 	}
 }
 
 // showSFlow shows sFlow of the switch and its collectors, in the order of SONiC's command, and what became of them; and
 // below them the rules that sample, if there are any.
-func showSFlow(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(sflowRoot))
+func showSFlow(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(sflowRoot))
 	if err != nil {
 		return nil, err
 	}
-	return framed(one(sflowRoot, found), func(p *printout) {
+	return kit.Framed(kit.One(sflowRoot, found), func(p *kit.Printout) {
 		none := map[string]string{"admin-state": "down", "agent-id": "default"}
 		for _, l := range sflowLeaves {
-			p.field(sflowWidth, l.label, cmp.Or(l.shown(found), l.def, none[l.word]))
+			p.Field(sflowWidth, l.Label, cmp.Or(l.Shown(found), l.Default, none[l.Word]))
 		}
-		state, counters := found.at("state"), found.at("state", "counters")
-		p.field(sflowWidth, "Agent Address", orDash(state.text("agent-address")))
-		p.optional(sflowWidth, "Status", title(state.text("status")), "Reason", state.text("reason"))
+		state, counters := found.At("state"), found.At("state", "counters")
+		p.Field(sflowWidth, "Agent Address", kit.OrDash(state.Text("agent-address")))
+		p.Optional(sflowWidth, "Status", kit.Title(state.Text("status")), "Reason", state.Text("reason"))
 		for _, l := range [][2]string{
 			{"datagrams", "Datagrams"}, {"flow-samples", "Flow Samples"}, {"counter-samples", "Counter Samples"},
 			{"discards", "Drop Notifications"}, {"discards-suppressed", "Drops Suppressed"}, {"drop-queue-full", "Samples Lost"},
 		} {
-			p.field(sflowWidth, l[1], counted(counters, l[0]))
+			p.Field(sflowWidth, l[1], kit.Counted(counters, l[0]))
 		}
-		p.line("")
-		p.sflowCollectors(sflowCollector.entries(found))
-		p.sflowRules(sortedTrees(found.items("rules", "rule"), ruleOfTable))
+		p.Line("")
+		writeSflowCollectors(p, sflowCollector.Entries(found))
+		writeSflowRules(p, tree.SortNodes(found.Items("rules", "rule"), ruleOfTable))
 	}), nil
 }
 
 // ruleOfTable is what a rule of an access list is called.
-func ruleOfTable(e tree) string {
-	return e.text("state", "table-name") + "|" + e.text("state", "rule-name")
+func ruleOfTable(e tree.Node) string {
+	return e.Text("state", "table-name") + "|" + e.Text("state", "rule-name")
 }
 
-// sflowRules writes what rules sample.
-func (p *printout) sflowRules(rules []tree) {
+// writeSflowRules writes what rules sample.
+func writeSflowRules(p *kit.Printout, rules []tree.Node) {
 	var rows [][]string
 	var below []string
 	for _, e := range rules {
-		state, counters := e.at("state"), e.at("state", "counters")
+		state, counters := e.At("state"), e.At("state", "counters")
 		rows = append(rows, []string{
-			ruleOfTable(e), orDash(state.text("data-source")), orDash(state.text("ingress-sample-rate")),
-			orDash(state.text("egress-sample-rate")), orDash(title(state.word("status"))), counted(counters, "sample-pool"),
-			counted(counters, "flow-samples"), counted(counters, "drops"),
+			ruleOfTable(e), kit.OrDash(state.Text("data-source")), kit.OrDash(state.Text("ingress-sample-rate")),
+			kit.OrDash(state.Text("egress-sample-rate")), kit.OrDash(kit.Title(state.Word("status"))),
+			kit.Counted(counters, "sample-pool"),
+			kit.Counted(counters, "flow-samples"), kit.Counted(counters, "drops"),
 		})
-		below = append(below, whyNotLine(ruleOfTable(e), state)...)
+		below = append(below, kit.WhyNotLine(ruleOfTable(e), state)...)
 	}
 	if len(rows) == 0 {
 		return
 	}
-	p.line("")
-	p.table([]column{
-		{"Rule", 16, 2}, {"Data Source", 11, 2}, {"Ingress Rate", 12, 2}, {"Egress Rate", 11, 2}, {"Status", 8, 2},
-		{"Packets", 9, 2}, {"Samples", 7, 2}, {"Drops", 5, 0},
+	p.Line("")
+	p.Table([]kit.Column{
+		kit.Col("Rule", 16, 2), kit.Col("Data Source", 11, 2), kit.Col("Ingress Rate", 12, 2), kit.Col("Egress Rate", 11, 2),
+		kit.Col("Status", 8, 2),
+		kit.Col("Packets", 9, 2), kit.Col("Samples", 7, 2), kit.Col("Drops", 5, 0),
 	}, rows)
-	p.after(below)
+	p.After(below)
 }
 
-func (p *printout) sflowCollectors(entries []tree) {
+func writeSflowCollectors(p *kit.Printout, entries []tree.Node) {
 	var rows [][]string
 	for _, e := range entries {
-		counters := e.at("state", "counters")
+		counters := e.At("state", "counters")
 		rows = append(rows, []string{
-			e.name(), e.text("config", "collector-ip"), cmp.Or(e.text("config", "collector-port"), "6343"),
-			cmp.Or(e.text("config", "collector-vrf"), "default"), orDash(title(e.text("state", "status"))),
-			counted(counters, "datagrams"), counted(counters, "errors"),
+			e.Name(), e.Text("config", "collector-ip"), cmp.Or(e.Text("config", "collector-port"), "6343"),
+			cmp.Or(e.Text("config", "collector-vrf"), "default"), kit.OrDash(kit.Title(e.Text("state", "status"))),
+			kit.Counted(counters, "datagrams"), kit.Counted(counters, "errors"),
 		})
 	}
 	if len(rows) == 0 {
-		p.line("No collectors")
+		p.Line("No collectors")
 		return
 	}
-	p.table([]column{
-		{"Collector", 12, 2}, {"IP Address", 16, 2}, {"Port", 5, 2}, {"VRF", 7, 2}, {"Status", 8, 2}, {"Datagrams", 9, 2},
-		{"Errors", 6, 0},
+	p.Table([]kit.Column{
+		kit.Col("Collector", 12, 2), kit.Col("IP Address", 16, 2), kit.Col("Port", 5, 2), kit.Col("VRF", 7, 2),
+		kit.Col("Status", 8, 2), kit.Col("Datagrams", 9, 2),
+		kit.Col("Errors", 6, 0),
 	}, rows)
-	p.after(whyNots(entries))
+	p.After(kit.WhyNots(entries))
 }
 
 // showSFlowInterfaces shows how ports are sampled, and of what is configured what is not so.
-func showSFlowInterfaces(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(sflowRoot))
+func showSFlowInterfaces(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(sflowRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	ports := found.sorted("interfaces", "interface")
+	ports := found.Sorted("interfaces", "interface")
 	for _, e := range ports {
-		s := e.at("state")
+		s := e.At("state")
 		rows = append(rows, []string{
-			e.name(), orDash(s.text("admin-state")), orDash(s.text("sample-rate")), orDash(s.text("sample-direction")),
-			orDash(title(s.text("status"))),
+			e.Name(), kit.OrDash(s.Text("admin-state")), kit.OrDash(s.Text("sample-rate")),
+			kit.OrDash(s.Text("sample-direction")),
+			kit.OrDash(kit.Title(s.Text("status"))),
 		})
 	}
 	var below []string
 	if len(rows) == 0 {
 		below = append(below, "No port is sampled")
 	}
-	for _, e := range append(ports, sflowSession.entries(found)...) {
-		s := e.at("state")
-		if why := s.text("reason"); why != "" && s.text("status") != "active" {
-			below = append(below, fmt.Sprintf("%s: %s: %s", e.name(), s.text("status"), why))
+	for _, e := range append(ports, sflowSession.Entries(found)...) {
+		s := e.At("state")
+		if why := s.Text("reason"); why != "" && s.Text("status") != "active" {
+			below = append(below, fmt.Sprintf("%s: %s: %s", e.Name(), s.Text("status"), why))
 		}
 	}
-	return tableView(one(sflowRoot, found), []column{
-		{"Interface", 12, 2}, {"Admin State", 11, 2}, {"Sampling Rate", 13, 2}, {"Sampling Direction", 18, 2},
-		{"Status", 8, 0},
+	return kit.TableView(kit.One(sflowRoot, found), []kit.Column{
+		kit.Col("Interface", 12, 2), kit.Col("Admin State", 11, 2), kit.Col("Sampling Rate", 13, 2),
+		kit.Col("Sampling Direction", 18, 2),
+		kit.Col("Status", 8, 0),
 	}, rows, slices.Compact(below)), nil
 }

@@ -14,45 +14,42 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"tamtam/cli/kit"
 )
 
 // Shell is one session with one switch.
 type Shell struct {
-	conf    Config
-	client  *client
-	grammar grammar
+	session *kit.Session
 	clicks  []click
-
-	mode     mode
-	iface    string  // the interface that modeInterface configures
-	finished bool    // exit was called in exec mode
-	ids      *idPool // flow group ids; nil: not asked for yet
-	history  *history
-	pager    *pager // of an interactive session
-	screen   bool   // there is one that can be cleared
+	history *history
+	pager   *pager // of an interactive session
+	screen  bool   // there is one that can be cleared
 }
 
 // New checks the configuration and prepares the connection; the first command
 // that needs the switch makes it. The caller closes the Shell.
-func New(conf Config) (*Shell, error) {
-	if err := conf.check(); err != nil {
+func New(conf kit.Config) (*Shell, error) {
+	if err := conf.Check(); err != nil {
 		return nil, err
 	}
-	c, err := dial(conf)
+	c, err := kit.Dial(conf)
 	if err != nil {
 		return nil, err
 	}
-	return &Shell{conf: conf, client: c, grammar: compile(commandTable()), clicks: clicks()}, nil
+	modes := submodes()
+	session := &kit.Session{Config: conf, Client: c, Grammar: kit.Compile(commandTable(modes), modes)}
+	return &Shell{session: session, clicks: clicks()}, nil
 }
 
 // Close ends the connection.
-func (s *Shell) Close() error { return s.client.close() }
+func (s *Shell) Close() error { return s.session.Client.Close() }
 
 // Prompt is what an interactive session shows before the next command, for
 // example "sonic(config-tam)# ".
 func (s *Shell) Prompt() string {
-	at, _ := s.mode.below()
-	return s.conf.Hostname + strings.Replace(at.prompt, "IFACE", s.iface, 1) + "# "
+	at, _ := s.session.Grammar.Below(s.session.Mode)
+	return s.session.Config.Hostname + strings.Replace(at.Prompt, "IFACE", s.session.Interface, 1) + "# "
 }
 
 // Exec runs one command line in the present mode. Blank lines and lines that
@@ -70,11 +67,11 @@ func (s *Shell) Exec(ctx context.Context, line string) error {
 		return nil
 	}
 	if before, ok := strings.CutSuffix(line, "?"); ok {
-		s.help(ctx, s.conf.Out, before)
+		s.help(ctx, s.session.Config.Out, before)
 		return nil
 	}
 	err := s.run(ctx, line)
-	var syntax *SyntaxError
+	var syntax *kit.SyntaxError
 	if err == nil || errors.As(err, &syntax) {
 		return err
 	}
@@ -84,21 +81,15 @@ func (s *Shell) Exec(ctx context.Context, line string) error {
 // commandError is a command that was understood but failed.
 type commandError struct{ err error }
 
-func (e commandError) Error() string { return errorText(e.err.Error()) }
+func (e commandError) Error() string { return kit.ErrorText(e.err.Error()) }
 func (e commandError) Unwrap() error { return e.err }
-
-// errorText is how SONiC's shell words a failure.
-func errorText(reason string) string {
-	r, n := utf8.DecodeRuneInString(reason)
-	return "%Error: " + string(unicode.ToUpper(r)) + reason[n:]
-}
 
 // run runs a line, in the shell's words or in SONiC's other ones.
 func (s *Shell) run(ctx context.Context, line string) error {
-	if s.mode != modeExec {
+	if s.session.Mode != kit.ModeExec {
 		return s.runOwn(ctx, line)
 	}
-	parts, bars := stages(split(line))
+	parts, bars := kit.Stages(kit.Split(line))
 	lines, err := translated(parts[0], s.clicks)
 	if err != nil {
 		return err
@@ -108,81 +99,76 @@ func (s *Shell) run(ctx context.Context, line string) error {
 	}
 	pipes := ""
 	if len(bars) > 0 {
-		pipes = " " + line[bars[0].col:]
+		pipes = " " + line[bars[0].Col:]
 	}
 	return s.runTranslated(ctx, lines, pipes)
 }
 
 // runOwn parses the line and runs the command and its pipes.
 func (s *Shell) runOwn(ctx context.Context, line string) error {
-	tokens := split(line)
+	tokens := kit.Split(line)
 	for _, t := range tokens {
-		if t.open {
-			return &SyntaxError{Line: line, Col: t.col, Reason: "the closing quote is missing"}
+		if t.Open {
+			return &kit.SyntaxError{Line: line, Col: t.Col, Reason: "the closing quote is missing"}
 		}
 	}
-	parts, bars := stages(tokens)
+	parts, bars := kit.Stages(tokens)
 	if len(parts[0]) == 0 {
-		return &SyntaxError{Line: line, Col: bars[0].col, Reason: "a command is missing before the pipe"}
+		return &kit.SyntaxError{Line: line, Col: bars[0].Col, Reason: "a command is missing before the pipe"}
 	}
-	found, in, err := s.grammar.parse(s.mode, line, parts[0])
+	found, in, err := s.session.Grammar.Parse(s.session.Mode, line, parts[0])
 	if err != nil {
 		return err
 	}
-	if found.cmd.show == nil {
+	if found.Cmd.Show == nil {
 		if len(bars) > 0 {
-			return &SyntaxError{Line: line, Col: bars[0].col, Reason: "only the output of show commands can be piped"}
+			return &kit.SyntaxError{Line: line, Col: bars[0].Col, Reason: "only the output of show commands can be piped"}
 		}
-		if in != modeExec {
-			s.mode = in
+		if in != kit.ModeExec {
+			s.session.Mode = in
 		}
-		return found.cmd.do(ctx, &call{sh: s, args: found.args, no: found.no})
+		return found.Cmd.Do(ctx, &kit.Call{Session: s.session, Args: found.Args, No: found.No})
 	}
-	pipes, err := s.parsePipes(line, parts[1:])
+	pipes, err := kit.ParsePipes(s.session, line, parts[1:])
 	if err != nil {
 		return err
 	}
-	c := &call{sh: s, args: found.args}
-	if c.has("watch") {
+	c := &kit.Call{Session: s.session, Args: found.Args}
+	if c.Has("watch") {
 		d := usualWatch
-		if text, ok := found.args["every"]; ok {
+		if text, ok := found.Args["every"]; ok {
 			if d, err = time.ParseDuration(text); err != nil {
 				return err
 			}
 		}
-		return s.watch(ctx, d, func() error { return s.show(ctx, found.cmd, c, pipes, false) })
+		return s.watch(ctx, d, func() error { return s.show(ctx, found.Cmd, c, pipes, false) })
 	}
-	return s.show(ctx, found.cmd, c, pipes, true)
+	return s.show(ctx, found.Cmd, c, pipes, true)
 }
 
 // show runs a show command and its pipes; paged: a screen at a time, if there is one.
-func (s *Shell) show(ctx context.Context, cmd *command, c *call, pipes []pipe, paged bool) error {
-	c.brief = len(pipes) == 0 || pipes[0].word != "json" && pipes[0].word != "yaml"
-	v, err := cmd.show(ctx, c)
+func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes []kit.Pipe, paged bool) error {
+	c.Brief = len(pipes) == 0 || pipes[0].Word != "json" && pipes[0].Word != "yaml"
+	v, err := cmd.Show(ctx, c)
 	if err != nil {
 		return err
 	}
-	text, err := v.through(pipes)
+	text, err := v.Through(pipes)
 	if err != nil {
 		return err
 	}
-	if s.pager != nil && paged && !slices.ContainsFunc(pipes, func(p pipe) bool { return p.word == "no-more" }) {
+	if s.pager != nil && paged && !slices.ContainsFunc(pipes, func(p kit.Pipe) bool { return p.Word == "no-more" }) {
 		return s.pager.show(text)
 	}
-	_, err = s.conf.Out.Write(text)
+	_, err = s.session.Config.Out.Write(text)
 	return err
-}
-
-// warn writes a warning for the user, apart from the output.
-func (s *Shell) warn(format string, args ...any) {
-	fmt.Fprintf(s.conf.Err, "%%Warning: "+format+"\n", args...)
 }
 
 // ExecFile runs the commands in a file and stops at the first that fails; the
 // error names the file and the line. "-" is the Config's In.
 func (s *Shell) ExecFile(ctx context.Context, name string) error {
 	if name == "-" {
-		return s.ExecScript(ctx, "standard input", s.conf.In)
+		return s.ExecScript(ctx, "standard input", s.session.Config.In)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -200,15 +186,15 @@ func (s *Shell) ExecScript(ctx context.Context, name string, r io.Reader) error 
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n := 0
-	for n++; lines.Scan() && !s.finished; n++ {
+	for n++; lines.Scan() && !s.session.Finished; n++ {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		if s.conf.Echo {
-			fmt.Fprintf(s.conf.Out, "%s%s\n", s.Prompt(), lines.Text())
+		if s.session.Config.Echo {
+			fmt.Fprintf(s.session.Config.Out, "%s%s\n", s.Prompt(), lines.Text())
 		}
 		switch err := s.Exec(ctx, lines.Text()); {
-		case err != nil && s.conf.Echo:
+		case err != nil && s.session.Config.Echo:
 			s.printError(err)
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", name, n, err)
@@ -224,9 +210,9 @@ func (s *Shell) ExecScript(ctx context.Context, name string, r io.Reader) error 
 // is done. At a terminal it edits lines and goes on after errors, which it
 // prints; other input is run like a file, up to the first error.
 func (s *Shell) Run(ctx context.Context) error {
-	f, ok := s.conf.In.(*os.File)
+	f, ok := s.session.Config.In.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return s.ExecFile(ctx, "-")
 	}
-	return s.interact(ctx, newConsole(f, s.conf.Out))
+	return s.interact(ctx, newConsole(f, s.session.Config.Out))
 }

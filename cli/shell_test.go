@@ -14,6 +14,9 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // sent is the latest Set as text: one line for each operation.
@@ -21,11 +24,11 @@ func (s *session) sent() string {
 	var b strings.Builder
 	req := s.server.sets[len(s.server.sets)-1]
 	for _, p := range req.Delete {
-		fmt.Fprintf(&b, "delete %s\n", pathText(p))
+		fmt.Fprintf(&b, "delete %s\n", tree.PathText(p))
 	}
 	for op, list := range map[string][]*gpb.Update{"replace": req.Replace, "update": req.Update} {
 		for _, u := range list {
-			fmt.Fprintf(&b, "%s %s %s\n", op, pathText(u.Path), u.Val.GetJsonIetfVal())
+			fmt.Fprintf(&b, "%s %s %s\n", op, tree.PathText(u.Path), u.Val.GetJsonIetfVal())
 		}
 	}
 	return b.String()
@@ -34,26 +37,26 @@ func (s *session) sent() string {
 func TestConfigurationCommands(t *testing.T) {
 	const group = "/openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_236]"
 	for _, tt := range []struct {
-		mode mode
+		mode kit.Mode
 		line string
 		want string
 	}{
-		{modeTAM, "switch-id 2020", "update /openconfig-tam:tam/switch/config/switch-id 2020\n"},
-		{modeTAM, "no switch-id", "delete /openconfig-tam:tam/switch/config/switch-id\n"},
-		{modeTAM, "no enterprise-id 7", "delete /openconfig-tam:tam/switch/config/enterprise-id\n"},
-		{modeTAM, "collector c1 ip 2001:DB8::0:1 port 9", `update /openconfig-tam:tam/collectors/collector[name=c1] ` +
+		{kit.ModeTAM, "switch-id 2020", "update /openconfig-tam:tam/switch/config/switch-id 2020\n"},
+		{kit.ModeTAM, "no switch-id", "delete /openconfig-tam:tam/switch/config/switch-id\n"},
+		{kit.ModeTAM, "no enterprise-id 7", "delete /openconfig-tam:tam/switch/config/enterprise-id\n"},
+		{kit.ModeTAM, "collector c1 ip 2001:DB8::0:1 port 9", `update /openconfig-tam:tam/collectors/collector[name=c1] ` +
 			`{"openconfig-tam:config":{"ip":"2001:db8::1","name":"c1","port":9,"protocol":"UDP"},"openconfig-tam:name":"c1"}` + "\n"},
-		{modeTAM, "no collector MOD_Col_m16", "delete /openconfig-tam:tam/collectors/collector[name=MOD_Col_m16]\n"},
-		{modeTAM, "sampler s1 rate 100", `update /openconfig-tam:tam/samplers/sampler[name=s1] ` +
+		{kit.ModeTAM, "no collector MOD_Col_m16", "delete /openconfig-tam:tam/collectors/collector[name=MOD_Col_m16]\n"},
+		{kit.ModeTAM, "sampler s1 rate 100", `update /openconfig-tam:tam/samplers/sampler[name=s1] ` +
 			`{"openconfig-tam:config":{"name":"s1","sampling-rate":100},"openconfig-tam:name":"s1"}` + "\n"},
-		{modeTAM, "flow-group new protocol tcp dst-l4-port 80-90 src-ip 10.0.0.0/8 tcp-flags ack,syn ethertype ipv4", `update /openconfig-tam:tam/flowgroups/flowgroup[name=new] ` +
+		{kit.ModeTAM, "flow-group new protocol tcp dst-l4-port 80-90 src-ip 10.0.0.0/8 tcp-flags ack,syn ethertype ipv4", `update /openconfig-tam:tam/flowgroups/flowgroup[name=new] ` +
 			`{"openconfig-tam:config":{"id":1,"name":"new"},"openconfig-tam:ipv4":{"config":{"protocol":6,"source-address":"10.0.0.0/8"}},` +
 			`"openconfig-tam:l2":{"config":{"ethertype":2048}},"openconfig-tam:name":"new","openconfig-tam:transport":{"config":{"destination-port":"80..90","tcp-flags":["TCP_SYN","TCP_ACK"]}}}` + "\n"},
-		{modeTAM, "flow-group tcp_port_239 dscp 1 src-mac 00:AA:BB:CC:DD:EE", `update /openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_239] ` +
+		{kit.ModeTAM, "flow-group tcp_port_239 dscp 1 src-mac 00:AA:BB:CC:DD:EE", `update /openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_239] ` +
 			`{"openconfig-tam:config":{"name":"tcp_port_239"},"openconfig-tam:ipv6":{"config":{"dscp":1}},` +
 			`"openconfig-tam:l2":{"config":{"source-mac":"00:aa:bb:cc:dd:ee","source-mac-mask":"ff:ff:ff:ff:ff:ff"}},"openconfig-tam:name":"tcp_port_239"}` + "\n"},
-		{modeTAM, "no flow-group tcp_port_236", "delete " + group + "\n"},
-		{modeTAM, "no flow-group tcp_port_236 src-ip dst-l4-port", "delete " + group + "/ipv4/config/source-address\n" +
+		{kit.ModeTAM, "no flow-group tcp_port_236", "delete " + group + "\n"},
+		{kit.ModeTAM, "no flow-group tcp_port_236 src-ip dst-l4-port", "delete " + group + "/ipv4/config/source-address\n" +
 			"delete " + group + "/ipv6/config/source-address\ndelete " + group + "/transport/config/destination-port\n"},
 		{modeTailStamp, "session s flowgroup g", `replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
 			`{"openconfig-tam:config":{"flowgroup":"g","name":"s"},"openconfig-tam:name":"s"}` + "\n"},
@@ -63,25 +66,25 @@ func TestConfigurationCommands(t *testing.T) {
 			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"ACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
 		{modeTailStamp, "no enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
 			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"INACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
-		{modeInterface, "flow-group tcp_port_236", "update " + group + `/config/interfaces ["Ethernet4"]` + "\n"},
-		{modeInterface, "no flow-group tcp_port_236", "delete " + group + "/config/interfaces[.=Ethernet4]\n"},
-		{modeInterface, "mtu 1500", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu 1500\n"},
-		{modeInterface, "no mtu", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu\n"},
-		{modeInterface, "shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled false\n"},
-		{modeInterface, "no shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled true\n"},
-		{modeInterface, "channel-group 1", "update /openconfig-interfaces:interfaces/interface[name=PortChannel1]/aggregation/members/member[interface=Ethernet4] " +
+		{kit.ModeInterface, "flow-group tcp_port_236", "update " + group + `/config/interfaces ["Ethernet4"]` + "\n"},
+		{kit.ModeInterface, "no flow-group tcp_port_236", "delete " + group + "/config/interfaces[.=Ethernet4]\n"},
+		{kit.ModeInterface, "mtu 1500", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu 1500\n"},
+		{kit.ModeInterface, "no mtu", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu\n"},
+		{kit.ModeInterface, "shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled false\n"},
+		{kit.ModeInterface, "no shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled true\n"},
+		{kit.ModeInterface, "channel-group 1", "update /openconfig-interfaces:interfaces/interface[name=PortChannel1]/aggregation/members/member[interface=Ethernet4] " +
 			`{"tamtam-interfaces:config":{"interface":"Ethernet4"},"tamtam-interfaces:interface":"Ethernet4"}` + "\n"},
-		{modeInterface, "no switchport access Vlan", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]/members/member[interface=Ethernet4]\n"},
-		{modeConfig, "interface breakout port Eth2/1 mode 4x25g", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1] " +
+		{kit.ModeInterface, "no switchport access Vlan", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]/members/member[interface=Ethernet4]\n"},
+		{kit.ModeConfig, "interface breakout port Eth2/1 mode 4x25g", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1] " +
 			`{"tamtam-interfaces:config":{"breakout-speed":"SPEED_25GB","index":1,"num-breakouts":4},"tamtam-interfaces:index":1}` + "\n"},
-		{modeConfig, "no interface breakout port Ethernet4", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]\n"},
-		{modeConfig, "no interface Vlan 10", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]\n"},
+		{kit.ModeConfig, "no interface breakout port Ethernet4", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]\n"},
+		{kit.ModeConfig, "no interface Vlan 10", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]\n"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			s := newSession(t)
 			s.server.load(t, switchTree)
-			s.mode = tt.mode
-			s.iface = "Ethernet4"
+			s.session.Mode = tt.mode
+			s.session.Interface = "Ethernet4"
 			s.do(t, tt.line)
 			if diff := cmp.Diff(tt.want, s.sent()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -94,25 +97,25 @@ func TestRefusedCommands(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
 	for _, tt := range []struct {
-		mode       mode
+		mode       kit.Mode
 		line, want string
 	}{
-		{modeTAM, "no collector c9", "%Error: Collector c9 does not exist"},
-		{modeTAM, "no flow-group g9", "%Error: Flow group g9 does not exist"},
-		{modeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ::1", "%Error: Address ::1 of dst-ip is not of the family ipv4 that the rest of the command names"},
+		{kit.ModeTAM, "no collector c9", "%Error: Collector c9 does not exist"},
+		{kit.ModeTAM, "no flow-group g9", "%Error: Flow group g9 does not exist"},
+		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ::1", "%Error: Address ::1 of dst-ip is not of the family ipv4 that the rest of the command names"},
 		{modeTailStamp, "no session x", "%Error: Tail-stamping session x does not exist"},
-		{modeConfig, "interface Ethernet99", "%Error: Interface Ethernet99 does not exist"},
-		{modeConfig, "interface Eth9/9", "%Error: No interface has the name or alias Eth9/9"},
-		{modeInterface, "no flow-group tcp_port_239", "%Error: Flow group tcp_port_239 is not attached to Ethernet4"},
-		{modeInterface, "flow-group g9", "%Error: Flow group g9 does not exist"},
-		{modeInterface, "no channel-group", "%Error: Ethernet4 is in no port channel"},
+		{kit.ModeConfig, "interface Ethernet99", "%Error: Interface Ethernet99 does not exist"},
+		{kit.ModeConfig, "interface Eth9/9", "%Error: No interface has the name or alias Eth9/9"},
+		{kit.ModeInterface, "no flow-group tcp_port_239", "%Error: Flow group tcp_port_239 is not attached to Ethernet4"},
+		{kit.ModeInterface, "flow-group g9", "%Error: Flow group g9 does not exist"},
+		{kit.ModeInterface, "no channel-group", "%Error: Ethernet4 is in no port channel"},
 	} {
-		s.mode, s.iface = tt.mode, "Ethernet4"
+		s.session.Mode, s.session.Interface = tt.mode, "Ethernet4"
 		if got := s.fails(t, tt.line); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.line, got, tt.want)
 		}
 	}
-	s.mode, s.iface = modeInterface, "Vlan10"
+	s.session.Mode, s.session.Interface = kit.ModeInterface, "Vlan10"
 	if got, want := s.fails(t, "mtu 1500"), "%Error: Vlan10 has no mtu: it is for Ethernet and PortChannel"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -127,7 +130,7 @@ func TestServerReasonIsShown(t *testing.T) {
 	s.server.onSet = func(*gpb.SetRequest) error {
 		return status.Error(codes.FailedPrecondition, "flow group tcp_port_236 is in use by tail-stamping session http_236")
 	}
-	s.mode = modeTAM
+	s.session.Mode = kit.ModeTAM
 	want := "%Error: Flow group tcp_port_236 is in use by tail-stamping session http_236"
 	if got := s.fails(t, "no flow-group tcp_port_236"); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -137,7 +140,7 @@ func TestServerReasonIsShown(t *testing.T) {
 func TestEnableThatTheSwitchRefuses(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"TAILSTAMPING","state":{"op-status":"UNSUPPORTED","reason":"the ASIC cannot stamp"}}]}}}`)
-	s.mode = modeTailStamp
+	s.session.Mode = modeTailStamp
 	if got, want := s.fails(t, "enable"), "%Error: Tail-stamping is not activated: the ASIC cannot stamp"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -146,7 +149,7 @@ func TestEnableThatTheSwitchRefuses(t *testing.T) {
 func TestDetachFromTheLastInterfaceWarns(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
-	s.mode, s.iface = modeInterface, "Ethernet4"
+	s.session.Mode, s.session.Interface = kit.ModeInterface, "Ethernet4"
 	s.do(t, "no flow-group tcp_port_236", "interface Ethernet20", "no flow-group tcp_port_236")
 	const want = "%Warning: flow group tcp_port_236 is attached to no interface now: it matches on all of them\n"
 	if s.err.String() != want {
@@ -158,8 +161,8 @@ func TestDetachFromTheLastInterfaceWarns(t *testing.T) {
 func TestFlowGroupIDs(t *testing.T) {
 	ids := func(s *session) string {
 		var out []string
-		for _, g := range (tree{s.server.tree}).sorted("tam", "flowgroups", "flowgroup") {
-			out = append(out, g.name()+"="+g.text("config", "id"))
+		for _, g := range (tree.Of(s.server.tree)).Sorted("tam", "flowgroups", "flowgroup") {
+			out = append(out, g.Name()+"="+g.Text("config", "id"))
 		}
 		return strings.Join(out, " ")
 	}
@@ -183,7 +186,7 @@ func TestFlowGroupIDs(t *testing.T) {
 	})
 	t.Run("somebody else is faster", func(t *testing.T) {
 		s := newSession(t)
-		s.mode = modeTAM
+		s.session.Mode = kit.ModeTAM
 		first := true
 		s.server.onSet = func(*gpb.SetRequest) error {
 			if !first {
@@ -257,8 +260,8 @@ func TestScriptStopsAtTheFirstError(t *testing.T) {
 func TestEchoShowsASession(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
-	s.conf.Echo, s.conf.Err = true, s.conf.Out
-	s.conf.In = strings.NewReader("configure terminal\ntam\nswitch-id x\nno collector\nend\nshow tam switch | include Switch\n")
+	s.session.Config.Echo, s.session.Config.Err = true, s.session.Config.Out
+	s.session.Config.In = strings.NewReader("configure terminal\ntam\nswitch-id x\nno collector\nend\nshow tam switch | include Switch\n")
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -282,15 +285,15 @@ Switch ID      : 2020
 func TestRunReadsInputThatIsNoTerminal(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
-	s.conf.In = strings.NewReader("show tam switch | include Switch\nexit\nnever\n")
+	s.session.Config.In = strings.NewReader("show tam switch | include Switch\nexit\nnever\n")
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.out.String(), "Switch ID      : 2020\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	s.finished = false
-	s.conf.In = strings.NewReader("show tam switch | count\nnever\n")
+	s.session.Finished = false
+	s.session.Config.In = strings.NewReader("show tam switch | count\nnever\n")
 	if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "standard input:2: ") {
 		t.Errorf("error %v, want one in line 2", err)
 	}
@@ -310,7 +313,7 @@ func TestInteractiveSession(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
 	hist := filepath.Join(t.TempDir(), "history")
-	s.conf.HistoryFile = hist
+	s.session.Config.HistoryFile = hist
 	con := &fakeConsole{Reader: strings.NewReader(
 		"conf\t\r" + // TAB completes
 			"foo\r" + // an error does not end the session

@@ -4,223 +4,139 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
+	"tamtam/cli/tree"
 )
 
-func showCommands() []*command {
+func showCommands() []*kit.Command {
 	var (
-		acl   = &argKind{label: "<table>", parse: parseName}
-		iface = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
-		ip    = kw("ip", "Internet protocol")
-		ipv6  = kw("ipv6", "Internet protocol")
-		names []choice
-		out   []*command
+		acl   = &kit.Kind{Label: "<table>", Parse: kit.ParseName}
+		iface = &kit.Kind{Label: "<EthernetN | PortChannelN | alias>", Parse: kit.ParseName, Live: kit.LiveInterfaces}
+		ip    = kit.Keyword("ip", "Internet protocol")
+		ipv6  = kit.Keyword("ipv6", "Internet protocol")
+		names []kit.Choice
+		out   []*kit.Command
 	)
-	for _, f := range features() {
-		names = append(names, choice{f.word, f.help})
+	for _, f := range tam.Features() {
+		names = append(names, kit.Pick(f.Word, f.Help))
 	}
-	add := func(show func(context.Context, *call) (*view, error), parts ...any) {
-		out = append(out, &command{modes: inExec, form: seq(parts...), show: show})
+	add := func(show func(context.Context, *kit.Call) (*kit.View, error), parts ...any) {
+		out = append(out, &kit.Command{Modes: kit.InExec, Form: kit.Seq(parts...), Show: show})
 	}
-	add(showSwitch, "show tam", kw("switch", "Attributes of the switch that are in use"))
-	add(showSummary, "show tam", kw("summary", "All of it on one page"))
-	add(collector.shown, "show tam", kw("collectors", "Where reports go"), only(collectors.names()))
-	add(sampler.shown, "show tam", kw("samplers", "One packet in how many"), only(samplers.names()))
-	add(showFlowGroups, "show tam", kw("flow-groups", "Which packets are meant"), only(groupName))
-	add(showFeatures, "show tam", kw("features", "What is active"), only(oneOf(names...)))
-	for _, f := range features() {
-		f.shows(func(show func(context.Context, *call) (*view, error), parts ...any) {
-			add(show, append([]any{"show tam", f.keyword()}, parts...)...)
+	add(showSwitch, "show tam", kit.Keyword("switch", "Attributes of the switch that are in use"))
+	add(tam.ShowSummary, "show tam", kit.Keyword("summary", "All of it on one page"))
+	add(tam.Collector.Shown, "show tam", kit.Keyword("collectors", "Where reports go"), kit.Only(tam.Collectors.Names()))
+	add(tam.Sampler.Shown, "show tam", kit.Keyword("samplers", "One packet in how many"), kit.Only(tam.Samplers.Names()))
+	add(tam.ShowFlowGroups, "show tam", kit.Keyword("flow-groups", "Which packets are meant"), kit.Only(tam.GroupName))
+	add(tam.ShowFeatures, "show tam", kit.Keyword("features", "What is active"), kit.Only(kit.OneOf(names...)))
+	for _, f := range tam.Features() {
+		f.Shows(func(show func(context.Context, *kit.Call) (*kit.View, error), parts ...any) {
+			add(show, append([]any{"show tam", f.Keyword()}, parts...)...)
 		})
 	}
-	add(showConsistency, "show tam", kw("consistency", "Whether what is configured is in force"))
-	add(showAlarms, "show", kw("alarms", "What is wrong now, and since when"))
+	add(showConsistency, "show tam", kit.Keyword("consistency", "Whether what is configured is in force"))
+	add(showAlarms, "show", kit.Keyword("alarms", "What is wrong now, and since when"))
 	add(showNotInForce("FAILED", "No object has failed"), "show",
-		kw("failed", "Objects that are configured and have failed, and why"))
-	add(showNotInForce("PENDING", "No object waits"), "show", kw("pending", "Objects that wait, and for what"))
-	add(showUnapplied, "show", kw("unapplied", "Parts of the configuration that the switch does not apply"))
-	add(showOutputs, "show", kw("outputs", "What is sent to collectors and servers, and what could not be"))
-	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
-	add(showInterfaceDescription, "show interface", kw("description", "What users say of the ports"), only(iface))
-	add(showInterfaceCounters, "show interface counters", only(iface))
-	add(showPortChannels, "show interface", kw("portchannel", "PortChannels, members, and why these carry no traffic"))
-	add(showPortChannels, "show", alias("interfaces", "The same as interface, as in SONiC"), kw("portchannel", "The same"))
-	add(showWires, "show interface", kw("wires", "Live interfaces behind ports, and frames lost there"), only(iface))
+		kit.Keyword("failed", "Objects that are configured and have failed, and why"))
+	add(showNotInForce("PENDING", "No object waits"), "show", kit.Keyword("pending", "Objects that wait, and for what"))
+	add(showUnapplied, "show", kit.Keyword("unapplied", "Parts of the configuration that the switch does not apply"))
+	add(showOutputs, "show", kit.Keyword("outputs", "What is sent to collectors and servers, and what could not be"))
+	add(showInterfaceStatus, "show interface", kit.Keyword("status", "State of the ports"), kit.Only(iface))
+	add(showInterfaceDescription, "show interface", kit.Keyword("description", "What users say of the ports"),
+		kit.Only(iface))
+	add(showInterfaceCounters, "show interface counters", kit.Only(iface))
+	add(showPortChannels, "show interface", kit.Keyword("portchannel",
+		"PortChannels, members, and why these carry no traffic"))
+	add(showPortChannels, "show", kit.Alias("interfaces", "The same as interface, as in SONiC"),
+		kit.Keyword("portchannel", "The same"))
+	add(showWires, "show interface", kit.Keyword("wires", "Live interfaces behind ports, and frames lost there"),
+		kit.Only(iface))
 	add(showBreakout, "show interface breakout")
-	add(showVLAN, "show", kw("vlan", "VLANs and their members"))
-	add(showVLANConfig, "show", kw("vlan", "VLANs and their members"), kw("config", "As they are configured"))
-	add(showACL, "show", kw("access-list", "ACL tables and rules"), maybe(acl, "Only this table"))
-	add(showACL, "show", kw("acl", "The same as access-list"), maybe(acl, "Only this table"))
-	add(showRoutes(4), "show", ip, kw("route", "IPv4 routes"))
-	add(showRoutes(6), "show", ipv6, kw("route", "IPv6 routes"))
+	add(showVLAN, "show", kit.Keyword("vlan", "VLANs and their members"))
+	add(showVLANConfig, "show", kit.Keyword("vlan", "VLANs and their members"),
+		kit.Keyword("config", "As they are configured"))
+	add(showACL, "show", kit.Keyword("access-list", "ACL tables and rules"), kit.Maybe(acl, "Only this table"))
+	add(showACL, "show", kit.Keyword("acl", "The same as access-list"), kit.Maybe(acl, "Only this table"))
+	add(showRoutes(4), "show", ip, kit.Keyword("route", "IPv4 routes"))
+	add(showRoutes(6), "show", ipv6, kit.Keyword("route", "IPv6 routes"))
 	add(showIPInterfaces(4), "show", ip, "interface")
 	add(showIPInterfaces(6), "show", ipv6, "interface")
-	add(showNeighbors(4), "show", kw("arp", "IPv4 neighbours"))
-	add(showNeighbors(6), "show", ipv6, kw("neighbors", "IPv6 neighbours"))
-	add(showNeighbors(6), "show", kw("ndp", "IPv6 neighbours"))
-	add(showNeighbors(0), "show", kw("neighbors", "Neighbours of both families"))
-	add(showLLDP, "show", kw("lldp", "What others say by LLDP"), kw("neighbors", "Who is at which port"))
-	add(showMACs, "show", kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are"))
-	add(showQueues, "show", kw("queue", "Egress queues"), "counters", maybe(iface, "Only of this port"))
-	add(showSchedulers, "show", kw("qos", "Quality of service"), kw("scheduler", "How queues are served"))
-	add(showCOPP, "show", kw("copp", "What goes to the CPU, and how much of it"))
-	add(showMirrorSessions, "show", kw("mirror-session", "SPAN and ERSPAN sessions"))
-	drops := kw("dropcounters", "Drops by SAI's reasons")
-	group := opt(kw("group", "Only of this group"), arg("group", &argKind{label: "<name>", parse: parseName}, "Its name"))
-	kind := opt(kw("type", "Only of this type"), arg("type", dropCounterType, "Type"))
-	add(showDropConfiguration, "show", drops, kw("configuration", "What is counted"), group)
-	add(showDropCounts, "show", drops, kw("counts", "What was counted"), group, kind)
-	add(showDropCapabilities, "show", drops, kw("capabilities", "What can be counted"))
-	sflow := kw("sflow", "Samples of packets, counters and drops to collectors")
+	add(showNeighbors(4), "show", kit.Keyword("arp", "IPv4 neighbours"))
+	add(showNeighbors(6), "show", ipv6, kit.Keyword("neighbors", "IPv6 neighbours"))
+	add(showNeighbors(6), "show", kit.Keyword("ndp", "IPv6 neighbours"))
+	add(showNeighbors(0), "show", kit.Keyword("neighbors", "Neighbours of both families"))
+	add(showLLDP, "show", kit.Keyword("lldp", "What others say by LLDP"), kit.Keyword("neighbors", "Who is at which port"))
+	add(showMACs, "show", kit.Keyword("mac", "Ethernet addresses"), kit.Keyword("address-table", "Where addresses are"))
+	add(showQueues, "show", kit.Keyword("queue", "Egress queues"), "counters", kit.Maybe(iface, "Only of this port"))
+	add(showSchedulers, "show", kit.Keyword("qos", "Quality of service"),
+		kit.Keyword("scheduler", "How queues are served"))
+	add(showCOPP, "show", kit.Keyword("copp", "What goes to the CPU, and how much of it"))
+	add(showMirrorSessions, "show", kit.Keyword("mirror-session", "SPAN and ERSPAN sessions"))
+	drops := kit.Keyword("dropcounters", "Drops by SAI's reasons")
+	group := kit.Opt(kit.Keyword("group", "Only of this group"),
+		kit.Arg("group", &kit.Kind{Label: "<name>", Parse: kit.ParseName}, "Its name"))
+	kind := kit.Opt(kit.Keyword("type", "Only of this type"), kit.Arg("type", dropCounterType, "Type"))
+	add(showDropConfiguration, "show", drops, kit.Keyword("configuration", "What is counted"), group)
+	add(showDropCounts, "show", drops, kit.Keyword("counts", "What was counted"), group, kind)
+	add(showDropCapabilities, "show", drops, kit.Keyword("capabilities", "What can be counted"))
+	sflow := kit.Keyword("sflow", "Samples of packets, counters and drops to collectors")
 	add(showSFlow, "show", sflow)
-	add(showSFlowInterfaces, "show", sflow, kw("interface", "How ports are sampled"))
+	add(showSFlowInterfaces, "show", sflow, kit.Keyword("interface", "How ports are sampled"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")
-	out = append(out, &command{modes: inExec, do: techSupport,
-		form: seq("show", kw("tech-support", "Pack what is to be known into an archive, here"))})
-	configuration := kw("configuration", "Configurations that are kept")
-	add(showHistory, "show", configuration, kw("history", "Those that were saved, committed or replaced"))
-	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"))
-	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"),
-		arg("number", configurationNumber, "Since this one: 0 is the newest"))
-	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"),
-		kw("startup", "Since the last was saved"))
-	add(showUptime, "show", kw("uptime", "How long the machine is up"))
-	add(showPlatform, "show", kw("platform", "What the switch is"), kw("summary", "On one page"))
-	add(showVersion, "show", kw("version", "Versions of client and server"))
+	out = append(out, &kit.Command{Modes: kit.InExec, Do: techSupport,
+		Form: kit.Seq("show", kit.Keyword("tech-support", "Pack what is to be known into an archive, here"))})
+	configuration := kit.Keyword("configuration", "Configurations that are kept")
+	add(showHistory, "show", configuration, kit.Keyword("history", "Those that were saved, committed or replaced"))
+	add(showDiff, "show", configuration, kit.Keyword("diff", "What was changed since the last was saved"))
+	add(showDiff, "show", configuration, kit.Keyword("diff", "What was changed since the last was saved"),
+		kit.Arg("number", configurationNumber, "Since this one: 0 is the newest"))
+	add(showDiff, "show", configuration, kit.Keyword("diff", "What was changed since the last was saved"),
+		kit.Keyword("startup", "Since the last was saved"))
+	add(showUptime, "show", kit.Keyword("uptime", "How long the machine is up"))
+	add(showPlatform, "show", kit.Keyword("platform", "What the switch is"), kit.Keyword("summary", "On one page"))
+	add(showVersion, "show", kit.Keyword("version", "Versions of client and server"))
 	return out
 }
 
-// maybe is a name that may be given.
-func maybe(kind *argKind, help string) []element { return opt(arg("name", kind, help)) }
-
-// only is the name of the one that is shown, where that is not all.
-func only(kind *argKind) []element { return maybe(kind, "Only this one") }
-
-// one returns a view's data for a container, whose name has its module in front.
-func one(name string, t tree) map[string]any {
-	if !t.exists() {
-		return map[string]any{}
-	}
-	return map[string]any{name: t.v}
-}
-
-// entry is a view's data for one entry of a list.
-func entry(list string, t tree) map[string]any { return map[string]any{list: []any{t.v}} }
-
-// framed is a view whose text stands between blank lines.
-func framed(data map[string]any, text func(p *printout)) *view {
-	return &view{data, func(p *printout) {
-		p.line("")
-		text(p)
-		p.line("")
-	}}
-}
-
-// tableView is a table, with lines below it.
-func tableView(data map[string]any, columns []column, rows [][]string, below []string) *view {
-	return framed(data, func(p *printout) {
-		p.table(columns, rows)
-		p.after(below)
-	})
-}
-
-// config returns a leaf of the entry as configured or, failing that, the state.
-func config(t tree, leaf string) string {
-	if v := t.text("config", leaf); v != "" {
-		return v
-	}
-	return t.text("state", leaf)
-}
-
-// title writes a status word as the show commands spell it: ACTIVE and active
-// as Active, INSUFFICIENT_RESOURCES as Insufficient Resources.
-func title(word string) string {
-	parts := strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return r == '_' || r == ' ' || r == '-' })
-	for i, p := range parts {
-		parts[i] = strings.ToUpper(p[:1]) + p[1:]
-	}
-	return strings.Join(parts, " ")
-}
-
-// inactive reports whether a state says that its object is not in effect.
-func inactive(state tree) bool {
-	status := state.word("status")
-	return status != "" && !strings.EqualFold(status, "active")
-}
-
-// whyNot writes status and reason of an object that is not in effect.
-func (p *printout) whyNot(width int, state tree) {
-	if !inactive(state) {
-		return
-	}
-	p.field(width, "Status", title(state.word("status")))
-	p.optional(width, "Reason", state.text("reason"))
-}
-
-// whyNots are lines for the entries that are not in effect.
-func whyNots(entries []tree) []string {
-	var lines []string
-	for _, e := range entries {
-		lines = append(lines, whyNotLine(e.name(), e.at("state"))...)
-	}
-	return lines
-}
-
-// whyNotLine is a line for an object that is not in effect.
-func whyNotLine(name string, state tree) []string {
-	if !inactive(state) {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: %s: %s", name, title(state.word("status")), state.text("reason"))}
-}
-
-// after writes lines below a table.
-func (p *printout) after(lines []string) {
-	if len(lines) > 0 {
-		p.line("")
-	}
-	for _, l := range lines {
-		p.line("%s", l)
-	}
-}
-
-func showSwitch(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(tamRoot, "switch"))
+func showSwitch(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(tam.TamRoot, "switch"))
 	if err != nil {
 		return nil, err
 	}
-	state := inForce(found).at("state")
-	return framed(one("openconfig-tam:switch", found), func(p *printout) {
-		p.line("TAM Device information")
-		p.line("----------------------")
-		p.field(15, "Switch ID", state.text("op-switch-id"))
-		p.field(15, "Enterprise ID", state.text("op-enterprise-id"))
-		p.whyNot(15, state)
+	state := tam.InForce(found).At("state")
+	return kit.Framed(kit.One("openconfig-tam:switch", found), func(p *kit.Printout) {
+		p.Line("TAM Device information")
+		p.Line("----------------------")
+		p.Field(15, "Switch ID", state.Text("op-switch-id"))
+		p.Field(15, "Enterprise ID", state.Text("op-enterprise-id"))
+		p.WhyNot(15, state)
 	}), nil
 }
 
 // techSupport makes the archive that others can find faults by.
-func techSupport(ctx context.Context, c *call) error {
-	if c.sh.conf.TechSupport == nil {
+func techSupport(ctx context.Context, c *kit.Call) error {
+	if c.Session.Config.TechSupport == nil {
 		return errors.New("not from here: run tamtam techsupport on the switch's machine")
 	}
-	name, err := c.sh.conf.TechSupport(ctx)
+	name, err := c.Session.Config.TechSupport(ctx)
 	if err == nil {
-		_, err = fmt.Fprintln(c.sh.conf.Out, name)
+		_, err = fmt.Fprintln(c.Session.Config.Out, name)
 	}
 	return err
 }
 
 // showVersion asks for the server's capabilities.
-func showVersion(ctx context.Context, c *call) (*view, error) {
-	ctx, cancel := c.sh.client.request(ctx)
+func showVersion(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	ctx, cancel := c.Session.Client.Request(ctx)
 	defer cancel()
-	reply, err := c.sh.client.gnmi.Capabilities(ctx, &gpb.CapabilityRequest{})
+	reply, err := c.Session.Client.GNMI.Capabilities(ctx, &gpb.CapabilityRequest{})
 	if err != nil {
-		return nil, c.sh.client.explain(err)
+		return nil, c.Session.Client.Explain(err)
 	}
 	var models []any
 	var rows [][]string
@@ -230,15 +146,15 @@ func showVersion(ctx context.Context, c *call) (*view, error) {
 		})
 		rows = append(rows, []string{m.GetName(), m.GetVersion(), m.GetOrganization()})
 	}
-	client := c.sh.conf.Version
+	client := c.Session.Config.Version
 	if client == "" {
 		client = "unknown"
 	}
 	data := map[string]any{"client-version": client, "gnmi-version": reply.GetGNMIVersion(), "models": models}
-	return framed(data, func(p *printout) {
-		p.field(15, "Client version", client)
-		p.field(15, "gNMI version", reply.GetGNMIVersion())
-		p.line("")
-		p.table([]column{{"Model", 24, 2}, {"Version", 10, 2}, {"Organization", 12, 0}}, rows)
+	return kit.Framed(data, func(p *kit.Printout) {
+		p.Field(15, "Client version", client)
+		p.Field(15, "gNMI version", reply.GetGNMIVersion())
+		p.Line("")
+		p.Table([]kit.Column{kit.Col("Model", 24, 2), kit.Col("Version", 10, 2), kit.Col("Organization", 12, 0)}, rows)
 	}), nil
 }

@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Where debug counters are in the tree.
@@ -15,103 +18,105 @@ const (
 )
 
 // dropCounters reads the debug counters, those of a group or type where the call names one.
-func dropCounters(ctx context.Context, c *call) ([]tree, map[string]any, error) {
-	found, err := c.sh.client.all(ctx, gpath(debugCounters))
+func dropCounters(ctx context.Context, c *kit.Call) ([]tree.Node, map[string]any, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(debugCounters))
 	if err != nil {
 		return nil, nil, err
 	}
-	entries := slices.DeleteFunc(found.sorted("debug-counter"), func(e tree) bool {
-		return c.has("group") && e.text("state", "group") != c.args["group"] ||
-			c.has("type") && e.text("state", "type") != c.args["type"]
+	entries := slices.DeleteFunc(found.Sorted("debug-counter"), func(e tree.Node) bool {
+		return c.Has("group") && e.Text("state", "group") != c.Args["group"] ||
+			c.Has("type") && e.Text("state", "type") != c.Args["type"]
 	})
-	return entries, one(debugCounters, found), nil
+	return entries, kit.One(debugCounters, found), nil
 }
 
 // aliasOf is what a counter is called where it is shown.
-func aliasOf(e tree) string {
-	if alias := e.text("state", "alias"); alias != "" {
+func aliasOf(e tree.Node) string {
+	if alias := e.Text("state", "alias"); alias != "" {
 		return alias
 	}
-	return e.name()
+	return e.Name()
 }
 
 // showDropConfiguration has the columns of SONiC's command, and what became of each counter.
-func showDropConfiguration(ctx context.Context, c *call) (*view, error) {
+func showDropConfiguration(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := dropCounters(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	below := whyNots(entries)
+	below := kit.WhyNots(entries)
 	for _, e := range entries {
-		state := e.at("state")
+		state := e.At("state")
 		first := []string{
-			e.name(), aliasOf(e), orDash(state.text("group")), orDash(state.text("type")), orDash(title(state.text("status"))),
-			"", orDash(state.text("description")),
+			e.Name(), aliasOf(e), kit.OrDash(state.Text("group")), kit.OrDash(state.Text("type")),
+			kit.OrDash(kit.Title(state.Text("status"))),
+			"", kit.OrDash(state.Text("description")),
 		}
-		for _, r := range e.sortedBy("drop-reason", "reasons", "reason") {
-			name := r.plain("drop-reason")
+		for _, r := range e.SortedBy("drop-reason", "reasons", "reason") {
+			name := r.Plain("drop-reason")
 			first[5] = name
 			rows, first = append(rows, first), make([]string, len(first))
-			below = append(below, whyNotLine(e.name()+" "+name, r.at("state"))...)
+			below = append(below, kit.WhyNotLine(e.Name()+" "+name, r.At("state"))...)
 		}
 		if first[0] != "" {
 			rows = append(rows, first)
 		}
 	}
-	return tableView(data, []column{
-		{"Counter", 12, 2}, {"Alias", 12, 2}, {"Group", 8, 2}, {"Type", 20, 2}, {"Status", 7, 2}, {"Reasons", 20, 2},
-		{"Description", 11, 0},
+	return kit.TableView(data, []kit.Column{
+		kit.Col("Counter", 12, 2), kit.Col("Alias", 12, 2), kit.Col("Group", 8, 2), kit.Col("Type", 20, 2),
+		kit.Col("Status", 7, 2), kit.Col("Reasons", 20, 2),
+		kit.Col("Description", 11, 0),
 	}, rows, below), nil
 }
 
 // showDropCounts has the columns of SONiC's command: what ports have lost, and behind it the counters of ports; then
 // those of the switch.
-func showDropCounts(ctx context.Context, c *call) (*view, error) {
+func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := dropCounters(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	ports, interfaces, err := c.sh.interfaces(ctx, &call{sh: c.sh, args: map[string]string{}})
+	ports, interfaces, err := readInterfaces(ctx, c.Session, &kit.Call{Session: c.Session, Args: map[string]string{}})
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(data, interfaces)
-	var ofPorts, ofSwitch []tree
+	var ofPorts, ofSwitch []tree.Node
 	for _, e := range entries {
-		if strings.HasPrefix(e.text("state", "type"), "SWITCH_") {
+		if strings.HasPrefix(e.Text("state", "type"), "SWITCH_") {
 			ofSwitch = append(ofSwitch, e)
 		} else {
 			ofPorts = append(ofPorts, e)
 		}
 	}
-	chosen := c.has("group") || c.has("type")
-	return framed(data, func(p *printout) {
+	chosen := c.Has("group") || c.Has("type")
+	return kit.Framed(data, func(p *kit.Printout) {
 		var since sinces
 		if len(ofPorts) > 0 || !chosen {
-			p.portDrops(ports, ofPorts, !chosen, &since)
+			writePortDrops(p, ports, ofPorts, !chosen, &since)
 		}
 		if len(ofSwitch) > 0 {
 			if len(ofPorts) > 0 || !chosen {
-				p.line("")
+				p.Line("")
 			}
-			columns, row := []column{{"Device", 14, 2}}, []string{"switch"}
+			columns, row := []kit.Column{kit.Col("Device", 14, 2)}, []string{"switch"}
 			for _, e := range ofSwitch {
-				columns = append(columns, column{aliasOf(e), 8, 2})
-				row = append(row, counted(e, "state", "packets"))
-				if e.text("state", "packets") != "" {
-					since.add(aliasOf(e), []string{""}, map[string]string{"": e.text("state", "counted-since")})
+				columns = append(columns, kit.Col(aliasOf(e), 8, 2))
+				row = append(row, kit.Counted(e, "state", "packets"))
+				if e.Text("state", "packets") != "" {
+					since.add(aliasOf(e), []string{""}, map[string]string{"": e.Text("state", "counted-since")})
 				}
 			}
-			p.table(columns, [][]string{row})
+			p.Table(columns, [][]string{row})
 		}
-		p.after(append(since.lines(), whyNots(entries)...))
+		p.After(append(since.lines(), kit.WhyNots(entries)...))
 	}), nil
 }
 
-// portDrops writes the counters of ports, a line for each port; all: what ports count without them, too.
-func (p *printout) portDrops(ports, counters []tree, all bool, since *sinces) {
-	columns := []column{{"Iface", 14, 2}, {"State", 5, 2}}
+// writePortDrops writes the counters of ports, a line for each port; all: what ports count without them, too.
+func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, since *sinces) {
+	columns := []kit.Column{kit.Col("Iface", 14, 2), kit.Col("State", 5, 2)}
 	standard := [][2]string{
 		{"RX_ERR", "in-errors"}, {"RX_DROPS", "in-discards"}, {"TX_ERR", "out-errors"}, {"TX_DROPS", "out-discards"},
 	}
@@ -119,65 +124,65 @@ func (p *printout) portDrops(ports, counters []tree, all bool, since *sinces) {
 		standard = nil
 	}
 	for _, s := range standard {
-		columns = append(columns, column{s[0], 8, 2})
+		columns = append(columns, kit.Col(s[0], 8, 2))
 	}
 	if all {
-		since.addPorts("RX_ERR to TX_DROPS", ports, func(port tree) (string, string) {
-			state := port.at("state", "counters")
-			return state.text("in-discards"), state.text("counted-since")
+		since.addPorts("RX_ERR to TX_DROPS", ports, func(port tree.Node) (string, string) {
+			state := port.At("state", "counters")
+			return state.Text("in-discards"), state.Text("counted-since")
 		})
 	}
 	of := map[string][]string{}
 	for _, e := range counters {
-		columns = append(columns, column{aliasOf(e), 8, 2})
+		columns = append(columns, kit.Col(aliasOf(e), 8, 2))
 		at := map[string]string{}
-		items := e.items("ports", "port")
+		items := e.Items("ports", "port")
 		for _, x := range items {
-			at[x.plain("port")] = counted(x, "state", "packets")
+			at[x.Plain("port")] = kit.Counted(x, "state", "packets")
 		}
-		since.addPorts(aliasOf(e), items, func(port tree) (string, string) {
-			return port.text("state", "packets"), port.text("state", "counted-since")
+		since.addPorts(aliasOf(e), items, func(port tree.Node) (string, string) {
+			return port.Text("state", "packets"), port.Text("state", "counted-since")
 		})
 		for _, port := range ports {
-			of[port.name()] = append(of[port.name()], orDash(at[port.name()]))
+			of[port.Name()] = append(of[port.Name()], kit.OrDash(at[port.Name()]))
 		}
 	}
 	var rows [][]string
 	for _, port := range ports {
-		if !strings.HasPrefix(port.name(), "Ethernet") {
+		if !strings.HasPrefix(port.Name(), "Ethernet") {
 			continue
 		}
-		row := []string{port.name(), stateLetter(port)}
+		row := []string{port.Name(), stateLetter(port)}
 		for _, s := range standard {
-			row = append(row, counted(port, "state", "counters", s[1]))
+			row = append(row, kit.Counted(port, "state", "counters", s[1]))
 		}
-		rows = append(rows, append(row, of[port.name()]...))
+		rows = append(rows, append(row, of[port.Name()]...))
 	}
-	p.table(columns, rows)
+	p.Table(columns, rows)
 }
 
 // showDropCapabilities has what SONiC's command has.
-func showDropCapabilities(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(debugCapabilities))
+func showDropCapabilities(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(debugCapabilities))
 	if err != nil {
 		return nil, err
 	}
-	types := found.sortedBy("type", "capability")
-	return framed(one(debugCapabilities, found), func(p *printout) {
+	types := found.SortedBy("type", "capability")
+	return kit.Framed(kit.One(debugCapabilities, found), func(p *kit.Printout) {
 		if len(types) == 0 {
-			p.line("The switch does not say that it can count drops by reason")
+			p.Line("The switch does not say that it can count drops by reason")
 			return
 		}
 		var rows [][]string
 		for _, t := range types {
-			rows = append(rows, []string{t.plain("type"), counted(t, "state", "count")})
+			rows = append(rows, []string{t.Plain("type"), kit.Counted(t, "state", "count")})
 		}
-		p.table([]column{{"Counter Type", 20, 2}, {"Total", 5, 0}}, rows)
+		p.Table([]kit.Column{kit.Col("Counter Type", 20, 2), kit.Col("Total", 5, 0)}, rows)
 		for _, t := range types {
-			p.line("")
-			p.line("%s", t.plain("type"))
-			for _, r := range t.texts("state", "drop-reason") {
-				p.line("        %s", r)
+			p.Line("")
+			p.Line("%s", t.Plain("type"))
+			for _, r := range t.Texts("state", "drop-reason") {
+				p.Line("        %s", r)
 			}
 		}
 	}), nil
@@ -204,16 +209,16 @@ func clickedDropCounter(install bool, no string) func([]string) ([]string, error
 		if err != nil {
 			return nil, fmt.Errorf("%w: want %s", err, form)
 		}
-		name := quote(places[0])
+		name := kit.Quote(places[0])
 		lines := []string{"configure"}
 		if install {
-			lines = append(lines, "drop-counter "+name+" type "+quote(places[1])+options)
+			lines = append(lines, "drop-counter "+name+" type "+kit.Quote(places[1])+options)
 		}
 		for reason := range strings.SplitSeq(strings.Trim(places[need-1], "[]"), ",") {
 			if reason = strings.TrimSpace(reason); reason == "" {
 				return nil, fmt.Errorf("a reason is empty: want %s", form)
 			}
-			lines = append(lines, no+"drop-reason "+name+" "+quote(reason))
+			lines = append(lines, no+"drop-reason "+name+" "+kit.Quote(reason))
 		}
 		return lines, nil
 	}
@@ -230,7 +235,7 @@ func clickedOptions(words []string, known map[string]string) (places []string, o
 		if !ok || i+1 == len(words) {
 			return nil, "", fmt.Errorf("%s is not understood, or has no value", words[i])
 		}
-		options += " " + word + " " + quote(words[i+1])
+		options += " " + word + " " + kit.Quote(words[i+1])
 		i++
 	}
 	return places, options, nil

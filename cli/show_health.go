@@ -5,48 +5,53 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // healthRoot is where it is told how the daemons are.
 const healthRoot = "tamtam-health:health"
 
 // showConsistency shows what each daemon has compared, and below it the alarms.
-func showConsistency(ctx context.Context, c *call) (*view, error) {
-	health, err := c.sh.client.all(ctx, gpath(healthRoot))
+func showConsistency(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	health, err := c.Session.Client.All(ctx, tree.Path(healthRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
 	var below []string
-	for _, e := range health.sorted("daemons", "daemon") {
-		s := e.at("state")
+	for _, e := range health.Sorted("daemons", "daemon") {
+		s := e.At("state")
 		ready := "no"
-		if s.text("ready") == "true" {
+		if s.Text("ready") == "true" {
 			ready = "yes"
 		}
 		rows = append(rows, []string{
-			e.name(), ready, title(orDash(s.text("consistency"))), orDash(s.text("objects")), orDash(s.text("drift")),
-			orDash(s.text("healed")), orDash(s.text("last-pass")),
+			e.Name(), ready, kit.Title(kit.OrDash(s.Text("consistency"))), kit.OrDash(s.Text("objects")),
+			kit.OrDash(s.Text("drift")),
+			kit.OrDash(s.Text("healed")), kit.OrDash(s.Text("last-pass")),
 		})
 		for _, leaf := range []string{"reason", "differences"} {
-			if text := s.text(leaf); text != "" && !(leaf == "differences" && text == s.text("reason")) {
-				below = append(below, e.name()+since(leaf, s)+": "+text)
+			if text := s.Text(leaf); text != "" && !(leaf == "differences" && text == s.Text("reason")) {
+				below = append(below, e.Name()+since(leaf, s)+": "+text)
 			}
 		}
 	}
-	for _, e := range health.sorted("alarms", "alarm") {
-		s := e.at("state")
+	for _, e := range health.Sorted("alarms", "alarm") {
+		s := e.At("state")
 		below = append(below, alarmLine(s))
 	}
-	return tableView(one(healthRoot, health), []column{
-		{"Daemon", 10, 2}, {"Ready", 5, 2}, {"Consistency", 11, 2}, {"Objects", 8, 2}, {"Drift", 6, 2}, {"Healed", 6, 2},
-		{"Last pass", 9, 0},
+	return kit.TableView(kit.One(healthRoot, health), []kit.Column{
+		kit.Col("Daemon", 10, 2), kit.Col("Ready", 5, 2), kit.Col("Consistency", 11, 2), kit.Col("Objects", 8, 2),
+		kit.Col("Drift", 6, 2), kit.Col("Healed", 6, 2),
+		kit.Col("Last pass", 9, 0),
 	}, rows, below), nil
 }
 
 // since says when what a daemon waits for began, as far as that is told.
-func since(leaf string, s tree) string {
-	at := s.text("since")
+func since(leaf string, s tree.Node) string {
+	at := s.Text("since")
 	if leaf != "reason" || at == "" {
 		return ""
 	}
@@ -57,28 +62,29 @@ func since(leaf string, s tree) string {
 }
 
 // showAlarms shows what is wrong now.
-func showAlarms(ctx context.Context, c *call) (*view, error) {
-	health, err := c.sh.client.all(ctx, gpath(healthRoot))
+func showAlarms(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	health, err := c.Session.Client.All(ctx, tree.Path(healthRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	for _, e := range health.sorted("alarms", "alarm") {
-		s := e.at("state")
-		rows = append(rows, []string{raised(s), s.text("severity"), s.text("resource"), s.text("type-id"), s.text("text")})
+	for _, e := range health.Sorted("alarms", "alarm") {
+		s := e.At("state")
+		rows = append(rows, []string{raised(s), s.Text("severity"), s.Text("resource"), s.Text("type-id"), s.Text("text")})
 	}
 	var below []string
 	if len(rows) == 0 {
 		below = []string{"No alarms"}
 	}
-	return tableView(one(healthRoot, health), []column{
-		{"Since", 20, 2}, {"Severity", 8, 2}, {"Resource", 10, 2}, {"Kind", 9, 2}, {"What", 4, 0},
+	return kit.TableView(kit.One(healthRoot, health), []kit.Column{
+		kit.Col("Since", 20, 2), kit.Col("Severity", 8, 2), kit.Col("Resource", 10, 2), kit.Col("Kind", 9, 2),
+		kit.Col("What", 4, 0),
 	}, rows, below), nil
 }
 
 // raised is when an alarm was.
-func raised(s tree) string {
-	at := s.text("time-created")
+func raised(s tree.Node) string {
+	at := s.Text("time-created")
 	if ns, err := strconv.ParseInt(at, 10, 64); err == nil {
 		at = time.Unix(0, ns).UTC().Format(time.RFC3339)
 	}
@@ -86,6 +92,6 @@ func raised(s tree) string {
 }
 
 // alarmLine is an alarm as a line.
-func alarmLine(s tree) string {
-	return strings.Join([]string{"Alarm", raised(s), s.text("severity"), s.text("resource") + ":", s.text("text")}, " ")
+func alarmLine(s tree.Node) string {
+	return strings.Join([]string{"Alarm", raised(s), s.Text("severity"), s.Text("resource") + ":", s.Text("text")}, " ")
 }

@@ -5,6 +5,9 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // ipVersion is 4 or 6: the family of an address or prefix; 0: it is neither.
@@ -19,18 +22,18 @@ func ipVersion(text string) int {
 	return 6
 }
 
-func (c *call) routing(ctx context.Context) (tree, map[string]any, error) {
-	found, err := c.sh.client.all(ctx, gpath(routingRoot))
-	return found, one(routingRoot, found), err
+func readRouting(ctx context.Context, c *kit.Call) (tree.Node, map[string]any, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(routingRoot))
+	return found, kit.One(routingRoot, found), err
 }
 
 // byPrefix orders entries by network, the shorter first.
-func byPrefix(entries []tree) []tree {
-	slices.SortStableFunc(entries, func(a, b tree) int {
-		p, errP := netip.ParsePrefix(a.text("prefix"))
-		q, errQ := netip.ParsePrefix(b.text("prefix"))
+func byPrefix(entries []tree.Node) []tree.Node {
+	slices.SortStableFunc(entries, func(a, b tree.Node) int {
+		p, errP := netip.ParsePrefix(a.Text("prefix"))
+		q, errQ := netip.ParsePrefix(b.Text("prefix"))
 		if errP != nil || errQ != nil {
-			return strings.Compare(a.text("prefix"), b.text("prefix"))
+			return strings.Compare(a.Text("prefix"), b.Text("prefix"))
 		}
 		if c := p.Addr().Compare(q.Addr()); c != 0 {
 			return c
@@ -71,15 +74,15 @@ type routeLine struct {
 
 // showRoutes writes the routes of a family: connected ones, static ones with
 // what became of them, and those of a routing daemon.
-func showRoutes(family int) func(context.Context, *call) (*view, error) {
-	return func(ctx context.Context, c *call) (*view, error) {
-		routing, data, err := c.routing(ctx)
+func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) {
+	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
+		routing, data, err := readRouting(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		lines := routeLines(routing, family, c.unprogrammed(ctx))
-		text := func(p *printout) {
-			p.line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC, ? - nobody says whether it is")
+		lines := routeLines(routing, family, readUnprogrammed(ctx, c))
+		text := func(p *kit.Printout) {
+			p.Line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC, ? - nobody says whether it is")
 			for _, l := range lines {
 				mark := " "
 				switch l.status {
@@ -90,15 +93,15 @@ func showRoutes(family int) func(context.Context, *call) (*view, error) {
 				}
 				head := l.code + mark + " " + l.prefix.String()
 				for _, w := range l.ways {
-					p.line("%s %s", head, w)
+					p.Line("%s %s", head, w)
 					head = strings.Repeat(" ", len(head))
 				}
 				if l.reason != "" {
-					p.line("     %s: %s", l.status, l.reason)
+					p.Line("     %s: %s", l.status, l.reason)
 				}
 			}
 		}
-		return &view{data, text}, nil
+		return kit.NewView(data, text), nil
 	}
 }
 
@@ -108,14 +111,14 @@ type unprogrammed struct {
 	known bool           // all others are in the ASIC
 }
 
-// unprogrammed reads the routes of a routing daemon that are not in the ASIC. orchagent lists them; while it is not
+// readUnprogrammed reads the routes of a routing daemon that are not in the ASIC. orchagent lists them; while it is not
 // ready, or lists only some of many, nothing is known of the others.
-func (c *call) unprogrammed(ctx context.Context) (u unprogrammed) {
+func readUnprogrammed(ctx context.Context, c *kit.Call) (u unprogrammed) {
 	read := func(names ...any) (map[string]any, error) {
-		path := gpath(append([]any{"STATE_DB", "localhost"}, names...)...)
+		path := tree.Path(append([]any{"STATE_DB", "localhost"}, names...)...)
 		path.Origin = "sonic-db"
-		found, err := c.sh.client.all(ctx, path)
-		row, _ := found.v.(map[string]any)
+		found, err := c.Session.Client.All(ctx, path)
+		row, _ := found.Value.(map[string]any)
 		return row, err
 	}
 	health, healthErr := read("TAMTAM_HEALTH", "orchagent")
@@ -139,51 +142,51 @@ func (u unprogrammed) status(key string) (status, reason string) {
 	return status, reason
 }
 
-func routeLines(routing tree, family int, lacking unprogrammed) []routeLine {
+func routeLines(routing tree.Node, family int, lacking unprogrammed) []routeLine {
 	var lines []routeLine
 	line := func(prefix, code string, ways []string, status, reason string) {
 		if p, err := netip.ParsePrefix(prefix); err == nil && ipVersion(prefix) == family && len(ways) > 0 {
 			lines = append(lines, routeLine{p.Masked(), code, ways, status, reason})
 		}
 	}
-	add := func(prefix, code string, ways []string, state tree) {
-		line(prefix, code, ways, state.word("status"), state.text("reason"))
+	add := func(prefix, code string, ways []string, state tree.Node) {
+		line(prefix, code, ways, state.Word("status"), state.Text("reason"))
 	}
-	for _, i := range routing.sorted("interfaces", "interface") {
-		for _, a := range i.items("addresses", "address") {
-			add(a.text("prefix"), "C", []string{"is directly connected, " + i.name()}, a.at("state"))
+	for _, i := range routing.Sorted("interfaces", "interface") {
+		for _, a := range i.Items("addresses", "address") {
+			add(a.Text("prefix"), "C", []string{"is directly connected, " + i.Name()}, a.At("state"))
 		}
 	}
-	forwarded := map[string]tree{}
-	for _, r := range routing.items("routes", "route") {
-		prefix := r.text("prefix")
+	forwarded := map[string]tree.Node{}
+	for _, r := range routing.Items("routes", "route") {
+		prefix := r.Text("prefix")
 		if !strings.Contains(prefix, "/") {
 			prefix += map[int]string{4: "/32", 6: "/128"}[ipVersion(prefix)]
 		}
 		forwarded[prefix] = r
 	}
-	ways := func(t tree) (out []string) {
-		for _, w := range t.texts("next-hop") {
+	ways := func(t tree.Node) (out []string) {
+		for _, w := range t.Texts("next-hop") {
 			out = append(out, wayText(w))
 		}
 		return out
 	}
-	for _, r := range routing.items("static-routes", "route") {
-		prefix := r.text("prefix")
-		to := ways(forwarded[prefix].at("state"))
+	for _, r := range routing.Items("static-routes", "route") {
+		prefix := r.Text("prefix")
+		to := ways(forwarded[prefix].At("state"))
 		if to == nil {
-			to = ways(r.at("config"))
+			to = ways(r.At("config"))
 		}
 		delete(forwarded, prefix)
-		add(prefix, "S", to, r.at("state"))
+		add(prefix, "S", to, r.At("state"))
 	}
 	for prefix, r := range forwarded {
 		code := "R"
-		if r.text("state", "protocol") == "static" {
+		if r.Text("state", "protocol") == "static" {
 			code = "S"
 		}
-		status, reason := lacking.status(r.text("prefix"))
-		line(prefix, code, ways(r.at("state")), status, reason)
+		status, reason := lacking.status(r.Text("prefix"))
+		line(prefix, code, ways(r.At("state")), status, reason)
 	}
 	slices.SortFunc(lines, func(a, b routeLine) int {
 		if c := a.prefix.Compare(b.prefix); c != 0 {
@@ -194,81 +197,84 @@ func routeLines(routing tree, family int, lacking unprogrammed) []routeLine {
 	return lines
 }
 
-func showIPInterfaces(family int) func(context.Context, *call) (*view, error) {
-	return func(ctx context.Context, c *call) (*view, error) {
-		routing, data, err := c.routing(ctx)
+func showIPInterfaces(family int) func(context.Context, *kit.Call) (*kit.View, error) {
+	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
+		routing, data, err := readRouting(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		var rows [][]string
 		var why []string
-		for _, i := range routing.sorted("interfaces", "interface") {
-			why = append(why, whyNotLine(i.name(), i.at("state"))...)
-			for _, a := range byPrefix(i.items("addresses", "address")) {
-				prefix := a.text("prefix")
+		for _, i := range routing.Sorted("interfaces", "interface") {
+			why = append(why, kit.WhyNotLine(i.Name(), i.At("state"))...)
+			for _, a := range byPrefix(i.Items("addresses", "address")) {
+				prefix := a.Text("prefix")
 				if ipVersion(prefix) != family {
 					continue
 				}
-				rows = append(rows, []string{i.name(), prefix, orDash(a.text("state", "status"))})
-				if !inactive(i.at("state")) {
-					why = append(why, whyNotLine(i.name()+" "+prefix, a.at("state"))...)
+				rows = append(rows, []string{i.Name(), prefix, kit.OrDash(a.Text("state", "status"))})
+				if !kit.Inactive(i.At("state")) {
+					why = append(why, kit.WhyNotLine(i.Name()+" "+prefix, a.At("state"))...)
 				}
 			}
 		}
-		return tableView(data, []column{{"Interface", 14, 2}, {"Address", 18, 2}, {"Status", 8, 0}}, rows, why), nil
+		return kit.TableView(data, []kit.Column{kit.Col("Interface", 14, 2), kit.Col("Address", 18, 2),
+			kit.Col("Status", 8, 0)}, rows, why), nil
 	}
 }
 
-func showNeighbors(family int) func(context.Context, *call) (*view, error) {
-	return func(ctx context.Context, c *call) (*view, error) {
-		routing, data, err := c.routing(ctx)
+func showNeighbors(family int) func(context.Context, *kit.Call) (*kit.View, error) {
+	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
+		routing, data, err := readRouting(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		var rows [][]string
 		var why []string
-		for _, n := range routing.sortedBy("interface", "neighbors", "neighbor") {
-			address := n.text("address")
+		for _, n := range routing.SortedBy("interface", "neighbors", "neighbor") {
+			address := n.Text("address")
 			if family != 0 && ipVersion(address) != family {
 				continue
 			}
-			mac, status := orDash(config(n, "mac-address")), orDash(n.text("state", "status"))
-			rows = append(rows, []string{address, mac, n.text("interface"), "Static", status, "-"})
-			why = append(why, whyNotLine(address, n.at("state"))...)
+			mac, status := kit.OrDash(kit.Configured(n, "mac-address")), kit.OrDash(n.Text("state", "status"))
+			rows = append(rows, []string{address, mac, n.Text("interface"), "Static", status, "-"})
+			why = append(why, kit.WhyNotLine(address, n.At("state"))...)
 		}
-		for _, n := range routing.sortedBy("interface", "host-neighbors", "neighbor") {
-			if family != 0 && ipVersion(n.text("address")) != family {
+		for _, n := range routing.SortedBy("interface", "host-neighbors", "neighbor") {
+			if family != 0 && ipVersion(n.Text("address")) != family {
 				continue
 			}
 			rows = append(rows, []string{
-				n.text("address"), orDash(n.text("state", "mac-address")), n.text("interface"), "Dynamic",
-				orDash(strings.ToLower(n.word("state", "neighbor-state"))), orDash(n.text("state", "confirmed")),
+				n.Text("address"), kit.OrDash(n.Text("state", "mac-address")), n.Text("interface"), "Dynamic",
+				kit.OrDash(strings.ToLower(n.Word("state", "neighbor-state"))), kit.OrDash(n.Text("state", "confirmed")),
 			})
 		}
-		columns := []column{
-			{"Address", 16, 2}, {"MacAddress", 17, 2}, {"Iface", 12, 2}, {"Type", 7, 2}, {"Status", 10, 2},
-			{"Confirmed", 20, 0},
+		columns := []kit.Column{
+			kit.Col("Address", 16, 2), kit.Col("MacAddress", 17, 2), kit.Col("Iface", 12, 2), kit.Col("Type", 7, 2),
+			kit.Col("Status", 10, 2),
+			kit.Col("Confirmed", 20, 0),
 		}
-		return tableView(data, columns, rows, why), nil
+		return kit.TableView(data, columns, rows, why), nil
 	}
 }
 
-func showMACs(ctx context.Context, c *call) (*view, error) {
-	fdb, err := c.sh.client.all(ctx, gpath(fdbRoot))
+func showMACs(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	fdb, err := c.Session.Client.All(ctx, tree.Path(fdbRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	for _, e := range fdb.sortedBy("vlan-id", "entries", "entry") {
-		kind, port := title(e.word("state", "entry-type")), e.text("state", "port")
-		rows = append(rows, []string{e.text("vlan-id"), e.text("mac-address"), kind, port})
+	for _, e := range fdb.SortedBy("vlan-id", "entries", "entry") {
+		kind, port := kit.Title(e.Word("state", "entry-type")), e.Text("state", "port")
+		rows = append(rows, []string{e.Text("vlan-id"), e.Text("mac-address"), kind, port})
 	}
 	var why []string
-	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
-		why = append(why, whyNotLine("Vlan"+e.text("vlan-id")+" "+e.text("mac-address"), e.at("state"))...)
+	for _, e := range fdb.SortedBy("vlan-id", "static-entries", "entry") {
+		why = append(why, kit.WhyNotLine("Vlan"+e.Text("vlan-id")+" "+e.Text("mac-address"), e.At("state"))...)
 	}
-	columns := []column{{"Vlan", 4, 2}, {"MacAddress", 17, 2}, {"Type", 7, 2}, {"Port", 12, 0}}
-	return tableView(one(fdbRoot, fdb), columns, rows, why), nil
+	columns := []kit.Column{kit.Col("Vlan", 4, 2), kit.Col("MacAddress", 17, 2), kit.Col("Type", 7, 2),
+		kit.Col("Port", 12, 0)}
+	return kit.TableView(kit.One(fdbRoot, fdb), columns, rows, why), nil
 }
 
 func familyWord(text string) string {

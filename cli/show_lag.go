@@ -4,54 +4,58 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // showPortChannels shows PortChannels and their members, in the form of SONiC's teamshow, and why members carry no
 // traffic.
-func showPortChannels(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(interfacesRoot))
+func showPortChannels(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(kit.InterfacesRoot))
 	if err != nil {
 		return nil, err
 	}
-	all := found.sorted("interface")
+	all := found.Sorted("interface")
 	up := map[string]bool{}
 	for _, e := range all {
-		up[e.name()] = e.word("state", "oper-status") == "UP"
+		up[e.Name()] = e.Word("state", "oper-status") == "UP"
 	}
 	data := []any{}
 	var rows [][]string
 	var notes []string
 	for _, e := range all {
-		number, isLAG := strings.CutPrefix(e.name(), "PortChannel")
+		number, isLAG := strings.CutPrefix(e.Name(), "PortChannel")
 		if !isLAG {
 			continue
 		}
-		data = append(data, e.v)
+		data = append(data, e.Value)
 		var ports []string
-		for _, m := range e.sortedBy("interface", "aggregation", "members", "member") {
+		for _, m := range e.SortedBy("interface", "aggregation", "members", "member") {
 			flag, why := memberFlag(m, up)
-			ports = append(ports, m.text("interface")+"("+flag+")")
+			ports = append(ports, m.Text("interface")+"("+flag+")")
 			if why != "" {
-				notes = append(notes, fmt.Sprintf("%s: %s", m.text("interface"), why))
+				notes = append(notes, fmt.Sprintf("%s: %s", m.Text("interface"), why))
 			}
 		}
-		if why := e.text("aggregation", "state", "not-up-because"); why != "" {
-			notes = append(notes, fmt.Sprintf("%s: %s", e.name(), why))
+		if why := e.Text("aggregation", "state", "not-up-because"); why != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s", e.Name(), why))
 		}
-		rows = append(rows, []string{number, e.name(), protocolOf(e), strings.Join(ports, " ")})
+		rows = append(rows, []string{number, e.Name(), protocolOf(e), strings.Join(ports, " ")})
 	}
-	return framed(map[string]any{interfacesRoot: map[string]any{"interface": data}}, func(p *printout) {
-		p.line("Flags: A - active, I - inactive, Up - up, Dw - down, N/A - not available,")
-		p.line("       S - selected, D - deselected, * - not synced")
-		p.table([]column{{"No.", 5, 2}, {"Team Dev", 14, 2}, {"Protocol", 12, 2}, {"Ports", 27, 0}}, rows)
-		p.after(notes)
+	return kit.Framed(map[string]any{kit.InterfacesRoot: map[string]any{"interface": data}}, func(p *kit.Printout) {
+		p.Line("Flags: A - active, I - inactive, Up - up, Dw - down, N/A - not available,")
+		p.Line("       S - selected, D - deselected, * - not synced")
+		p.Table([]kit.Column{kit.Col("No.", 5, 2), kit.Col("Team Dev", 14, 2), kit.Col("Protocol", 12, 2),
+			kit.Col("Ports", 27, 0)}, rows)
+		p.After(notes)
 	}), nil
 }
 
 // protocolOf says how a PortChannel is aggregated, and whether it is up.
-func protocolOf(e tree) string {
-	name := map[string]string{"LACP": "LACP(A)", "STATIC": "Static"}[e.word("aggregation", "state", "lag-type")]
-	switch e.word("state", "oper-status") {
+func protocolOf(e tree.Node) string {
+	name := map[string]string{"LACP": "LACP(A)", "STATIC": "Static"}[e.Word("aggregation", "state", "lag-type")]
+	switch e.Word("state", "oper-status") {
 	case "UP":
 		return name + "(Up)"
 	case "DOWN":
@@ -61,12 +65,12 @@ func protocolOf(e tree) string {
 }
 
 // memberFlag says whether a member is selected, and why not.
-func memberFlag(m tree, up map[string]bool) (flag, why string) {
-	does := m.word("state", "oper-status") == "UP"
-	may := m.word("state", "mux")
-	why = m.text("state", "not-distributing-because")
+func memberFlag(m tree.Node, up map[string]bool) (flag, why string) {
+	does := m.Word("state", "oper-status") == "UP"
+	may := m.Word("state", "mux")
+	why = m.Text("state", "not-distributing-because")
 	switch {
-	case may == "" && does && up[m.text("interface")]:
+	case may == "" && does && up[m.Text("interface")]:
 		return "S", ""
 	case may == "" && does:
 		return "D", "the port is down"

@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"strconv"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // outputsRoot is where it is told what the switch sends by itself.
@@ -12,37 +15,39 @@ const outputsRoot = "tamtam-outputs:outputs"
 var outputLosses = []string{"dropped-full", "dropped-old", "dropped-refused", "dropped-too-large"}
 
 // showOutputs shows how each output is, and what it could not send.
-func showOutputs(ctx context.Context, c *call) (*view, error) {
-	outputs, err := c.sh.client.all(ctx, gpath(outputsRoot))
+func showOutputs(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	outputs, err := c.Session.Client.All(ctx, tree.Path(outputsRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
 	var below []string
-	for _, e := range outputs.sorted("output") {
-		s := e.at("state")
+	for _, e := range outputs.Sorted("output") {
+		s := e.At("state")
 		rows = append(rows, []string{
-			e.name(), title(orDash(s.text("status"))), orDash(s.text("sent")), lostBy(s), orDash(s.text("waiting")),
-			orDash(s.text("failures")),
+			e.Name(), kit.Title(kit.OrDash(s.Text("status"))), kit.OrDash(s.Text("sent")), lostBy(s),
+			kit.OrDash(s.Text("waiting")),
+			kit.OrDash(s.Text("failures")),
 		})
-		if why := s.text("reason"); why != "" {
-			below = append(below, e.name()+since("reason", s)+": "+why)
+		if why := s.Text("reason"); why != "" {
+			below = append(below, e.Name()+since("reason", s)+": "+why)
 		}
 	}
 	if len(rows) == 0 {
 		below = []string{"No outputs"}
 	}
-	return tableView(one(outputsRoot, outputs), []column{
-		{"Output", 24, 2}, {"Status", 10, 2}, {"Sent", 8, 2}, {"Dropped", 8, 2}, {"Waiting", 8, 2}, {"Failures", 8, 0},
+	return kit.TableView(kit.One(outputsRoot, outputs), []kit.Column{
+		kit.Col("Output", 24, 2), kit.Col("Status", 10, 2), kit.Col("Sent", 8, 2), kit.Col("Dropped", 8, 2),
+		kit.Col("Waiting", 8, 2), kit.Col("Failures", 8, 0),
 	}, rows, below), nil
 }
 
 // lostBy is how many messages of an output were never sent; - if nothing is known of them.
-func lostBy(s tree) string {
+func lostBy(s tree.Node) string {
 	var sum uint64
 	known := false
 	for _, leaf := range outputLosses {
-		n, err := strconv.ParseUint(s.text(leaf), 10, 64)
+		n, err := strconv.ParseUint(s.Text(leaf), 10, 64)
 		sum, known = sum+n, known || err == nil
 	}
 	if !known {

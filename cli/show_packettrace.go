@@ -9,30 +9,33 @@ import (
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // traceTable is where a switch keeps what it said would become of packets.
 const traceTable = "TAMTAM_PACKET_TRACE"
 
 // traceFields are the options of a packet trace: the leaves of trace-packet's input.
-func traceFields() []leaf {
-	bytes := &argKind{label: "<hexadecimal>", parse: parseFrame}
-	mac := &argKind{label: "<H:H:H:H:H:H>", parse: parseName}
-	proto := &argKind{label: "<tcp | udp | icmp | 0-255>", parse: parseName}
-	return []leaf{
-		{word: "src", kind: ipAddress, help: "IP address"},
-		{word: "dst", kind: ipAddress, help: "IP address"},
-		{word: "protocol", kind: proto, help: "Above IP; without, udp"},
-		{word: "src-port", kind: number(0, 65535), help: "Without, 10000"},
-		{word: "dst-port", kind: number(0, 65535), help: "Without, 20000"},
-		{word: "vlan", kind: number(0, 4094), help: "Of a tag; without, there is none"},
-		{word: "ttl", kind: number(0, 255), help: "Without, 64"},
-		{word: "dscp", kind: number(0, 63), help: "Without, 0"},
-		{word: "size", kind: number(42, 9216), help: "Bytes of the frame, without FCS"},
-		{word: "src-mac", kind: mac, help: "Without, that of the neighbour, or 02:00:00:00:00:01"},
-		{word: "dst-mac", kind: mac, help: "Without, that of the router interface at the port"},
-		{word: "tcp-flags", kind: number(0, 255), help: "Without, 16: ACK"},
-		{word: "frame", kind: bytes, help: "All bytes of the frame, instead of all else"},
+func traceFields() []kit.Leaf {
+	bytes := &kit.Kind{Label: "<hexadecimal>", Parse: parseFrame}
+	mac := &kit.Kind{Label: "<H:H:H:H:H:H>", Parse: kit.ParseName}
+	proto := &kit.Kind{Label: "<tcp | udp | icmp | 0-255>", Parse: kit.ParseName}
+	return []kit.Leaf{
+		{Word: "src", Kind: kit.IPAddress, Help: "IP address"},
+		{Word: "dst", Kind: kit.IPAddress, Help: "IP address"},
+		{Word: "protocol", Kind: proto, Help: "Above IP; without, udp"},
+		{Word: "src-port", Kind: kit.Number(0, 65535), Help: "Without, 10000"},
+		{Word: "dst-port", Kind: kit.Number(0, 65535), Help: "Without, 20000"},
+		{Word: "vlan", Kind: kit.Number(0, 4094), Help: "Of a tag; without, there is none"},
+		{Word: "ttl", Kind: kit.Number(0, 255), Help: "Without, 64"},
+		{Word: "dscp", Kind: kit.Number(0, 63), Help: "Without, 0"},
+		{Word: "size", Kind: kit.Number(42, 9216), Help: "Bytes of the frame, without FCS"},
+		{Word: "src-mac", Kind: mac, Help: "Without, that of the neighbour, or 02:00:00:00:00:01"},
+		{Word: "dst-mac", Kind: mac, Help: "Without, that of the router interface at the port"},
+		{Word: "tcp-flags", Kind: kit.Number(0, 255), Help: "Without, 16: ACK"},
+		{Word: "frame", Kind: bytes, Help: "All bytes of the frame, instead of all else"},
 	}
 }
 
@@ -46,130 +49,133 @@ func parseFrame(text string) (string, error) {
 }
 
 // packetTraceCommand shows what would become of a packet.
-func packetTraceCommand() *command {
-	port := &argKind{label: "<EthernetN | alias>", parse: parseName, live: liveInterfaces}
-	parts := []any{"show", kw("packet-trace", "What would become of a packet, without sending it"),
-		kw("in", "Where it comes in"), arg("in", port, "The port")}
+func packetTraceCommand() *kit.Command {
+	port := &kit.Kind{Label: "<EthernetN | alias>", Parse: kit.ParseName, Live: kit.LiveInterfaces}
+	parts := []any{"show", kit.Keyword("packet-trace", "What would become of a packet, without sending it"),
+		kit.Keyword("in", "Where it comes in"), kit.Arg("in", port, "The port")}
 	for _, f := range traceFields() {
-		parts = append(parts, opt(kw(f.word, f.help), arg(f.word, f.kind, f.help)))
+		parts = append(parts, kit.Opt(kit.Keyword(f.Word, f.Help), kit.Arg(f.Word, f.Kind, f.Help)))
 	}
-	return &command{modes: inExec, form: seq(parts...), show: showPacketTrace}
+	return &kit.Command{Modes: kit.InExec, Form: kit.Seq(parts...), Show: showPacketTrace}
 }
 
-func showPacketTrace(ctx context.Context, c *call) (*view, error) {
-	in, err := c.sh.resolve(ctx, c.args["in"])
+func showPacketTrace(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	in, err := resolveInterface(ctx, c.Session, c.Args["in"])
 	if err != nil {
 		return nil, err
 	}
 	input := map[string]any{"in": in}
 	for _, f := range traceFields() {
-		if text := c.args[f.word]; text != "" {
-			input[f.word] = f.kind.json(text)
+		if text := c.Args[f.Word]; text != "" {
+			input[f.Word] = f.Kind.JSON(text)
 		}
 	}
-	v, err := c.sh.ask(ctx, "trace-packet", input)
+	v, err := ask(ctx, c.Session, "trace-packet", input)
 	if err != nil {
 		return nil, err
 	}
-	t := tree{v}
+	t := tree.Of(v)
 	data, _ := v.(map[string]any)
-	return framed(data, func(p *printout) { p.packetTrace(t) }), nil
+	return kit.Framed(data, func(p *kit.Printout) { writePacketTrace(p, t) }), nil
 }
 
 // ask has the switch do an operation whose answer is a row of traceTable, and returns that.
-func (s *Shell) ask(ctx context.Context, operation string, input map[string]any) (any, error) {
+func ask(ctx context.Context, s *kit.Session, operation string, input map[string]any) (any, error) {
 	id := rand.Text()
 	input["id"] = id
-	if err := s.operate(ctx, operation, input); err != nil {
+	if err := operate(ctx, s, operation, input); err != nil {
 		return nil, err
 	}
-	path := gpath("STATE_DB", "localhost", traceTable, id, "trace")
+	path := tree.Path("STATE_DB", "localhost", traceTable, id, "trace")
 	path.Origin = "sonic-db"
-	found, err := s.client.one(ctx, gpb.GetRequest_ALL, path)
+	found, err := s.Client.One(ctx, gpb.GetRequest_ALL, path)
 	if err != nil {
 		return nil, err
 	}
-	text, _ := found.v.(string)
-	v, err := decodeJSON(text)
+	text, _ := found.Value.(string)
+	v, err := tree.DecodeJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("the switch's answer cannot be read: %w", err)
 	}
 	return v, nil
 }
 
-// packetTrace writes all that would become of a packet.
-func (p *printout) packetTrace(t tree) {
-	p.field(5, "In", fmt.Sprintf("%s, %s bytes", t.text("in"), t.text("bytes")))
-	p.field(5, "Fate", t.text("fate"))
-	if note := t.text("note"); note != "" {
-		p.field(5, "Note", note)
+// writePacketTrace writes all that would become of a packet.
+func writePacketTrace(p *kit.Printout, t tree.Node) {
+	p.Field(5, "In", fmt.Sprintf("%s, %s bytes", t.Text("in"), t.Text("bytes")))
+	p.Field(5, "Fate", t.Text("fate"))
+	if note := t.Text("note"); note != "" {
+		p.Field(5, "Note", note)
 	}
-	if route := t.text("pending-route"); route != "" {
-		p.field(5, "Note", route)
+	if route := t.Text("pending-route"); route != "" {
+		p.Field(5, "Note", route)
 	}
-	p.line("")
+	p.Line("")
 	var rows [][]string
 	for _, l := range listOf(t, "lookups") {
-		hit := map[string]string{"true": "hit", "false": "miss"}[l.text("hit")]
+		hit := map[string]string{"true": "hit", "false": "miss"}[l.Text("hit")]
 		rows = append(rows, []string{
-			l.text("table"), orDash(l.text("at")), hit, orDash(l.text("key")), orDash(l.text("entry")), orDash(l.text("does")),
+			l.Text("table"), kit.OrDash(l.Text("at")), hit, kit.OrDash(l.Text("key")), kit.OrDash(l.Text("entry")),
+			kit.OrDash(l.Text("does")),
 		})
 	}
-	p.table([]column{
-		{"Table", 14, 2}, {"At", 8, 2}, {"", 4, 2}, {"Looked up", 9, 2}, {"Entry", 8, 2}, {"Does", 4, 0},
+	p.Table([]kit.Column{
+		kit.Col("Table", 14, 2), kit.Col("At", 8, 2), kit.Col("", 4, 2), kit.Col("Looked up", 9, 2), kit.Col("Entry", 8, 2),
+		kit.Col("Does", 4, 0),
 	}, rows)
-	p.line("")
+	p.Line("")
 	rows = nil
 	var below []string
 	for _, c := range listOf(t, "copies") {
-		fate := c.text("fate")
-		if why := c.text("why"); why != "" {
+		fate := c.Text("fate")
+		if why := c.Text("why"); why != "" {
 			fate += ": " + why
 		}
-		if trap := c.text("trap"); trap != "" {
+		if trap := c.Text("trap"); trap != "" {
 			fate += " (" + trap + ")"
 		}
 		rows = append(rows, []string{
-			c.text("copy"), fate, orDash(c.text("out")), orDash(c.text("queue")), c.text("cycle"), c.text("bytes"),
+			c.Text("copy"), fate, kit.OrDash(c.Text("out")), kit.OrDash(c.Text("queue")), c.Text("cycle"), c.Text("bytes"),
 		})
 		for _, r := range listOf(c, "rewrite") {
-			below = append(below, fmt.Sprintf("copy %s: %s %s -> %s", c.text("copy"), r.text("field"),
-				orDash(r.text("was")), orDash(r.text("is"))))
+			below = append(below, fmt.Sprintf("copy %s: %s %s -> %s", c.Text("copy"), r.Text("field"),
+				kit.OrDash(r.Text("was")), kit.OrDash(r.Text("is"))))
 		}
 	}
-	p.table([]column{
-		{"Copy", 4, 2}, {"Fate", 8, 2}, {"Out", 10, 2}, {"Queue", 5, 2}, {"Cycle", 14, 2}, {"Bytes", 5, 0},
+	p.Table([]kit.Column{
+		kit.Col("Copy", 4, 2), kit.Col("Fate", 8, 2), kit.Col("Out", 10, 2), kit.Col("Queue", 5, 2), kit.Col("Cycle", 14, 2),
+		kit.Col("Bytes", 5, 0),
 	}, rows)
-	p.after(below)
+	p.After(below)
 	var counters []string
 	for _, c := range listOf(t, "counters") {
-		counters = append(counters, fmt.Sprintf("%6s  %s", signed(c.text("by")), c.text("counter")))
+		counters = append(counters, fmt.Sprintf("%6s  %s", signed(c.Text("by")), c.Text("counter")))
 	}
 	if len(counters) > 0 {
-		p.line("")
-		p.line("Counters:")
-		p.line("%s", strings.Join(counters, "\n"))
+		p.Line("")
+		p.Line("Counters:")
+		p.Line("%s", strings.Join(counters, "\n"))
 	}
-	p.wouldPass(t.at("would-pass"))
+	writeWouldPass(p, t.At("would-pass"))
 }
 
-// wouldPass writes which change of one entry would let a packet pass.
-func (p *printout) wouldPass(t tree) {
-	if !t.exists() {
+// writeWouldPass writes which change of one entry would let a packet pass.
+func writeWouldPass(p *kit.Printout, t tree.Node) {
+	if !t.Exists() {
 		return
 	}
-	p.line("")
+	p.Line("")
 	changes := listOf(t, "if")
 	if len(changes) == 0 {
-		p.line("No change of one entry would let it pass, of %s tried", t.text("tried"))
+		p.Line("No change of one entry would let it pass, of %s tried", t.Text("tried"))
 	} else {
-		p.line("It would pass by one of these changes, each traced again:")
+		p.Line("It would pass by one of these changes, each traced again:")
 	}
 	for _, c := range changes {
-		p.line("  %s: %s", c.text("change"), c.text("fate"))
+		p.Line("  %s: %s", c.Text("change"), c.Text("fate"))
 	}
-	if n := t.text("not-tried"); n != "0" {
-		p.line("  of %s more it is not known: they were not tried", n)
+	if n := t.Text("not-tried"); n != "0" {
+		p.Line("  of %s more it is not known: they were not tried", n)
 	}
 }
 
@@ -181,12 +187,12 @@ func signed(number string) string {
 }
 
 // listOf are the members of a list that is no list of YANG.
-func listOf(t tree, name string) []tree {
-	m, _ := t.v.(map[string]any)
+func listOf(t tree.Node, name string) []tree.Node {
+	m, _ := t.Value.(map[string]any)
 	list, _ := m[name].([]any)
-	var all []tree
+	var all []tree.Node
 	for _, v := range list {
-		all = append(all, tree{v})
+		all = append(all, tree.Of(v))
 	}
 	return slices.Clip(all)
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"strconv"
 	"strings"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Where QoS and mirror sessions are in the tree.
@@ -15,16 +18,16 @@ const (
 )
 
 // showQueues shows what the queues of all ports, or of one, have counted.
-func showQueues(ctx context.Context, c *call) (*view, error) {
+func showQueues(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	port := ""
-	if text := c.args["name"]; text != "" {
-		name, err := c.sh.resolve(ctx, text)
+	if text := c.Args["name"]; text != "" {
+		name, err := resolveInterface(ctx, c.Session, text)
 		if err != nil {
 			return nil, err
 		}
 		port = name
 	}
-	queues, err := c.sh.client.all(ctx, gpath(queuesRoot))
+	queues, err := c.Session.Client.All(ctx, tree.Path(queuesRoot))
 	if err != nil {
 		return nil, err
 	}
@@ -33,88 +36,92 @@ func showQueues(ctx context.Context, c *call) (*view, error) {
 		"occupancy", "watermark",
 	}
 	var rows [][]string
-	for _, e := range queues.sorted("queue") {
-		owner, index, _ := strings.Cut(e.name(), ":")
+	for _, e := range queues.Sorted("queue") {
+		owner, index, _ := strings.Cut(e.Name(), ":")
 		if port != "" && port != owner {
 			continue
 		}
 		row := []string{owner, index}
 		for _, leaf := range leaves {
-			row = append(row, counted(e, "state", leaf))
+			row = append(row, kit.Counted(e, "state", leaf))
 		}
 		rows = append(rows, row)
 	}
-	return tableView(one(queuesRoot, queues), []column{
-		{"Port", 12, 2}, {"Queue", 5, 2}, {"Packets", 10, 2}, {"Bytes", 12, 2}, {"Dropped", 9, 2}, {"WRED", 9, 2},
-		{"ECN", 9, 2}, {"Holds", 8, 2}, {"Most", 8, 0},
+	return kit.TableView(kit.One(queuesRoot, queues), []kit.Column{
+		kit.Col("Port", 12, 2), kit.Col("Queue", 5, 2), kit.Col("Packets", 10, 2), kit.Col("Bytes", 12, 2),
+		kit.Col("Dropped", 9, 2), kit.Col("WRED", 9, 2),
+		kit.Col("ECN", 9, 2), kit.Col("Holds", 8, 2), kit.Col("Most", 8, 0),
 	}, rows, nil), nil
 }
 
-func showSchedulers(ctx context.Context, c *call) (*view, error) {
-	schedulers, err := c.sh.client.all(ctx, gpath(schedRoot))
+func showSchedulers(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	schedulers, err := c.Session.Client.All(ctx, tree.Path(schedRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	for _, e := range schedulers.sorted("scheduler") {
-		s := e.at("state")
+	for _, e := range schedulers.Sorted("scheduler") {
+		s := e.At("state")
 		rows = append(rows, []string{
-			e.name(), orDash(s.text("type")), orDash(s.text("weight")), orDash(s.text("status")), s.text("reason"),
+			e.Name(), kit.OrDash(s.Text("type")), kit.OrDash(s.Text("weight")), kit.OrDash(s.Text("status")), s.Text("reason"),
 		})
 	}
-	columns := []column{{"Name", 14, 2}, {"Type", 7, 2}, {"Weight", 6, 2}, {"Status", 8, 2}, {"Reason", 10, 0}}
-	return tableView(one(schedRoot, schedulers), columns, rows, nil), nil
+	columns := []kit.Column{kit.Col("Name", 14, 2), kit.Col("Type", 7, 2), kit.Col("Weight", 6, 2),
+		kit.Col("Status", 8, 2), kit.Col("Reason", 10, 0)}
+	return kit.TableView(kit.One(schedRoot, schedulers), columns, rows, nil), nil
 }
 
 // showCOPP shows what traps and their policers are, and what they did.
-func showCOPP(ctx context.Context, c *call) (*view, error) {
-	copp, err := c.sh.client.all(ctx, gpath(coppRoot))
+func showCOPP(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	copp, err := c.Session.Client.All(ctx, tree.Path(coppRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	for _, e := range copp.sorted("groups", "group") {
-		s := e.at("state")
+	for _, e := range copp.Sorted("groups", "group") {
+		s := e.At("state")
 		passed, dropped := policed(s)
-		configured := s.text("configured")
+		configured := s.Text("configured")
 		if configured == "" {
 			configured = "by default"
 		}
 		rows = append(rows, []string{
-			e.name(), orDash(s.text("traps")), orDash(s.text("trap-action")), orDash(s.text("queue")), limit(s), passed, dropped,
-			configured, orDash(s.text("status")), s.text("reason"),
+			e.Name(), kit.OrDash(s.Text("traps")), kit.OrDash(s.Text("trap-action")), kit.OrDash(s.Text("queue")), limit(s),
+			passed, dropped,
+			configured, kit.OrDash(s.Text("status")), s.Text("reason"),
 		})
 	}
-	return tableView(one(coppRoot, copp), []column{
-		{"Group", 14, 2}, {"Traps", 10, 2}, {"Action", 6, 2}, {"Queue", 5, 2}, {"Limit", 8, 2}, {"Passed", 8, 2},
-		{"Dropped", 8, 2}, {"Configured", 10, 2}, {"Status", 8, 2}, {"Reason", 10, 0},
+	return kit.TableView(kit.One(coppRoot, copp), []kit.Column{
+		kit.Col("Group", 14, 2), kit.Col("Traps", 10, 2), kit.Col("Action", 6, 2), kit.Col("Queue", 5, 2),
+		kit.Col("Limit", 8, 2), kit.Col("Passed", 8, 2),
+		kit.Col("Dropped", 8, 2), kit.Col("Configured", 10, 2), kit.Col("Status", 8, 2), kit.Col("Reason", 10, 0),
 	}, rows, nil), nil
 }
 
 // limit is what a policer lets pass, in words.
-func limit(s tree) string {
-	if s.text("meter-type") == "" {
+func limit(s tree.Node) string {
+	if s.Text("meter-type") == "" {
 		return "none"
 	}
-	rate, burst := s.text("cir"), s.text("cbs")
-	if peak := s.text("pir"); peak != "" {
+	rate, burst := s.Text("cir"), s.Text("cbs")
+	if peak := s.Text("pir"); peak != "" {
 		rate += " to " + peak
 	}
-	if more := s.text("pbs"); more != "" {
+	if more := s.Text("pbs"); more != "" {
 		burst += " and " + more
 	}
-	return rate + " " + s.text("meter-type") + "/s, burst " + burst
+	return rate + " " + s.Text("meter-type") + "/s, burst " + burst
 }
 
 // policed returns how many packets a policer has let pass and dropped; "-" while nobody has counted them.
-func policed(s tree) (passed, dropped string) {
+func policed(s tree.Node) (passed, dropped string) {
 	var n [2]uint64
 	for _, colour := range []string{"green", "yellow", "red"} {
-		packets, ok := s.count(colour + "-packets")
+		packets, ok := s.Count(colour + "-packets")
 		if !ok {
-			return orDash(""), orDash("")
+			return kit.OrDash(""), kit.OrDash("")
 		}
-		if s.text(colour+"-action") == "drop" {
+		if s.Text(colour+"-action") == "drop" {
 			n[1] += packets
 		} else {
 			n[0] += packets
@@ -123,21 +130,23 @@ func policed(s tree) (passed, dropped string) {
 	return strconv.FormatUint(n[0], 10), strconv.FormatUint(n[1], 10)
 }
 
-func showMirrorSessions(ctx context.Context, c *call) (*view, error) {
-	sessions, err := c.sh.client.all(ctx, gpath(mirrorRoot))
+func showMirrorSessions(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	sessions, err := c.Session.Client.All(ctx, tree.Path(mirrorRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	for _, e := range sessions.sorted("mirror-session") {
-		s := e.at("state")
+	for _, e := range sessions.Sorted("mirror-session") {
+		s := e.At("state")
 		rows = append(rows, []string{
-			e.name(), s.text("type"), orDash(s.text("source-address")), orDash(s.text("destination-address")),
-			orDash(s.text("source-ports")), orDash(s.text("monitor-port")), orDash(s.text("status")), s.text("reason"),
+			e.Name(), s.Text("type"), kit.OrDash(s.Text("source-address")), kit.OrDash(s.Text("destination-address")),
+			kit.OrDash(s.Text("source-ports")), kit.OrDash(s.Text("monitor-port")), kit.OrDash(s.Text("status")),
+			s.Text("reason"),
 		})
 	}
-	return tableView(one(mirrorRoot, sessions), []column{
-		{"Name", 12, 2}, {"Type", 6, 2}, {"Source", 15, 2}, {"Destination", 15, 2}, {"Ports", 10, 2},
-		{"Monitor", 11, 2}, {"Status", 8, 2}, {"Reason", 10, 0},
+	return kit.TableView(kit.One(mirrorRoot, sessions), []kit.Column{
+		kit.Col("Name", 12, 2), kit.Col("Type", 6, 2), kit.Col("Source", 15, 2), kit.Col("Destination", 15, 2),
+		kit.Col("Ports", 10, 2),
+		kit.Col("Monitor", 11, 2), kit.Col("Status", 8, 2), kit.Col("Reason", 10, 0),
 	}, rows, nil), nil
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tam"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -233,21 +236,21 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t, `{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0","state":{"name":"0"}}]}}`)
 	s.server.load(t, `{"system":{"state":{"up-time":"5"}},"components":{"component":[{"name":"chip","state":{"type":"INTEGRATED_CIRCUIT"}}]}}`)
-	for _, f := range features() {
-		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
+	for _, f := range tam.Features() {
+		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.Ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
 	}
-	g := s.grammar[modeExec]
+	g := s.session.Grammar.Forms[kit.ModeExec]
 	for i := range g {
-		if g[i].cmd.show == nil || slices.ContainsFunc(g[i].fixed, func(e element) bool { return e.word == "packet-trace" || e.word == "why" || e.word == "drops" }) {
+		if g[i].Cmd.Show == nil || slices.ContainsFunc(g[i].Fixed, func(e kit.Element) bool { return e.Word == "packet-trace" || e.Word == "why" || e.Word == "drops" }) {
 			continue // these need a chip; device has their test
 		}
 		var line []string
-		for _, e := range g[i].fixed {
-			if e.kind != nil {
-				line = append(line, map[bool]string{true: "0", false: "m1"}[e.kind == configurationNumber])
+		for _, e := range g[i].Fixed {
+			if e.ArgKind != nil {
+				line = append(line, map[bool]string{true: "0", false: "m1"}[e.ArgKind == configurationNumber])
 				continue
 			}
-			line = append(line, e.word)
+			line = append(line, e.Word)
 		}
 		text := strings.Join(line, " ")
 		var v map[string]any

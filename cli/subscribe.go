@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/metadata"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Subscription is what Subscribe asks a switch for.
@@ -22,7 +24,7 @@ type Subscription struct {
 
 // Subscribe prints the values at paths and their changes: a line for each update, the path and the
 // value as JSON, and one for each delete. Of conf it uses only what concerns the server.
-func Subscribe(ctx context.Context, conf Config, sub Subscription) error {
+func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 	list := &gpb.SubscriptionList{
 		Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF, UpdatesOnly: sub.UpdatesOnly,
 	}
@@ -33,30 +35,30 @@ func Subscribe(ctx context.Context, conf Config, sub Subscription) error {
 		}
 		list.Subscription = append(list.Subscription, &gpb.Subscription{Path: p, Mode: gpb.SubscriptionMode_TARGET_DEFINED})
 	}
-	if err := conf.check(); err != nil {
+	if err := conf.Check(); err != nil {
 		return err
 	}
-	c, err := dial(conf)
+	c, err := kit.Dial(conf)
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	if conf.User != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "username", conf.User, "password", conf.Password)
 	}
 	ctx, cancel := context.WithCancel(ctx) // a stream ends with its context
 	defer cancel()
-	stream, err := c.gnmi.Subscribe(ctx)
+	stream, err := c.GNMI.Subscribe(ctx)
 	if err != nil {
-		return c.explain(err)
+		return c.Explain(err)
 	}
 	if err := stream.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}); err != nil {
-		return c.explain(err)
+		return c.Explain(err)
 	}
 	for printed := 0; ; {
 		m, err := stream.Recv()
 		if err != nil {
-			return c.explain(err)
+			return c.Explain(err)
 		}
 		for _, line := range notificationLines(m.GetUpdate()) {
 			if _, err := fmt.Fprintln(conf.Out, line); err != nil {
@@ -73,13 +75,13 @@ func Subscribe(ctx context.Context, conf Config, sub Subscription) error {
 func notificationLines(n *gpb.Notification) []string {
 	var lines []string
 	at := func(p *gpb.Path) string {
-		return printable(keyedText(slices.Concat(n.GetPrefix().GetElem(), p.GetElem())))
+		return tree.Printable(tree.ElemsText(slices.Concat(n.GetPrefix().GetElem(), p.GetElem())))
 	}
 	for _, p := range n.GetDelete() {
 		lines = append(lines, at(p)+" deleted")
 	}
 	for _, u := range n.GetUpdate() {
-		lines = append(lines, at(u.GetPath())+" "+printable(valueText(u.GetVal())))
+		lines = append(lines, at(u.GetPath())+" "+tree.Printable(valueText(u.GetVal())))
 	}
 	return lines
 }
@@ -94,19 +96,6 @@ func valueText(v *gpb.TypedValue) string {
 		return v.String()
 	}
 	return line.String()
-}
-
-// keyedText is a path as parsePath reads it.
-func keyedText(elems []*gpb.PathElem) string {
-	var b strings.Builder
-	escaped := strings.NewReplacer(`\`, `\\`, `]`, `\]`)
-	for _, e := range elems {
-		b.WriteString("/" + e.GetName())
-		for _, k := range slices.Sorted(maps.Keys(e.GetKey())) {
-			fmt.Fprintf(&b, "[%s=%s]", k, escaped.Replace(e.GetKey()[k]))
-		}
-	}
-	return b.String()
 }
 
 // parsePath reads a path as gNMI's conventions write it: /name[key=value]/name, with \ before a ] or \ of a value.

@@ -11,6 +11,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/protobuf/proto"
 
+	"tamtam/cli/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -23,7 +24,7 @@ func TestParsePath(t *testing.T) {
 		p, err := parsePath(text)
 		if err != nil {
 			t.Error(err)
-		} else if got := keyedText(p.GetElem()); got != text {
+		} else if got := tree.ElemsText(p.GetElem()); got != text {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
@@ -53,7 +54,7 @@ func (w lineWriter) Write(b []byte) (int, error) {
 func TestSubscribe(t *testing.T) {
 	s, r := newSwitch(t)
 	row(t, r, swss.ConfigDB, schema.CfgTAMCollector, "c1", swss.FieldValues{"ipaddress": "10.0.0.1", "port": "9555"})
-	conf, out := s.conf, make(lineWriter)
+	conf, out := s.session.Config, make(lineWriter)
 	conf.Out = out
 	done := make(chan error, 1)
 	go func() {
@@ -80,7 +81,7 @@ func TestSubscribe(t *testing.T) {
 
 func TestSubscribeRefused(t *testing.T) {
 	s, _ := newSwitch(t)
-	conf := s.conf
+	conf := s.session.Config
 	conf.Out = io.Discard
 	for path, want := range map[string]string{"tam": "a / before", "/no/such": "no"} {
 		if err := Subscribe(t.Context(), conf, Subscription{Paths: []string{path}}); err == nil || !strings.Contains(err.Error(), want) {

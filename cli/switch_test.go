@@ -14,6 +14,8 @@ import (
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
+	"tamtam/cli/kit"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -58,7 +60,7 @@ func emptySwitch(t *testing.T) (*session, *swss.Redis) {
 		}
 	})
 	s := &session{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
-	if s.Shell, err = New(Config{Target: "unix:" + socket, Timeout: time.Minute, Out: s.out, Err: s.err}); err != nil {
+	if s.Shell, err = New(kit.Config{Target: "unix:" + socket, Timeout: time.Minute, Out: s.out, Err: s.err}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
@@ -295,20 +297,20 @@ func TestSwitchRefusals(t *testing.T) {
 	s.runScript(t, switchScript)
 	before := configDB(t, r)
 	for _, tt := range []struct {
-		mode       mode
+		mode       kit.Mode
 		line, want string
 	}{
-		{modeTAM, "no flow-group tcp_port_236", "http_236"},
-		{modeTAM, "flow-group x id 1", "1"},
-		{modeTAM, "flow-group tcp_port_236 src-ip 2001:db8::1", "IPv6"},
+		{kit.ModeTAM, "no flow-group tcp_port_236", "http_236"},
+		{kit.ModeTAM, "flow-group x id 1", "1"},
+		{kit.ModeTAM, "flow-group tcp_port_236 src-ip 2001:db8::1", "IPv6"},
 		{modeTailStamp, "session y flowgroup nowhere", "nowhere"},
-		{modeTAM, "no flow-group wide", "in use by alt-mark-session am2"},
+		{kit.ModeTAM, "no flow-group wide", "in use by alt-mark-session am2"},
 		{modeAltMark, "session y flowgroup nowhere role transit method step interval 0 mark dscp0", "there is no flowgroup nowhere"},
 		{modeAltMark, "session y flowgroup wide role transit method step interval 0 mark dscp0", "wide is that of alt-mark-session am2 already"},
 		{modeAltMark, "session am2 flowgroup wide role transit method double interval 0 mark dscp0", "mark2 is not given"},
 		{modeAltMark, "session am2 flowgroup wide role transit method step interval 0 mark dscp0 clear", "only a terminator clears the mark"},
 		{modeAltMark, "session am2 flowgroup wide role transit method muxed interval 0 mark dscp0 delay-max 250000000", "want less than L/4 = 250ms"},
-		{modeTAM, "no flow-group wide", "flymon-task card"},
+		{kit.ModeTAM, "no flow-group wide", "flymon-task card"},
 		{modeFlyMon, "no task hh", "in use by flymon-query q1"},
 		{modeFlyMon, "task x key src-ip attribute frequency flowgroup nowhere", "there is no flowgroup nowhere"},
 		{modeFlyMon, "task x key src-ip attribute frequency flowgroup wide filter any", "either filter or flowgroup"},
@@ -316,22 +318,22 @@ func TestSwitchRefusals(t *testing.T) {
 		{modeFlyMon, "task x key src-ip attribute frequency algorithm hll", "algorithm hll does not measure frequency"},
 		{modeFlyMon, "query q1 task hh flow 10.0.0.1,10.0.0.2", "want a value for each of 5-tuple"},
 		{modeFlyMon, "query q2 task x flow 10.0.0.1", "there is no flymon-task x"},
-		{modeTAM, "no flow-group six", "tablerecord-session rec6"},
-		{modeTAM, "no collector c1", "in use by tablerecord-session rec1"},
-		{modeTAM, "no sampler s1", "in use by tablerecord-session rec1"},
+		{kit.ModeTAM, "no flow-group six", "tablerecord-session rec6"},
+		{kit.ModeTAM, "no collector c1", "in use by tablerecord-session rec1"},
+		{kit.ModeTAM, "no sampler s1", "in use by tablerecord-session rec1"},
 		{modeTableRecord, "session y flow-group nowhere collector c1", "there is no flowgroup nowhere"},
 		{modeTableRecord, "session y flow-group wide collector nowhere", "there is no collector nowhere"},
 		{modeTableRecord, "session y flow-group six collector c1", "six is that of tablerecord-session rec6 already"},
 		{modeTableRecord, "session y flow-group wide collector c6", "c6 takes TCP, want one of protocol UDP"},
 		{modeTableRecord, "session y flow-group wide collector c7 source-ip 10.0.0.1", "10.0.0.1 cannot reach collector c7 at 2001:db8::7"},
 		{modeTableRecord, "session y flow-group wide collector c1 mode exec+hit algorithm bnb", "want greedy or greedy-restarts where mode is exec+hit"},
-		{modeInterface, "channel-group 9", "PortChannel9"},
-		{modeInterface, "fast-rate", "Ethernet8 has no fast-rate: it is for PortChannel"},
-		{modeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
-		{modeConfig, "no interface PortChannel 9", "PortChannel9 does not exist"},
-		{modeConfig, "interface breakout port Ethernet4 mode 8x10G", "4 lanes"},
+		{kit.ModeInterface, "channel-group 9", "PortChannel9"},
+		{kit.ModeInterface, "fast-rate", "Ethernet8 has no fast-rate: it is for PortChannel"},
+		{kit.ModeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
+		{kit.ModeConfig, "no interface PortChannel 9", "PortChannel9 does not exist"},
+		{kit.ModeConfig, "interface breakout port Ethernet4 mode 8x10G", "4 lanes"},
 	} {
-		s.mode, s.iface = tt.mode, "Ethernet8"
+		s.session.Mode, s.session.Interface = tt.mode, "Ethernet8"
 		got := s.fails(t, tt.line)
 		t.Logf("%s: %s", tt.line, got)
 		if !strings.Contains(got, tt.want) || !strings.HasPrefix(got, "%Error: ") {
@@ -423,7 +425,7 @@ end
 func TestSwitchCannotStamp(t *testing.T) {
 	s, r := newSwitch(t)
 	row(t, r, swss.ApplDB, schema.AppSwitch, "switch", swss.FieldValues{schema.CapabilityField(schema.FeatureTailStamping): "false"})
-	s.mode = modeTailStamp
+	s.session.Mode = modeTailStamp
 	got := s.fails(t, "enable")
 	t.Log(got)
 	if !strings.Contains(got, "UNSUPPORTED") {

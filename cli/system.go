@@ -8,6 +8,9 @@ import (
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Where the switch as a whole, and the machine that its mgmtd runs on, are in the tree.
@@ -17,26 +20,27 @@ const (
 )
 
 // hostname is the one leaf of the switch as a whole.
-var hostname = leaf{
-	word: "hostname", help: "The switch's name", undo: "It has none", value: "A name as in DNS",
-	kind: &argKind{label: "<name>", parse: parseName},
+var hostname = kit.Leaf{
+	Word: "hostname", Help: "The switch's name", Undo: "It has none", Value: "A name as in DNS",
+	Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseName},
 }
 
-func systemCommands() []*command {
-	return []*command{hostname.single(inConfig, func(*call) (*gpb.Path, error) { return gpath(systemRoot), nil })}
+func systemCommands() []*kit.Command {
+	return []*kit.Command{hostname.Single(kit.InConfig,
+		func(*kit.Call) (*gpb.Path, error) { return tree.Path(systemRoot), nil })}
 }
 
 // showUptime says how long the machine is up, in the words of uptime -p.
-func showUptime(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(systemRoot, "state"))
+func showUptime(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(systemRoot, "state"))
 	if err != nil {
 		return nil, err
 	}
 	data, text := map[string]any{}, "-"
-	if ns, err := strconv.ParseUint(found.text("up-time"), 10, 63); err == nil {
-		data["openconfig-system:up-time"], text = found.text("up-time"), upText(time.Duration(ns))
+	if ns, err := strconv.ParseUint(found.Text("up-time"), 10, 63); err == nil {
+		data["openconfig-system:up-time"], text = found.Text("up-time"), upText(time.Duration(ns))
 	}
-	return &view{data, func(p *printout) { p.line("%s", text) }}, nil
+	return kit.NewView(data, func(p *kit.Printout) { p.Line("%s", text) }), nil
 }
 
 func upText(d time.Duration) string {
@@ -49,39 +53,39 @@ func upText(d time.Duration) string {
 		n := d / unit.long
 		d -= n * unit.long
 		if n > 0 || unit.long == time.Minute && parts == nil {
-			parts = append(parts, fmt.Sprintf("%d %s%s", n, unit.name, strings.Repeat("s", btoi(n != 1))))
+			parts = append(parts, fmt.Sprintf("%d %s%s", n, unit.name, strings.Repeat("s", kit.IntOf(n != 1))))
 		}
 	}
 	return "up " + strings.Join(parts, ", ")
 }
 
 // showPlatform has the fields of SONiC's command, of which a switch like this has no serial number and the like.
-func showPlatform(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(componentsRoot))
+func showPlatform(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(componentsRoot))
 	if err != nil {
 		return nil, err
 	}
-	var chassis tree
+	var chassis tree.Node
 	chips := 0
-	for _, e := range found.items("component") {
-		chips += btoi(e.word("state", "type") == "INTEGRATED_CIRCUIT")
-		if e.word("state", "type") == "CHASSIS" {
-			chassis = e.at("state")
+	for _, e := range found.Items("component") {
+		chips += kit.IntOf(e.Word("state", "type") == "INTEGRATED_CIRCUIT")
+		if e.Word("state", "type") == "CHASSIS" {
+			chassis = e.At("state")
 		}
 	}
 	count := "-"
 	if chips > 0 {
 		count = strconv.Itoa(chips)
 	}
-	return framed(one(componentsRoot, found), func(p *printout) {
+	return kit.Framed(kit.One(componentsRoot, found), func(p *kit.Printout) {
 		const width = 17
-		p.field(width, "Platform", orDash(chassis.text("description")))
-		p.field(width, "HwSKU", orDash(chassis.text("model-name")))
-		p.field(width, "ASIC Count", count)
-		p.field(width, "Base MAC Address", orDash(chassis.text("base-mac-address")))
-		p.field(width, "Software Version", orDash(chassis.text("software-version")))
+		p.Field(width, "Platform", kit.OrDash(chassis.Text("description")))
+		p.Field(width, "HwSKU", kit.OrDash(chassis.Text("model-name")))
+		p.Field(width, "ASIC Count", count)
+		p.Field(width, "Base MAC Address", kit.OrDash(chassis.Text("base-mac-address")))
+		p.Field(width, "Software Version", kit.OrDash(chassis.Text("software-version")))
 		for _, none := range []string{"Serial Number", "Model Number", "Hardware Revision"} {
-			p.field(width, none, "N/A")
+			p.Field(width, none, "N/A")
 		}
 	}), nil
 }

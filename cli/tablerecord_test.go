@@ -11,6 +11,8 @@ import (
 	"tamtam/swss/schema"
 	"tamtam/tam/record"
 
+	"tamtam/cli/kit"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -95,7 +97,7 @@ func TestTableRecordCommands(t *testing.T) {
 			`{"openconfig-tam:config":{"feature-ref":"TABLERECORD","status":"` + status + `"},"openconfig-tam:feature-ref":"TABLERECORD"}` + "\n"
 	}
 	for _, tt := range []struct {
-		mode       mode
+		mode       kit.Mode
 		line, want string
 	}{
 		{modeTableRecord, "session m1 flow-group f1 collector c1", "replace " + at +
@@ -103,16 +105,16 @@ func TestTableRecordCommands(t *testing.T) {
 		{modeTableRecord, "session m1 flow-group f1 collector c1 truncate 0 mode exec+h alg greedy-r phv 8+16+32 must chip.acl,ingress.b prob c encap e source 10.0.0.1 sampler some ident true", "replace " + at +
 			` {"tamtam-tablerecord:config":{"algorithm":"greedy-restarts","collector":"c1","encapsulation":"erspan","flowgroup":"f1","identities":true,"mode":"exec+hit","must-record":["chip.acl","ingress.b"],` +
 			`"name":"m1","phv":"8+16+32","probabilities":"counted","sampler":"some","source-ip":"10.0.0.1","truncate":0},"tamtam-tablerecord:name":"m1"}` + "\n"},
-		{modeConfig, "tam table-record session m1 flow-group f1 collector c1 truncate 0x100", "replace " + at +
+		{kit.ModeConfig, "tam table-record session m1 flow-group f1 collector c1 truncate 0x100", "replace " + at +
 			` {"tamtam-tablerecord:config":{"collector":"c1","flowgroup":"f1","name":"m1","truncate":256},"tamtam-tablerecord:name":"m1"}` + "\n"},
 		{modeTableRecord, "no session m1", "delete " + at + "\n"},
-		{modeConfig, "no tam table-record session m1", "delete " + at + "\n"},
+		{kit.ModeConfig, "no tam table-record session m1", "delete " + at + "\n"},
 		{modeTableRecord, "enable", feature("ACTIVE")},
 		{modeTableRecord, "no enable", feature("INACTIVE")},
 	} {
 		s := newSession(t)
 		s.server.load(t, recordTree(t))
-		s.mode = tt.mode
+		s.session.Mode = tt.mode
 		s.do(t, tt.line)
 		if diff := cmp.Diff(tt.want, s.sent()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.line, diff)
@@ -123,7 +125,7 @@ func TestTableRecordCommands(t *testing.T) {
 func TestTableRecordBadWords(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, recordTree(t))
-	s.mode = modeTableRecord
+	s.session.Mode = modeTableRecord
 	const x = "session x flow-group f1 collector c1 "
 	for line, want := range map[string]string{
 		"no session r9":                  "Table recording session r9 does not exist",
@@ -158,10 +160,10 @@ func TestTableRecordHelpAndCompletion(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, recordTree(t))
 	for _, tt := range []struct {
-		mode         mode
+		mode         kit.Mode
 		before, want string
 	}{
-		{modeExec, "show tam table-record ", `  plan    Which tables write which bits of the record
+		{kit.ModeExec, "show tam table-record ", `  plan    Which tables write which bits of the record
   watch   Show it again and again, until Ctrl-C
   <name>  All of this session
       m1
@@ -204,7 +206,7 @@ func TestTableRecordHelpAndCompletion(t *testing.T) {
       chip.fdb
 `},
 	} {
-		s.mode = tt.mode
+		s.session.Mode = tt.mode
 		var out bytes.Buffer
 		s.help(t.Context(), &out, tt.before)
 		if diff := cmp.Diff(tt.want, out.String()); diff != "" {
@@ -222,32 +224,11 @@ func TestTableRecordHelpAndCompletion(t *testing.T) {
 		"session m1 flow-group f1 collector c1 must-record x,i":        "session m1 flow-group f1 collector c1 must-record x,ingress.b ",
 		"do show tam table-record plan w":                              "do show tam table-record plan wait ",
 	} {
-		s.mode = modeTableRecord
+		s.session.Mode = modeTableRecord
 		if got, _ := s.completion(t.Context(), before); got != want {
 			t.Errorf("%q is completed to %q, want %q", before, got, want)
 		}
 	}
-}
-
-// A plan may be anything that a database holds: what can be read of it is shown.
-func FuzzTableRecordPlan(f *testing.F) {
-	for _, text := range []string{
-		chipPlan, `{`, `[]`, `{}`, `{"recorded":[{}],"graph":7}`, `{"recorded":{"table":"a","bits":-1},"optimal":"true","id":"x"}`,
-		`{"entropy":1e999,"entropy_full":0,"bound":null,"recovery":[1],"recorded":[{"table":"\u001b[2J\n","container":"00000000000000000000001","stage":1e9}]}`,
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		plan, err := readPlan(text)
-		if err != nil {
-			return
-		}
-		var p printout
-		p.recordPlan(plan, true)
-		if strings.ContainsFunc(p.String(), func(r rune) bool { return r < ' ' && r != '\n' }) {
-			t.Errorf("control characters in\n%q", p.String())
-		}
-	})
 }
 
 // What orchagent writes is what show commands show.
@@ -277,12 +258,12 @@ func TestSwitchTableRecord(t *testing.T) {
 	row(t, r, swss.ApplDB, schema.AppTAMTableRecord, "rec1", fields)
 	ruleInForce(t, r, "tcp_port_236")
 	golden(t, "switch_table_record", s.do(t, "show tam table-record", "show tam table-record rec1", "show tam table-record rec6", "show tam table-record plan rec1"))
-	s.mode = modeTableRecord
+	s.session.Mode = modeTableRecord
 	const before = "session rec6 flow-group six collector c7 must-record chip.acl,i"
 	if got, _ := s.completion(t.Context(), before); got != before+"ngress.b " {
 		t.Errorf("%q is completed to %q: tables are those of any session's plan", before, got)
 	}
-	s.mode = modeExec
+	s.session.Mode = kit.ModeExec
 	var read record.Plan
 	if err := json.Unmarshal([]byte(s.do(t, "show tam table-record plan rec1 | json")), &read); err != nil || !reflect.DeepEqual(&read, plan) {
 		t.Errorf("%v: got\n%+v\nwant\n%+v", err, &read, plan)

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"tamtam/cli/kit"
 )
 
 // console is where an interactive session reads keys and writes.
@@ -117,11 +119,11 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 		io.Reader
 		io.Writer
 	}{&keyReader{ctx: ctx, keys: keys}, con}
-	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}, s.conf.Out}, true
+	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}, s.session.Config.Out}, true
 	editor := term.NewTerminal(rw, "")
-	hist, err := openHistory(s.conf.HistoryFile)
+	hist, err := openHistory(s.session.Config.HistoryFile)
 	if err != nil {
-		s.warn("history: %v", err)
+		s.session.Warn("history: %v", err)
 	}
 	defer hist.close()
 	s.history = hist
@@ -129,7 +131,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		return s.onKey(ctx, editor, line, pos, key)
 	}
-	for !s.finished {
+	for !s.session.Finished {
 		line, err := s.readLine(con, editor)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -168,13 +170,13 @@ func (s *Shell) execInterruptible(ctx context.Context, line string) error {
 
 // printError shows an error at the prompt: the mark stands under what was typed.
 func (s *Shell) printError(err error) {
-	var syntax *SyntaxError
+	var syntax *kit.SyntaxError
 	if !errors.As(err, &syntax) {
-		fmt.Fprintln(s.conf.Err, err)
+		fmt.Fprintln(s.session.Config.Err, err)
 		return
 	}
 	before := strings.Repeat(" ", utf8.RuneCountInString(s.Prompt()))
-	fmt.Fprintf(s.conf.Err, "%s%s^\n%s\n", before, syntax.indent(), errorText(syntax.Reason))
+	fmt.Fprintf(s.session.Config.Err, "%s%s^\n%s\n", before, syntax.Indent(), kit.ErrorText(syntax.Reason))
 }
 
 // onKey handles TAB, ? and Ctrl-R while a line is edited. A ? inside quotes is a character like any other.
@@ -182,7 +184,7 @@ func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, ke
 	before := line[:pos]
 	switch key {
 	case '?':
-		if t := split(before); len(t) > 0 && t[len(t)-1].open {
+		if t := kit.Split(before); len(t) > 0 && t[len(t)-1].Open {
 			return "", 0, false
 		}
 		var out bytes.Buffer

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"tamtam/cli/kit"
 )
 
 // Bounds of the time between two looks.
@@ -18,7 +20,7 @@ const (
 const usualWatch = time.Second
 
 // every is the time between two looks.
-var every = &argKind{label: "<time>", parse: func(text string) (string, error) {
+var every = &kit.Kind{Label: "<time>", Parse: func(text string) (string, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < leastWatch || d > mostWatch {
 		return "", fmt.Errorf("%q is not a time from %s to %s, such as 1s", text, leastWatch, mostWatch)
@@ -27,12 +29,13 @@ var every = &argKind{label: "<time>", parse: func(text string) (string, error) {
 }}
 
 // withWatch lets all commands that show something do so again and again.
-func withWatch(table []*command) []*command {
+func withWatch(table []*kit.Command) []*kit.Command {
 	for _, c := range table {
-		if c.show != nil {
-			between := arg("every", every, "Time between; without, 1s")
-			between.spare = true
-			c.form.options = append(c.form.options, opt(kw("watch", "Show it again and again, until Ctrl-C"), between))
+		if c.Show != nil {
+			between := kit.Arg("every", every, "Time between; without, 1s")
+			between.Spare = true
+			c.Form.Options = append(c.Form.Options, kit.Opt(kit.Keyword("watch", "Show it again and again, until Ctrl-C"),
+				between))
 		}
 	}
 	return table
@@ -48,7 +51,7 @@ func (s *Shell) watch(ctx context.Context, d time.Duration, show func() error) e
 	defer ticks.Stop()
 	for {
 		if s.screen {
-			if _, err := io.WriteString(s.conf.Out, clearScreen); err != nil {
+			if _, err := io.WriteString(s.session.Config.Out, clearScreen); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,5 @@
 // Package collector turns what switches put into packets and reports into answers about flows:
-// latency per hop, delay between hops, the path taken. For alternate marking it joins what the
-// points of a path report into loss, delay and jitter of every period.
+// latency per hop, delay between hops, the path taken. Loss and delay of marked packets are computed in package marks.
 //
 // It reads frames and reports that have left a switch and knows nothing of the switch's
 // inside: no database, no SAI. Everything is computed from integers, so that equal input

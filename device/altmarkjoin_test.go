@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -67,12 +67,12 @@ func TestAltMarkJoined(t *testing.T) {
 					if fields[1] == "muxed" && (pulses[k] || pulses[k-1]) {
 						continue // lost, or late and among the packets of the period behind: nobody can tell
 					}
-					if r := results[k]; r.Status != collector.AltMarkOK || !r.LossValid {
+					if r := results[k]; r.Status != marks.OK || !r.LossValid {
 						t.Errorf("period %d is %s: %q", k, r.Status, r.Reasons)
 					}
 				}
 				for _, k := range tt.bad {
-					if r := results[k]; r.LossValid || r.DelayValid || r.Status == collector.AltMarkOK {
+					if r := results[k]; r.LossValid || r.DelayValid || r.Status == marks.OK {
 						t.Errorf("period %d is %s: %+v", k, r.Status, r)
 					}
 				}
@@ -129,21 +129,21 @@ func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]
 }
 
 // joinMarked joins what two switches told and returns the last result of each period.
-func joinMarked(t *testing.T, first, second *marked, a, b []told) map[uint64]collector.AltMarkResult {
+func joinMarked(t *testing.T, first, second *marked, a, b []told) map[uint64]marks.Result {
 	t.Helper()
-	point := func(m *marked, name string) collector.AltMarkPoint {
+	point := func(m *marked, name string) marks.Point {
 		s, err := schema.ParseAltMarkSession("m", m.row(swss.ConfigDB, schema.CfgTAMAltMark, "m"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return collector.AltMarkPoint{Switch: name, Session: "m", Settings: s.Session}
+		return marks.Point{Switch: name, Session: "m", Settings: s.Session}
 	}
-	join, err := collector.NewAltMark(collector.AltMarkPath{Name: "p", Points: []collector.AltMarkPoint{point(first, "first"), point(second, "second")}})
+	join, err := marks.NewJoiner(marks.Path{Name: "p", Points: []marks.Point{point(first, "first"), point(second, "second")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := map[uint64]collector.AltMarkResult{}
-	take := func(rs []collector.AltMarkResult) {
+	results := map[uint64]marks.Result{}
+	take := func(rs []marks.Result) {
 		for _, r := range rs {
 			results[r.Period] = r
 		}

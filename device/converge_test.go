@@ -13,10 +13,10 @@ import (
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
-	sairedis "tamtam/sai/redis"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
 
+	"tamtam/sai/redis/asicview"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -310,10 +310,10 @@ func view(t *testing.T, s *Sim) string {
 func viewOf(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	m := &marksAlike{lanes: map[int]string{}}
-	if _, err := sairedis.CanonicalView(t.Context(), r, m.see); err != nil {
+	if _, err := asicview.CanonicalView(t.Context(), r, m.see); err != nil {
 		t.Fatal(err)
 	}
-	v, err := sairedis.CanonicalView(t.Context(), r, m.replace)
+	v, err := asicview.CanonicalView(t.Context(), r, m.replace)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,7 @@ import (
 	"tamtam/recordorch"
 	"tamtam/sai"
 	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/flex"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/schema"
@@ -417,7 +418,7 @@ type poller struct{ *sairedis.Agent }
 
 func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
 	return p.SetCounterGroup(ctx, group,
-		sairedis.CounterGroup{Interval: interval, Mode: sairedis.StatsModeRead, Enabled: &enabled})
+		sairedis.CounterGroup{Interval: interval, Mode: flex.StatsModeRead, Enabled: &enabled})
 }
 
 // routerPorts are the ports as routeorch wants to see them.

@@ -15,6 +15,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/schema"
@@ -326,7 +327,7 @@ func TestDriftInChip(t *testing.T) {
 			t.Fatal(kind, rows, err)
 		}
 		slices.Sort(rows)
-		rid, err := asic.HGet(t.Context(), sairedis.KeyVIDToRID, strings.TrimPrefix(rows[nth], "ASIC_STATE:"+kind.String()+":")).Result()
+		rid, err := asic.HGet(t.Context(), protocol.KeyVIDToRID, strings.TrimPrefix(rows[nth], "ASIC_STATE:"+kind.String()+":")).Result()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"
@@ -41,7 +41,7 @@ func (f *fated) find(kind sai.ObjectType, attr, value string) string {
 // real is the object of the chip that has a virtual id.
 func (f *fated) real(vid string) sai.OID {
 	f.Helper()
-	rid, err := f.Redis.DB(swss.ASICDB).Client().HGet(f.Context(), sairedis.KeyVIDToRID, vid).Result()
+	rid, err := f.Redis.DB(swss.ASICDB).Client().HGet(f.Context(), protocol.KeyVIDToRID, vid).Result()
 	if err != nil {
 		f.Fatal(vid, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/sai"
-	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/asicview"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -250,7 +250,7 @@ func (p *plant) same(c ConfigDB) {
 	}()
 	p.until("the ASIC is that of the configuration", func() bool {
 		var err error
-		got, err = sairedis.CanonicalView(p.Context(), p.redis)
+		got, err = asicview.CanonicalView(p.Context(), p.redis)
 		return err == nil && got == want
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/sai"
-	"tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 )
@@ -17,9 +17,9 @@ func queuesOf(t *testing.T, s *Sim) map[string]string {
 	t.Helper()
 	asic, all := s.Redis.DB(swss.ASICDB).Client(), map[string]string{}
 	vids := asic.HGetAll(t.Context(), "RIDTOVID").Val()
-	for vid, rid := range asic.HGetAll(t.Context(), sairedis.KeyVIDToRID).Val() {
+	for vid, rid := range asic.HGetAll(t.Context(), protocol.KeyVIDToRID).Val() {
 		v, _ := sai.ParseOID(vid)
-		if kind, ok := sairedis.VIDType(v); !ok || kind != sai.ObjectTypeQueue {
+		if kind, ok := protocol.VIDType(v); !ok || kind != sai.ObjectTypeQueue {
 			continue
 		}
 		r, _ := sai.ParseOID(rid)

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sai/redis"
+	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/redis/sairedistest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
@@ -79,7 +80,7 @@ func (s *stern) start() (kill func()) {
 	s.view, s.polled, s.stopped = false, map[string]bool{}, ""
 	begun := len(s.ids()) > 0
 	if begun {
-		s.asic.Client().Del(ctx, sairedis.KeyVIDToRID, "RIDTOVID")
+		s.asic.Client().Del(ctx, protocol.KeyVIDToRID, "RIDTOVID")
 	}
 	within, end := context.WithCancel(context.Background())
 	var outer, inner sync.WaitGroup
@@ -376,7 +377,7 @@ func (s *stern) clear(ctx context.Context, view string) {
 
 // ids are the real ids by virtual id, but of foreign objects.
 func (s *stern) ids() map[string]string {
-	return s.inner.DB(swss.ASICDB).Client().HGetAll(context.Background(), sairedis.KeyVIDToRID).Val()
+	return s.inner.DB(swss.ASICDB).Client().HGetAll(context.Background(), protocol.KeyVIDToRID).Val()
 }
 
 // writeMaps writes the maps of ids anew, as SONiC's does when it begins and when it has applied a view.
@@ -392,8 +393,8 @@ func (s *stern) writeMaps(ctx context.Context) {
 		s.strict.VIDs[vid] = true
 	}
 	redis := s.asic.Client()
-	redis.Del(ctx, sairedis.KeyVIDToRID, "RIDTOVID")
-	redis.HSet(ctx, sairedis.KeyVIDToRID, vids)
+	redis.Del(ctx, protocol.KeyVIDToRID, "RIDTOVID")
+	redis.HSet(ctx, protocol.KeyVIDToRID, vids)
 	redis.HSet(ctx, "RIDTOVID", rids)
 }
 
@@ -404,11 +405,11 @@ func (s *stern) mapIDs(ctx context.Context, vids []string) {
 		if !strings.HasPrefix(vid, "oid:") {
 			continue
 		}
-		if rid := inner.HGet(ctx, sairedis.KeyVIDToRID, vid).Val(); rid != "" {
-			redis.HSet(ctx, sairedis.KeyVIDToRID, vid, rid)
+		if rid := inner.HGet(ctx, protocol.KeyVIDToRID, vid).Val(); rid != "" {
+			redis.HSet(ctx, protocol.KeyVIDToRID, vid, rid)
 			redis.HSet(ctx, "RIDTOVID", rid, vid)
-		} else if rid := redis.HGet(ctx, sairedis.KeyVIDToRID, vid).Val(); rid != "" {
-			redis.HDel(ctx, sairedis.KeyVIDToRID, vid)
+		} else if rid := redis.HGet(ctx, protocol.KeyVIDToRID, vid).Val(); rid != "" {
+			redis.HDel(ctx, protocol.KeyVIDToRID, vid)
 			redis.HDel(ctx, "RIDTOVID", rid)
 		}
 	}
@@ -417,7 +418,7 @@ func (s *stern) mapIDs(ctx context.Context, vids []string) {
 // discover adds what came with an object to the maps and to ASIC_STATE, without values, and takes out what went.
 func (s *stern) discover(ctx context.Context) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
-	was, is := redis.HGetAll(ctx, sairedis.KeyVIDToRID).Val(), s.ids()
+	was, is := redis.HGetAll(ctx, protocol.KeyVIDToRID).Val(), s.ids()
 	if len(was) == 0 && len(is) > 0 {
 		s.addForeign(ctx)
 	}
@@ -427,14 +428,14 @@ func (s *stern) discover(ctx context.Context) {
 	}
 	for vid, rid := range is {
 		if _, known := was[vid]; !known {
-			redis.HSet(ctx, sairedis.KeyVIDToRID, vid, rid)
+			redis.HSet(ctx, protocol.KeyVIDToRID, vid, rid)
 			redis.HSet(ctx, "RIDTOVID", rid, vid)
 			s.strict.VIDs[vid] = true
 		}
 	}
 	for vid, rid := range was {
 		if _, left := is[vid]; !left {
-			redis.HDel(ctx, sairedis.KeyVIDToRID, vid)
+			redis.HDel(ctx, protocol.KeyVIDToRID, vid)
 			redis.HDel(ctx, "RIDTOVID", rid)
 			delete(s.strict.VIDs, vid)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -227,7 +227,7 @@ func counted(t *testing.T, r *swss.Redis) (names []string) {
 		}
 		for name, oid := range row {
 			vid := oid
-			if r.DB(swss.ASICDB).Client().HExists(t.Context(), sairedis.KeyVIDToRID, vid).Val() {
+			if r.DB(swss.ASICDB).Client().HExists(t.Context(), protocol.KeyVIDToRID, vid).Val() {
 				vid = "there"
 			}
 			names = append(names, m+" "+name+" "+vid)

@@ -10,7 +10,7 @@ import (
 	"tamtam/sai"
 	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // A babbler is a switch whose windows say anything.
@@ -52,7 +52,7 @@ func FuzzWindows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := &babbler{text: text}
 		o := &Orch{Feature: &feature.Feature[schema.RecordFlow, binding]{Windows: feature.NewWindows(feature.Config{SAI: b, Daemon: &orch.Daemon{}})}}
-		if p, err := o.describe(t.Context(), true, false); err == nil && (recordplan.Check(p.graph) != nil || p.graph.Version != p.version) {
+		if p, err := o.describe(t.Context(), true, false); err == nil && (p4graph.Check(p.graph) != nil || p.graph.Version != p.version) {
 			t.Errorf("graph %+v", p.graph)
 		}
 		if p, err := o.describe(t.Context(), false, true); err == nil && len(p.paths) > maxPaths {

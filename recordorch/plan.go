@@ -7,6 +7,7 @@ import (
 	"tamtam/swss/schema"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // A planner finds a plan for a graph, by the paths that packets have taken, or without any by
@@ -23,9 +24,9 @@ const budget = 50_000
 func makePlan(
 	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error) {
-	p, from := recordplan.Uniform(g), schema.ProbabilitiesUniform
+	p, from := p4graph.Uniform(g), schema.ProbabilitiesUniform
 	if len(paths) > 0 {
-		counted, err := recordplan.FromPaths(g, paths)
+		counted, err := p4graph.FromPaths(g, paths)
 		if err != nil {
 			return nil, fmt.Errorf("the switch's counted paths: %w", err)
 		}

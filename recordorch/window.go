@@ -6,7 +6,7 @@ import (
 
 	"tamtam/orch/feature"
 	"tamtam/tam/record"
-	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // maxPaths is how many paths a chip counts.
@@ -52,7 +52,7 @@ func parsePipeline(values feature.Values, graph, paths bool) (p pipeline, err er
 		if p.graph == nil || !p.graph.Placed || p.graph.Version != p.version {
 			return p, fmt.Errorf("the graph of the window is not that of a chip of version %d", p.version)
 		}
-		if err := recordplan.Check(p.graph); err != nil {
+		if err := p4graph.Check(p.graph); err != nil {
 			return p, fmt.Errorf("the graph of the window: %w", err)
 		}
 	}

@@ -33,7 +33,7 @@ type daemon struct {
 	files  *parquet.Store
 	store  *countedStore
 	pool   *join.Pool
-	losses losses
+	losses join.Losses
 	feeds  []*feed
 
 	end     context.CancelCauseFunc
@@ -159,7 +159,7 @@ func (d *daemon) share() {
 		}
 	}
 	d.pool = &join.Pool{
-		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger, Lost: d.losses.add,
+		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger, Lost: d.losses.Add,
 			Options: join.Options{Window: f.window, Silence: f.silence, Expect: f.expect, Rows: f.rows,
 				Paths: f.sources.gnmi.file, Topology: f.network,
 				Plans: f.read, Journey: f.journey}},
@@ -215,7 +215,7 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 
 // troubles says in words why rows may not be in the store yet, or never.
 func (d *daemon) troubles() []string {
-	why := append(d.store.troubles(), d.losses.troubles()...)
+	why := append(d.store.troubles(), d.losses.Troubles()...)
 	if d.server != nil && d.server.Trouble() != "" {
 		why = append(why, fmt.Sprintf("sources wait, since the log in %s cannot be written: %s", d.flags.logDir,
 			d.server.Trouble()))

@@ -41,7 +41,7 @@ type damagedLog struct {
 	t      *testing.T
 	dir    string
 	said   bytes.Buffer
-	losses losses
+	losses join.Losses
 	store  *result.Memory
 }
 
@@ -70,7 +70,7 @@ func (d *damagedLog) join(log *jetstream.Log, last uint64) {
 	defer stop()
 	pool := &join.Pool{
 		Worker: join.Worker{Log: log, Store: d.store, Logger: slog.New(slog.NewTextHandler(&d.said, nil)),
-			Lost: d.losses.add, Options: join.Options{Window: time.Second}},
+			Lost: d.losses.Add, Options: join.Options{Window: time.Second}},
 		Work: log, Partitions: []string{"tailstamp-0", "tailstamp-1"}, Hold: 100 * time.Millisecond,
 	}
 	if err := pool.Reach(ctx); err != nil {
@@ -190,10 +190,10 @@ func TestDamagedLog(t *testing.T) {
 			t.Errorf("%q is not said: %s", want, d.said.String())
 		}
 	}
-	told := d.losses.troubles()
+	told := d.losses.Troubles()
 	if len(told) != 1 ||
 		!strings.Contains(told[0], "2 messages of partition tailstamp-0, between 21 and 22, are lost since ") ||
-		!strings.Contains(told[0], "the log is damaged") || d.losses.count("tailstamp-0") != 2 {
+		!strings.Contains(told[0], "the log is damaged") || d.losses.Count("tailstamp-0") != 2 {
 		t.Errorf("told %q, want 2 messages", told)
 	}
 }
@@ -257,9 +257,9 @@ func TestDamagedOpenWindows(t *testing.T) {
 					name, s, n, flagged, doubted)
 			}
 		}
-		if slices.Contains(doubted, 115) || slices.Contains(doubted, 100) || len(d.losses.troubles()) != 1 {
+		if slices.Contains(doubted, 115) || slices.Contains(doubted, 100) || len(d.losses.Troubles()) != 1 {
 			t.Errorf("%s: in doubt %v, told %q: want neither 100 nor 115, and that it is told", name, doubted,
-				d.losses.troubles())
+				d.losses.Troubles())
 		}
 	}
 }

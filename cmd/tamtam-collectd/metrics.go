@@ -202,7 +202,7 @@ func (d *daemon) collectPool(f *families, say func(family, float64, ...string)) 
 		say(f.drops, packets, of.reason, of.source)
 	}
 	for _, name := range d.pool.Partitions {
-		say(f.gone, d.losses.count(name), name)
+		say(f.gone, d.losses.Count(name), name)
 		held := d.pool.Held(name)
 		if !held {
 			say(f.held, 0, name)

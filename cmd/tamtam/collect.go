@@ -16,6 +16,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/capture"
+	"tamtam/collector/marks"
 	"tamtam/collector/topology"
 	"tamtam/device"
 	"tamtam/fleet/dial"
@@ -196,7 +197,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer c.ipfix.close()
-	give := func(results []collector.AltMarkResult) error {
+	give := func(results []marks.Result) error {
 		select {
 		case err := <-served:
 			return errors.Join(err, errors.New("the gNMI server has ended"))
@@ -238,7 +239,7 @@ func (c *collect) again(ctx context.Context, cmd *cobra.Command) (dial.File, *to
 
 // join joins along paths until ctx ends or there is an error, or until the switches make other graphs.
 func (c *collect) join(ctx context.Context, cmd *cobra.Command, paths dial.File, network *topology.Topology,
-	tell func(dial.Event), give func([]collector.AltMarkResult) error,
+	tell func(dial.Event), give func([]marks.Result) error,
 ) error {
 	if network == nil {
 		return dial.Run(ctx, paths, c.network.dial, tell, give)
@@ -279,9 +280,9 @@ func (c *collect) measured(cmd *cobra.Command) (dial.File, *topology.Topology, e
 }
 
 // drill says where graphs lost packets, if that is asked for.
-func (c *collect) drill(f dial.File, w io.Writer) (func([]collector.AltMarkResult), error) {
+func (c *collect) drill(f dial.File, w io.Writer) (func([]marks.Result), error) {
 	if c.alarm == -1 {
-		return func([]collector.AltMarkResult) {}, nil
+		return func([]marks.Result) {}, nil
 	}
 	if !(c.alarm >= 0 && c.alarm < 1) {
 		return nil, usagef("--alarm %v: want a part of the packets, 0 to less than 1", c.alarm)
@@ -291,8 +292,8 @@ func (c *collect) drill(f dial.File, w io.Writer) (func([]collector.AltMarkResul
 		return nil, err
 	}
 	blame, err := f.Blame()
-	return func(results []collector.AltMarkResult) {
-		of := map[string][]collector.AltMarkResult{}
+	return func(results []marks.Result) {
+		of := map[string][]marks.Result{}
 		for _, r := range results {
 			blame.Add(r)
 			of[r.Path] = append(of[r.Path], r)
@@ -372,10 +373,10 @@ func teller(w io.Writer) func(dial.Event) {
 }
 
 // resultWriter prints results in a format.
-func resultWriter(w io.Writer, format string) (func([]collector.AltMarkResult) error, error) {
+func resultWriter(w io.Writer, format string) (func([]marks.Result) error, error) {
 	switch format {
 	case "text":
-		return func(results []collector.AltMarkResult) error {
+		return func(results []marks.Result) error {
 			for _, r := range results {
 				if _, err := fmt.Fprintln(w, resultText(r)); err != nil {
 					return err
@@ -385,7 +386,7 @@ func resultWriter(w io.Writer, format string) (func([]collector.AltMarkResult) e
 		}, nil
 	case "json":
 		enc := json.NewEncoder(w)
-		return func(results []collector.AltMarkResult) error {
+		return func(results []marks.Result) error {
 			for _, r := range results {
 				if err := enc.Encode(r); err != nil {
 					return err
@@ -394,14 +395,14 @@ func resultWriter(w io.Writer, format string) (func([]collector.AltMarkResult) e
 			return nil
 		}, nil
 	case "csv":
-		c := collector.NewAltMarkCSV(w)
-		return func(results []collector.AltMarkResult) error { return c.Write(results...) }, nil
+		c := marks.NewCSV(w)
+		return func(results []marks.Result) error { return c.Write(results...) }, nil
 	}
 	return nil, usagef("--format %q: want text, json or csv", format)
 }
 
 // resultText is a result in a line.
-func resultText(r collector.AltMarkResult) string {
+func resultText(r marks.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s>%s period %d %s",
 		r.Start.Std().Format("15:04:05.000"), r.Path, r.From, r.To, r.Period, r.Status)
@@ -439,7 +440,7 @@ type resultRows struct {
 
 // write replaces whole rows at once, without what is not known. A revised result does not replace
 // one for a later period.
-func (w *resultRows) write(ctx context.Context, results []collector.AltMarkResult) error {
+func (w *resultRows) write(ctx context.Context, results []marks.Result) error {
 	if w == nil {
 		return nil
 	}
@@ -481,7 +482,7 @@ func rowReasons(all []string) string {
 	return strings.Join(all, "; ")
 }
 
-func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
+func resultRow(r marks.Result) schema.AltMarkResult {
 	row := schema.AltMarkResult{
 		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
 		Reasons: rowReasons(r.Reasons), Revised: r.Revised}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -49,18 +49,18 @@ func TestCollectRefuses(t *testing.T) {
 func TestResultRows(t *testing.T) {
 	r := swsstest.Start(t)
 	w := &resultRows{redis: r, last: map[string]uint64{}}
-	result := collector.AltMarkResult{
-		Path: "p", From: "a", To: "b", Period: 10, Start: altmark.Time{Seconds: 10}, Status: collector.AltMarkOK,
-		Counted: true, AltMarkCounts: collector.AltMarkCounts{Sent: 5, Received: 6},
+	result := marks.Result{
+		Path: "p", From: "a", To: "b", Period: 10, Start: altmark.Time{Seconds: 10}, Status: marks.OK,
+		Counted: true, Counts: marks.Counts{Sent: 5, Received: 6},
 		Lost: -1, LossValid: true, Delay: time.Millisecond, DelayValid: true,
 	}
-	missing := collector.AltMarkResult{
+	missing := marks.Result{
 		Path: "p", From: "a", To: "b", Period: 11, Start: altmark.Time{Seconds: 11},
-		Status: collector.AltMarkMissing, Reasons: []string{"a: no report", "b: no report"},
+		Status: marks.Missing, Reasons: []string{"a: no report", "b: no report"},
 	}
 	revised := result
 	revised.Revised = true
-	for _, rs := range [][]collector.AltMarkResult{{result}, {missing}, {revised}} {
+	for _, rs := range [][]marks.Result{{result}, {missing}, {revised}} {
 		if err := w.write(t.Context(), rs); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestResultRows(t *testing.T) {
 	end()
 	last := result
 	last.Path = "last"
-	if err := w.write(ended, []collector.AltMarkResult{last}); err != nil {
+	if err := w.write(ended, []marks.Result{last}); err != nil {
 		t.Error(err)
 	}
 	table := swss.NewTable(r.DB(swss.CountersDB), schema.CountersAltMarkPath)
@@ -91,7 +91,7 @@ func TestResultRows(t *testing.T) {
 
 // The row of a graph as wide as graphs may be, of which each switch has something to say, can be read again.
 func TestResultRowOfWideGraph(t *testing.T) {
-	r := collector.AltMarkResult{Path: "web", From: "leaf1", To: strings.Repeat("spine-99+", 255) + "spine-99", Status: collector.AltMarkFlagged}
+	r := marks.Result{Path: "web", From: "leaf1", To: strings.Repeat("spine-99+", 255) + "spine-99", Status: marks.Flagged}
 	for i := range 256 {
 		r.Reasons = append(r.Reasons, fmt.Sprintf("spine-%d: period 1234567, which tells of late packets, is flagged counter-reset, and more is to be said of it than that", i))
 	}

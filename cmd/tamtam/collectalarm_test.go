@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/fleet/dial"
 	"tamtam/tam/altmark"
 )
@@ -29,12 +29,12 @@ graphs:
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := func(path, from, to string, lost int64) collector.AltMarkResult {
-		return collector.AltMarkResult{Path: path, From: from, To: to, Period: 7, Start: altmark.Time{Seconds: 7},
-			Status: collector.AltMarkOK, AltMarkCounts: collector.AltMarkCounts{Sent: 100, Received: uint64(100 - lost)}, Lost: lost, LossValid: true}
+	result := func(path, from, to string, lost int64) marks.Result {
+		return marks.Result{Path: path, From: from, To: to, Period: 7, Start: altmark.Time{Seconds: 7},
+			Status: marks.OK, Counts: marks.Counts{Sent: 100, Received: uint64(100 - lost)}, Lost: lost, LossValid: true}
 	}
-	drill([]collector.AltMarkResult{result("web", "l1", "s1+s2", 0), result("web", "s1+s2", "l2", 9), result("web", "l1", "l2", 9)})
-	drill([]collector.AltMarkResult{result("voice", "s1", "l2", 1)}) // no alarm of its own
+	drill([]marks.Result{result("web", "l1", "s1+s2", 0), result("web", "s1+s2", "l2", 9), result("web", "l1", "l2", 9)})
+	drill([]marks.Result{result("voice", "s1", "l2", 1)}) // no alarm of its own
 	const want = `tamtam: alarm: web period 7 lost 9 of 100: s1+s2>l2 lost 9, 0 to 9 at each of s1>l2 s2>l2
 tamtam: suspects: period 7, by the losses of voice web; lost packets for certain at s1>l2; s1>l2 alone explains all
 `
@@ -44,10 +44,10 @@ tamtam: suspects: period 7, by the losses of voice web; lost packets for certain
 	// A late report flags the loss: there is no alarm, and nothing to suspect by it.
 	out.Reset()
 	flagged := result("web", "s1+s2", "l2", 0)
-	flagged.Status, flagged.LossValid, flagged.Reasons = collector.AltMarkFlagged, false, []string{"l2: late-frames"}
+	flagged.Status, flagged.LossValid, flagged.Reasons = marks.Flagged, false, []string{"l2: late-frames"}
 	whole := flagged
 	whole.From = "l1"
-	drill([]collector.AltMarkResult{flagged, whole})
+	drill([]marks.Result{flagged, whole})
 	const none = `tamtam: no alarm: web period 7 lost 0 or more (l2: late-frames): s1+s2>l2 lost 0 or more (l2: late-frames), ` +
 		`0 or more at each of s1>l2 s2>l2
 tamtam: suspects: period 7, by the losses of voice; lost packets for certain at s1>l2; s1>l2 alone explains all

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/export"
+	"tamtam/collector/marks"
 	"tamtam/tam/ipfix"
 )
 
@@ -97,7 +98,7 @@ func (o *ipfixOut) stamps(opts *collector.DecodeOptions) {
 }
 
 // results exports what alternate marking measured.
-func (o *ipfixOut) results(results []collector.AltMarkResult) error {
+func (o *ipfixOut) results(results []marks.Result) error {
 	if o.Exporter == nil {
 		return nil
 	}

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector"
 	"tamtam/collector/capture"
 	"tamtam/collector/export"
+	"tamtam/collector/marks"
 )
 
 // What is wrong on the command lines with IPFIX is named.
@@ -49,8 +49,8 @@ func TestIPFIXRefuses(t *testing.T) {
 }
 
 // missing is a result of alternate marking of which nothing is known.
-func missing(period uint64) collector.AltMarkResult {
-	return collector.AltMarkResult{Path: "p", From: "a", To: "b", Period: period, Status: collector.AltMarkMissing,
+func missing(period uint64) marks.Result {
+	return marks.Result{Path: "p", From: "a", To: "b", Period: period, Status: marks.Missing,
 		Reasons: []string{"b: no report"}}
 }
 
@@ -82,7 +82,7 @@ func TestCollectIPFIX(t *testing.T) {
 		t.Fatal(err)
 	}
 	for period := range uint64(3) { // with 24 descriptions of elements and the counts 28 records
-		if err := x.results([]collector.AltMarkResult{missing(period)}); err != nil {
+		if err := x.results([]marks.Result{missing(period)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 	"tamtam/tam/recordplan/check"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // planFlags are those of `tamtam plan`.
@@ -153,7 +154,7 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 		}
 	}
 	graph, err := fromFile(cmd, p.program, func(r io.Reader) (*record.Graph, error) {
-		return recordplan.Read(r, p.pipeline)
+		return p4graph.Read(r, p.pipeline)
 	})
 	if err != nil {
 		return err
@@ -229,22 +230,22 @@ func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Proba
 	switch {
 	case p.probabilities != "":
 		w, err = fromFile(cmd, p.probabilities, func(r io.Reader) (record.Probabilities, error) {
-			return recordplan.ReadProbabilities(r, g)
+			return p4graph.ReadProbabilities(r, g)
 		})
 		return w, "file " + p.probabilities, err
 	case p.paths != "":
 		w, err = fromFile(cmd, p.paths, func(r io.Reader) (record.Probabilities, error) {
-			paths, err := recordplan.ReadPaths(r)
+			paths, err := p4graph.ReadPaths(r)
 			if err != nil {
 				return record.Probabilities{}, err
 			}
-			return recordplan.FromPaths(g, paths)
+			return p4graph.FromPaths(g, paths)
 		})
 		return w, "counted, file " + p.paths, err
 	case p.seedGiven:
-		return recordplan.Random(g, p.seed), fmt.Sprintf("seed %d", p.seed), nil
+		return p4graph.Random(g, p.seed), fmt.Sprintf("seed %d", p.seed), nil
 	}
-	return recordplan.Uniform(g), "uniform", nil
+	return p4graph.Uniform(g), "uniform", nil
 }
 
 // stagesOf returns the number of stages, and why.
@@ -255,7 +256,7 @@ func (p *planFlags) stagesOf(g *record.Graph) (n int, why string, err error) {
 		}
 		return 0, "the chip's, where its tables stay", nil
 	}
-	needed, _ := recordplan.MinStages(g)
+	needed, _ := p4graph.MinStages(g)
 	if p.stagesGiven {
 		if p.stages < needed {
 			return 0, "", fmt.Errorf("--stages %d: the program's dependencies need %d (--describe shows them)", p.stages, needed)
@@ -359,7 +360,7 @@ func printJSON(w io.Writer, v any) error {
 
 // printFigures prints the size of a program.
 func (p *planFlags) printFigures(w io.Writer, g *record.Graph) error {
-	f, err := recordplan.Measure(g)
+	f, err := p4graph.Measure(g)
 	if err != nil {
 		return err
 	}
@@ -367,7 +368,7 @@ func (p *planFlags) printFigures(w io.Writer, g *record.Graph) error {
 		return printJSON(w, struct {
 			Program  string `json:"program,omitempty"`
 			Pipeline string `json:"pipeline"`
-			*recordplan.Figures
+			*p4graph.Figures
 		}{g.Program, g.Pipeline, f})
 	}
 	t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)

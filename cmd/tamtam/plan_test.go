@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"tamtam/tam/record"
-	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 const (
 	figure4 = "../../docs/programs/figure4.json"
-	bmv2    = "../../tam/recordplan/testdata/bmv2/"
+	bmv2    = "../../tam/recordplan/p4graph/testdata/bmv2/"
 )
 
 // tamtamJSON runs a command and decodes what it prints.
@@ -98,7 +98,7 @@ func TestPlanProbabilities(t *testing.T) {
 }
 
 func TestPlanDescribe(t *testing.T) {
-	f := tamtamJSON[recordplan.Figures](t, "", "plan --describe --format json --program "+figure4)
+	f := tamtamJSON[p4graph.Figures](t, "", "plan --describe --format json --program "+figure4)
 	if f.Tables != 5 || f.Conditions != 2 || f.Paths.Int64() != 4 || f.CutTables != 2 || f.MinStages != 2 {
 		t.Errorf("%+v", f)
 	}

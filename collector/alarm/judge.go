@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/collector/result"
 )
 
@@ -50,10 +50,10 @@ type Period struct {
 	Start   int64
 	Length  int64
 	Number  uint64
-	Verdict collector.AltMarkVerdict
-	Alarm   collector.AltMarkAlarm // of the Verdict AltMarkAbove
-	Flags   result.Flags           // of all its rows
-	Missing [][2]string            // ends of parts without a row
+	Verdict marks.Verdict
+	Alarm   marks.Alarm  // of the Verdict AltMarkAbove
+	Flags   result.Flags // of all its rows
+	Missing [][2]string  // ends of parts without a row
 }
 
 // An Alarm is raised by the first period that lost more than is accepted.
@@ -65,7 +65,7 @@ type Alarm struct {
 	Last    Period
 	// Suspects are the links that may have lost packets in the last of these periods, where several graphs lost some;
 	// nil: only this one, or the alarm is cleared.
-	Suspects *collector.AltMarkSuspects
+	Suspects *marks.Suspects
 	// Doubt has the periods since it was raised that neither raise nor clear.
 	Doubt Doubt
 }
@@ -129,7 +129,7 @@ func (k periodKey) compare(o periodKey) int {
 // period judges the rows of a period of a graph.
 func (r *Rules) period(graph string, key periodKey, rows map[[2]string]*result.Loss) Period {
 	p := Period{Start: key.start, Number: key.number}
-	results := map[[2]string]collector.AltMarkResult{}
+	results := map[[2]string]marks.Result{}
 	for ends, l := range rows {
 		results[ends] = resultOf(l)
 		p.Length = max(p.Length, l.Window.Length)
@@ -150,7 +150,7 @@ func (g *Graph) add(p Period) {
 	}
 	g.Periods = append(g.Periods, p)
 	switch {
-	case p.Verdict == collector.AltMarkAbove:
+	case p.Verdict == marks.Above:
 		if !raised {
 			g.Alarms = append(g.Alarms, Alarm{Raised: p.Start})
 		}
@@ -159,12 +159,12 @@ func (g *Graph) add(p Period) {
 			a.Inexact++
 		}
 		a.Last, g.State, g.Doubt = p, Raised, Doubt{}
-	case p.Verdict == collector.AltMarkAccepted && p.Flags == 0:
+	case p.Verdict == marks.Accepted && p.Flags == 0:
 		if raised {
 			g.Alarms[len(g.Alarms)-1].Cleared = p.Start
 		}
 		g.State, g.Doubt = Accepted, Doubt{}
-	case p.Verdict == collector.AltMarkAccepted:
+	case p.Verdict == marks.Accepted:
 		g.doubt(Doubt{Inexact: 1})
 	case len(p.Missing) > 0:
 		g.doubt(Doubt{Missing: 1})
@@ -207,7 +207,7 @@ func (d *Doubt) add(o Doubt) {
 
 // suspects are the links that may have lost packets in a period of several graphs; nil: none lost some but one.
 func (r *Rules) suspects(key periodKey, of map[string]map[periodKey]map[[2]string]*result.Loss,
-) *collector.AltMarkSuspects {
+) *marks.Suspects {
 	blame, err := r.graphs.Blame()
 	if err != nil {
 		return nil // New has asked
@@ -216,7 +216,7 @@ func (r *Rules) suspects(key periodKey, of map[string]map[periodKey]map[[2]strin
 		for _, l := range periods[key] {
 			blame.Add(resultOf(l))
 		}
-		if p := r.period(name, key, periods[key]); p.Verdict == collector.AltMarkAbove {
+		if p := r.period(name, key, periods[key]); p.Verdict == marks.Above {
 			blame.Alarm(p.Alarm)
 		}
 	}

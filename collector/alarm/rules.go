@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/collector/result"
 	"tamtam/tam/altmark"
 )
@@ -14,8 +14,8 @@ import (
 type Rules struct {
 	graphs    Graphs
 	threshold float64
-	drills    map[string]*collector.AltMarkDrill
-	clusters  map[collector.AltMarkSegment]string
+	drills    map[string]*marks.Drill
+	clusters  map[marks.Segment]string
 }
 
 // Graphs are the graphs that may have alarms.
@@ -23,11 +23,11 @@ type Graphs interface {
 	// Names are those of the graphs, in the order in which they are shown.
 	Names() []string
 	// Drills has for each graph what finds the clusters in which more than a part of the packets was lost.
-	Drills(threshold float64) (map[string]*collector.AltMarkDrill, error)
+	Drills(threshold float64) (map[string]*marks.Drill, error)
 	// Clusters are the parts of graphs by the names that rows have for them.
-	Clusters() (map[collector.AltMarkSegment]string, error)
+	Clusters() (map[marks.Segment]string, error)
 	// Blame holds the losses of all graphs against each other.
-	Blame() (*collector.AltMarkBlame, error)
+	Blame() (*marks.Blame, error)
 	// Wait is the number of periods that a result waits for reports at most.
 	Wait() int
 }
@@ -54,7 +54,7 @@ func (r *Rules) Graphs() []string { return r.graphs.Names() }
 
 // Cluster is what rows call a part of a graph; "": the whole.
 func (r *Rules) Cluster(graph, from, to string) string {
-	return r.clusters[collector.AltMarkSegment{Path: graph, From: from, To: to}]
+	return r.clusters[marks.Segment{Path: graph, From: from, To: to}]
 }
 
 // stale is when a graph whose newest period ended so long ago is not known any more: rows must have come.
@@ -70,8 +70,8 @@ const (
 )
 
 // resultOf is the join's result that a row was made of, as far as alarms need it.
-func resultOf(l *result.Loss) collector.AltMarkResult {
-	r := collector.AltMarkResult{Path: l.Flow, From: l.From, To: l.To, Period: l.Period,
+func resultOf(l *result.Loss) marks.Result {
+	r := marks.Result{Path: l.Flow, From: l.From, To: l.To, Period: l.Period,
 		Start: altmark.At(time.Unix(0, l.Window.Start)), Lost: l.Lost, LossValid: l.Known}
 	r.Sent, r.Received, r.Excess = uint64(l.Sent), uint64(l.Received), l.Excess
 	if l.Detail != "" {

@@ -17,6 +17,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/capture"
+	"tamtam/collector/marks"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
 	"tamtam/tam/ipfix"
@@ -190,19 +191,19 @@ func wantHop(f collector.StampedFrame, i int) reading {
 func (l *lineup) periods(x *Exporter) {
 	for n := range 3 {
 		l.ms++
-		p := collector.AltMarkResult{Path: "west-east", From: "leaf1", To: "leaf2", Period: uint64(1000 + n),
+		p := marks.Result{Path: "west-east", From: "leaf1", To: "leaf2", Period: uint64(1000 + n),
 			Start:  altmark.Time{Seconds: 1700000000, Nanoseconds: uint32(l.ms*1e6 + 1000)},
-			Status: collector.AltMarkOK, Counted: true, LossValid: n < 2, Lost: int64(3 - 4*n), DelayValid: n < 2, RawDelayValid: true,
+			Status: marks.OK, Counted: true, LossValid: n < 2, Lost: int64(3 - 4*n), DelayValid: n < 2, RawDelayValid: true,
 			JitterValid: n == 1, Delay: time.Duration(5000 + n), RawDelay: time.Duration(6000 + n), Jitter: -7, Revised: n == 1}
-		p.AltMarkCounts = collector.AltMarkCounts{Sent: 100, Received: uint64(97 + 4*n), SentBytes: 10000, ReceivedBytes: 9700}
-		p.Window = collector.AltMarkDelays{Count: n, Min: 1, Mean: 2, Max: 3}
+		p.Counts = marks.Counts{Sent: 100, Received: uint64(97 + 4*n), SentBytes: 10000, ReceivedBytes: 9700}
+		p.Window = marks.Delays{Count: n, Min: 1, Mean: 2, Max: 3}
 		w := reading{"tamtamPath": p.Path, "tamtamFrom": p.From, "tamtamTo": p.To, "tamtamPeriod": number(p.Period),
 			"tamtamRevised":         map[bool]string{true: "true", false: "false"}[p.Revised],
 			"flowStartMilliseconds": number(1700000000000 + l.ms), "flowStartNanoseconds": number(1700000000000000000 + l.ms*1e6 + 1000),
 			"packetDeltaCount": number(p.Received), "layer2OctetDeltaCount": "9700",
 			"tamtamSentPackets": "100", "tamtamSentOctets": "10000", "tamtamRawDelay": number(int64(p.RawDelay))}
 		if n == 2 {
-			p.Status, p.Reasons = collector.AltMarkFlagged, []string{"leaf1: clock-step", "leaf2: late-read"}
+			p.Status, p.Reasons = marks.Flagged, []string{"leaf1: clock-step", "leaf2: late-read"}
 			w["tamtamReasons"] = "leaf1: clock-step; leaf2: late-read"
 		} else {
 			w["tamtamReasons"] = ""
@@ -216,7 +217,7 @@ func (l *lineup) periods(x *Exporter) {
 			w["tamtamWindowDelays"], w["tamtamWindowMinDelay"] = number(n), "1"
 			w["tamtamWindowMeanDelay"], w["tamtamWindowMaxDelay"] = "2", "3"
 		}
-		x.AltMark(epoch, []collector.AltMarkResult{p})
+		x.AltMark(epoch, []marks.Result{p})
 		l.want = append(l.want, w)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/tam/ipfix"
 )
 
@@ -160,7 +161,7 @@ func (x *Exporter) TailStamp(now time.Time, f collector.StampedFrame) {
 }
 
 // AltMark exports results of alternate marking.
-func (x *Exporter) AltMark(now time.Time, results []collector.AltMarkResult) {
+func (x *Exporter) AltMark(now time.Time, results []marks.Result) {
 	for i := range results {
 		fillPeriod(x.period, &results[i], x.maxReasons)
 		x.add(now, kindPeriod, x.period)

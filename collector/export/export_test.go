@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/tailstamp"
@@ -151,9 +152,9 @@ func TestTailStamp(t *testing.T) {
 }
 
 // randomResult is a result of alternate marking of which some is known, and the fields that a record of it has.
-func randomResult(r *rand.Rand) (collector.AltMarkResult, map[string]any) {
-	p := collector.AltMarkResult{Path: "west-east", From: "leaf1", To: "leaf2", Period: r.Uint64() >> 4,
-		Start: altmark.Time{Seconds: 1700000000, Nanoseconds: r.Uint32N(1e9)}, Status: collector.AltMarkStatus(1 + r.IntN(3)),
+func randomResult(r *rand.Rand) (marks.Result, map[string]any) {
+	p := marks.Result{Path: "west-east", From: "leaf1", To: "leaf2", Period: r.Uint64() >> 4,
+		Start: altmark.Time{Seconds: 1700000000, Nanoseconds: r.Uint32N(1e9)}, Status: marks.Status(1 + r.IntN(3)),
 		Revised: r.IntN(2) == 0}
 	for range r.IntN(4) {
 		p.Reasons = append(p.Reasons, "leaf2: "+strings.Repeat("clock-step é", 1+r.IntN(60)))
@@ -195,7 +196,7 @@ func TestAltMark(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		one, two := listen(t), listen(t)
 		x := dial(t, one.LocalAddr().String(), two.LocalAddr().String())
-		var results []collector.AltMarkResult
+		var results []marks.Result
 		var want []map[string]any
 		for range 10 {
 			p, w := randomResult(r)
@@ -311,10 +312,10 @@ func TestLongestRecords(t *testing.T) {
 	}
 	defer x.close()
 	long := strings.Repeat("x", 5000)
-	p := collector.AltMarkResult{Path: long, From: long, To: long, Reasons: []string{long}, Start: altmark.Time{Seconds: 1},
+	p := marks.Result{Path: long, From: long, To: long, Reasons: []string{long}, Start: altmark.Time{Seconds: 1},
 		Counted: true, LossValid: true, DelayValid: true, RawDelayValid: true, JitterValid: true}
 	p.Window.Count = 1
-	x.AltMark(epoch, []collector.AltMarkResult{p})
+	x.AltMark(epoch, []marks.Result{p})
 	x.TailStamp(epoch, collector.StampedFrame{Flow: flow, Records: make([]tailstamp.Record, 2)})
 	x.Flush(epoch)
 	if s := x.Sent()[0]; s.NotSent != 0 {

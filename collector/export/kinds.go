@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
 	"tamtam/tam/ipfix"
@@ -211,7 +212,7 @@ func shorten(s string, most int) string {
 }
 
 // fillPeriod makes r the record of a result, with reasons of so many bytes at most.
-func fillPeriod(r *ipfix.Record, p *collector.AltMarkResult, maxReasons int) {
+func fillPeriod(r *ipfix.Record, p *marks.Result, maxReasons int) {
 	r.Clear()
 	text := func(s string, most int) ipfix.Value { return ipfix.Text(shorten(strings.ToValidUTF8(s, "?"), most)) }
 	for place, v := range [...]ipfix.Value{

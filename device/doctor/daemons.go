@@ -7,6 +7,7 @@ import (
 
 	"tamtam/device"
 	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )
@@ -61,7 +62,7 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 // foreignSyncd reports whether there are objects, and no journal of ours.
 func foreignSyncd(ctx context.Context, p *patient) bool {
 	c := p.r.DB(swss.ASICDB).Client()
-	ids, err := c.HLen(ctx, sairedis.KeyVIDToRID).Result()
+	ids, err := c.HLen(ctx, protocol.KeyVIDToRID).Result()
 	if err != nil || ids == 0 {
 		return false
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"tamtam/device"
-	"tamtam/sai/redis"
+	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -153,15 +154,15 @@ func asicSwitch(ctx context.Context, p *patient) answer {
 	if err != nil {
 		return unknown("%s", swss.Why(err))
 	}
-	ids, err := d.Client().HLen(ctx, sairedis.KeyVIDToRID).Result()
+	ids, err := d.Client().HLen(ctx, protocol.KeyVIDToRID).Result()
 	const begin = "start syncd, then orchagent, and see what they say with --verbose"
 	switch {
 	case err != nil:
-		return unknown("%s: %s", sairedis.KeyVIDToRID, swss.Why(err))
+		return unknown("%s: %s", protocol.KeyVIDToRID, swss.Why(err))
 	case key == "":
 		return fail(begin, "no switch in ASIC_STATE: orchagent has not applied a view")
 	case ids == 0:
-		return fail(begin, "%s is there and %s is not: syncd has no chip for it", key, sairedis.KeyVIDToRID)
+		return fail(begin, "%s is there and %s is not: syncd has no chip for it", key, protocol.KeyVIDToRID)
 	}
 	return well("%s, %d objects", key, ids)
 }

@@ -19,7 +19,8 @@ import (
 	"time"
 
 	"tamtam/mgmt"
-	"tamtam/sai/redis"
+	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -140,7 +141,7 @@ func healthy(t *testing.T, r *swss.Redis) {
 	}
 	set(swss.ConfigDB, "DEVICE_METADATA|localhost", "mac", "02:00:00:00:00:01")
 	set(swss.ASICDB, "ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:oid:0x21", "a", "b")
-	set(swss.ASICDB, sairedis.KeyVIDToRID, "oid:0x21", "oid:0x1")
+	set(swss.ASICDB, protocol.KeyVIDToRID, "oid:0x21", "oid:0x1")
 	set(swss.ASICDB, sairedis.KeySyncd, "run", "r", "outcomes", "7")
 	set(swss.ASICDB, swss.KeyMark, "orchagent", "p2", "syncd", "p3")
 	set(swss.StateDB, swss.KeyMark, "orchagent", "p2")

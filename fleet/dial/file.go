@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/collector/whole"
 	"tamtam/tam/altmark"
 )
@@ -132,7 +132,7 @@ func (f File) check() error {
 		}
 		names[p.Name] = p
 		errs = append(errs, checkPoints(what, p.Points)...)
-		if _, err := collector.NewAltMark(p.join()); err != nil && ValidName(p.Name) {
+		if _, err := marks.NewJoiner(p.join()); err != nil && ValidName(p.Name) {
 			errs = append(errs, err)
 		}
 	}
@@ -143,7 +143,7 @@ func (f File) check() error {
 		back, ok := names[p.Back]
 		if !ok {
 			errs = append(errs, fmt.Errorf("path %s: back is %q, want the name of a path", p.Name, p.Back))
-		} else if _, err := collector.NewAltMarkTwoWay(p.join(), back.join()); err != nil {
+		} else if _, err := marks.NewTwoWay(p.join(), back.join()); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -174,7 +174,7 @@ func (f File) checkGraphs(names map[string]Path) (errs []error, kept int) {
 		errs = append(errs, checkPoints(what, g.all())...)
 		if (len(g.From) == 0) != (len(g.To) == 0) {
 			errs = append(errs, fmt.Errorf("%s: from %q and to %q: want switches in both, or neither", what, g.From, g.To))
-		} else if mesh, err := collector.NewAltMarkMesh(g.join()); err != nil {
+		} else if mesh, err := marks.NewMesh(g.join()); err != nil {
 			errs = append(errs, err)
 		} else {
 			kept += mesh.Kept()
@@ -183,15 +183,15 @@ func (f File) checkGraphs(names map[string]Path) (errs []error, kept int) {
 	return errs, kept
 }
 
-// Drills look for the places of losses in the graphs of a file, by their names: see [collector.AltMarkDrill].
-func (f File) Drills(threshold float64) (map[string]*collector.AltMarkDrill, error) {
-	drills := map[string]*collector.AltMarkDrill{}
+// Drills look for the places of losses in the graphs of a file, by their names: see [marks.Drill].
+func (f File) Drills(threshold float64) (map[string]*marks.Drill, error) {
+	drills := map[string]*marks.Drill{}
 	for _, g := range f.Graphs {
-		mesh, err := collector.NewAltMarkMesh(g.join())
+		mesh, err := marks.NewMesh(g.join())
 		if err != nil {
 			return nil, err
 		}
-		if drills[g.Name], err = collector.NewAltMarkDrill(mesh, threshold); err != nil {
+		if drills[g.Name], err = marks.NewDrill(mesh, threshold); err != nil {
 			return nil, err
 		}
 	}
@@ -206,37 +206,37 @@ func (f File) Names() (names []string) {
 	return names
 }
 
-// Blame holds the losses of all graphs of a file against each other: see [collector.AltMarkBlame].
-func (f File) Blame() (*collector.AltMarkBlame, error) {
-	var meshes []*collector.AltMarkMesh
+// Blame holds the losses of all graphs of a file against each other: see [marks.Blame].
+func (f File) Blame() (*marks.Blame, error) {
+	var meshes []*marks.Mesh
 	for _, g := range f.Graphs {
-		mesh, err := collector.NewAltMarkMesh(g.join())
+		mesh, err := marks.NewMesh(g.join())
 		if err != nil {
 			return nil, err
 		}
 		meshes = append(meshes, mesh)
 	}
-	return collector.NewAltMarkBlame(meshes...), nil
+	return marks.NewBlame(meshes...), nil
 }
 
 // all are the points of the graph, those that are watched last.
 func (g Graph) all() []Point { return slices.Concat(g.Points, g.Watched) }
 
 // join converts the graph to the collector's type; no settings are known yet.
-func (g Graph) join() collector.AltMarkGraph {
-	out := collector.AltMarkGraph{Name: g.Name, Wait: g.Wait}
+func (g Graph) join() marks.Graph {
+	out := marks.Graph{Name: g.Name, Wait: g.Wait}
 	for _, l := range g.Links {
-		out.Links = append(out.Links, collector.AltMarkLink{From: l[0], To: l[1]})
+		out.Links = append(out.Links, marks.Link{From: l[0], To: l[1]})
 	}
 	if len(g.From) > 0 {
-		out.Links = collector.ShortestWays(out.Links, g.From, g.To)
+		out.Links = marks.ShortestWays(out.Links, g.From, g.To)
 	}
 	passed := map[string]bool{}
 	for _, l := range out.Links {
 		passed[l.From], passed[l.To] = true, true
 	}
 	for _, p := range g.Points {
-		point := collector.AltMarkPoint{Switch: p.Switch, Session: p.Session}
+		point := marks.Point{Switch: p.Switch, Session: p.Session}
 		if passed[p.Switch] || len(g.From) == 0 {
 			out.Points = append(out.Points, point)
 		} else {
@@ -244,7 +244,7 @@ func (g Graph) join() collector.AltMarkGraph {
 		}
 	}
 	for _, p := range g.Watched {
-		out.Watched = append(out.Watched, collector.AltMarkPoint{Switch: p.Switch, Session: p.Session})
+		out.Watched = append(out.Watched, marks.Point{Switch: p.Switch, Session: p.Session})
 	}
 	return out
 }
@@ -302,11 +302,11 @@ func ValidName(s string) bool {
 }
 
 // join converts the path to the collector's type; no settings are known yet.
-func (p Path) join() collector.AltMarkPath {
-	out := collector.AltMarkPath{Name: p.Name, Wait: p.Wait}
+func (p Path) join() marks.Path {
+	out := marks.Path{Name: p.Name, Wait: p.Wait}
 	for _, point := range p.Points {
 		out.Points = append(out.Points,
-			collector.AltMarkPoint{Switch: point.Switch, Session: point.Session, Settings: altmark.Session{}})
+			marks.Point{Switch: point.Switch, Session: point.Session, Settings: altmark.Session{}})
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/tam/altmark"
 )
 
@@ -17,10 +17,10 @@ import (
 // with its time.
 type Join struct {
 	paths   []*joined
-	twoWays []*collector.AltMarkTwoWay
-	backs   [][2]*collector.AltMark // the paths of twoWays
-	users   map[[2]string][]pathAt  // target and session to points of paths
-	targets map[string][]string     // target to sessions
+	twoWays []*marks.TwoWay
+	backs   [][2]*marks.Joiner     // the paths of twoWays
+	users   map[[2]string][]pathAt // target and session to points of paths
+	targets map[string][]string    // target to sessions
 
 	// Events are held back until all targets have sent their history, so that the history of one does
 	// not make reports of the others appear missing.
@@ -34,13 +34,13 @@ const maxStart = 5 * time.Second
 
 // An altMarkJoin is that of a path or a graph.
 type altMarkJoin interface {
-	Add(point int, p altmark.Period, arrived time.Time) []collector.AltMarkResult
-	Advance(k uint64) []collector.AltMarkResult
-	Flush() []collector.AltMarkResult
-	Settings(point int, s altmark.Session) []collector.AltMarkResult
+	Add(point int, p altmark.Period, arrived time.Time) []marks.Result
+	Advance(k uint64) []marks.Result
+	Flush() []marks.Result
+	Settings(point int, s altmark.Session) []marks.Result
 	Interval() altmark.Interval
 	Notices() []string
-	Stats() collector.AltMarkStats
+	Stats() marks.Stats
 }
 
 type joined struct {
@@ -61,9 +61,9 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 	j := &Join{
 		users: map[[2]string][]pathAt{}, targets: map[string][]string{}, waiting: map[string]bool{}, since: now,
 	}
-	paths := map[string]*collector.AltMark{}
+	paths := map[string]*marks.Joiner{}
 	for _, p := range f.Paths {
-		am, err := collector.NewAltMark(p.join())
+		am, err := marks.NewJoiner(p.join())
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 		j.add("path "+p.Name, am, p.Points)
 	}
 	for _, g := range f.Graphs {
-		mesh, err := collector.NewAltMarkMesh(g.join())
+		mesh, err := marks.NewMesh(g.join())
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +85,8 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 		if p.Back == "" {
 			continue
 		}
-		ways := [2]*collector.AltMark{paths[p.Name], paths[p.Back]}
-		tw, err := collector.NewAltMarkTwoWay(ways[0].Path(), ways[1].Path())
+		ways := [2]*marks.Joiner{paths[p.Name], paths[p.Back]}
+		tw, err := marks.NewTwoWay(ways[0].Path(), ways[1].Path())
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (j *Join) add(name string, am altMarkJoin, points []Point) {
 func (j *Join) Targets() map[string][]string { return maps.Clone(j.targets) }
 
 // Take takes an event and returns the results that follow from it.
-func (j *Join) Take(e Event, now time.Time) []collector.AltMarkResult {
+func (j *Join) Take(e Event, now time.Time) []marks.Result {
 	if len(j.waiting) > 0 {
 		if e.Kind == Synced {
 			delete(j.waiting, e.Target)
@@ -125,7 +125,7 @@ func (j *Join) Take(e Event, now time.Time) []collector.AltMarkResult {
 }
 
 // Tick advances the time: reports that have not come become missing.
-func (j *Join) Tick(now time.Time) []collector.AltMarkResult {
+func (j *Join) Tick(now time.Time) []marks.Result {
 	out := j.release(now)
 	for _, p := range j.paths {
 		if p.lastAt.IsZero() {
@@ -150,8 +150,8 @@ func (j *Join) Notices() (events []Event) {
 }
 
 // Stats adds up what all paths took.
-func (j *Join) Stats() collector.AltMarkStats {
-	var sum collector.AltMarkStats
+func (j *Join) Stats() marks.Stats {
+	var sum marks.Stats
 	for _, p := range j.paths {
 		s := p.am.Stats()
 		sum.Reports += s.Reports
@@ -165,7 +165,7 @@ func (j *Join) Stats() collector.AltMarkStats {
 }
 
 // release takes the events that were held back, settings first and the periods of all targets in order.
-func (j *Join) release(now time.Time) (out []collector.AltMarkResult) {
+func (j *Join) release(now time.Time) (out []marks.Result) {
 	if len(j.held) == 0 || len(j.waiting) > 0 && now.Sub(j.since) < maxStart {
 		return nil
 	}
@@ -207,7 +207,7 @@ func ofLastSettings(held []Event) (out []Event) {
 	return out
 }
 
-func (j *Join) take(e Event, now time.Time) (out []collector.AltMarkResult) {
+func (j *Join) take(e Event, now time.Time) (out []marks.Result) {
 	for _, at := range j.users[[2]string{e.Target, e.Session}] {
 		switch e.Kind {
 		case Settings:
@@ -224,7 +224,7 @@ func (j *Join) take(e Event, now time.Time) (out []collector.AltMarkResult) {
 }
 
 // both adds the results of both directions.
-func (j *Join) both(results []collector.AltMarkResult) []collector.AltMarkResult {
+func (j *Join) both(results []marks.Result) []marks.Result {
 	out := results
 	for _, tw := range j.twoWays {
 		for _, r := range results {
@@ -242,7 +242,7 @@ const tick = 100 * time.Millisecond
 // Run watches all targets of a file and gives results as they come, until ctx ends: then it returns
 // nil. Events other than reports are passed on as well. Both are called by one goroutine. An error is
 // about the file or the options, or the one that give returned.
-func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]collector.AltMarkResult) error) error {
+func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]marks.Result) error) error {
 	j, err := NewJoin(f, time.Now())
 	if err != nil {
 		return err
@@ -266,10 +266,10 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]c
 // run joins events until there are no more: what targets have sent before they ended is joined whole.
 func (j *Join) run(
 	events <-chan Event, failed <-chan error, ticks <-chan time.Time, tell func(Event),
-	give func([]collector.AltMarkResult) error,
+	give func([]marks.Result) error,
 ) error {
 	for {
-		var results []collector.AltMarkResult
+		var results []marks.Result
 		select {
 		case err := <-failed:
 			return err

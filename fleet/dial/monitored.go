@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/collector/topology"
 )
 
@@ -101,7 +101,7 @@ func Graphs(t *topology.Topology, sessions []Session) (f File, notes []string) {
 	}
 	w := wires{unknown: map[string]bool{}}
 	for _, c := range t.Cables() {
-		w.cables = append(w.cables, collector.AltMarkLink{From: c[0], To: c[1]})
+		w.cables = append(w.cables, marks.Link{From: c[0], To: c[1]})
 	}
 	for _, n := range t.Nodes {
 		w.unknown[n.Name] = n.Kind == topology.Unknown
@@ -122,7 +122,7 @@ func Graphs(t *topology.Topology, sessions []Session) (f File, notes []string) {
 
 // wires are where packets may go.
 type wires struct {
-	cables  []collector.AltMarkLink
+	cables  []marks.Link
 	unknown map[string]bool // of which it is not known whether they are switches
 }
 
@@ -165,7 +165,7 @@ func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
 func (w wires) ways(from, to []string) (map[string][]string, error) {
 	on := map[string][]string{}
 	for _, end := range to {
-		for _, l := range collector.ShortestWays(w.cables, from, []string{end}) {
+		for _, l := range marks.ShortestWays(w.cables, from, []string{end}) {
 			if w.unknown[l.From] {
 				return nil, fmt.Errorf("packets may pass %s, and the topology does not say what that is: want a switch or a host",
 					l.From)

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/collector/topology"
 	"tamtam/internal/randtest"
 )
@@ -267,11 +267,11 @@ func TestGraphsRandom(t *testing.T) {
 			}
 		}
 		f, notes := Graphs(networkOf(slices.Sorted(maps.Keys(links))...), sessions)
-		want := map[collector.AltMarkLink]bool{}
+		want := map[marks.Link]bool{}
 		for _, way := range shortest(links, name(0), name(n-1)) {
 			way = slices.DeleteFunc(way, func(s string) bool { return !measured[s] })
 			for i := 1; i < len(way); i++ {
-				want[collector.AltMarkLink{From: way[i-1], To: way[i]}] = true
+				want[marks.Link{From: way[i-1], To: way[i]}] = true
 			}
 		}
 		if len(want) == 0 {
@@ -280,10 +280,10 @@ func TestGraphsRandom(t *testing.T) {
 			}
 			return
 		}
-		got := map[collector.AltMarkLink]bool{}
+		got := map[marks.Link]bool{}
 		if len(f.Graphs) == 1 {
 			for _, l := range f.Graphs[0].Links {
-				got[collector.AltMarkLink{From: l[0], To: l[1]}] = true
+				got[marks.Link{From: l[0], To: l[1]}] = true
 			}
 		}
 		if !maps.Equal(got, want) {

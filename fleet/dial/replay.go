@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/tam/altmark"
 )
 
@@ -84,31 +84,31 @@ func (f File) Sessions() map[string][]string {
 func (f File) Wait() int {
 	most := 0
 	for _, p := range f.Paths {
-		most = max(most, cmp.Or(p.Wait, collector.DefaultAltMarkWait))
+		most = max(most, cmp.Or(p.Wait, marks.DefaultWait))
 	}
 	for _, g := range f.Graphs {
-		most = max(most, cmp.Or(g.Wait, collector.DefaultAltMarkWait))
+		most = max(most, cmp.Or(g.Wait, marks.DefaultWait))
 	}
 	return most
 }
 
 // Clusters are the parts of paths and graphs by numbers from 1 on, in the order of the packets. The whole of them has
 // none.
-func (f File) Clusters() (map[collector.AltMarkSegment]string, error) {
-	names := map[collector.AltMarkSegment]string{}
+func (f File) Clusters() (map[marks.Segment]string, error) {
+	names := map[marks.Segment]string{}
 	for _, p := range f.Paths {
 		for i := 1; i < len(p.Points) && len(p.Points) > 2; i++ {
-			names[collector.AltMarkSegment{Path: p.Name, From: p.Points[i-1].Switch, To: p.Points[i].Switch}] = strconv.Itoa(i)
+			names[marks.Segment{Path: p.Name, From: p.Points[i-1].Switch, To: p.Points[i].Switch}] = strconv.Itoa(i)
 		}
 	}
 	for _, g := range f.Graphs {
-		mesh, err := collector.NewAltMarkMesh(g.join())
+		mesh, err := marks.NewMesh(g.join())
 		if err != nil {
 			return nil, err
 		}
 		for i, c := range mesh.Clusters() {
 			if ends := c.Ends(); ends != mesh.Whole() {
-				names[collector.AltMarkSegment{Path: g.Name, From: ends[0], To: ends[1]}] = strconv.Itoa(i + 1)
+				names[marks.Segment{Path: g.Name, From: ends[0], To: ends[1]}] = strconv.Itoa(i + 1)
 			}
 		}
 	}
@@ -118,27 +118,27 @@ func (f File) Clusters() (map[collector.AltMarkSegment]string, error) {
 // Replay returns the last result for each period and segment that a [Join] gives of the same reports, by period;
 // without jitter and window. Reports are taken in the order of their periods, those of one period and session in the
 // order that they have.
-func (f File) Replay(reports []Report) ([]collector.AltMarkResult, error) {
+func (f File) Replay(reports []Report) ([]marks.Result, error) {
 	j, err := NewJoin(f, time.Time{})
 	if err != nil {
 		return nil, err
 	}
 	clear(j.waiting)
-	replays := map[*joined]*collector.AltMarkReplay{}
+	replays := map[*joined]*marks.Replay{}
 	for _, p := range j.paths {
 		switch am := p.am.(type) {
-		case *collector.AltMark:
-			replays[p] = collector.NewAltMarkReplay(am)
-		case *collector.AltMarkMesh:
-			replays[p] = collector.NewAltMarkMeshReplay(am)
+		case *marks.Joiner:
+			replays[p] = marks.NewReplay(am)
+		case *marks.Mesh:
+			replays[p] = marks.NewMeshReplay(am)
 		}
 	}
 	reports, err = byStart(reports)
 	if err != nil || len(reports) == 0 {
 		return nil, err
 	}
-	last := map[resultKey]collector.AltMarkResult{}
-	keep := func(results []collector.AltMarkResult) {
+	last := map[resultKey]marks.Result{}
+	keep := func(results []marks.Result) {
 		for _, r := range results {
 			last[resultKey{r.Segment(), r.Period, r.Start}] = r
 		}
@@ -163,8 +163,8 @@ func (f File) Replay(reports []Report) ([]collector.AltMarkResult, error) {
 
 // together takes reports of one time. What is said of a period when only some have come is of no interest.
 func (j *Join) together(
-	reports []Report, replays map[*joined]*collector.AltMarkReplay,
-) (out []collector.AltMarkResult) {
+	reports []Report, replays map[*joined]*marks.Replay,
+) (out []marks.Result) {
 	var numbers []uint64
 	for _, r := range reports {
 		for _, at := range j.users[[2]string{r.Target, r.Session}] {
@@ -183,12 +183,12 @@ func (j *Join) together(
 }
 
 type resultKey struct {
-	collector.AltMarkSegment
+	marks.Segment
 	period uint64
 	start  altmark.Time
 }
 
-func byPeriod(a, b collector.AltMarkResult) int {
+func byPeriod(a, b marks.Result) int {
 	return cmp.Or(a.Start.Std().Compare(b.Start.Std()), cmp.Compare(a.Period, b.Period), cmp.Compare(a.Path, b.Path),
 		cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/internal/randtest"
 	"tamtam/tam/altmark"
 )
@@ -96,7 +96,7 @@ func TestEndedContextJoinsAll(t *testing.T) {
 			}
 			return nil
 		})
-		err = j.run(events, failed, nil, func(Event) {}, func(results []collector.AltMarkResult) error {
+		err = j.run(events, failed, nil, func(Event) {}, func(results []marks.Result) error {
 			got += len(results)
 			return nil
 		})
@@ -107,20 +107,20 @@ func TestEndedContextJoinsAll(t *testing.T) {
 }
 
 // lasting is what Replay has of a result.
-func lasting(r collector.AltMarkResult) collector.AltMarkResult {
-	r.Jitter, r.JitterValid, r.Window, r.Revised = 0, false, collector.AltMarkDelays{}, false
+func lasting(r marks.Result) marks.Result {
+	r.Jitter, r.JitterValid, r.Window, r.Revised = 0, false, marks.Delays{}, false
 	return r
 }
 
-func oneByOne(t *testing.T, f File, reports []Report) []collector.AltMarkResult {
+func oneByOne(t *testing.T, f File, reports []Report) []marks.Result {
 	t.Helper()
 	j, err := NewJoin(f, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	clear(j.waiting)
-	last := map[resultKey]collector.AltMarkResult{}
-	keep := func(results []collector.AltMarkResult) {
+	last := map[resultKey]marks.Result{}
+	keep := func(results []marks.Result) {
 		for _, r := range results {
 			last[resultKey{r.Segment(), r.Period, r.Start}] = r
 		}
@@ -143,7 +143,7 @@ func oneByOne(t *testing.T, f File, reports []Report) []collector.AltMarkResult 
 	for _, p := range j.paths {
 		keep(j.both(p.am.Flush()))
 	}
-	var all []collector.AltMarkResult
+	var all []marks.Result
 	for _, r := range last {
 		all = append(all, r)
 	}

@@ -14,7 +14,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/tam/altmark"
 )
 
@@ -282,7 +282,7 @@ func TestSettingsWhileWaiting(t *testing.T) {
 		if r.Start.Seconds < 1006 || r.Start.Seconds > 1015 {
 			t.Errorf("%+v: want periods of the last settings", r)
 		}
-		if r.Status == collector.AltMarkOK && r.Lost == 1 {
+		if r.Status == marks.OK && r.Lost == 1 {
 			ok++
 		}
 	}
@@ -342,7 +342,7 @@ func TestRun(t *testing.T) {
 	}
 	f := File{Paths: []Path{{Name: "p", Points: []Point{{"a", a.addr, "s"}, {"b", b.addr, "s"}}}}}
 	ctx, cancel := context.WithCancel(t.Context())
-	results, synced := make(chan collector.AltMarkResult, 1000), make(chan string, 1000)
+	results, synced := make(chan marks.Result, 1000), make(chan string, 1000)
 	done := make(chan error, 1)
 	go func() {
 		tell := func(e Event) {
@@ -350,20 +350,20 @@ func TestRun(t *testing.T) {
 				synced <- e.Target
 			}
 		}
-		done <- Run(ctx, f, Options{Insecure: true}, tell, func(rs []collector.AltMarkResult) error {
+		done <- Run(ctx, f, Options{Insecure: true}, tell, func(rs []marks.Result) error {
 			for _, r := range rs {
 				results <- r
 			}
 			return nil
 		})
 	}()
-	last := map[uint64]collector.AltMarkStatus{}
-	want := func(all map[uint64]collector.AltMarkStatus) {
+	last := map[uint64]marks.Status{}
+	want := func(all map[uint64]marks.Status) {
 		t.Helper()
 		for !maps.Equal(last, all) {
 			select {
 			case r := <-results:
-				if r.LossValid && r.Lost != 10 || r.LossValid != (r.Status == collector.AltMarkOK) {
+				if r.LossValid && r.Lost != 10 || r.LossValid != (r.Status == marks.OK) {
 					t.Errorf("%+v", r)
 				}
 				last[r.Period] = r.Status
@@ -372,13 +372,13 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	const ok = collector.AltMarkOK
+	const ok = marks.OK
 	<-synced
 	<-synced
 	for _, s := range []*fakeSwitch{a, b} {
 		s.say(periodNote(14, map[*fakeSwitch]int{a: 100, b: 90}[s]))
 	}
-	want(map[uint64]collector.AltMarkStatus{10: ok, 11: ok, 12: ok})
+	want(map[uint64]marks.Status{10: ok, 11: ok, 12: ok})
 	a.grpc.Stop()
 	b.grpc.Stop()
 	a, b = startSwitch(t, a.addr), startSwitch(t, b.addr)
@@ -397,7 +397,7 @@ func TestRun(t *testing.T) {
 		b.say(periodNote(k, 90))
 	}
 	// 16 would have shown late packets of 14.
-	all := map[uint64]collector.AltMarkStatus{14: collector.AltMarkFlagged, 15: collector.AltMarkFlagged, 16: collector.AltMarkMissing}
+	all := map[uint64]marks.Status{14: marks.Flagged, 15: marks.Flagged, 16: marks.Missing}
 	for _, k := range []uint64{10, 11, 12, 13, 17, 18, 19, 20, 21, 22, 23, 24, 25} {
 		all[k] = ok
 	}

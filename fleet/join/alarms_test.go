@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector"
 	"tamtam/collector/alarm"
+	"tamtam/collector/marks"
 	"tamtam/collector/result"
 	"tamtam/fleet/dial"
 	"tamtam/fleet/stream"
@@ -36,7 +36,7 @@ func TestPeriodsAlarms(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := map[int64]string{} // by the start of the period
-		m := &marking{file: file, truth: map[lossKey]result.Loss{}, tell: func(x collector.AltMarkResult) {
+		m := &marking{file: file, truth: map[lossKey]result.Loss{}, tell: func(x marks.Result) {
 			if x.Path != "web" {
 				return
 			}
@@ -58,7 +58,7 @@ func TestPeriodsAlarms(t *testing.T) {
 		g := judged(rules, rows)
 		got := map[int64]string{}
 		for i := range g.Periods {
-			if p := &g.Periods[i]; p.Verdict == collector.AltMarkAbove {
+			if p := &g.Periods[i]; p.Verdict == marks.Above {
 				got[p.Start] = p.Alarm.String()
 			}
 		}

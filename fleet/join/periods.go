@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/collector/result"
 	"tamtam/fleet/dial"
 	"tamtam/fleet/event"
@@ -33,7 +33,7 @@ type periods struct {
 type group struct {
 	file     dial.File
 	sessions map[string][]string // of targets
-	clusters map[collector.AltMarkSegment]string
+	clusters map[marks.Segment]string
 	wait     int64 // periods until one is due
 	reports  []report
 	known    map[dial.Report]bool // reports but for their arrival
@@ -243,7 +243,7 @@ func (g *group) rows(by int64, take func(*report) bool) map[lossKey]dueLoss {
 		l := lossOf(&results[i], g.clusters)
 		l.Window.Length = lengthOf(l.Window.Start, l.Period, lengths)
 		due := l.Window.Start
-		for _, at := range early { // the switches must report again first: see collector.AltMark
+		for _, at := range early { // the switches must report again first: see marks.Joiner
 			if at > due && at <= l.Window.Start+periodsEarly*l.Window.Length {
 				due = at
 			}
@@ -267,7 +267,7 @@ func lengthOf(start int64, number uint64, lengths map[int64]int64) int64 {
 }
 
 // lossOf is what the join says as a row.
-func lossOf(r *collector.AltMarkResult, clusters map[collector.AltMarkSegment]string) result.Loss {
+func lossOf(r *marks.Result, clusters map[marks.Segment]string) result.Loss {
 	l := result.Loss{Flow: r.Path, Cluster: clusters[r.Segment()], From: r.From,
 		To: r.To, Period: r.Period, Status: r.Status.String(), Detail: strings.Join(r.Reasons, "; "),
 		Window: result.Window{Start: r.Start.Std().UnixNano()}}
@@ -286,7 +286,7 @@ func lossOf(r *collector.AltMarkResult, clusters map[collector.AltMarkSegment]st
 }
 
 // meanOf is the mean delay as `tamtam collect` prints it.
-func meanOf(m *collector.AltMarkMean) result.MeanDelay {
+func meanOf(m *marks.Mean) result.MeanDelay {
 	if !m.Valid {
 		return result.MeanDelay{Unknown: m.Unknown}
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/collector/result"
 	"tamtam/collector/topology"
 	"tamtam/fleet/dial"
@@ -47,7 +47,7 @@ type marking struct {
 	means int // results with a mean delay
 	// recolour has something in front of l2 set all marks to 0.
 	recolour bool
-	tell     func(collector.AltMarkResult)
+	tell     func(marks.Result)
 }
 
 func newMarking(t testing.TB, r *rand.Rand, periods int) *marking {
@@ -200,23 +200,23 @@ func (m *marking) sender(t testing.TB, r *rand.Rand, name string, reports []dial
 // single is what one collector says that hears all switches, by other means than dial.File.Replay.
 func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all []dial.Report) {
 	t.Helper()
-	point := func(name string) collector.AltMarkPoint {
-		return collector.AltMarkPoint{Switch: name, Session: "s", Settings: settings[name]}
+	point := func(name string) marks.Point {
+		return marks.Point{Switch: name, Session: "s", Settings: settings[name]}
 	}
-	mesh, err := collector.NewAltMarkMesh(collector.AltMarkGraph{Name: "web",
-		Points: []collector.AltMarkPoint{point("l1"), point("s1"), point("s2"), point("l2")},
-		Links:  []collector.AltMarkLink{{From: "l1", To: "s1"}, {From: "l1", To: "s2"}, {From: "s1", To: "l2"}, {From: "s2", To: "l2"}}})
+	mesh, err := marks.NewMesh(marks.Graph{Name: "web",
+		Points: []marks.Point{point("l1"), point("s1"), point("s2"), point("l2")},
+		Links:  []marks.Link{{From: "l1", To: "s1"}, {From: "l1", To: "s2"}, {From: "s1", To: "l2"}, {From: "s2", To: "l2"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	east, err := collector.NewAltMark(collector.AltMarkPath{Name: "east",
-		Points: []collector.AltMarkPoint{point("l1"), point("s1"), point("l2")}})
+	east, err := marks.NewJoiner(marks.Path{Name: "east",
+		Points: []marks.Point{point("l1"), point("s1"), point("l2")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := map[collector.AltMarkSegment]string{{Path: "web", From: "l1", To: "s1+s2"}: "1", {Path: "web", From: "s1+s2", To: "l2"}: "2",
+	cluster := map[marks.Segment]string{{Path: "web", From: "l1", To: "s1+s2"}: "1", {Path: "web", From: "s1+s2", To: "l2"}: "2",
 		{Path: "east", From: "l1", To: "s1"}: "1", {Path: "east", From: "s1", To: "l2"}: "2"}
-	keep := func(results []collector.AltMarkResult) {
+	keep := func(results []marks.Result) {
 		for _, x := range results {
 			l := lossOf(&x, cluster)
 			m.printed(t, &x, l)
@@ -239,7 +239,7 @@ func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all 
 }
 
 // printed holds the mean delay of a row to what `tamtam collect` prints of the same result.
-func (m *marking) printed(t testing.TB, x *collector.AltMarkResult, l result.Loss) {
+func (m *marking) printed(t testing.TB, x *marks.Result, l result.Loss) {
 	t.Helper()
 	var want struct {
 		Mean    *int64 `json:"mean_delay_ns"`

@@ -53,18 +53,23 @@ var rules = []room{
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
 		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
 		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt collector/alarm collector
-		collector/topology collector/result collector/journey collector/capture tam/record`)},
+		collector/marks collector/topology collector/result collector/journey collector/capture tam/record`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
-		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench
-		fleet/dial device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector
-		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile
-		saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/flymon tam/ipfix tam/record
-		internal/grace`)},
+		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
+		device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp mgmt/outputs/syslog
+		mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector collector/marks collector/topology
+		collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile saisim/pipe swss swss/schema
+		tam/recordplan/check tam/recordplan tam/recordplan/p4graph tam/flymon tam/ipfix tam/record internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
-	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},
+	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
+	// commands of telemetry
+	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
+	// what commands are made of
+	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
+	// data of a gNMI server
+	{name: "cli/tree", modules: []string{gnmi}},
 	// all that come with tamtam
 	{name: "lab/experiments", below: rooms("lab/study lab collector/topology")},
 	// a lab that has run, as rows
@@ -75,9 +80,9 @@ var rules = []room{
 	{name: "lab/sweep", modules: []string{yaml}, clock: true, below: rooms(`
 		lab lab/figure fleet/stream collector/whole`)},
 	{name: "lab/study", below: rooms(`
-		lab lab/bench lab/chance lab/figure lab/programs device collector collector/capture flymonorch/answer
-		flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check tam/recordplan
-		tam/sketch tam/altmark tam/flymon tam/record`)},
+		lab lab/bench lab/chance lab/figure lab/programs device collector collector/marks collector/capture
+		flymonorch/answer flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check
+		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/record`)},
 	// experiments; of what is inside a switch it knows nothing
 	{name: "lab", modules: []string{yaml}, below: rooms(`
 		lab/chance lab/figure device collector/topology collector/capture saisim saisim/profile saisim/tailstamp
@@ -90,11 +95,11 @@ var rules = []room{
 	// what "tamtam bench" measures
 	{name: "lab/bench", modules: []string{xsync}, clock: true, below: rooms(`
 		lab/programs device flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu saisim/pipe swss
-		swss/schema sai tam/recordplan tam/altmark tam/flymon tam/record`)},
+		swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
 	// random numbers of experiments
 	{name: "lab/chance"},
 	{name: "lab/figure", modules: []string{gonumplot}},
-	{name: "lab/programs", below: rooms("tam/recordplan tam/record")},
+	{name: "lab/programs", below: rooms("tam/recordplan tam/recordplan/p4graph tam/record")},
 	// a fleet that is made up, to measure a collector
 	{name: "fleet/synthetic", below: rooms("fleet/join fleet/event fleet/stream collector/result"), clock: true},
 	// the fleet's collector inside one process
@@ -106,8 +111,8 @@ var rules = []room{
 		saisim/drop tam/dropreport tam/altmark tam/ipfix tam/sflow internal/grace`)},
 	// rows of what sources say
 	{name: "fleet/join", clock: true, below: rooms(`
-		fleet/event fleet/dial fleet/stream collector collector/topology collector/result collector/journey
-		tam/altmark tam/record`)},
+		fleet/event fleet/dial fleet/stream collector collector/marks collector/topology collector/result
+		collector/journey tam/altmark tam/record`)},
 	// what sources tell, as batches
 	{name: "fleet/event", below: rooms(`
 		fleet/dial fleet/stream collector collector/result collector/journey saisim/tailstamp tam/altmark tam/record`)},
@@ -117,15 +122,15 @@ var rules = []room{
 	{name: "fleet/parquet", below: rooms("collector/result"), modules: []string{parquetgo}, clock: true},
 	// reads switches by gNMI
 	{name: "fleet/dial", modules: []string{gnmi, grpc, protobuf, yaml}, clock: true, below: rooms(`
-		collector collector/topology collector/whole tam/altmark`)},
+		collector collector/marks collector/topology collector/whole tam/altmark`)},
 	// the log under the collector
 	{name: "fleet/stream"},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
-		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/access
-		mgmt/configfile mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev
-		host/reports host/sflow host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch
-		recordorch orchagent/ifa orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis saisim
-		saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
+		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/access mgmt/configfile
+		mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow
+		host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
+		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
+		saisim saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
 		device/packettrace mgmt/web/door mgmt/web mgmt collector/result swss swss/schema tam/altmark tam/flymon`)},
@@ -141,7 +146,8 @@ var rules = []room{
 	// who is let in to a page
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt"), modules: []string{grpc}},
 	// what a browser shows
-	{name: "mgmt/web", below: rooms("collector/alarm collector collector/topology collector/result"), clock: true},
+	{name: "mgmt/web", clock: true, below: rooms(`
+		collector/alarm collector collector/marks collector/topology collector/result`)},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", below: rooms("mgmt yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
@@ -161,12 +167,15 @@ var rules = []room{
 	// generated types stop at mgmt
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},
 	// which alarms rows are
-	{name: "collector/alarm", below: rooms("collector collector/result tam/altmark")},
+	{name: "collector/alarm", below: rooms("collector collector/marks collector/result tam/altmark")},
 	// IPFIX to other collectors
-	{name: "collector/export", below: rooms("collector saisim/tailstamp saisim/drop tam/altmark tam/ipfix")},
+	{name: "collector/export", below: rooms(`
+		collector collector/marks saisim/tailstamp saisim/drop tam/altmark tam/ipfix`)},
 	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
 		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
 		tam/ifa tam/record tam/sflow`)},
+	// loss, delay and jitter of marked packets
+	{name: "collector/marks", below: rooms("tam/altmark")},
 	// switches, hosts, links; from files and by LLDP
 	{name: "collector/topology", below: rooms("collector/journey collector/whole"), modules: []string{yaml}},
 	// what collectors say, as rows; what a store is
@@ -210,7 +219,8 @@ var rules = []room{
 	{name: "amorch", below: rooms("orch/feature orch swss swss/schema sai tam/altmark")},
 	{name: "flymonorch", below: rooms(`
 		flymonorch/answer flymonorch/plan orch/feature orch swss swss/schema sai tam/altmark tam/flymon`)},
-	{name: "recordorch", below: rooms("orch/feature orch swss swss/schema sai tam/recordplan tam/record")},
+	{name: "recordorch", below: rooms(`
+		orch/feature orch swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/record`)},
 	{name: "orchagent/ifa", below: rooms("orchagent/dropmonitor orch/feature orch swss swss/schema sai tam/ifa")},
 	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
 	// SONiC's orchs, and those of further TAM features
@@ -224,7 +234,17 @@ var rules = []room{
 	// what all managers share
 	{name: "orch/forward", below: rooms("orch swss swss/schema"), modules: []string{goredis}},
 	{name: "orch", below: rooms("swss swss/schema sai"), clock: true},
-	{name: "sai/redis", below: rooms("swss sai"), modules: []string{goredis}, clock: true},
+	{name: "sai/redis", modules: []string{goredis}, clock: true, below: rooms(`
+		sai/redis/asicview sai/redis/flex sai/redis/objectids sai/redis/protocol swss sai`)},
+	// views of the ASIC, and the way from one to another
+	{name: "sai/redis/asicview", below: rooms("sai/redis/objectids sai/redis/protocol swss sai")},
+	// counters that are polled
+	{name: "sai/redis/flex", modules: []string{goredis}, clock: true, below: rooms(`
+		sai/redis/objectids sai/redis/protocol swss sai`)},
+	// virtual and real ids
+	{name: "sai/redis/objectids", below: rooms("sai/redis/protocol swss sai"), modules: []string{goredis}},
+	// words of ASIC_DB
+	{name: "sai/redis/protocol", below: rooms("swss sai"), modules: []string{goredis}},
 	// another chip, by its rows: it shares no code with the packet path
 	{name: "saisim/reference", below: rooms(`
 		saisim saisim/describe saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/pipe saisim/drop
@@ -235,8 +255,12 @@ var rules = []room{
 		tam/dropreport tam/altmark tam/flymon tam/record`)},
 	// SAI objects to rows; of the packet path it asks only
 	{name: "saisim/objects", below: rooms(`
-		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp saisim/tm saisim/drop sai
-		tam/dropreport tam/altmark tam/erspan tam/flymon tam/ifa tam/record`)},
+		saisim/objects/extension saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/drop sai
+		tam/altmark tam/erspan tam/ifa`)},
+	// objects for which SAI has no type
+	{name: "saisim/objects/extension", below: rooms(`
+		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark tam/flymon
+		tam/ifa tam/record`)},
 	// the packet path: it never sees SAI
 	{name: "saisim/engine", below: rooms(`
 		saisim/describe saisim/config saisim/profile saisim/replica saisim/cmu saisim/tailstamp saisim/tm
@@ -265,7 +289,9 @@ var rules = []room{
 	// by itself: it shares no code with the planner
 	{name: "tam/recordplan/check", below: rooms("tam/record")},
 	// the planner: graphs, entropy, what a plan must keep
-	{name: "tam/recordplan", below: rooms("tam/record"), modules: []string{gophersat}},
+	{name: "tam/recordplan", below: rooms("tam/recordplan/p4graph tam/record"), modules: []string{gophersat}},
+	// programs as graphs, from files
+	{name: "tam/recordplan/p4graph", below: rooms("tam/record")},
 	// estimators
 	{name: "tam/sketch", below: rooms("tam/flymon")},
 	// what stands in reports of drops

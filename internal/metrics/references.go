@@ -12,7 +12,7 @@ import (
 )
 
 // layered are the packages whose files are to stand in layers: each knows those below it only.
-var layered = []string{"saisim", "saisim/objects", "saisim/engine"}
+var layered = []string{"saisim", "saisim/objects", "saisim/objects/extension", "saisim/engine"}
 
 // A reference says that one file uses what another of its package declares.
 type reference struct{ from, to string }

@@ -7,6 +7,7 @@ import (
 	"tamtam/lab/programs"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // A TimedPlan is a plan, and how long it took to find: the planner itself has no clock.
@@ -58,7 +59,7 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 		return TimedPlan{}
 	}
 	const seed = 1
-	m, err := recordplan.NewModel(g, recordplan.Random(g, seed))
+	m, err := recordplan.NewModel(g, p4graph.Random(g, seed))
 	if err != nil {
 		b.err = err
 		return TimedPlan{}
@@ -69,7 +70,7 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 		return TimedPlan{}
 	}
 	const ours = 12 // stages of the switch; a program that needs more has as many
-	stages, _ := recordplan.MinStages(g)
+	stages, _ := p4graph.MinStages(g)
 	set := recordplan.Settings{Containers: phv, Stages: max(ours, stages), Algorithm: l.algorithm, Hits: l.hits}
 	var best TimedPlan // the fastest of five: other programs can only slow it down
 	for i := range 5 {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tamtam/tam/record"
-	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 //go:embed *.json
@@ -37,7 +37,7 @@ func Graph(name, pipeline string) (*record.Graph, error) {
 	if err != nil {
 		return nil, fmt.Errorf("program %q has no pipeline %q; programs are %s", name, pipeline, strings.Join(Names(), ", "))
 	}
-	return recordplan.Read(bytes.NewReader(text), "")
+	return p4graph.Read(bytes.NewReader(text), "")
 }
 
 // A Program has its pipelines in the order in which packets pass through them.
@@ -69,13 +69,13 @@ func Load(path string) (*Program, error) {
 	}
 	base := filepath.Base(path)
 	p := &Program{Name: strings.Map(metricRune, strings.TrimSuffix(base, filepath.Ext(base)))}
-	first, err := recordplan.Read(bytes.NewReader(text), "")
+	first, err := p4graph.Read(bytes.NewReader(text), "")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	p.Pipelines = append(p.Pipelines, first)
 	if first.Pipeline == "ingress" {
-		if second, err := recordplan.Read(bytes.NewReader(text), "egress"); err == nil && second.Pipeline == "egress" {
+		if second, err := p4graph.Read(bytes.NewReader(text), "egress"); err == nil && second.Pipeline == "egress" {
 			p.Pipelines = append(p.Pipelines, second)
 		}
 	}

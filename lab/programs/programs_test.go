@@ -56,7 +56,7 @@ func TestLoad(t *testing.T) {
 	if err != nil || len(p.Pipelines) != 1 || p.Name != "switch-egress" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	p, err = programs.Load("../../tam/recordplan/testdata/bmv2/fields.json")
+	p, err = programs.Load("../../tam/recordplan/p4graph/testdata/bmv2/fields.json")
 	if err != nil || len(p.Pipelines) == 0 {
 		t.Errorf("%+v, %v", p, err)
 	}

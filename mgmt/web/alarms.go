@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collector"
 	"tamtam/collector/alarm"
+	"tamtam/collector/marks"
 	"tamtam/collector/result"
 )
 
@@ -191,7 +191,7 @@ func (p *Page) alarmDetail(q *request, graph string, a *alarm.Alarm) *alarmDetai
 }
 
 // lostText is what the whole lost.
-func lostText(a collector.AltMarkAlarm) string {
+func lostText(a marks.Alarm) string {
 	if a.Whole.LossValid {
 		return countAny(a.Whole.Lost) + " of " + countAny(a.Whole.Sent)
 	}

@@ -10,14 +10,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
 // An adoption is a view that orchs make while the ASIC stays as it is.
 type adoption struct {
 	view    *view
-	current *graph // what the ASIC has
-	next    int64  // of the ids of what is made in the view
+	current *asicview.Graph // what the ASIC has
+	next    int64           // of the ids of what is made in the view
 	// keepsGets says that syncd writes what it was asked for to ASIC_STATE, as SONiC's does: there it is as if set.
 	keepsGets bool
 	// pollsAnew says that syncd may not know what stands in FLEX_COUNTER_DB: SONiC's does not read it.
@@ -54,7 +57,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 		return cur.bad[0], nil
 	}
 	if cur.strays > 0 {
-		return fmt.Sprintf("%s and %s know different objects: %d", asicState, vidToRID, cur.strays), nil
+		return fmt.Sprintf("%s and %s know different objects: %d", protocol.ASICState, protocol.KeyVIDToRID, cur.strays), nil
 	}
 	a.client.check.know(cur.graph)
 	a.wish, a.learned = newAdoption(cur.graph), cur.learned
@@ -83,7 +86,7 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
-	keys, err := asic.Keys(ctx, tempAsicState+":*").Result()
+	keys, err := asic.Keys(ctx, protocol.TempASICState+":*").Result()
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
@@ -108,17 +111,17 @@ func resume(ctx context.Context, c *Client) error {
 
 // A stateNow is what ASIC_DB says that the ASIC does.
 type stateNow struct {
-	graph   *graph
-	learned []*node  // addresses
-	bad     []string // rows that nobody can read
-	strays  int      // objects that only the rows have, or only the map of ids
+	graph   *asicview.Graph
+	learned []*asicview.Node // addresses
+	bad     []string         // rows that nobody can read
+	strays  int              // objects that only the rows have, or only the map of ids
 }
 
 // cameWith reads the ids of objects that came with the switch, of removed ones, too.
 func cameWith(ctx context.Context, asic *swss.DB) (map[sai.OID]bool, error) {
-	cold, err := asic.Client().HKeys(ctx, coldVIDs).Result()
+	cold, err := asic.Client().HKeys(ctx, protocol.KeyColdVIDs).Result()
 	if err != nil {
-		return nil, fmt.Errorf("sairedis: %s: %w", coldVIDs, err)
+		return nil, fmt.Errorf("sairedis: %s: %w", protocol.KeyColdVIDs, err)
 	}
 	own := map[sai.OID]bool{}
 	for _, text := range cold {
@@ -136,63 +139,63 @@ func (c *Client) readState(ctx context.Context) (stateNow, error) {
 		return stateNow{}, err
 	}
 	isOwn := func(vid sai.OID) bool {
-		t, _ := VIDType(vid)
-		return own[vid] || withPort(t)
+		t, _ := protocol.VIDType(vid)
+		return own[vid] || objectids.WithPort(t)
 	}
 	var now stateNow
-	now.graph, err = readView(ctx, c.asic, isOwn, func(err error) { now.bad = append(now.bad, err.Error()) })
+	now.graph, err = asicview.ReadView(ctx, c.asic, isOwn, func(err error) { now.bad = append(now.bad, err.Error()) })
 	if err != nil {
-		return stateNow{}, fmt.Errorf("sairedis: %s: %w", asicState, err)
+		return stateNow{}, fmt.Errorf("sairedis: %s: %w", protocol.ASICState, err)
 	}
-	ids, err := c.asic.Client().HKeys(ctx, vidToRID).Result()
+	ids, err := c.asic.Client().HKeys(ctx, protocol.KeyVIDToRID).Result()
 	if err != nil {
-		return stateNow{}, fmt.Errorf("sairedis: %s: %w", vidToRID, err)
+		return stateNow{}, fmt.Errorf("sairedis: %s: %w", protocol.KeyVIDToRID, err)
 	}
-	now.strays = len(now.graph.byOID)
+	now.strays = len(now.graph.ByOID)
 	for _, text := range ids {
-		if vid, err := sai.ParseOID(text); err == nil && now.graph.byOID[vid] != nil {
+		if vid, err := sai.ParseOID(text); err == nil && now.graph.ByOID[vid] != nil {
 			now.strays--
 		} else {
 			now.strays++
 		}
 	}
-	now.learned = takeLearned(now.graph)
-	now.graph.link()
+	now.learned = asicview.TakeLearned(now.graph)
+	now.graph.Link()
 	return now, nil
 }
 
 // know tells the checks what is in the ASIC.
-func (g *guard) know(now *graph) {
-	for _, n := range now.sorted() {
-		if n.own {
-			g.Found(n.key)
-			for _, x := range n.sortedAttrs() {
-				g.Changed(n.key, x)
+func (g *guard) know(now *asicview.Graph) {
+	for _, n := range now.Sorted() {
+		if n.Own {
+			g.Found(n.Key)
+			for _, x := range n.SortedAttrs() {
+				g.Changed(n.Key, x)
 			}
 			continue
 		}
-		g.Created(n.key, n.sortedAttrs())
+		g.Created(n.Key, n.SortedAttrs())
 	}
 }
 
 // newAdoption begins a view that has what orchs find and do not make: what came with the switch, and its ports.
-func newAdoption(cur *graph) *adoption {
-	ids := newIDMap()
-	for _, n := range cur.nodes {
-		if n.key.Entry == nil {
-			ids.add(n.key.OID, n.key.OID)
-			ids.own[n.key.OID] = n.own
+func newAdoption(cur *asicview.Graph) *adoption {
+	ids := objectids.NewMap()
+	for _, n := range cur.Nodes {
+		if n.Key.Entry == nil {
+			ids.Add(n.Key.OID, n.Key.OID)
+			ids.Own[n.Key.OID] = n.Own
 		}
 	}
-	maps.DeleteFunc(ids.own, func(_ sai.OID, own bool) bool { return !own })
-	v := &view{check: sai.NewValidator(), ids: ids, graph: newGraph(), removed: map[sai.OID]bool{}}
-	for _, n := range cur.sorted() {
-		if n.own && !isSwitch(n.key) {
-			v.check.Found(n.key)
-			v.graph.add(n.key, true)
+	maps.DeleteFunc(ids.Own, func(_ sai.OID, own bool) bool { return !own })
+	v := &view{check: sai.NewValidator(), ids: ids, graph: asicview.NewGraph(), removed: map[sai.OID]bool{}}
+	for _, n := range cur.Sorted() {
+		if n.Own && !asicview.IsSwitch(n.Key) {
+			v.check.Found(n.Key)
+			v.graph.Add(n.Key, true)
 		}
 	}
-	for _, n := range cur.sorted() {
+	for _, n := range cur.Sorted() {
 		if isCreatedPort(n) {
 			v.inherit(n)
 		}
@@ -205,41 +208,41 @@ func (w *adoption) made(o sai.OID) bool { return o != sai.NullOID && o&(1<<39-1)
 
 func (w *adoption) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	if t == sai.ObjectTypeFDBFlush {
-		return 0, refuse(opCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
+		return 0, refuse(protocol.OpCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
 	}
-	if _, err := formatAttrs(attrs); err != nil {
+	if _, err := protocol.FormatAttrs(attrs); err != nil {
 		return 0, err
 	}
-	vid := SwitchVID
+	vid := protocol.SwitchVID
 	if t != sai.ObjectTypeSwitch {
 		w.next++
 		var err error
-		if vid, err = newVID(t, w.next); err != nil {
+		if vid, err = protocol.NewVID(t, w.next); err != nil {
 			return 0, err
 		}
 	}
-	return vid, w.view.create(ctx, &result{}, sai.Obj(t, vid), attrs, nil)
+	return vid, w.view.create(ctx, &protocol.Result{}, sai.Obj(t, vid), attrs, nil)
 }
 
 func (w *adoption) createEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
-	if err := checkEntry(opCreate, e); err != nil {
+	if err := checkEntry(protocol.OpCreate, e); err != nil {
 		return err
 	}
-	if _, err := formatAttrs(attrs); err != nil {
+	if _, err := protocol.FormatAttrs(attrs); err != nil {
 		return err
 	}
-	return w.view.create(ctx, &result{}, sai.EntryKey(e), attrs, nil)
+	return w.view.create(ctx, &protocol.Result{}, sai.EntryKey(e), attrs, nil)
 }
 
 func (w *adoption) remove(ctx context.Context, k sai.Key) error {
-	return w.view.remove(ctx, &result{}, k)
+	return w.view.remove(ctx, &protocol.Result{}, k)
 }
 
 func (w *adoption) set(ctx context.Context, k sai.Key, a sai.Attr) error {
-	if _, err := formatAttrs([]sai.Attr{a}); err != nil {
+	if _, err := protocol.FormatAttrs([]sai.Attr{a}); err != nil {
 		return err
 	}
-	return w.view.set(ctx, &result{}, k, a, nil)
+	return w.view.set(ctx, &protocol.Result{}, k, a, nil)
 }
 
 // get reads from the ASIC, as it is. What an answer names is there, made by nobody in this view.
@@ -255,15 +258,15 @@ func (w *adoption) get(ctx context.Context, c *Client, k sai.Key, want []sai.Att
 	for _, a := range got {
 		w.gotten(k, a)
 		sai.References(a.Value, func(o sai.OID) {
-			t, ok := VIDType(o)
-			if !ok || w.view.ids.known(o) {
+			t, ok := protocol.VIDType(o)
+			if !ok || w.view.ids.Known(o) {
 				return
 			}
 			w.view.check.Found(sai.Obj(t, o))
-			w.view.ids.add(o, o)
-			w.view.ids.own[o] = true
-			w.view.graph.add(sai.Obj(t, o), true)
-			w.current.add(sai.Obj(t, o), true)
+			w.view.ids.Add(o, o)
+			w.view.ids.Own[o] = true
+			w.view.graph.Add(sai.Obj(t, o), true)
+			w.current.Add(sai.Obj(t, o), true)
 		})
 	}
 	return got, err
@@ -272,13 +275,13 @@ func (w *adoption) get(ctx context.Context, c *Client, k sai.Key, want []sai.Att
 // lasting returns attributes that ASIC_STATE has and that cannot change while the object is there: with 32 ports the
 // types of queues alone are hundreds of questions. False if any has to be asked for.
 func (w *adoption) lasting(k sai.Key, want []sai.Attr) (got []sai.Attr, known bool) {
-	n := w.current.nodes[k]
+	n := w.current.Nodes[k]
 	if n == nil {
 		return nil, false
 	}
 	for _, a := range want {
-		value, there := n.attrs[a.ID]
-		if !there || !sai.Meta(a.ID).Has(sai.CreateOnly) || namesObjects(value) {
+		value, there := n.Attrs[a.ID]
+		if !there || !sai.Meta(a.ID).Has(sai.CreateOnly) || asicview.NamesObjects(value) {
 			return nil, false
 		}
 		got = append(got, sai.Attr{ID: a.ID, Value: value})
@@ -288,13 +291,13 @@ func (w *adoption) lasting(k sai.Key, want []sai.Attr) (got []sai.Attr, known bo
 
 // gotten leaves an attribute that was read as it is, if that is all that ASIC_STATE may mean by it.
 func (w *adoption) gotten(k sai.Key, a sai.Attr) {
-	n := w.view.graph.nodes[k]
-	if !w.keepsGets || n == nil || w.current.nodes[k] == nil {
+	n := w.view.graph.Nodes[k]
+	if !w.keepsGets || n == nil || w.current.Nodes[k] == nil {
 		return
 	}
-	if is, there := w.current.nodes[k].attrs[a.ID]; there && equalValues(a.ID, is, a.Value) {
-		if _, set := n.attrs[a.ID]; !set {
-			n.attrs[a.ID] = a.Value
+	if is, there := w.current.Nodes[k].Attrs[a.ID]; there && asicview.EqualValues(a.ID, is, a.Value) {
+		if _, set := n.Attrs[a.ID]; !set {
+			n.Attrs[a.ID] = a.Value
 		}
 	}
 }
@@ -304,29 +307,29 @@ func (w *adoption) checkPolled(group, field string, ids []string, objs []sai.OID
 }
 
 // fulfil brings the ASIC to the view, and returns which objects of it were adopted, by the ids that orchs have of them.
-func (w *adoption) fulfil(ctx context.Context, c *Client, log *slog.Logger) (*idMap, error) {
+func (w *adoption) fulfil(ctx context.Context, c *Client, log *slog.Logger) (*objectids.Map, error) {
 	cur, next := w.current, w.view.graph
-	cur.link()
-	next.link()
-	matchViews(cur, next)
-	t := &transition{
-		backend: c, log: log, cur: cur, next: next, from: w.view.ids, ids: w.view.ids.ownCopy(w.view.removed),
-		removed: w.view.removed,
+	cur.Link()
+	next.Link()
+	asicview.Match(cur, next)
+	t := &asicview.Transition{
+		Backend: c, Log: log, Current: cur, Next: next, From: w.view.ids, IDs: w.view.ids.OwnCopy(w.view.removed),
+		Removed: w.view.removed,
 	}
-	t.bring(ctx)
-	if len(t.errs) > 0 {
-		some := errors.Join(t.errs[:min(3, len(t.errs))]...)
+	t.Bring(ctx)
+	if len(t.Errors) > 0 {
+		some := errors.Join(t.Errors[:min(3, len(t.Errors))]...)
 		return nil, fmt.Errorf("the ASIC could not be brought to what is configured: %w", some)
 	}
-	ids := newIDMap()
-	for _, n := range next.sorted() {
-		if n.key.Entry != nil || n.own {
+	ids := objectids.NewMap()
+	for _, n := range next.Sorted() {
+		if n.Key.Entry != nil || n.Own {
 			continue
 		}
-		if rid, ok := t.ids.rid(n.key.OID); ok && rid != n.key.OID {
-			ids.add(n.key.OID, rid)
+		if rid, ok := t.IDs.RID(n.Key.OID); ok && rid != n.Key.OID {
+			ids.Add(n.Key.OID, rid)
 		}
 	}
-	log.Info("the ASIC was adopted as it was", "objects", len(cur.nodes))
+	log.Info("the ASIC was adopted as it was", "objects", len(cur.Nodes))
 	return ids, nil
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )
@@ -29,12 +32,12 @@ type Agent struct {
 	client *Client
 	state  *swss.DB
 	log    *slog.Logger
-	ids    *idMap    // of adopted objects: from the orchs' ids to those of ASIC_DB
-	wish   *adoption // nil: orchs work on the ASIC itself
-	anew   string    // why the view that is being made adopts nothing
+	ids    *objectids.Map // of adopted objects: from the orchs' ids to those of ASIC_DB
+	wish   *adoption      // nil: orchs work on the ASIC itself
+	anew   string         // why the view that is being made adopts nothing
 	polls  []heldPoll
 
-	learned []*node // addresses that the adopted ASIC had learned
+	learned []*asicview.Node // addresses that the adopted ASIC had learned
 
 	failed   int  // how often in a row what was wished could not be adopted, by former processes, too
 	cautious bool // the last view was not applied
@@ -44,7 +47,7 @@ var _ sai.API = (*Agent)(nil)
 
 // NewAgent returns the agent of a client.
 func NewAgent(r *swss.Redis, c *Client) *Agent {
-	return &Agent{client: c, state: r.DB(swss.StateDB), log: c.log, ids: newIDMap()}
+	return &Agent{client: c, state: r.DB(swss.StateDB), log: c.log, ids: objectids.NewMap()}
 }
 
 // Close ends the client's connection. Syncd and the ASIC stay as they are. If others have made requests, what they
@@ -105,7 +108,7 @@ func (a *Agent) Notified(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 
 // InitView begins a new view of the ASIC's state. Objects known from before are forgotten.
 func (a *Agent) InitView(ctx context.Context) error {
-	a.ids, a.wish, a.polls, a.learned = newIDMap(), nil, nil, nil
+	a.ids, a.wish, a.polls, a.learned = objectids.NewMap(), nil, nil, nil
 	row, _, err := a.viewRow().Get(ctx, "asic")
 	if err != nil {
 		return fmt.Errorf("sairedis: %w", err)
@@ -190,9 +193,9 @@ func (a *Agent) Chip() sai.API { return a.client }
 func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) {
 	var list []sai.OID
 	if a.wish != nil {
-		for _, n := range a.wish.view.graph.sorted() {
-			if n.own && n.key.Entry == nil && n.key.Type == t {
-				list = append(list, n.key.OID)
+		for _, n := range a.wish.view.graph.Sorted() {
+			if n.Own && n.Key.Entry == nil && n.Key.Type == t {
+				list = append(list, n.Key.OID)
 			}
 		}
 		return list, nil
@@ -206,13 +209,13 @@ func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, vid := range slices.SortedFunc(maps.Keys(own), compareOIDs) {
-		if kind, ok := VIDType(vid); !ok || kind != t {
+	for _, vid := range slices.SortedFunc(maps.Keys(own), objectids.CompareOIDs) {
+		if kind, ok := protocol.VIDType(vid); !ok || kind != t {
 			continue
 		}
-		there, err := c.asic.Client().HExists(ctx, vidToRID, vid.String()).Result()
+		there, err := c.asic.Client().HExists(ctx, protocol.KeyVIDToRID, vid.String()).Result()
 		if err != nil {
-			return nil, fmt.Errorf("sairedis: %s: %w", vidToRID, err)
+			return nil, fmt.Errorf("sairedis: %s: %w", protocol.KeyVIDToRID, err)
 		}
 		if there {
 			c.check.Found(sai.Obj(t, vid))
@@ -226,8 +229,8 @@ func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) 
 func (a *Agent) Learned() []sai.FDBEvent {
 	var list []sai.FDBEvent
 	for _, n := range a.learned {
-		e := sai.MapEntry(n.key.Entry, a.private).(sai.FDBEntry)
-		list = append(list, sai.FDBEvent{Event: sai.FDBEventLearned, Entry: e, Attrs: a.privateAttrs(n.sortedAttrs())})
+		e := sai.MapEntry(n.Key.Entry, a.private).(sai.FDBEntry)
+		list = append(list, sai.FDBEvent{Event: sai.FDBEventLearned, Entry: e, Attrs: a.privateAttrs(n.SortedAttrs())})
 	}
 	return list
 }
@@ -243,7 +246,7 @@ func (a *Agent) Public(o sai.OID) (sai.OID, bool) {
 
 // public translates an orch's id.
 func (a *Agent) public(o sai.OID) sai.OID {
-	if adopted, ok := a.ids.rid(o); ok {
+	if adopted, ok := a.ids.RID(o); ok {
 		return adopted
 	}
 	return o
@@ -251,7 +254,7 @@ func (a *Agent) public(o sai.OID) sai.OID {
 
 // private translates an id of ASIC_DB.
 func (a *Agent) private(o sai.OID) sai.OID {
-	if known, ok := a.ids.vid(o); ok {
+	if known, ok := a.ids.VID(o); ok {
 		return known
 	}
 	return o
@@ -275,7 +278,7 @@ func (a *Agent) privateAttrs(attrs []sai.Attr) []sai.Attr { return mapAttrs(attr
 func mapAttrs(attrs []sai.Attr, to func(sai.OID) sai.OID) []sai.Attr {
 	var list []sai.Attr
 	for i, x := range attrs {
-		if !namesObjects(x.Value) {
+		if !asicview.NamesObjects(x.Value) {
 			continue
 		}
 		if list == nil {
@@ -294,8 +297,8 @@ func (a *Agent) forget(k sai.Key) {
 	if k.Entry != nil {
 		return
 	}
-	if adopted, ok := a.ids.rid(k.OID); ok && k.OID != sai.NullOID {
-		a.ids.remove(k.OID, adopted)
+	if adopted, ok := a.ids.RID(k.OID); ok && k.OID != sai.NullOID {
+		a.ids.Remove(k.OID, adopted)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -61,7 +62,7 @@ func TestAdoptedObjectsAreThoseThatWere(t *testing.T) {
 	for i, port := range []int{2, 1} {
 		id, _ := g.agent.Public(made[i])
 		want := sai.FormatKey(sai.Obj(sai.ObjectTypeLAG, id))
-		if !slices.Contains(g.redis.DB(swss.ASICDB).Client().Keys(t.Context(), asicState+":*").Val(), asicState+":"+want) {
+		if !slices.Contains(g.redis.DB(swss.ASICDB).Client().Keys(t.Context(), protocol.ASICState+":*").Val(), protocol.ASICState+":"+want) {
 			t.Errorf("ASIC_STATE has no %s", want)
 		}
 		if g.member(g.ports()[port]) != id {
@@ -78,9 +79,9 @@ func TestAdoptedObjectsAreThoseThatWere(t *testing.T) {
 func (g *rig) member(port sai.OID) sai.OID {
 	now, err := g.client.readState(context.Background())
 	g.must("read ASIC_STATE", err)
-	for k, n := range now.graph.nodes {
-		if k.Type == sai.ObjectTypeLAGMember && n.attrs[sai.LAGMemberAttrPortID] == port {
-			return n.attrs[sai.LAGMemberAttrLAGID].(sai.OID)
+	for k, n := range now.graph.Nodes {
+		if k.Type == sai.ObjectTypeLAGMember && n.Attrs[sai.LAGMemberAttrPortID] == port {
+			return n.Attrs[sai.LAGMemberAttrLAGID].(sai.OID)
 		}
 	}
 	return 0
@@ -89,9 +90,9 @@ func (g *rig) member(port sai.OID) sai.OID {
 // removeLAG removes a LAG and its member, known to orchs alone.
 func removeLAG(g *rig, lag sai.OID) error {
 	ctx := context.Background()
-	for o := range g.agent.ids.rids {
+	for o := range g.agent.ids.RIDs {
 		t := sai.ObjectTypeLAGMember
-		if is, _ := VIDType(o); is != t {
+		if is, _ := protocol.VIDType(o); is != t {
 			continue
 		}
 		if got, err := g.agent.Get(ctx, sai.Obj(t, o), attrs(sai.LAGMemberAttrLAGID, sai.NullOID)); err != nil {
@@ -114,16 +115,16 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "TEMP_ASIC_STATE:SAI_OBJECT_TYPE_LAG:oid:0x2000000000099", "NULL", "NULL")
 		},
 		"a view that others have begun": func(g *rig) { // and the one who would have noticed was killed
-			forged := swss.Entry{Key: initView, Body: "[]", Op: "S" + opNotify}
+			forged := swss.Entry{Key: protocol.InitView, Body: "[]", Op: "S" + protocol.OpNotify}
 			g.must("forge", g.client.requests.Push(context.Background(), forged))
 		},
 		"a row was lost": func(g *rig) { // it has come again, with less in it
-			row := asicState + ":SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String()
+			row := protocol.ASICState + ":SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String()
 			db := g.redis.DB(swss.ASICDB).Client()
 			g.must("garbage", db.Set(context.Background(), row, "garbage", 0).Err())
-			set := message{key: sai.FormatKey(sai.Obj(sai.ObjectTypeSwitch, SwitchVID)), op: opSet,
-				fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_FDB_AGING_TIME", Value: "30"}}}
-			g.must("set", g.client.requests.Push(context.Background(), set.entry()))
+			set := protocol.Message{Key: sai.FormatKey(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)), Op: protocol.OpSet,
+				Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_FDB_AGING_TIME", Value: "30"}}}
+			g.must("set", g.client.requests.Push(context.Background(), set.Entry()))
 		},
 		"a row that nobody can read": func(g *rig) {
 			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "ASIC_STATE:SAI_OBJECT_TYPE_WINGS:oid:0x1", "NULL", "NULL")
@@ -153,9 +154,9 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 // What a client asked for before it was killed is in what the next one adopts, though nobody has read the answer.
 func TestAdoptsWhatWasAskedForLast(t *testing.T) {
 	g, calls := adopted(t)
-	last := message{key: "SAI_OBJECT_TYPE_VLAN:oid:0x26000000000777", op: opCreate, fields: []swss.Pair{{Field: "SAI_VLAN_ATTR_VLAN_ID", Value: "7"}}}
-	g.must("ask", g.client.requests.Push(t.Context(), last.entry()))
-	g.must("ask", g.client.requests.Push(t.Context(), switchQuestion().entry()))
+	last := protocol.Message{Key: "SAI_OBJECT_TYPE_VLAN:oid:0x26000000000777", Op: protocol.OpCreate, Fields: []swss.Pair{{Field: "SAI_VLAN_ATTR_VLAN_ID", Value: "7"}}}
+	g.must("ask", g.client.requests.Push(t.Context(), last.Entry()))
+	g.must("ask", g.client.requests.Push(t.Context(), switchQuestion().Entry()))
 	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
 	if !g.agent.Adopting() {
 		t.Fatal("the ASIC is not adopted")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )
@@ -83,7 +84,7 @@ func (c *Client) listRows(ctx context.Context) ([]string, error) {
 	if c.inView {
 		return nil, nil
 	}
-	names, err := c.asic.Client().Keys(ctx, asicState+":*").Result()
+	names, err := c.asic.Client().Keys(ctx, protocol.ASICState+":*").Result()
 	if err != nil {
 		return nil, &swss.Error{DB: swss.ASICDB, Op: "keys", Err: err}
 	}
@@ -92,7 +93,7 @@ func (c *Client) listRows(ctx context.Context) ([]string, error) {
 		there[name] = struct{}{}
 	}
 	for k := range c.check.believed {
-		name := asicState + ":" + sai.FormatKey(k)
+		name := protocol.ASICState + ":" + sai.FormatKey(k)
 		if _, ok := there[name]; !ok {
 			names = append(names, name)
 		}
@@ -132,10 +133,10 @@ func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.
 
 // keyOfRow reads the key of a row of ASIC_STATE.
 func keyOfRow(name string) (sai.Key, error) {
-	if len(name) <= len(asicState) {
-		return sai.Key{}, fmt.Errorf("%.80q: want %s and a key", name, asicState)
+	if len(name) <= len(protocol.ASICState) {
+		return sai.Key{}, fmt.Errorf("%.80q: want %s and a key", name, protocol.ASICState)
 	}
-	k, err := sai.ParseKey(name[len(asicState)+1:])
+	k, err := sai.ParseKey(name[len(protocol.ASICState)+1:])
 	return plain(k), err
 }
 
@@ -162,7 +163,7 @@ func (c *Client) nobodys(ctx context.Context, names []string) (list []string, er
 		switch k, err := keyOfRow(name); {
 		case err == nil && k.Entry == nil:
 			vids, at = append(vids, k.OID.String()), append(at, name)
-		case err == nil && keyType(k) == sai.ObjectTypeFDBEntry:
+		case err == nil && protocol.KeyType(k) == sai.ObjectTypeFDBEntry:
 		default:
 			list = append(list, name)
 		}
@@ -170,9 +171,9 @@ func (c *Client) nobodys(ctx context.Context, names []string) (list []string, er
 	if len(vids) == 0 {
 		return list, nil
 	}
-	rids, err := c.asic.Client().HMGet(ctx, vidToRID, vids...).Result()
+	rids, err := c.asic.Client().HMGet(ctx, protocol.KeyVIDToRID, vids...).Result()
 	if err != nil {
-		return nil, &swss.Error{DB: swss.ASICDB, Op: "read " + vidToRID, Err: err}
+		return nil, &swss.Error{DB: swss.ASICDB, Op: "read " + protocol.KeyVIDToRID, Err: err}
 	}
 	for i, rid := range rids {
 		if rid == nil {

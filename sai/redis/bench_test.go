@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -97,11 +98,11 @@ func BenchmarkPoll10000(b *testing.B) {
 		}
 		oids, _ := c.BulkCreate(ctx, sai.ObjectTypeACLCounter, objs)
 		on := true
-		if err := c.SetCounterGroup(ctx, "ACL_STAT_COUNTER", CounterGroup{Interval: 1e9, Mode: StatsModeRead, Enabled: &on}); err != nil {
+		if err := c.SetCounterGroup(ctx, "ACL_STAT_COUNTER", CounterGroup{Interval: 1e9, Mode: flex.StatsModeRead, Enabled: &on}); err != nil {
 			b.Fatal(err)
 		}
 		ids := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}
-		if err := c.StartPoll(ctx, "ACL_STAT_COUNTER", FieldACLCounters, ids, oids...); err != nil {
+		if err := c.StartPoll(ctx, "ACL_STAT_COUNTER", flex.FieldACLCounters, ids, oids...); err != nil {
 			b.Fatal(err)
 		}
 		for b.Loop() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -58,7 +59,7 @@ func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 	if err != nil {
 		return oids, errs
 	}
-	c.bulk(ctx, opBulkCreate, t, items, errs, func(it bulkItem) {
+	c.bulk(ctx, protocol.OpBulkCreate, t, items, errs, func(it bulkItem) {
 		oids[it.index] = it.key.OID
 		c.check.Created(it.key, objs[it.index])
 	})
@@ -76,10 +77,10 @@ func (c *Client) BulkCreateEntries(ctx context.Context, entries []sai.Entry, att
 	var first sai.Entry
 	var items []bulkItem
 	for i, e := range entries {
-		value, ok, err := "", true, checkEntry(opBulkCreate, e)
+		value, ok, err := "", true, checkEntry(protocol.OpBulkCreate, e)
 		if err == nil {
 			first = cmp.Or(first, e)
-			err = sameType(opBulkCreate, sai.EntryKey(e), sai.EntryKey(first))
+			err = sameType(protocol.OpBulkCreate, sai.EntryKey(e), sai.EntryKey(first))
 		}
 		if err == nil {
 			err = c.check.CheckCreateEntry(e, attrs[i])
@@ -98,20 +99,20 @@ func (c *Client) BulkCreateEntries(ctx context.Context, entries []sai.Entry, att
 	}
 	if len(items) > 0 {
 		created := func(it bulkItem) { c.check.Created(it.key, attrs[it.index]) }
-		c.bulk(ctx, opBulkCreate, keyType(items[0].key), items, errs, created)
+		c.bulk(ctx, protocol.OpBulkCreate, protocol.KeyType(items[0].key), items, errs, created)
 	}
 	return errs
 }
 
 func bulkValue(attrs []sai.Attr) (value string, ok bool, err error) {
-	pairs, err := formatAttrs(attrs)
+	pairs, err := protocol.FormatAttrs(attrs)
 	if err != nil {
 		return "", false, err
 	}
 	if len(pairs) == 0 {
-		pairs = nullPair
+		pairs = protocol.NullPair
 	}
-	value, ok = joinAttrs(pairs)
+	value, ok = protocol.JoinAttrs(pairs)
 	return value, ok, nil
 }
 
@@ -124,7 +125,7 @@ func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	errs := make([]error, len(keys))
 	var items []bulkItem
 	for i, k := range keys {
-		if errs[i] = sameType(opBulkRemove, k, keys[0]); errs[i] == nil {
+		if errs[i] = sameType(protocol.OpBulkRemove, k, keys[0]); errs[i] == nil {
 			errs[i] = c.check.CheckRemove(k)
 		}
 		if errs[i] == nil {
@@ -132,7 +133,14 @@ func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 		}
 	}
 	if len(items) > 0 {
-		c.bulk(ctx, opBulkRemove, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Removed(it.key) })
+		c.bulk(
+			ctx,
+			protocol.OpBulkRemove,
+			protocol.KeyType(items[0].key),
+			items,
+			errs,
+			func(it bulkItem) { c.check.Removed(it.key) },
+		)
 	}
 	return errs
 }
@@ -146,7 +154,7 @@ func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) 
 	errs := make([]error, len(keys))
 	var items []bulkItem
 	for i, k := range keys {
-		value, ok, err := "", true, sameType(opBulkSet, k, keys[0])
+		value, ok, err := "", true, sameType(protocol.OpBulkSet, k, keys[0])
 		if err == nil {
 			err = c.check.CheckSet(k, attrs[i])
 		}
@@ -164,16 +172,9 @@ func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) 
 	}
 	if len(items) > 0 {
 		changed := func(it bulkItem) { c.check.Changed(it.key, attrs[it.index]) }
-		c.bulk(ctx, opBulkSet, keyType(items[0].key), items, errs, changed)
+		c.bulk(ctx, protocol.OpBulkSet, protocol.KeyType(items[0].key), items, errs, changed)
 	}
 	return errs
-}
-
-func keyType(k sai.Key) sai.ObjectType {
-	if k.Entry != nil {
-		return k.Entry.EntryType()
-	}
-	return k.Type
 }
 
 // bulk sends items, bulkSize at a time, puts each item's error into errs and
@@ -197,8 +198,8 @@ func (c *Client) bulkOne(
 		fields[i] = swss.Pair{Field: id, Value: it.value}
 	}
 	c.rec.bulk(op, t, fields)
-	m := message{key: fmt.Sprintf("%s:%d", t, len(items)), op: op, fields: fields}
-	status, answers, err := c.do(ctx, m, opResponse)
+	m := protocol.Message{Key: fmt.Sprintf("%s:%d", t, len(items)), Op: op, Fields: fields}
+	status, answers, err := c.do(ctx, m, protocol.OpResponse)
 	switch {
 	case err != nil:
 	case len(answers) == 0 && status != sai.StatusSuccess: // refused as a whole
@@ -229,7 +230,7 @@ func (r *recorder) bulk(op string, t sai.ObjectType, fields []swss.Pair) {
 	if r == nil {
 		return
 	}
-	letter := map[string]string{opBulkCreate: "C", opBulkRemove: "R", opBulkSet: "S"}[op]
+	letter := map[string]string{protocol.OpBulkCreate: "C", protocol.OpBulkRemove: "R", protocol.OpBulkSet: "S"}[op]
 	words := []string{t.String()}
 	for _, f := range fields {
 		words = append(words, "", f.Field)

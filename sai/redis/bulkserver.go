@@ -7,37 +7,38 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
 // bulk executes one bulk request. Its objects succeed or fail one by one; those that the backend
 // can take together go to it in one call.
-func (p *processor) bulk(ctx context.Context, m message) (*result, error) {
-	name, count, _ := strings.Cut(m.key, ":")
+func (p *processor) bulk(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	name, count, _ := strings.Cut(m.Key, ":")
 	t, ok := sai.LookupObjectType(name)
 	if !ok || sai.ObjectMeta(t) == nil {
-		return nil, fmt.Errorf("%.80q: unknown object type: %w", m.key, sai.StatusInvalidObjectType)
+		return nil, fmt.Errorf("%.80q: unknown object type: %w", m.Key, sai.StatusInvalidObjectType)
 	}
-	if n, err := strconv.Atoi(count); err != nil || n != len(m.fields) {
-		return nil, fmt.Errorf("%s %.80q: %d objects: %w", m.op, m.key, len(m.fields), sai.StatusInvalidParameter)
+	if n, err := strconv.Atoi(count); err != nil || n != len(m.Fields) {
+		return nil, fmt.Errorf("%s %.80q: %d objects: %w", m.Op, m.Key, len(m.Fields), sai.StatusInvalidParameter)
 	}
-	res := &result{fields: make([]swss.Pair, len(m.fields))}
-	b := &batch{errs: make([]error, len(m.fields))}
-	for i, f := range m.fields {
-		res.fields[i].Value, b.errs[i] = p.bulkItem(ctx, res, b, i, m.op, t, f)
+	res := &protocol.Result{Fields: make([]swss.Pair, len(m.Fields))}
+	b := &batch{errs: make([]error, len(m.Fields))}
+	for i, f := range m.Fields {
+		res.Fields[i].Value, b.errs[i] = p.bulkItem(ctx, res, b, i, m.Op, t, f)
 	}
-	p.runBatch(ctx, res, b, m.op, t)
+	p.runBatch(ctx, res, b, m.Op, t)
 	for i, err := range b.errs {
 		status, ok := sai.StatusOf(err)
 		if !ok {
 			status = sai.StatusFailure
 		}
 		if status != sai.StatusSuccess {
-			res.status = sai.StatusFailure
-			p.log.Warn("syncd: refused an object of a bulk request", "op", m.op, "object", m.fields[i].Field,
+			res.Status = sai.StatusFailure
+			p.log.Warn("syncd: refused an object of a bulk request", "op", m.Op, "object", m.Fields[i].Field,
 				"status", status, "error", err)
 		}
-		res.fields[i].Field = status.String()
+		res.Fields[i].Field = status.String()
 	}
 	return res, nil
 }
@@ -54,47 +55,47 @@ type batch struct {
 
 // bulkItem executes one object of a bulk request, or puts it into the batch.
 func (p *processor) bulkItem(
-	ctx context.Context, res *result, b *batch, i int, op string, t sai.ObjectType, f swss.Pair,
+	ctx context.Context, res *protocol.Result, b *batch, i int, op string, t sai.ObjectType, f swss.Pair,
 ) (string, error) {
 	k, err := sai.ParseKeyOf(t, f.Field)
 	if err != nil {
 		return "", err
 	}
-	pairs, err := splitAttrs(f.Value)
+	pairs, err := protocol.SplitAttrs(f.Value)
 	if err != nil {
 		return "", err
 	}
 	alone := p.views.making != nil || k.Entry != nil || t == sai.ObjectTypeSwitch || t == sai.ObjectTypePort
 	switch {
-	case op == opBulkGet:
+	case op == protocol.OpBulkGet:
 		return p.bulkGet(ctx, res, k, pairs)
 	case !alone:
 		return "", p.addToBatch(b, i, op, k, pairs)
-	case op == opBulkCreate:
+	case op == protocol.OpBulkCreate:
 		return "", p.create(ctx, res, k, pairs)
-	case op == opBulkRemove:
+	case op == protocol.OpBulkRemove:
 		return "", p.remove(ctx, res, k)
 	}
 	return "", p.set(ctx, res, k, pairs)
 }
 
 func (p *processor) addToBatch(b *batch, i int, op string, k sai.Key, pairs []swss.Pair) error {
-	attrs, err := parseAttrs(k.Type, pairs)
+	attrs, err := protocol.ParseAttrs(k.Type, pairs)
 	if err != nil {
 		return err
 	}
 	real := k
-	if op == opBulkCreate {
-		if p.objects.ids.known(k.OID) {
+	if op == protocol.OpBulkCreate {
+		if p.objects.IDs.Known(k.OID) {
 			return fmt.Errorf("create %s: %w", k, sai.StatusItemAlreadyExists)
 		}
-	} else if real, err = p.objects.ids.toRealKey(k); err != nil {
+	} else if real, err = p.objects.IDs.RealKey(k); err != nil {
 		return err
 	}
-	if op == opBulkSet && len(attrs) != 1 {
+	if op == protocol.OpBulkSet && len(attrs) != 1 {
 		return fmt.Errorf("set %s: %d attributes, want one: %w", k, len(attrs), sai.StatusInvalidParameter)
 	}
-	if attrs, err = p.objects.ids.toRealAttrs(attrs); err != nil {
+	if attrs, err = p.objects.IDs.RealAttrs(attrs); err != nil {
 		return err
 	}
 	b.index, b.keys, b.real = append(b.index, i), append(b.keys, k), append(b.real, real)
@@ -103,18 +104,18 @@ func (p *processor) addToBatch(b *batch, i int, op string, k sai.Key, pairs []sw
 }
 
 // runBatch calls the backend and records what succeeded.
-func (p *processor) runBatch(ctx context.Context, res *result, b *batch, op string, t sai.ObjectType) {
+func (p *processor) runBatch(ctx context.Context, res *protocol.Result, b *batch, op string, t sai.ObjectType) {
 	if len(b.index) == 0 {
 		return
 	}
 	var errs []error
 	var rids []sai.OID
 	switch op {
-	case opBulkCreate:
+	case protocol.OpBulkCreate:
 		rids, errs = p.backend.BulkCreate(ctx, t, b.attrs)
-	case opBulkRemove:
+	case protocol.OpBulkRemove:
 		errs = p.backend.BulkRemove(ctx, b.real)
-	case opBulkSet:
+	case protocol.OpBulkSet:
 		values := make([]sai.Attr, len(b.attrs))
 		for j := range values {
 			values[j] = b.attrs[j][0]
@@ -123,35 +124,35 @@ func (p *processor) runBatch(ctx context.Context, res *result, b *batch, op stri
 	}
 	for j, i := range b.index {
 		if b.errs[i] = errs[j]; errs[j] != nil {
-			if op == opBulkCreate {
+			if op == protocol.OpBulkCreate {
 				b.errs[i] = numbered(errs[j], b.attrs[j])
 			}
 			continue
 		}
 		switch op {
-		case opBulkCreate:
-			p.objects.created(ctx, res, b.keys[j], rids[j], b.pairs[j])
-		case opBulkRemove:
+		case protocol.OpBulkCreate:
+			p.objects.Created(ctx, res, b.keys[j], rids[j], b.pairs[j])
+		case protocol.OpBulkRemove:
 			p.removed(ctx, res, b.keys[j], b.real[j])
-		case opBulkSet:
-			res.write(putRow(ctx, asicState, b.keys[j], b.pairs[j]))
+		case protocol.OpBulkSet:
+			res.Write(protocol.PutRow(ctx, protocol.ASICState, b.keys[j], b.pairs[j]))
 		}
 	}
 }
 
-func (p *processor) bulkGet(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) (string, error) {
+func (p *processor) bulkGet(ctx context.Context, res *protocol.Result, k sai.Key, pairs []swss.Pair) (string, error) {
 	got, err := p.get(ctx, k, pairs)
 	if err != nil {
 		return "", err
 	}
-	res.writes = append(res.writes, got.writes...)
-	res.mapped = append(res.mapped, got.mapped...)
-	value, ok := joinAttrs(got.fields)
+	res.Writes = append(res.Writes, got.Writes...)
+	res.Mapped = append(res.Mapped, got.Mapped...)
+	value, ok := protocol.JoinAttrs(got.Fields)
 	if !ok {
 		return "", sai.StatusNotSupported
 	}
-	if got.status != sai.StatusSuccess {
-		return value, got.status
+	if got.Status != sai.StatusSuccess {
+		return value, got.Status
 	}
 	return value, nil
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -74,7 +76,7 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 		return nil, fmt.Errorf("sairedis: %w", err)
 	}
 	return &Client{
-		channel: channel, asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable),
+		channel: channel, asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flex.Table),
 		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(), syncd: acquaintance{asic: asic},
 	}, nil
 }
@@ -92,12 +94,12 @@ func (c *Client) InitView(ctx context.Context) error {
 	if err := c.syncd.meet(ctx); err != nil {
 		return err
 	}
-	status, err := c.notify(ctx, initView)
+	status, err := c.notify(ctx, protocol.InitView)
 	if err != nil {
 		return err
 	}
 	if status != sai.StatusSuccess {
-		return c.lose(fmt.Errorf("sairedis: syncd answers %s to %s: %w", status.String(), initView, ErrStopped))
+		return c.lose(fmt.Errorf("sairedis: syncd answers %s to %s: %w", status.String(), protocol.InitView, ErrStopped))
 	}
 	c.alone = true // what was asked before has been answered
 	c.inView, c.held = true, nil
@@ -115,12 +117,12 @@ func (c *Client) ApplyView(ctx context.Context) error {
 			return cmp.Or(err, c.lose(errors.New("sairedis: another syncd has begun, which knows nothing of the view")))
 		}
 	}
-	status, err := c.notify(ctx, applyView)
+	status, err := c.notify(ctx, protocol.ApplyView)
 	switch {
 	case err != nil:
 		return err
 	case status != sai.StatusSuccess:
-		return fmt.Errorf("sairedis: %s: %w, answered by syncd", applyView, status)
+		return fmt.Errorf("sairedis: %s: %w, answered by syncd", protocol.ApplyView, status)
 	}
 	held := c.held
 	c.inView, c.held = false, nil
@@ -128,7 +130,7 @@ func (c *Client) ApplyView(ctx context.Context) error {
 		return err
 	}
 	for _, p := range held {
-		if err := c.poll(ctx, opStartPoll, p.group, p.fields, slices.DeleteFunc(p.objs, c.check.lacks)); err != nil {
+		if err := c.poll(ctx, protocol.OpStartPoll, p.group, p.fields, slices.DeleteFunc(p.objs, c.check.lacks)); err != nil {
 			return err
 		}
 	}
@@ -137,7 +139,7 @@ func (c *Client) ApplyView(ctx context.Context) error {
 
 func (c *Client) notify(ctx context.Context, what string) (sai.Status, error) {
 	c.rec.line("a", what)
-	status, _, err := c.do(ctx, message{key: what, op: opNotify}, opNotify)
+	status, _, err := c.do(ctx, protocol.Message{Key: what, Op: protocol.OpNotify}, protocol.OpNotify)
 	if err == nil {
 		c.rec.line("A", status.String())
 	}
@@ -168,7 +170,7 @@ func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 	if c.broken != nil {
 		return 0, c.broken
 	}
-	vid := SwitchVID
+	vid := protocol.SwitchVID
 	if t != sai.ObjectTypeSwitch {
 		vids, err := c.newVIDs(ctx, t, 1)
 		if err != nil {
@@ -186,21 +188,21 @@ func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 }
 
 // switchQuestion is one that syncd can answer while there is a switch.
-func switchQuestion() *message {
-	return &message{key: SwitchVID.String(), op: opAttrQuery, fields: []swss.Pair{
+func switchQuestion() *protocol.Message {
+	return &protocol.Message{Key: protocol.SwitchVID.String(), Op: protocol.OpAttrQuery, Fields: []swss.Pair{
 		typeField(sai.ObjectTypeSwitch), {Field: "ATTR_ID", Value: sai.SwitchAttrPortList.String()},
 	}}
 }
 
 // newVIDs takes n new virtual ids.
 func (c *Client) newVIDs(ctx context.Context, t sai.ObjectType, n int64) ([]sai.OID, error) {
-	last, err := interruptible(ctx, func() (int64, error) { return c.asic.Add(ctx, vidCounter, n) })
+	last, err := interruptible(ctx, func() (int64, error) { return c.asic.Add(ctx, protocol.KeyVIDCounter, n) })
 	if err != nil {
 		return nil, fmt.Errorf("sairedis: %w", err)
 	}
 	vids := make([]sai.OID, n)
 	for i := range vids {
-		if vids[i], err = newVID(t, last-n+1+int64(i)); err != nil {
+		if vids[i], err = protocol.NewVID(t, last-n+1+int64(i)); err != nil {
 			return nil, err
 		}
 	}
@@ -208,16 +210,16 @@ func (c *Client) newVIDs(ctx context.Context, t sai.ObjectType, n int64) ([]sai.
 }
 
 func (c *Client) createKey(ctx context.Context, k sai.Key, attrs []sai.Attr) error {
-	pairs, err := formatAttrs(attrs)
+	pairs, err := protocol.FormatAttrs(attrs)
 	if err != nil {
 		return err
 	}
 	key := sai.FormatKey(k)
 	c.rec.attrs("c", key, pairs)
 	if len(pairs) == 0 {
-		pairs = nullPair
+		pairs = protocol.NullPair
 	}
-	if err := c.change(ctx, message{key: key, op: opCreate, fields: pairs}, k.Type); err != nil {
+	if err := c.change(ctx, protocol.Message{Key: key, Op: protocol.OpCreate, Fields: pairs}, k.Type); err != nil {
 		return err
 	}
 	c.check.Created(k, attrs)
@@ -225,15 +227,15 @@ func (c *Client) createKey(ctx context.Context, k sai.Key, attrs []sai.Attr) err
 }
 
 // change sends a request that is answered by a status only.
-func (c *Client) change(ctx context.Context, req message, t sai.ObjectType) error {
-	status, _, err := c.do(ctx, req, opResponse)
+func (c *Client) change(ctx context.Context, req protocol.Message, t sai.ObjectType) error {
+	status, _, err := c.do(ctx, req, protocol.OpResponse)
 	if err != nil {
 		return err
 	}
 	if status != sai.StatusSuccess {
 		c.rec.line("E", status.String())
 	}
-	return statusError(req.op, t, status)
+	return statusError(req.Op, t, status)
 }
 
 // CreateEntry implements [sai.API].
@@ -242,7 +244,7 @@ func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr)
 		return err
 	}
 	defer c.give()
-	if err := checkEntry(opCreate, e); err != nil {
+	if err := checkEntry(protocol.OpCreate, e); err != nil {
 		return err
 	}
 	if err := c.check.CheckCreateEntry(e, attrs); err != nil {
@@ -267,7 +269,7 @@ func (c *Client) Remove(ctx context.Context, k sai.Key) error {
 func (c *Client) remove(ctx context.Context, k sai.Key) error {
 	key := sai.FormatKey(k)
 	c.rec.line("r", key)
-	if err := c.change(ctx, message{key: key, op: opRemove}, k.Type); err != nil {
+	if err := c.change(ctx, protocol.Message{Key: key, Op: protocol.OpRemove}, k.Type); err != nil {
 		return err
 	}
 	c.check.Removed(k)
@@ -287,13 +289,13 @@ func (c *Client) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 }
 
 func (c *Client) set(ctx context.Context, k sai.Key, a sai.Attr) error {
-	pairs, err := formatAttrs([]sai.Attr{a})
+	pairs, err := protocol.FormatAttrs([]sai.Attr{a})
 	if err != nil {
 		return err
 	}
 	key := sai.FormatKey(k)
 	c.rec.attrs("s", key, pairs)
-	if err := c.change(ctx, message{key: key, op: opSet, fields: pairs}, k.Type); err != nil {
+	if err := c.change(ctx, protocol.Message{Key: key, Op: protocol.OpSet, Fields: pairs}, k.Type); err != nil {
 		return err
 	}
 	c.check.Changed(k, a)
@@ -309,13 +311,13 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	if err := c.check.CheckGet(k, want); err != nil {
 		return nil, err
 	}
-	pairs, err := formatAttrs(placeholders(want))
+	pairs, err := protocol.FormatAttrs(placeholders(want))
 	if err != nil {
 		return nil, err
 	}
 	key := sai.FormatKey(k)
 	c.rec.attrs("g", key, pairs)
-	status, fields, err := c.do(ctx, message{key: key, op: opGet, fields: pairs}, opResponse)
+	status, fields, err := c.do(ctx, protocol.Message{Key: key, Op: protocol.OpGet, Fields: pairs}, protocol.OpResponse)
 	if err != nil {
 		return nil, err
 	}
@@ -326,13 +328,13 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	case sai.StatusBufferOverflow:
 		parse = sai.ParseCount
 	default:
-		return nil, statusError(opGet, k.Type, status)
+		return nil, statusError(protocol.OpGet, k.Type, status)
 	}
 	got, err := c.parseGot(k, want, fields, parse)
 	if err != nil {
 		return nil, fmt.Errorf("sairedis: answer to get %s: %w", key, err)
 	}
-	return got, statusError(opGet, k.Type, status)
+	return got, statusError(protocol.OpGet, k.Type, status)
 }
 
 // parseGot reads what a get returned, and records the objects in it. An answer that does not fit
@@ -345,7 +347,7 @@ func (c *Client) parseGot(
 	}
 	got := make([]sai.Attr, len(want))
 	for i, f := range fields {
-		a, err := parseAttr(want[i].ID.ObjectType(), f, parse)
+		a, err := protocol.ParseAttr(want[i].ID.ObjectType(), f, parse)
 		if err != nil {
 			return nil, noStatus{err}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -19,8 +20,8 @@ const commitRetry = 200 * time.Millisecond
 // commit writes the rows, takes the request out of the queue and sends the answer, as one transaction.
 // As the backend has already changed, it tries until it succeeds. Where the reply to a transaction is
 // lost, the journal tells whether it was executed, so that nothing is lost or done twice.
-func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) (err error) {
-	m := message{key: r.status.String(), op: r.op, fields: r.fields}
+func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) (err error) {
+	m := protocol.Message{Key: r.Status.String(), Op: r.Op, Fields: r.Fields}
 	failed := false
 	defer func() {
 		if failed && err == nil {
@@ -30,13 +31,13 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) (err erro
 	for {
 		var push *redis.Cmd
 		cmds, err := s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
-			for _, w := range r.writes {
+			for _, w := range r.Writes {
 				w(p)
 			}
-			r.writeMaps(ctx, p)
+			r.WriteMaps(ctx, p)
 			s.requests.DropIn(ctx, p, e)
 			s.journal.note(ctx, p)
-			push = s.answers.PushIn(ctx, p, m.entry())
+			push = s.answers.PushIn(ctx, p, m.Entry())
 			return nil
 		})
 		if err == nil || swss.IsNoScript(push.Err()) || swss.IsMisuse(err) {
@@ -45,7 +46,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) (err erro
 				err = s.mend(ctx, cmds)
 			}
 			if swss.IsNoScript(push.Err()) && err == nil {
-				err = s.answers.Push(ctx, m.entry())
+				err = s.answers.Push(ctx, m.Entry())
 			}
 			if err == nil {
 				s.tell("") // it may have failed before
@@ -87,15 +88,15 @@ func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	if !s.begun {
 		return s.processor.views.clean(ctx) // what is left of an earlier run is not enough to replay it
 	}
-	defaults := &result{}
-	if sw, there := s.processor.objects.ids.rid(SwitchVID); there {
-		s.processor.objects.noteDefaults(ctx, defaults, sai.Obj(sai.ObjectTypeSwitch, sw))
+	defaults := &protocol.Result{}
+	if sw, there := s.processor.objects.IDs.RID(protocol.SwitchVID); there {
+		s.processor.objects.NoteDefaults(ctx, defaults, sai.Obj(sai.ObjectTypeSwitch, sw))
 	}
 	_, err = s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		s.journal.rewrite(ctx, p)
 		noteView(ctx, p, s.processor.views.isMaking())
-		s.processor.objects.rewrite(ctx, p)
-		for _, write := range defaults.writes {
+		s.processor.objects.Rewrite(ctx, p)
+		for _, write := range defaults.Writes {
 			write(p)
 		}
 		for _, cmd := range cmds {

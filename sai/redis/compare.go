@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )
@@ -66,7 +68,7 @@ func (s *Server) Compare(ctx context.Context) error {
 func (c comparison) list(ctx context.Context) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names, err := c.asic.Client().Keys(ctx, asicState+":*").Result()
+	names, err := c.asic.Client().Keys(ctx, protocol.ASICState+":*").Result()
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +76,9 @@ func (c comparison) list(ctx context.Context) ([]string, error) {
 	for _, name := range names {
 		there[name] = struct{}{}
 	}
-	for vid := range c.processor.objects.ids.rids {
-		t, ok := VIDType(vid)
-		name := asicState + ":" + sai.FormatKey(sai.Obj(t, vid))
+	for vid := range c.processor.objects.IDs.RIDs {
+		t, ok := protocol.VIDType(vid)
+		name := protocol.ASICState + ":" + sai.FormatKey(sai.Obj(t, vid))
 		if _, has := there[name]; ok && !has {
 			names = append(names, name)
 		}
@@ -136,7 +138,7 @@ func (c comparison) deviations(ctx context.Context, names []string) (list []devi
 
 // compare finds how an object differs from its row.
 func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldValues) {
-	real, err := c.processor.objects.ids.toRealKey(d.key)
+	real, err := c.processor.objects.IDs.RealKey(d.key)
 	switch {
 	case err != nil && row == nil:
 		return // neither is there
@@ -149,7 +151,7 @@ func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldVal
 		}
 		return
 	}
-	if d.row, err = parseAttrs(keyType(d.key), swss.Pairs(row)); err != nil {
+	if d.row, err = protocol.ParseAttrs(protocol.KeyType(d.key), swss.Pairs(row)); err != nil {
 		d.What = "has a row that cannot be read: " + err.Error()
 		return
 	}
@@ -166,7 +168,11 @@ func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldVal
 		}
 	}
 	if len(d.row) == 0 {
-		_, err := c.processor.backend.Get(ctx, real, []sai.Attr{sai.Want(sai.ObjectMeta(keyType(d.key)).Attrs[0].ID, 1)})
+		_, err := c.processor.backend.Get(
+			ctx,
+			real,
+			[]sai.Attr{sai.Want(sai.ObjectMeta(protocol.KeyType(d.key)).Attrs[0].ID, 1)},
+		)
 		c.lacks(d, err)
 	}
 }
@@ -186,7 +192,7 @@ var learned = sai.Attr{ID: sai.FDBEntryAttrType, Value: sai.FDBEntryTypeDynamic}
 // compareAttr finds whether an object has an attribute as its row says; an attribute that cannot be read is taken on
 // trust.
 func (c comparison) compareAttr(ctx context.Context, d *deviation, real sai.Key, a sai.Attr) {
-	should, err := c.processor.objects.ids.toRealAttrs([]sai.Attr{a})
+	should, err := c.processor.objects.IDs.RealAttrs([]sai.Attr{a})
 	if err != nil {
 		d.What = "names what is not there: " + err.Error()
 		return
@@ -201,7 +207,7 @@ func (c comparison) compareAttr(ctx context.Context, d *deviation, real sai.Key,
 		return
 	}
 	is, err := sai.FormatValue(a.ID, got[0].Value)
-	if err == nil && equalValues(a.ID, sorted(got[0].Value), sorted(should[0].Value)) {
+	if err == nil && asicview.EqualValues(a.ID, sorted(got[0].Value), sorted(should[0].Value)) {
 		return
 	}
 	d.Sum += drift.SumOf(a.ID.String(), is)
@@ -256,14 +262,14 @@ func (c comparison) heal(ctx context.Context, drifted []drift.Finding) error {
 }
 
 func (c comparison) healOne(ctx context.Context, d deviation) error {
-	switch ids := c.processor.objects.ids; {
+	switch ids := c.processor.objects.IDs; {
 	case d.gone:
 		return c.create(ctx, d)
 	case len(d.wrong) > 0:
 		return c.set(ctx, d)
-	case d.row == nil && ids.own[d.key.OID]: // nobody has set anything of it
+	case d.row == nil && ids.Own[d.key.OID]: // nobody has set anything of it
 		return c.asic.Client().HSet(ctx, d.Key, "NULL", "NULL").Err()
-	case d.row == nil && !ids.known(d.key.OID):
+	case d.row == nil && !ids.Known(d.key.OID):
 		return c.asic.Client().Del(ctx, d.Key).Err()
 	}
 	return nil // only orchagent knows what it should be, and says so
@@ -271,7 +277,7 @@ func (c comparison) healOne(ctx context.Context, d deviation) error {
 
 // set sets attributes anew; those that cannot be set take a new object.
 func (c comparison) set(ctx context.Context, d deviation) error {
-	real, err := c.processor.objects.ids.toRealKey(d.key)
+	real, err := c.processor.objects.IDs.RealKey(d.key)
 	if err != nil {
 		return err
 	}
@@ -293,8 +299,8 @@ func (c comparison) set(ctx context.Context, d deviation) error {
 
 // create makes an object anew. Its virtual id stays.
 func (c comparison) create(ctx context.Context, d deviation) error {
-	ids := c.processor.objects.ids
-	if d.key.Entry == nil && (ids.own[d.key.OID] || isSwitch(d.key)) {
+	ids := c.processor.objects.IDs
+	if d.key.Entry == nil && (ids.Own[d.key.OID] || asicview.IsSwitch(d.key)) {
 		return errors.New("it came with the chip")
 	}
 	var made, later []sai.Attr
@@ -305,11 +311,11 @@ func (c comparison) create(ctx context.Context, d deviation) error {
 			made = append(made, a)
 		}
 	}
-	attrs, err := ids.toRealAttrs(append(made, later...))
+	attrs, err := ids.RealAttrs(append(made, later...))
 	if err != nil {
 		return err
 	}
-	real, err := ids.toRealKey(d.key)
+	real, err := ids.RealKey(d.key)
 	if err != nil {
 		return err
 	}
@@ -332,12 +338,12 @@ func (c comparison) recreate(ctx context.Context, k, was sai.Key, attrs []sai.At
 	if err != nil {
 		return was, err
 	}
-	c.processor.objects.ids.remove(k.OID, was.OID)
-	c.processor.objects.ids.add(k.OID, rid)
+	c.processor.objects.IDs.Remove(k.OID, was.OID)
+	c.processor.objects.IDs.Add(k.OID, rid)
 	_, err = c.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.HDel(ctx, ridToVID, was.OID.String())
-		p.HSet(ctx, ridToVID, rid.String(), k.OID.String())
-		p.HSet(ctx, vidToRID, k.OID.String(), rid.String())
+		p.HDel(ctx, protocol.KeyRIDToVID, was.OID.String())
+		p.HSet(ctx, protocol.KeyRIDToVID, rid.String(), k.OID.String())
+		p.HSet(ctx, protocol.KeyVIDToRID, k.OID.String(), rid.String())
 		return nil
 	})
 	return sai.Obj(k.Type, rid), err

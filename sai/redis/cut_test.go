@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -106,7 +107,7 @@ func TestAnswerIsNotDoubled(t *testing.T) {
 	g.redis = redis.Open()
 	g.restartClient()
 	g.createSwitch()
-	sw := sai.Obj(sai.ObjectTypeSwitch, SwitchVID)
+	sw := sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)
 	for range 3 {
 		cut.cutAfter("exec")
 		table := g.create(sai.ObjectTypeACLTable, aTable)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"tamtam/sai/redis/protocol"
 )
 
 // ErrStopped is found in the error of a syncd that is there and does nothing any more: SONiC's waits so for its
@@ -44,13 +46,13 @@ type terms struct {
 
 // terms are those of a request. That a comparison of views takes long is no sign of anything: SONiC's syncd takes time
 // that grows with the square of the objects, and another request would only wait behind.
-func (c *channel) terms(req message) terms {
+func (c *channel) terms(req protocol.Message) terms {
 	t := terms{
 		late: c.late, limit: c.timeout, given: fmt.Errorf("no answer from syncd within %s", c.timeout),
 		why: func(time.Duration, bool) string { return lateText(c.late) },
 	}
 	switch {
-	case req.op == opNotify && req.key == applyView:
+	case req.Op == protocol.OpNotify && req.Key == protocol.ApplyView:
 		t.why = func(d time.Duration, _ bool) string { return "syncd has been comparing views for " + roughly(d) }
 		if t.limit = 0; c.sign == nil {
 			t.limit, t.given = c.viewed, fmt.Errorf("no answer from syncd within %s", c.viewed)
@@ -64,8 +66,11 @@ func (c *channel) terms(req message) terms {
 			}
 			return "syncd has been busy for " + roughly(d) + " with what was asked for before"
 		}
-	case req.op == opBulkCreate, req.op == opBulkRemove, req.op == opBulkSet, req.op == opBulkGet:
-		t.late += time.Duration(len(req.fields)) * latePerItem
+	case req.Op == protocol.OpBulkCreate,
+		req.Op == protocol.OpBulkRemove,
+		req.Op == protocol.OpBulkSet,
+		req.Op == protocol.OpBulkGet:
+		t.late += time.Duration(len(req.Fields)) * latePerItem
 		late := t.late
 		t.why = func(time.Duration, bool) string { return lateText(late) }
 	}
@@ -149,7 +154,7 @@ func (c *channel) ask(ctx context.Context) error {
 	if c.question == nil || time.Since(c.heard) < c.idle {
 		return nil
 	}
-	_, _, err := c.do(ctx, *c.question, answerOp(opAttrQuery))
+	_, _, err := c.do(ctx, *c.question, protocol.AnswerOp(protocol.OpAttrQuery))
 	return err
 }
 

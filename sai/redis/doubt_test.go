@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -44,7 +45,7 @@ func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 		_, err := o.client.Create(ctx, sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
 		made <- err
 	}()
-	o.answer(opCreate)
+	o.answer(protocol.OpCreate)
 	if err := <-made; err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +75,11 @@ func (o *oddSyncd) take() (op string) {
 // give answers a request.
 func (o *oddSyncd) give(op string) {
 	o.Helper()
-	answer := swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "S" + answerOp(op)}
-	if op == opCreate {
-		answer.Op = "S" + opResponse
+	answer := swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "S" + protocol.AnswerOp(op)}
+	if op == protocol.OpCreate {
+		answer.Op = "S" + protocol.OpResponse
 	}
-	if err := swss.NewQueue(o.redis.DB(swss.ASICDB), getResponse).Push(context.Background(), answer); err != nil {
+	if err := swss.NewQueue(o.redis.DB(swss.ASICDB), protocol.GetResponse).Push(context.Background(), answer); err != nil {
 		o.Fatal(err)
 	}
 }

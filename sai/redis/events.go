@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -21,7 +23,7 @@ const maxLate = 1024
 type Notifier struct {
 	db      *swss.DB
 	log     *slog.Logger
-	objects *translator
+	objects *objectids.Translator
 
 	mu   sync.Mutex         // guards late
 	late []sai.Notification // about objects that were not yet known
@@ -67,8 +69,8 @@ const sayAgain = 10 * time.Second
 func (s *Server) sayPorts(ctx context.Context) {
 	var ports []sai.OID
 	s.mu.Lock()
-	for vid, rid := range s.Notifier.objects.current().rids {
-		if t, ok := VIDType(vid); ok && t == sai.ObjectTypePort {
+	for vid, rid := range s.Notifier.objects.Current().RIDs {
+		if t, ok := protocol.VIDType(vid); ok && t == sai.ObjectTypePort {
 			ports = append(ports, rid)
 		}
 	}
@@ -97,10 +99,10 @@ func (s *Server) sayPort(ctx context.Context, port sai.OID) {
 
 // virtual returns a notification with virtual ids.
 func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
-	ids := nt.objects.current()
+	ids := nt.objects.Current()
 	var unknown sai.OID
 	virtual := func(rid sai.OID) sai.OID {
-		vid, ok := ids.vid(rid)
+		vid, ok := ids.VID(rid)
 		if !ok {
 			unknown = rid
 		}
@@ -136,7 +138,7 @@ func (nt *Notifier) publish(ctx context.Context, n sai.Notification) {
 			if e, ok := n.(sai.FDBEvent); ok {
 				err = learn(ctx, p, e)
 			}
-			p.Publish(ctx, notifications, swss.EncodeFields([]swss.Pair{{Field: op, Value: data}}))
+			p.Publish(ctx, protocol.Notifications, swss.EncodeFields([]swss.Pair{{Field: op, Value: data}}))
 			return err
 		})
 	}
@@ -154,13 +156,13 @@ func learn(ctx context.Context, p redis.Pipeliner, e sai.FDBEvent) error {
 		if _, ok := sai.Find(attrs, sai.FDBEntryAttrType); !ok {
 			attrs = append([]sai.Attr{{ID: sai.FDBEntryAttrType, Value: sai.FDBEntryTypeDynamic}}, attrs...)
 		}
-		pairs, err := formatAttrs(attrs)
+		pairs, err := protocol.FormatAttrs(attrs)
 		if err != nil {
 			return err
 		}
-		putRow(ctx, asicState, k, pairs)(p)
+		protocol.PutRow(ctx, protocol.ASICState, k, pairs)(p)
 	default:
-		p.Del(ctx, asicState+":"+sai.FormatKey(k))
+		p.Del(ctx, protocol.ASICState+":"+sai.FormatKey(k))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -23,12 +24,12 @@ func TestNotifications(t *testing.T) {
 	src := g.client.Notifications(l)
 	g.must("Sync", l.Sync(ctx))
 	g.createSwitch()
-	port, sw := g.ports()[0], sai.Obj(sai.ObjectTypeSwitch, SwitchVID)
+	port, sw := g.ports()[0], sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)
 	vlan := g.get(sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
 	member := g.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs)[0]
 	bp := g.get(sai.Obj(sai.ObjectTypeVLANMember, member), sai.VLANMemberAttrBridgePortID).(sai.OID)
 	view := g.view()
-	entry := sai.FDBEntry{Switch: SwitchVID, MAC: sai.MAC{2, 0, 0, 0, 0, 9}, BV: vlan}
+	entry := sai.FDBEntry{Switch: protocol.SwitchVID, MAC: sai.MAC{2, 0, 0, 0, 0, 9}, BV: vlan}
 	realEntry := sai.MapEntry(entry, g.rid).(sai.FDBEntry)
 	learned := attrs(sai.FDBEntryAttrBridgePortID, g.rid(bp))
 
@@ -43,7 +44,7 @@ func TestNotifications(t *testing.T) {
 		{sai.FDBEvent{Event: sai.FDBEventLearned, Entry: realEntry, Attrs: learned}, "fdb_event",
 			`[{"fdb_entry":"{\"bvid\":\"` + vlan.String() + `\",\"mac\":\"02:00:00:00:00:09\",\"switch_id\":\"oid:0x21000000000000\"}","fdb_event":"SAI_FDB_EVENT_LEARNED","list":[{"id":"SAI_FDB_ENTRY_ATTR_BRIDGE_PORT_ID","value":"` + bp.String() + `"}]}]`,
 			sai.FDBEvent{Event: sai.FDBEventLearned, Entry: entry, Attrs: attrs(sai.FDBEntryAttrBridgePortID, bp)}},
-		{sai.ShutdownRequest{Switch: g.rid(SwitchVID)}, "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`, sai.ShutdownRequest{Switch: SwitchVID}},
+		{sai.ShutdownRequest{Switch: g.rid(protocol.SwitchVID)}, "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`, sai.ShutdownRequest{Switch: protocol.SwitchVID}},
 	} {
 		g.server.Notifier.Notify(ctx, tt.n)
 		g.must("Sync", l.Sync(ctx))
@@ -115,7 +116,7 @@ func TestNotificationDuringCreate(t *testing.T) {
 	talker.notify = func(n sai.Notification) { server.Notifier.Notify(ctx, n) }
 	l := swss.NewListener(r)
 	defer l.Close()
-	src := swss.NewNotificationConsumer(l, r.DB(swss.ASICDB), notifications)
+	src := swss.NewNotificationConsumer(l, r.DB(swss.ASICDB), protocol.Notifications)
 	if err := l.Sync(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func TestRestartQuery(t *testing.T) {
 	s := NewServer(r, newFake(), ServerOptions{})
 	done := make(chan error)
 	go func() { done <- s.Serve(ctx) }()
-	p := swss.NewNotificationProducer(r.DB(swss.ASICDB), restartQuery)
+	p := swss.NewNotificationProducer(r.DB(swss.ASICDB), protocol.RestartQuery)
 	for {
 		n, err := p.Send(ctx, "COLD", "COLD", nil)
 		if err != nil {
@@ -186,13 +187,13 @@ func TestKillInTheMiddle(t *testing.T) {
 		view := g.view()
 		// The request reaches the backend, but its outcome is never written.
 		killed := NewServer(r, g.fake, ServerOptions{})
-		killed.processor.objects.replace(g.server.processor.objects.ids)
+		killed.processor.objects.Replace(g.server.processor.objects.IDs)
 		words := []string{"SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000002000", `["SAI_ACL_COUNTER_ATTR_TABLE_ID","` + table.String() + `"]`, "Screate"}
 		if n == 2 {
 			words = []string{"SAI_OBJECT_TYPE_ACL_TABLE:" + table.String(), "{}", "Dremove"}
 		}
-		if res := killed.processor.process(ctx, entry(words)); res.status != sai.StatusSuccess {
-			t.Fatalf("request: %v", res.status)
+		if res := killed.processor.process(ctx, entry(words)); res.Status != sai.StatusSuccess {
+			t.Fatalf("request: %v", res.Status)
 		}
 		g.fake = newFake()
 		g.restartServer(ServerOptions{})

@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"tamtam/sai"
-	"tamtam/sai/redis"
+	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 )
@@ -32,7 +33,7 @@ func Example() {
 	sw, err := client.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}})
 	fmt.Println(sw, err)
 	vlan, err := client.Create(ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10)}})
-	typ, ok := sairedis.VIDType(vlan)
+	typ, ok := protocol.VIDType(vlan)
 	fmt.Println(typ, ok, err)
 
 	row := "SAI_OBJECT_TYPE_VLAN:" + vlan.String()

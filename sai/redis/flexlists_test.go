@@ -11,6 +11,8 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -23,7 +25,7 @@ func (g *rig) pollList(group, field, text string, vid sai.OID) error {
 		return err
 	}
 	defer g.client.give()
-	return g.client.poll(ctx, opStartPoll, group, []swss.Pair{{Field: field, Value: text}}, []sai.OID{vid})
+	return g.client.poll(ctx, protocol.OpStartPoll, group, []swss.Pair{{Field: field, Value: text}}, []sai.OID{vid})
 }
 
 // A statistic that the chip does not count, and a comma behind the last one, cost an object none of its others.
@@ -43,8 +45,8 @@ func TestPollOfUnsupportedStatistic(t *testing.T) {
 	g.must("HSet", g.redis.DB(swss.CountersDB).Client().HSet(ctx, "COUNTERS:"+port.String(), stale).Err())
 	g.must("group", g.client.SetCounterGroup(ctx, "G", CounterGroup{Interval: time.Second, Enabled: enable(true)}))
 	list := "SAI_PORT_STAT_IF_IN_OCTETS,SAI_PORT_STAT_IF_IN_DISCARDS,SAI_PORT_STAT_IF_OUT_OCTETS,"
-	g.must("port", g.pollList("G", FieldPortCounters, list, port))
-	g.must("acl", g.pollList("G", FieldACLCounters, strings.Join(aclField, ","), acl))
+	g.must("port", g.pollList("G", flex.FieldPortCounters, list, port))
+	g.must("acl", g.pollList("G", flex.FieldACLCounters, strings.Join(aclField, ","), acl))
 	for i := range 2 {
 		g.poll(time.Duration(i) * time.Second)
 		got := g.row(swss.CountersDB, "COUNTERS:"+port.String())
@@ -55,7 +57,7 @@ func TestPollOfUnsupportedStatistic(t *testing.T) {
 			t.Errorf("poll %d: the ACL counter's row is %q, want %q", i, got, want)
 		}
 	}
-	if err := g.pollList("G", FieldPortCounters, "SAI_PORT_STAT_IF_IN_OCTETS,SAI_PORT_STAT_IFIN", port); err == nil {
+	if err := g.pollList("G", flex.FieldPortCounters, "SAI_PORT_STAT_IF_IN_OCTETS,SAI_PORT_STAT_IFIN", port); err == nil {
 		t.Error("a word that is no statistic is accepted")
 	}
 }
@@ -71,7 +73,7 @@ func TestRandomCounterLists(t *testing.T) {
 		uncounted := all[:r.IntN(len(all))]
 		g := newRig(t, swsstest.Start(t), saitest.New(saitest.Options{Ports: portCount, Uncounted: uncounted}), ServerOptions{})
 		g.createSwitch()
-		mode := []string{StatsModeRead, StatsModeReadAndClear}[r.IntN(2)]
+		mode := []string{flex.StatsModeRead, flex.StatsModeReadAndClear}[r.IntN(2)]
 		g.must("group", g.client.SetCounterGroup(ctx, "G",
 			CounterGroup{Interval: time.Second, Mode: mode, Enabled: enable(true)}))
 		want := map[sai.OID]map[string]string{}
@@ -95,16 +97,16 @@ func TestRandomCounterLists(t *testing.T) {
 					g.fake.PokeStat(sai.Obj(sai.ObjectTypePort, g.rid(port)), id, n)
 				}
 			}
-			g.must("start", g.pollList("G", FieldPortCounters, strings.Join(words, ",")+[]string{"", ","}[r.IntN(2)], port))
+			g.must("start", g.pollList("G", flex.FieldPortCounters, strings.Join(words, ",")+[]string{"", ","}[r.IntN(2)], port))
 		}
 		for i := range 3 {
 			g.poll(time.Duration(i) * time.Second)
 			for port, values := range want {
 				got, err := g.redis.DB(swss.CountersDB).Client().HGetAll(ctx, "COUNTERS:"+port.String()).Result()
 				g.must("HGetAll", err)
-				delete(got, fieldCountedSince+"G")
+				delete(got, flex.FieldCountedSince+"G")
 				for w, n := range values {
-					if mode == StatsModeReadAndClear && i > 0 {
+					if mode == flex.StatsModeReadAndClear && i > 0 {
 						n = "0"
 					}
 					if got[w] != n {

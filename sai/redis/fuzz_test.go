@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -50,7 +51,7 @@ func FuzzServer(f *testing.F) {
 				t.Fatalf("answer has the status %q", got[0])
 			}
 		}
-		if _, err := CanonicalView(ctx, r); err != nil {
+		if _, err := asicview.CanonicalView(ctx, r); err != nil {
 			t.Fatal(err)
 		}
 	})

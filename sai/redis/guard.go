@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 )
 
 // A guard refuses what a validator refuses, and also what SAI's metadata library accepts but a
@@ -26,7 +29,7 @@ func newGuard() *guard {
 // CheckCreate refuses what is not an object.
 func (g *guard) CheckCreate(t sai.ObjectType, attrs []sai.Attr) error {
 	if t == sai.ObjectTypeFDBFlush {
-		return refuse(opCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
+		return refuse(protocol.OpCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
 	}
 	return g.Validator.CheckCreate(t, attrs)
 }
@@ -34,14 +37,14 @@ func (g *guard) CheckCreate(t sai.ObjectType, attrs []sai.Attr) error {
 // CheckRemove refuses the switch, and a port with a child that is in use.
 func (g *guard) CheckRemove(k sai.Key) error {
 	if k.Entry == nil && k.Type == sai.ObjectTypeSwitch {
-		return refuse(opRemove, k.Type, sai.StatusNotImplemented, "syncd cannot remove the switch")
+		return refuse(protocol.OpRemove, k.Type, sai.StatusNotImplemented, "syncd cannot remove the switch")
 	}
 	if err := g.Validator.CheckRemove(k); err != nil {
 		return err
 	}
 	for _, child := range g.children[k.OID] {
 		if n := g.References(child.OID); n > 0 {
-			return refuse(opRemove, k.Type, sai.StatusObjectInUse,
+			return refuse(protocol.OpRemove, k.Type, sai.StatusObjectInUse,
 				"%s, which goes with it, is used by %d other objects", child, n)
 		}
 	}
@@ -92,7 +95,7 @@ func checkEntry(op string, e sai.Entry) error {
 // sameType refuses a key that is not of the first one's type: a bulk request
 // has one type.
 func sameType(op string, k, first sai.Key) error {
-	if t, want := keyType(k), keyType(first); t != want {
+	if t, want := protocol.KeyType(k), protocol.KeyType(first); t != want {
 		return refuse(op, t, sai.StatusInvalidParameter, "the others in the request are of type %s", want)
 	}
 	return nil
@@ -141,7 +144,7 @@ func emptyList(k sai.Kind) (data, mask sai.Value) {
 // checkGroup refuses names of flex counter groups that cannot be part of a key.
 func checkGroup(group string) error {
 	if group == "" || strings.ContainsAny(group, ":,|{}\" ") {
-		return refuse(opSetGroup, 0, sai.StatusInvalidParameter, "%.80q is no name of a counter group", group)
+		return refuse(protocol.OpSetGroup, 0, sai.StatusInvalidParameter, "%.80q is no name of a counter group", group)
 	}
 	return nil
 }
@@ -149,10 +152,10 @@ func checkGroup(group string) error {
 func (g CounterGroup) check() error {
 	switch {
 	case g.Interval != 0 && (g.Interval < time.Millisecond || g.Interval > 24*time.Hour):
-		return refuse(opSetGroup, 0, sai.StatusInvalidParameter, "interval %s: want 1ms to 24h", g.Interval)
-	case g.Mode != "" && g.Mode != StatsModeRead && g.Mode != StatsModeReadAndClear:
-		return refuse(opSetGroup, 0, sai.StatusInvalidParameter,
-			"mode %.40q: want %s or %s", g.Mode, StatsModeRead, StatsModeReadAndClear)
+		return refuse(protocol.OpSetGroup, 0, sai.StatusInvalidParameter, "interval %s: want 1ms to 24h", g.Interval)
+	case g.Mode != "" && g.Mode != flex.StatsModeRead && g.Mode != flex.StatsModeReadAndClear:
+		return refuse(protocol.OpSetGroup, 0, sai.StatusInvalidParameter,
+			"mode %.40q: want %s or %s", g.Mode, flex.StatsModeRead, flex.StatsModeReadAndClear)
 	}
 	return nil
 }
@@ -160,53 +163,49 @@ func (g CounterGroup) check() error {
 // checkPoll refuses counters that the objects do not have.
 func checkPoll(field string, ids []string, t sai.ObjectType) error {
 	if len(ids) == 0 {
-		return refuse(opStartPoll, t, sai.StatusInvalidParameter, "no counter asked for")
+		return refuse(protocol.OpStartPoll, t, sai.StatusInvalidParameter, "no counter asked for")
 	}
 	var has func(name string) bool
 	switch {
-	case (field == FieldPortCounters || field == FieldPortDebugCounters) && t == sai.ObjectTypePort,
-		field == FieldSwitchDebugCounters && t == sai.ObjectTypeSwitch,
-		field == FieldQueueCounters && t == sai.ObjectTypeQueue,
-		field == FieldRIFCounters && t == sai.ObjectTypeRouterInterface,
-		field == FieldPolicerCounters && t == sai.ObjectTypePolicer:
+	case (field == flex.FieldPortCounters || field == flex.FieldPortDebugCounters) && t == sai.ObjectTypePort,
+		field == flex.FieldSwitchDebugCounters && t == sai.ObjectTypeSwitch,
+		field == flex.FieldQueueCounters && t == sai.ObjectTypeQueue,
+		field == flex.FieldRIFCounters && t == sai.ObjectTypeRouterInterface,
+		field == flex.FieldPolicerCounters && t == sai.ObjectTypePolicer:
 		has = func(name string) bool {
 			id, ok := sai.LookupStat(name)
 			return ok && id.ObjectType() == t
 		}
-	case field == FieldACLCounters && t == sai.ObjectTypeACLCounter:
+	case field == flex.FieldACLCounters && t == sai.ObjectTypeACLCounter:
 		has = func(name string) bool {
 			id, ok := sai.LookupAttr(name)
 			return ok && id.ObjectType() == t
 		}
 	default:
-		return refuse(opStartPoll, t, sai.StatusInvalidParameter, "field %.80q is not for objects of this type", field)
+		return refuse(
+			protocol.OpStartPoll,
+			t,
+			sai.StatusInvalidParameter,
+			"field %.80q is not for objects of this type",
+			field,
+		)
 	}
 	for _, name := range ids {
 		if !has(name) {
-			return refuse(opStartPoll, t, sai.StatusInvalidParameter, "%.80q is no counter of theirs", name)
+			return refuse(protocol.OpStartPoll, t, sai.StatusInvalidParameter, "%.80q is no counter of theirs", name)
 		}
 	}
 	return nil
 }
 
-// withPort reports whether objects of that type come and go with their port.
-func withPort(t sai.ObjectType) bool {
-	switch t.String() {
-	case "SAI_OBJECT_TYPE_QUEUE", "SAI_OBJECT_TYPE_SCHEDULER_GROUP", "SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP",
-		"SAI_OBJECT_TYPE_PORT_SERDES":
-		return true
-	}
-	return false
-}
-
 // named records an object that an answer about k names.
 func (g *guard) named(k sai.Key, vid sai.OID) {
-	t, ok := VIDType(vid)
+	t, ok := protocol.VIDType(vid)
 	if !ok {
 		return
 	}
 	o := sai.Obj(t, vid)
-	if k.Entry == nil && k.Type == sai.ObjectTypePort && withPort(t) && !slices.Contains(g.children[k.OID], o) {
+	if k.Entry == nil && k.Type == sai.ObjectTypePort && objectids.WithPort(t) && !slices.Contains(g.children[k.OID], o) {
 		g.children[k.OID] = append(g.children[k.OID], o)
 	}
 	g.Found(o)
@@ -240,7 +239,7 @@ func (g *guard) checkPolled(group, field string, ids []string, objs []sai.OID) e
 	for _, o := range objs {
 		t, ok := g.TypeOf(o)
 		if !ok {
-			return refuse(opStartPoll, 0, sai.StatusInvalidParameter, "object %s does not exist", o)
+			return refuse(protocol.OpStartPoll, 0, sai.StatusInvalidParameter, "object %s does not exist", o)
 		}
 		if err := checkPoll(field, ids, t); err != nil {
 			return err

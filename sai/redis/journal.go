@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -34,7 +35,7 @@ func Run(ctx context.Context, r *swss.Redis) (string, error) {
 
 // Listens reports whether there is a syncd, ours or SONiC's, that hears of requests: one that has died does not.
 func Listens(ctx context.Context, r *swss.Redis) (bool, error) {
-	channel := swss.NewQueue(r.DB(swss.ASICDB), asicState).Channel()
+	channel := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Channel()
 	n, err := r.DB(swss.ASICDB).Client().PubSubNumSub(ctx, channel).Result()
 	return n[channel] > 0, err
 }

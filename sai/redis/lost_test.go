@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -77,7 +78,7 @@ func TestSyncdDies(t *testing.T) {
 				go func() { lost <- c.Lost(context.Background()) }()
 				if how == "cancelled" {
 					go func() {
-						for q := swss.NewQueue(r.DB(swss.ASICDB), asicState); ; { // until it has been sent
+						for q := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState); ; { // until it has been sent
 							if n, _ := q.Len(context.Background()); n > 0 {
 								break
 							}
@@ -108,7 +109,7 @@ func slowly(ctx context.Context, r *swss.Redis) <-chan swss.Entry {
 	out := make(chan swss.Entry)
 	go func() {
 		defer close(out)
-		for q := swss.NewQueue(r.DB(swss.ASICDB), asicState); ctx.Err() == nil; {
+		for q := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState); ctx.Err() == nil; {
 			entries, _ := q.Pop(ctx)
 			for _, e := range entries {
 				out <- e
@@ -224,7 +225,7 @@ func TestRedisHangs(t *testing.T) {
 			return err
 		},
 		"set": func(ctx context.Context) error {
-			return g.client.Set(ctx, sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.Attr{ID: sai.SwitchAttrSrcMACAddress, Value: sai.MAC{2}})
+			return g.client.Set(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.Attr{ID: sai.SwitchAttrSrcMACAddress, Value: sai.MAC{2}})
 		},
 		"bulk": func(ctx context.Context) error {
 			_, errs := g.client.BulkCreate(ctx, sai.ObjectTypeACLTable, [][]sai.Attr{aTable})
@@ -259,7 +260,7 @@ func TestRedisHangs(t *testing.T) {
 // lost. A bulk request that is refused as a whole is not such a case.
 func TestMisfits(t *testing.T) {
 	ctx := context.Background()
-	sw := sai.Obj(sai.ObjectTypeSwitch, SwitchVID)
+	sw := sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)
 	for _, tt := range []struct {
 		name   string
 		answer [3]string
@@ -289,7 +290,7 @@ func TestMisfits(t *testing.T) {
 			requests := slowly(ctx, r)
 			go func() {
 				<-requests
-				swss.NewQueue(r.DB(swss.ASICDB), getResponse).Push(ctx, entry(tt.answer[:]))
+				swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse).Push(ctx, entry(tt.answer[:]))
 				cancel()
 				for range requests {
 				}
@@ -307,7 +308,7 @@ func TestMisfits(t *testing.T) {
 }
 
 func getPorts(c *Client) error {
-	_, err := c.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, SwitchVID), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 8)})
+	_, err := c.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 8)})
 	return err
 }
 

@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss/swsstest"
 )
 
-// protocol returns what carries requests and answers: every word of it, in
+// protocolOf returns what carries requests and answers: every word of it, in
 // order.
-func protocol(all []swsstest.Command) []string {
+func protocolOf(all []swsstest.Command) []string {
 	var out []string
 	for _, c := range all {
 		queue := c.Args[0] == "PUBLISH" && strings.HasSuffix(c.Args[1], "@1")
@@ -46,7 +47,7 @@ func changes(all []swsstest.Command) map[string][]string {
 		switch args := c.Args; args[0] {
 		case "HSET":
 			for i := 2; i+1 < len(args); i += 2 {
-				if args[1] == vidToRID {
+				if args[1] == protocol.KeyVIDToRID {
 					vid[args[i+1]] = args[i]
 				}
 				note("HSET", args[1], args[i], args[i+1])
@@ -86,14 +87,14 @@ func TestCommandsAsSONiC(t *testing.T) {
 	// The ids that the server took for what it found in the switch are not
 	// compared: those that the client takes begin where the test has set the
 	// counter.
-	preset := slices.IndexFunc(ours, func(c swsstest.Command) bool { return c.Args[0] == "SET" && c.Args[1] == vidCounter })
+	preset := slices.IndexFunc(ours, func(c swsstest.Command) bool { return c.Args[0] == "SET" && c.Args[1] == protocol.KeyVIDCounter })
 	found := func(c swsstest.Command) bool { return c.Args[0] == "INCR" }
-	got := append(protocol(slices.DeleteFunc(slices.Clone(ours[:preset]), found)), protocol(ours[preset:])...)
+	got := append(protocolOf(slices.DeleteFunc(slices.Clone(ours[:preset]), found)), protocolOf(ours[preset:])...)
 	takes := func(c swsstest.Command) bool {
 		return c.Args[0] == "EVALSHA" && c.Args[3] == requestList && c.Args[2] == "2" && len(c.Args) == 7
 	}
 	want := slices.DeleteFunc(trace(t), takes)
-	if diff := cmp.Diff(protocol(want), got); diff != "" {
+	if diff := cmp.Diff(protocolOf(want), got); diff != "" {
 		t.Errorf("commands (-SONiC +ours):\n%s", diff)
 	}
 	rows, theirs := changes(ours[preset:]), changes(want)

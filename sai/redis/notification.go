@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
 // Notifications returns the source of syncd's notifications, to be read with
 // [ParseNotification].
 func (c *Client) Notifications(l *swss.Listener) swss.Source {
-	return swss.NewNotificationConsumer(l, c.asic, notifications)
+	return swss.NewNotificationConsumer(l, c.asic, protocol.Notifications)
 }
 
 // The JSON of notifications; members in alphabetical order.
@@ -44,7 +45,7 @@ func formatNotification(n sai.Notification) (op, data string, err error) {
 		j = []portStateJSON{{"SAI_PORT_ERROR_STATUS_CLEAR", n.Port.String(), sai.EnumName(sai.PortAttrOperStatus, n.Oper)}}
 	case sai.FDBEvent:
 		op = "fdb_event"
-		pairs, err := formatAttrs(n.Attrs)
+		pairs, err := protocol.FormatAttrs(n.Attrs)
 		if err != nil {
 			return "", "", err
 		}
@@ -122,7 +123,7 @@ func parseFDBEvents(k swss.KeyOpFieldsValues, bad func(error) error) ([]sai.Noti
 		}
 		n := sai.FDBEvent{Event: event, Entry: key.Entry.(sai.FDBEntry)}
 		for _, a := range j.List {
-			attr, err := parseAttr(sai.ObjectTypeFDBEntry, swss.Pair{Field: a.ID, Value: a.Value}, sai.ParseValue)
+			attr, err := protocol.ParseAttr(sai.ObjectTypeFDBEntry, swss.Pair{Field: a.ID, Value: a.Value}, sai.ParseValue)
 			if err != nil {
 				return nil, bad(err)
 			}

@@ -11,28 +11,9 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
-)
-
-// Words of FLEX_COUNTER_DB.
-const (
-	FieldPollInterval = "POLL_INTERVAL"       // milliseconds
-	FieldStatsMode    = "STATS_MODE"          // StatsModeRead or StatsModeReadAndClear
-	FieldStatus       = "FLEX_COUNTER_STATUS" // "enable" or "disable"
-
-	FieldPortCounters        = "PORT_COUNTER_ID_LIST"
-	FieldQueueCounters       = "QUEUE_COUNTER_ID_LIST"
-	FieldRIFCounters         = "RIF_COUNTER_ID_LIST"
-	FieldPolicerCounters     = "POLICER_COUNTER_ID_LIST"
-	FieldPortDebugCounters   = "PORT_DEBUG_COUNTER_ID_LIST"
-	FieldSwitchDebugCounters = "SWITCH_DEBUG_COUNTER_ID_LIST"
-	FieldACLCounters         = "ACL_COUNTER_ATTR_ID_LIST"
-
-	StatsModeRead         = "STATS_MODE_READ"
-	StatsModeReadAndClear = "STATS_MODE_READ_AND_CLEAR"
-
-	flexTable = "FLEX_COUNTER_TABLE"
-	flexGroup = "FLEX_COUNTER_GROUP_TABLE"
 )
 
 // pollSize is the number of objects in one start_poll or stop_poll.
@@ -49,17 +30,20 @@ type CounterGroup struct {
 func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGroup) error {
 	var fields []swss.Pair
 	if g.Interval != 0 {
-		fields = append(fields, swss.Pair{Field: FieldPollInterval, Value: strconv.FormatInt(g.Interval.Milliseconds(), 10)})
+		fields = append(
+			fields,
+			swss.Pair{Field: flex.FieldPollInterval, Value: strconv.FormatInt(g.Interval.Milliseconds(), 10)},
+		)
 	}
 	if g.Mode != "" {
-		fields = append(fields, swss.Pair{Field: FieldStatsMode, Value: g.Mode})
+		fields = append(fields, swss.Pair{Field: flex.FieldStatsMode, Value: g.Mode})
 	}
 	if g.Enabled != nil {
 		word := "disable"
 		if *g.Enabled {
 			word = "enable"
 		}
-		fields = append(fields, swss.Pair{Field: FieldStatus, Value: word})
+		fields = append(fields, swss.Pair{Field: flex.FieldStatus, Value: word})
 	}
 	if len(fields) == 0 {
 		return nil // no fields would mean removal
@@ -71,7 +55,7 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 		return err
 	}
 	defer c.give()
-	return c.flex(ctx, message{key: group, op: opSetGroup, fields: fields})
+	return c.flex(ctx, protocol.Message{Key: group, Op: protocol.OpSetGroup, Fields: fields})
 }
 
 // DelCounterGroup removes a flex counter group.
@@ -83,7 +67,7 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 		return err
 	}
 	defer c.give()
-	return c.flex(ctx, message{key: group, op: opDelGroup})
+	return c.flex(ctx, protocol.Message{Key: group, Op: protocol.OpDelGroup})
 }
 
 // StartPoll makes syncd read counters of objects into COUNTERS_DB at the group's interval. Before
@@ -103,7 +87,7 @@ func (c *Client) StartPoll(ctx context.Context, group, field string, ids []strin
 		c.held = append(c.held, heldPoll{group, fields, slices.Clone(objs)})
 		return nil
 	}
-	return c.poll(ctx, opStartPoll, group, fields, objs)
+	return c.poll(ctx, protocol.OpStartPoll, group, fields, objs)
 }
 
 // StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: the caller must delete them.
@@ -123,7 +107,7 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 		}
 		return nil
 	}
-	return c.poll(ctx, opStopPoll, group, nil, objs)
+	return c.poll(ctx, protocol.OpStopPoll, group, nil, objs)
 }
 
 // stopFormer ends the polls that a previous run left. Their objects may be gone in the new view, or
@@ -146,7 +130,7 @@ type polledObject struct {
 func (c *Client) polls(ctx context.Context) (map[polledObject]swss.FieldValues, error) {
 	rows, err := interruptible(ctx, func() (map[string]swss.FieldValues, error) { return c.polled.Dump(ctx) })
 	if err != nil {
-		return nil, fmt.Errorf("sairedis: %s: %w", flexTable, err)
+		return nil, fmt.Errorf("sairedis: %s: %w", flex.Table, err)
 	}
 	all := make(map[polledObject]swss.FieldValues, len(rows))
 	for key, row := range rows {
@@ -166,7 +150,7 @@ func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.Fiel
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		slices.Sort(groups[group])
-		if err := c.poll(ctx, opStopPoll, group, nil, groups[group]); err != nil {
+		if err := c.poll(ctx, protocol.OpStopPoll, group, nil, groups[group]); err != nil {
 			return err
 		}
 	}
@@ -193,7 +177,7 @@ func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) err
 			}
 			delete(old, at)
 		}
-		if err := c.poll(ctx, opStartPoll, w.group, w.fields, fresh); err != nil {
+		if err := c.poll(ctx, protocol.OpStartPoll, w.group, w.fields, fresh); err != nil {
 			return err
 		}
 	}
@@ -217,7 +201,8 @@ func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair,
 		for i, o := range chunk {
 			ids[i] = o.String()
 		}
-		if err := c.flex(ctx, message{key: group + ":" + strings.Join(ids, ","), op: op, fields: fields}); err != nil {
+		key := group + ":" + strings.Join(ids, ",")
+		if err := c.flex(ctx, protocol.Message{Key: key, Op: op, Fields: fields}); err != nil {
 			return err
 		}
 	}
@@ -225,7 +210,7 @@ func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair,
 }
 
 // flex sends a request about flex counters; the caller has the turn.
-func (c *Client) flex(ctx context.Context, req message) error {
-	c.rec.attrs("p", req.op+"|"+req.key, req.fields)
+func (c *Client) flex(ctx context.Context, req protocol.Message) error {
+	c.rec.attrs("p", req.Op+"|"+req.Key, req.Fields)
 	return c.change(ctx, req, 0)
 }

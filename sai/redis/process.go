@@ -11,6 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -20,18 +24,18 @@ type processor struct {
 	db       *swss.DB
 	backend  sai.API
 	log      *slog.Logger
-	objects  *translator
-	counters *FlexCounters
+	objects  *objectids.Translator
+	counters *flex.Counters
 	views    *views
 	queries  queries
 }
 
 // process executes one request.
-func (p *processor) process(ctx context.Context, e swss.Entry) *result {
+func (p *processor) process(ctx context.Context, e swss.Entry) *protocol.Result {
 	if e.Op == "" {
-		return p.refuse(message{key: e.Key}, fmt.Errorf("half a request %.200q: %w", e.Key, sai.StatusFailure))
+		return p.refuse(protocol.Message{Key: e.Key}, fmt.Errorf("half a request %.200q: %w", e.Key, sai.StatusFailure))
 	}
-	m, err := decode(e)
+	m, err := protocol.Decode(e)
 	if err != nil {
 		return p.refuse(m, fmt.Errorf("%w: %w", err, sai.StatusInvalidParameter))
 	}
@@ -39,103 +43,87 @@ func (p *processor) process(ctx context.Context, e swss.Entry) *result {
 	if err != nil {
 		return p.refuse(m, err)
 	}
-	res.op = answerOp(m.op)
+	res.Op = protocol.AnswerOp(m.Op)
 	return res
 }
 
-// answerOp returns the op of the answer to a request.
-func answerOp(op string) string {
-	switch op {
-	case opNotify:
-		return opNotify
-	case opFlush:
-		return "flushresponse"
-	case opAttrQuery, opEnumQuery, opStatsQuery, opStatsStQuery, opAvailQuery:
-		return strings.TrimSuffix(op, "query") + "response"
-	}
-	return opResponse
-}
-
 // refuse answers a request with the status in err.
-func (p *processor) refuse(m message, err error) *result {
+func (p *processor) refuse(m protocol.Message, err error) *protocol.Result {
 	status, ok := sai.StatusOf(err)
 	if !ok || status == sai.StatusSuccess {
 		status = sai.StatusFailure
 	}
-	p.log.Warn("syncd: refused a request", "op", m.op, "key", m.key, "status", status, "error", err)
-	return &result{status: status, op: answerOp(m.op)}
+	p.log.Warn("syncd: refused a request", "op", m.Op, "key", m.Key, "status", status, "error", err)
+	return &protocol.Result{Status: status, Op: protocol.AnswerOp(m.Op)}
 }
 
 // dispatch calls the function for the request.
-func (p *processor) dispatch(ctx context.Context, m message) (*result, error) {
-	switch m.op {
-	case opNotify:
+func (p *processor) dispatch(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	switch m.Op {
+	case protocol.OpNotify:
 		return p.views.notify(ctx, m)
-	case opBulkCreate, opBulkRemove, opBulkSet, opBulkGet:
+	case protocol.OpBulkCreate, protocol.OpBulkRemove, protocol.OpBulkSet, protocol.OpBulkGet:
 		return p.bulk(ctx, m)
-	case opCreate, opRemove, opSet, opGet:
+	case protocol.OpCreate, protocol.OpRemove, protocol.OpSet, protocol.OpGet:
 		return p.single(ctx, m)
-	case opGetStats, opClearStats:
+	case protocol.OpGetStats, protocol.OpClearStats:
 		return p.queries.stats(ctx, m)
-	case opFlush:
+	case protocol.OpFlush:
 		return p.flush(ctx, m)
-	case opAttrQuery, opEnumQuery, opStatsQuery, opStatsStQuery:
+	case protocol.OpAttrQuery, protocol.OpEnumQuery, protocol.OpStatsQuery, protocol.OpStatsStQuery:
 		return p.queries.capability(ctx, m)
-	case opAvailQuery:
+	case protocol.OpAvailQuery:
 		return p.queries.availability(ctx, m)
-	case opStartPoll, opStopPoll, opSetGroup, opDelGroup:
-		return p.counters.request(ctx, m)
+	case protocol.OpStartPoll, protocol.OpStopPoll, protocol.OpSetGroup, protocol.OpDelGroup:
+		return p.counters.Request(ctx, m)
 	}
-	return nil, fmt.Errorf("operation %.40q: %w", m.op, sai.StatusNotSupported)
+	return nil, fmt.Errorf("operation %.40q: %w", m.Op, sai.StatusNotSupported)
 }
 
 // parseKey reads the key of a request.
 func parseKey(text string) (sai.Key, error) {
 	k, err := sai.ParseKey(text)
-	if err == nil && sai.ObjectMeta(keyType(k)) == nil {
-		err = noMetadata(k)
+	if err == nil && sai.ObjectMeta(protocol.KeyType(k)) == nil {
+		err = asicview.NoMetadata(k)
 	}
 	return k, err
 }
 
-// noMetadata refuses an object of a type that we know nothing of.
-func noMetadata(k sai.Key) error { return fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported) }
-
 // single executes a create, remove, set or get.
-func (p *processor) single(ctx context.Context, m message) (*result, error) {
-	k, err := parseKey(m.key)
+func (p *processor) single(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	k, err := parseKey(m.Key)
 	if err != nil {
 		return nil, err
 	}
-	res := &result{}
-	switch m.op {
-	case opGet:
-		return p.get(ctx, k, m.fields)
-	case opCreate:
-		err = p.create(ctx, res, k, m.fields)
-	case opRemove:
+	res := &protocol.Result{}
+	switch m.Op {
+	case protocol.OpGet:
+		return p.get(ctx, k, m.Fields)
+	case protocol.OpCreate:
+		err = p.create(ctx, res, k, m.Fields)
+	case protocol.OpRemove:
 		err = p.remove(ctx, res, k)
-	case opSet:
-		err = p.set(ctx, res, k, m.fields)
+	case protocol.OpSet:
+		err = p.set(ctx, res, k, m.Fields)
 	}
 	return res, err
 }
 
-func (p *processor) create(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) error {
-	attrs, err := parseAttrs(keyType(k), pairs)
+func (p *processor) create(ctx context.Context, res *protocol.Result, k sai.Key, pairs []swss.Pair) error {
+	attrs, err := protocol.ParseAttrs(protocol.KeyType(k), pairs)
 	if err != nil {
 		return err
 	}
 	if p.views.making != nil {
 		return p.views.making.create(ctx, res, k, attrs, pairs)
 	}
-	if isSwitch(k) && p.objects.ids.known(SwitchVID) {
+	if asicview.IsSwitch(k) && p.objects.IDs.Known(protocol.SwitchVID) {
 		return fmt.Errorf("create %s: the switch exists already: %w", k, sai.StatusFailure)
 	}
-	if k.Entry == nil && k.OID != sai.NullOID && p.objects.ids.known(k.OID) {
+	if k.Entry == nil && k.OID != sai.NullOID && p.objects.IDs.Known(k.OID) {
 		return fmt.Errorf("create %s: %w", k, sai.StatusItemAlreadyExists)
 	}
-	real, err := p.objects.ids.toRealAttrs(attrs)
+	real, err := p.objects.IDs.RealAttrs(attrs)
 	if err != nil {
 		return err
 	}
@@ -147,33 +135,33 @@ func (p *processor) create(ctx context.Context, res *result, k sai.Key, pairs []
 
 // createEntry creates an object without an id; attrs have real ids.
 func (p *processor) createEntry(
-	ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
+	ctx context.Context, res *protocol.Result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
 ) error {
-	e, err := p.objects.ids.toRealKey(k)
+	e, err := p.objects.IDs.RealKey(k)
 	if err != nil {
 		return err
 	}
 	if err := p.backend.CreateEntry(ctx, e.Entry, attrs); err != nil {
 		return numbered(err, attrs)
 	}
-	res.write(putRow(ctx, asicState, k, pairs))
+	res.Write(protocol.PutRow(ctx, protocol.ASICState, k, pairs))
 	return nil
 }
 
 // createObject creates an object with an id; attrs have real ids.
 func (p *processor) createObject(
-	ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
+	ctx context.Context, res *protocol.Result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
 ) error {
-	if k.OID == sai.NullOID || k.Type == sai.ObjectTypeSwitch && k.OID != SwitchVID {
+	if k.OID == sai.NullOID || k.Type == sai.ObjectTypeSwitch && k.OID != protocol.SwitchVID {
 		return fmt.Errorf("create %s: the virtual id is not valid: %w", k, sai.StatusInvalidObjectID)
 	}
 	rid, err := p.backend.Create(ctx, k.Type, attrs)
 	if err != nil {
 		return numbered(err, attrs)
 	}
-	p.objects.created(ctx, res, k, rid, pairs)
+	p.objects.Created(ctx, res, k, rid, pairs)
 	if k.Type == sai.ObjectTypeSwitch || k.Type == sai.ObjectTypePort {
-		return p.objects.discover(ctx, res, sai.Obj(k.Type, rid))
+		return p.objects.Discover(ctx, res, sai.Obj(k.Type, rid))
 	}
 	return nil
 }
@@ -194,27 +182,14 @@ func numbered(err error, attrs []sai.Attr) error {
 	return &at
 }
 
-// putRow writes attributes into the row of an object.
-func putRow(ctx context.Context, view string, k sai.Key, pairs []swss.Pair) func(redis.Pipeliner) {
-	if len(pairs) == 0 {
-		pairs = nullPair
-	}
-	args := make([]any, 0, 2*len(pairs))
-	for _, p := range pairs {
-		args = append(args, p.Field, p.Value)
-	}
-	row := view + ":" + sai.FormatKey(k)
-	return func(to redis.Pipeliner) { to.HSet(ctx, row, args...) }
-}
-
-func (p *processor) remove(ctx context.Context, res *result, k sai.Key) error {
+func (p *processor) remove(ctx context.Context, res *protocol.Result, k sai.Key) error {
 	if k.Entry == nil && k.Type == sai.ObjectTypeSwitch {
 		return fmt.Errorf("remove %s: %w", k, sai.StatusNotImplemented)
 	}
 	if p.views.making != nil {
 		return p.views.making.remove(ctx, res, k)
 	}
-	real, err := p.objects.ids.toRealKey(k)
+	real, err := p.objects.IDs.RealKey(k)
 	if err != nil {
 		return err
 	}
@@ -226,35 +201,35 @@ func (p *processor) remove(ctx context.Context, res *result, k sai.Key) error {
 }
 
 // removed forgets an object, and with a port what came with it.
-func (p *processor) removed(ctx context.Context, res *result, k, real sai.Key) {
-	row := asicState + ":" + sai.FormatKey(k)
-	res.write(func(p redis.Pipeliner) { p.Del(ctx, row) })
+func (p *processor) removed(ctx context.Context, res *protocol.Result, k, real sai.Key) {
+	row := protocol.ASICState + ":" + sai.FormatKey(k)
+	res.Write(func(p redis.Pipeliner) { p.Del(ctx, row) })
 	if k.Entry != nil {
 		return
 	}
-	gone := append([]sai.OID{real.OID}, p.objects.ids.children[real.OID]...)
+	gone := append([]sai.OID{real.OID}, p.objects.IDs.Children[real.OID]...)
 	for _, rid := range gone {
-		vid, ok := p.objects.ids.vid(rid)
+		vid, ok := p.objects.IDs.VID(rid)
 		if !ok {
 			continue
 		}
-		p.objects.ids.remove(vid, rid)
-		p.counters.groups.drop(vid)
-		res.write(func(p redis.Pipeliner) {
-			p.HDel(ctx, vidToRID, vid.String())
-			p.HDel(ctx, ridToVID, rid.String())
-			if t, ok := VIDType(vid); ok && rid != real.OID {
-				p.Del(ctx, asicState+":"+sai.FormatKey(sai.Obj(t, vid)))
+		p.objects.IDs.Remove(vid, rid)
+		p.counters.Groups.Drop(vid)
+		res.Write(func(p redis.Pipeliner) {
+			p.HDel(ctx, protocol.KeyVIDToRID, vid.String())
+			p.HDel(ctx, protocol.KeyRIDToVID, rid.String())
+			if t, ok := protocol.VIDType(vid); ok && rid != real.OID {
+				p.Del(ctx, protocol.ASICState+":"+sai.FormatKey(sai.Obj(t, vid)))
 			}
 		})
 	}
 }
 
-func (p *processor) set(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) error {
+func (p *processor) set(ctx context.Context, res *protocol.Result, k sai.Key, pairs []swss.Pair) error {
 	if len(pairs) != 1 {
 		return fmt.Errorf("set %s: %d attributes, want one: %w", k, len(pairs), sai.StatusInvalidParameter)
 	}
-	attrs, err := parseAttrs(keyType(k), pairs)
+	attrs, err := protocol.ParseAttrs(protocol.KeyType(k), pairs)
 	if err != nil {
 		return err
 	}
@@ -264,23 +239,23 @@ func (p *processor) set(ctx context.Context, res *result, k sai.Key, pairs []sws
 	if p.views.making != nil {
 		return p.views.making.set(ctx, res, k, attrs[0], pairs)
 	}
-	real, err := p.objects.ids.toRealKey(k)
+	real, err := p.objects.IDs.RealKey(k)
 	if err != nil {
 		return err
 	}
-	values, err := p.objects.ids.toRealAttrs(attrs)
+	values, err := p.objects.IDs.RealAttrs(attrs)
 	if err != nil {
 		return err
 	}
 	if err := p.backend.Set(ctx, real, values[0]); err != nil {
 		return err
 	}
-	res.write(putRow(ctx, asicState, k, pairs))
+	res.Write(protocol.PutRow(ctx, protocol.ASICState, k, pairs))
 	return nil
 }
 
-func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*result, error) {
-	want, err := parseAttrs(keyType(k), pairs)
+func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*protocol.Result, error) {
+	want, err := protocol.ParseAttrs(protocol.KeyType(k), pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +264,7 @@ func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*res
 			return nil, err
 		}
 	}
-	real, err := p.objects.ids.toRealKey(k)
+	real, err := p.objects.IDs.RealKey(k)
 	if err != nil {
 		return nil, err
 	}
@@ -307,23 +282,28 @@ func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*res
 	if !ok || status != sai.StatusSuccess && status != sai.StatusBufferOverflow {
 		return nil, err
 	}
-	res := &result{status: status}
+	res := &protocol.Result{Status: status}
 	for _, a := range got {
 		text, err := p.formatGot(ctx, res, a, status)
 		if err != nil {
 			return nil, err
 		}
-		res.fields = append(res.fields, swss.Pair{Field: a.ID.String(), Value: text})
+		res.Fields = append(res.Fields, swss.Pair{Field: a.ID.String(), Value: text})
 	}
 	return res, nil
 }
 
 // formatGot returns the backend's answer with virtual ids; on overflow lists are counts.
-func (p *processor) formatGot(ctx context.Context, res *result, a sai.Attr, status sai.Status) (string, error) {
+func (p *processor) formatGot(
+	ctx context.Context,
+	res *protocol.Result,
+	a sai.Attr,
+	status sai.Status,
+) (string, error) {
 	if status == sai.StatusBufferOverflow {
 		return sai.FormatCount(a.ID, a.Value)
 	}
-	v, err := p.objects.toVirtual(ctx, res, a)
+	v, err := p.objects.ToVirtual(ctx, res, a)
 	if err != nil {
 		return "", err
 	}
@@ -331,42 +311,42 @@ func (p *processor) formatGot(ctx context.Context, res *result, a sai.Attr, stat
 }
 
 // flush executes an FDB flush, and deletes the rows of the entries that are gone.
-func (p *processor) flush(ctx context.Context, m message) (*result, error) {
-	_, err := parseKey(m.key)
+func (p *processor) flush(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	_, err := parseKey(m.Key)
 	if err != nil {
 		return nil, err
 	}
-	attrs, err := parseAttrs(sai.ObjectTypeFDBFlush, m.fields)
+	attrs, err := protocol.ParseAttrs(sai.ObjectTypeFDBFlush, m.Fields)
 	if err != nil {
 		return nil, err
 	}
 	if p.views.making != nil {
-		return &result{}, nil // the entries stay until the view is applied
+		return &protocol.Result{}, nil // the entries stay until the view is applied
 	}
-	real, err := p.objects.ids.toRealAttrs(attrs)
+	real, err := p.objects.IDs.RealAttrs(attrs)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.backend.FlushFDB(ctx, real); err != nil {
 		return nil, err
 	}
-	res := &result{}
-	keys, err := p.db.Client().Keys(ctx, asicState+":"+sai.ObjectTypeFDBEntry.String()+":*").Result()
+	res := &protocol.Result{}
+	keys, err := p.db.Client().Keys(ctx, protocol.ASICState+":"+sai.ObjectTypeFDBEntry.String()+":*").Result()
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range keys {
-		k, err := sai.ParseKey(strings.TrimPrefix(row, asicState+":"))
+		k, err := sai.ParseKey(strings.TrimPrefix(row, protocol.ASICState+":"))
 		if err != nil {
 			continue
 		}
-		if entry, err := p.objects.ids.toRealKey(k); err == nil {
+		if entry, err := p.objects.IDs.RealKey(k); err == nil {
 			_, err = p.backend.Get(ctx, entry, []sai.Attr{sai.Want(sai.FDBEntryAttrType, 1)})
 			if status, _ := sai.StatusOf(err); status != sai.StatusItemNotFound {
 				continue
 			}
 		}
-		res.write(func(to redis.Pipeliner) { to.Del(ctx, row) })
+		res.Write(func(to redis.Pipeliner) { to.Del(ctx, row) })
 	}
 	return res, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -16,19 +17,21 @@ func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint
 		return nil, err
 	}
 	defer c.give()
-	fields, err := c.stats(ctx, opGetStats, k, ids)
+	fields, err := c.stats(ctx, protocol.OpGetStats, k, ids)
 	if err != nil {
 		return nil, err
 	}
 	if len(fields) != len(ids) {
-		return nil, c.lose(fmt.Errorf("sairedis: answer to %s %s: %d values, want %d", opGetStats, k, len(fields), len(ids)))
+		return nil, c.lose(
+			fmt.Errorf("sairedis: answer to %s %s: %d values, want %d", protocol.OpGetStats, k, len(fields), len(ids)),
+		)
 	}
 	values := make([]uint64, len(ids))
 	for i, f := range fields {
 		n, err := strconv.ParseUint(f.Value, 10, 64)
 		if err != nil || f.Field != ids[i].String() {
 			return nil, fmt.Errorf("sairedis: answer to %s %s: %s=%.40q, want a number for %s",
-				opGetStats, k, f.Field, f.Value, ids[i])
+				protocol.OpGetStats, k, f.Field, f.Value, ids[i])
 		}
 		values[i] = n
 	}
@@ -41,7 +44,7 @@ func (c *Client) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) er
 		return err
 	}
 	defer c.give()
-	_, err := c.stats(ctx, opClearStats, k, ids)
+	_, err := c.stats(ctx, protocol.OpClearStats, k, ids)
 	return err
 }
 
@@ -53,18 +56,23 @@ func (c *Client) stats(ctx context.Context, op string, k sai.Key, ids []sai.Stat
 	for i, id := range ids {
 		fields[i].Field = id.String()
 	}
-	return c.query(ctx, message{key: sai.FormatKey(k), op: op, fields: fields}, opResponse, k.Type)
+	return c.query(ctx, protocol.Message{Key: sai.FormatKey(k), Op: op, Fields: fields}, protocol.OpResponse, k.Type)
 }
 
 // query sends a request whose answer has fields.
-func (c *Client) query(ctx context.Context, req message, answer string, t sai.ObjectType) ([]swss.Pair, error) {
-	c.rec.attrs("q", req.op+"|"+req.key, req.fields)
+func (c *Client) query(
+	ctx context.Context,
+	req protocol.Message,
+	answer string,
+	t sai.ObjectType,
+) ([]swss.Pair, error) {
+	c.rec.attrs("q", req.Op+"|"+req.Key, req.Fields)
 	status, fields, err := c.do(ctx, req, answer)
 	if err != nil {
 		return nil, err
 	}
-	c.rec.attrs("Q", req.op+"|"+status.String(), fields)
-	return fields, statusError(req.op, t, status)
+	c.rec.attrs("Q", req.Op+"|"+status.String(), fields)
+	return fields, statusError(req.Op, t, status)
 }
 
 // FlushFDB implements [sai.API]. Between InitView and ApplyView nothing is flushed: SONiC's syncd would stop, since
@@ -77,21 +85,25 @@ func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 	if err := c.check.CheckFlush(attrs); err != nil {
 		return err
 	}
-	pairs, err := formatAttrs(attrs)
+	pairs, err := protocol.FormatAttrs(attrs)
 	if err != nil {
 		return err
 	}
 	if c.inView {
 		return nil
 	}
-	key := sai.FormatKey(sai.Obj(sai.ObjectTypeFDBFlush, SwitchVID))
+	key := sai.FormatKey(sai.Obj(sai.ObjectTypeFDBFlush, protocol.SwitchVID))
 	c.rec.attrs("f", key, pairs)
-	status, _, err := c.do(ctx, message{key: key, op: opFlush, fields: pairs}, opFlush+"response")
+	status, _, err := c.do(
+		ctx,
+		protocol.Message{Key: key, Op: protocol.OpFlush, Fields: pairs},
+		protocol.OpFlush+"response",
+	)
 	if err != nil {
 		return err
 	}
 	c.rec.line("F", status.String())
-	return statusError(opFlush, sai.ObjectTypeFDBFlush, status)
+	return statusError(protocol.OpFlush, sai.ObjectTypeFDBFlush, status)
 }
 
 // ask sends a query on the switch: an object type and one more field.
@@ -105,7 +117,7 @@ func (c *Client) ask(
 	if c.check.Switch() == sai.NullOID {
 		return nil, refuse(op, t, sai.StatusInvalidParameter, "the switch must be created first")
 	}
-	got, err := c.query(ctx, message{key: SwitchVID.String(), op: op, fields: fields}, answer, t)
+	got, err := c.query(ctx, protocol.Message{Key: protocol.SwitchVID.String(), Op: op, Fields: fields}, answer, t)
 	return swss.ToFieldValues(got), err
 }
 
@@ -124,10 +136,10 @@ func known(op string, t sai.ObjectType, id sai.AttrID) error {
 // AttrCapability implements [sai.API].
 func (c *Client) AttrCapability(ctx context.Context, id sai.AttrID) (sai.Capability, error) {
 	t := id.ObjectType()
-	if err := known(opAttrQuery, t, id); err != nil {
+	if err := known(protocol.OpAttrQuery, t, id); err != nil {
 		return sai.Capability{}, err
 	}
-	got, err := c.ask(ctx, opAttrQuery, "attribute_capability_response", t,
+	got, err := c.ask(ctx, protocol.OpAttrQuery, "attribute_capability_response", t,
 		typeField(t), swss.Pair{Field: "ATTR_ID", Value: id.String()})
 	return sai.Capability{
 		Create: got["CREATE_IMPLEMENTED"] == "true",
@@ -142,10 +154,10 @@ const maxEnumValues = 512
 // EnumCapability implements [sai.API].
 func (c *Client) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum, error) {
 	t := id.ObjectType()
-	if err := known(opEnumQuery, t, id); err != nil {
+	if err := known(protocol.OpEnumQuery, t, id); err != nil {
 		return nil, err
 	}
-	got, err := c.ask(ctx, opEnumQuery, "attr_enum_values_capability_response", t, typeField(t),
+	got, err := c.ask(ctx, protocol.OpEnumQuery, "attr_enum_values_capability_response", t, typeField(t),
 		swss.Pair{Field: "ATTR_ID", Value: id.String()}, swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)})
 	if err != nil {
 		return nil, err
@@ -179,10 +191,10 @@ func numbers(text string) ([]int64, error) {
 
 // StatsCapability implements [sai.API].
 func (c *Client) StatsCapability(ctx context.Context, t sai.ObjectType) ([]sai.StatID, error) {
-	if err := known(opStatsQuery, t, 0); err != nil {
+	if err := known(protocol.OpStatsQuery, t, 0); err != nil {
 		return nil, err
 	}
-	got, err := c.ask(ctx, opStatsQuery, "stats_capability_response", t, typeField(t),
+	got, err := c.ask(ctx, protocol.OpStatsQuery, "stats_capability_response", t, typeField(t),
 		swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)})
 	if err != nil {
 		return nil, err
@@ -200,25 +212,30 @@ func (c *Client) StatsCapability(ctx context.Context, t sai.ObjectType) ([]sai.S
 
 // Availability implements [sai.API].
 func (c *Client) Availability(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
-	if err := known(opAvailQuery, t, 0); err != nil {
+	if err := known(protocol.OpAvailQuery, t, 0); err != nil {
 		return 0, err
 	}
 	for _, a := range attrs {
 		if sai.Meta(a.ID) == nil || a.ID.ObjectType() != t {
 			return 0, &sai.CallError{
-				Op: opAvailQuery, Type: t, Attr: a.ID, Status: sai.StatusInvalidParameter,
+				Op: protocol.OpAvailQuery, Type: t, Attr: a.ID, Status: sai.StatusInvalidParameter,
 				Reason: "no such attribute of this type",
 			}
 		}
 	}
-	pairs, err := formatAttrs(attrs)
+	pairs, err := protocol.FormatAttrs(attrs)
 	if err == nil {
-		err = c.checkNamed(ctx, opAvailQuery, t, attrs)
+		err = c.checkNamed(ctx, protocol.OpAvailQuery, t, attrs)
 	}
 	if err != nil {
 		return 0, err
 	}
-	got, err := c.ask(ctx, opAvailQuery, "object_type_get_availability_response", t, append(pairs, typeField(t))...)
+	got, err := c.ask(
+		ctx,
+		protocol.OpAvailQuery,
+		"object_type_get_availability_response",
+		t,
+		append(pairs, typeField(t))...)
 	if err != nil {
 		return 0, err
 	}

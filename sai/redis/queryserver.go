@@ -7,43 +7,45 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
 // queries executes the requests that change no object: statistics, and what the ASIC is capable of.
 type queries struct {
 	backend sai.API
-	objects *translator
+	objects *objectids.Translator
 }
 
 // stats executes get_stats and clear_stats.
-func (q queries) stats(ctx context.Context, m message) (*result, error) {
-	k, err := parseKey(m.key)
+func (q queries) stats(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	k, err := parseKey(m.Key)
 	if err != nil {
 		return nil, err
 	}
-	real, err := q.objects.ids.toRealKey(k)
+	real, err := q.objects.IDs.RealKey(k)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]sai.StatID, len(m.fields))
-	for i, f := range m.fields {
+	ids := make([]sai.StatID, len(m.Fields))
+	for i, f := range m.Fields {
 		id, ok := sai.LookupStat(f.Field)
-		if !ok || id.ObjectType() != keyType(k) {
-			return nil, fmt.Errorf("%.80q is no statistic of %s: %w", f.Field, keyType(k), sai.StatusInvalidParameter)
+		if !ok || id.ObjectType() != protocol.KeyType(k) {
+			return nil, fmt.Errorf("%.80q is no statistic of %s: %w", f.Field, protocol.KeyType(k), sai.StatusInvalidParameter)
 		}
 		ids[i] = id
 	}
-	if m.op == opClearStats {
-		return &result{}, q.backend.ClearStats(ctx, real, ids)
+	if m.Op == protocol.OpClearStats {
+		return &protocol.Result{}, q.backend.ClearStats(ctx, real, ids)
 	}
 	values, err := q.backend.Stats(ctx, real, ids)
 	if err != nil {
 		return nil, err
 	}
-	res := &result{}
+	res := &protocol.Result{}
 	for i, id := range ids {
-		res.fields = append(res.fields, swss.Pair{Field: id.String(), Value: strconv.FormatUint(values[i], 10)})
+		res.Fields = append(res.Fields, swss.Pair{Field: id.String(), Value: strconv.FormatUint(values[i], 10)})
 	}
 	return res, nil
 }
@@ -58,48 +60,48 @@ func queried(fields map[string]string) (sai.ObjectType, error) {
 }
 
 // capability answers the capability queries.
-func (q queries) capability(ctx context.Context, m message) (*result, error) {
-	fields := swss.ToFieldValues(m.fields)
+func (q queries) capability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	fields := swss.ToFieldValues(m.Fields)
 	t, err := queried(fields)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.checkSwitch(m.key); err != nil {
+	if err := q.checkSwitch(m.Key); err != nil {
 		return nil, err
 	}
 	room := 0
-	if m.op != opAttrQuery {
+	if m.Op != protocol.OpAttrQuery {
 		if room, err = strconv.Atoi(fields["LIST_SIZE"]); err != nil || room < 0 {
 			return nil, fmt.Errorf("LIST_SIZE %.40q: %w", fields["LIST_SIZE"], sai.StatusInvalidParameter)
 		}
 	}
-	switch m.op {
-	case opStatsQuery:
+	switch m.Op {
+	case protocol.OpStatsQuery:
 		ids, err := q.backend.StatsCapability(ctx, t)
 		if err != nil {
 			return nil, err
 		}
 		return statsResult(ids, room), nil
-	case opStatsStQuery:
-		return nil, fmt.Errorf("%s: %w", m.op, sai.StatusNotSupported)
+	case protocol.OpStatsStQuery:
+		return nil, fmt.Errorf("%s: %w", m.Op, sai.StatusNotSupported)
 	}
 	id, ok := sai.LookupAttr(fields["ATTR_ID"])
 	if !ok || id.ObjectType() != t {
 		return nil, fmt.Errorf("ATTR_ID %.80q: %w", fields["ATTR_ID"], sai.StatusInvalidParameter)
 	}
-	if m.op == opAttrQuery {
+	if m.Op == protocol.OpAttrQuery {
 		return q.attrCapability(ctx, id)
 	}
 	return q.enumCapability(ctx, id, room)
 }
 
 // attrCapability says what may be done with an attribute.
-func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*result, error) {
+func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*protocol.Result, error) {
 	c, err := q.backend.AttrCapability(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return &result{fields: []swss.Pair{
+	return &protocol.Result{Fields: []swss.Pair{
 		{Field: "CREATE_IMPLEMENTED", Value: strconv.FormatBool(c.Create)},
 		{Field: "SET_IMPLEMENTED", Value: strconv.FormatBool(c.Set)},
 		{Field: "GET_IMPLEMENTED", Value: strconv.FormatBool(c.Get)},
@@ -107,33 +109,33 @@ func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*result, er
 }
 
 // enumCapability lists the values that an attribute may have, if there is room for them.
-func (q queries) enumCapability(ctx context.Context, id sai.AttrID, room int) (*result, error) {
+func (q queries) enumCapability(ctx context.Context, id sai.AttrID, room int) (*protocol.Result, error) {
 	values, err := q.backend.EnumCapability(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	count := swss.Pair{Field: "ENUM_COUNT", Value: strconv.Itoa(len(values))}
 	if len(values) > room {
-		return &result{status: sai.StatusBufferOverflow, fields: []swss.Pair{count}}, nil
+		return &protocol.Result{Status: sai.StatusBufferOverflow, Fields: []swss.Pair{count}}, nil
 	}
 	var list strings.Builder
 	for _, v := range values {
 		fmt.Fprintf(&list, "%d,", v)
 	}
-	return &result{fields: []swss.Pair{{Field: "ENUM_CAPABILITIES", Value: list.String()}, count}}, nil
+	return &protocol.Result{Fields: []swss.Pair{{Field: "ENUM_CAPABILITIES", Value: list.String()}, count}}, nil
 }
 
-func statsResult(ids []sai.StatID, room int) *result {
+func statsResult(ids []sai.StatID, room int) *protocol.Result {
 	count := swss.Pair{Field: "STAT_COUNT", Value: strconv.Itoa(len(ids))}
 	if len(ids) > room {
-		return &result{status: sai.StatusBufferOverflow, fields: []swss.Pair{count}}
+		return &protocol.Result{Status: sai.StatusBufferOverflow, Fields: []swss.Pair{count}}
 	}
 	var list, modes strings.Builder
 	for _, id := range ids {
 		fmt.Fprintf(&list, "%d,", int32(uint32(id)))
 		modes.WriteString("1,") // read
 	}
-	return &result{fields: []swss.Pair{
+	return &protocol.Result{Fields: []swss.Pair{
 		{Field: "STAT_ENUM", Value: list.String()}, {Field: "STAT_MODES", Value: modes.String()}, count,
 	}}
 }
@@ -144,7 +146,7 @@ func (q queries) checkSwitch(key string) error {
 	if err != nil {
 		return err
 	}
-	if vid == sai.NullOID || !q.objects.ids.known(vid) {
+	if vid == sai.NullOID || !q.objects.IDs.Known(vid) {
 		return fmt.Errorf("switch %s: %w", vid, sai.StatusInvalidObjectID)
 	}
 	return nil
@@ -152,28 +154,28 @@ func (q queries) checkSwitch(key string) error {
 
 // availability does object_type_get_availability_query: attributes, then the
 // object type.
-func (q queries) availability(ctx context.Context, m message) (*result, error) {
-	if err := q.checkSwitch(m.key); err != nil {
+func (q queries) availability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	if err := q.checkSwitch(m.Key); err != nil {
 		return nil, err
 	}
-	n := len(m.fields)
-	if n == 0 || m.fields[n-1].Field != "OBJECT_TYPE" {
-		return nil, fmt.Errorf("%s: OBJECT_TYPE must come last: %w", m.op, sai.StatusInvalidParameter)
+	n := len(m.Fields)
+	if n == 0 || m.Fields[n-1].Field != "OBJECT_TYPE" {
+		return nil, fmt.Errorf("%s: OBJECT_TYPE must come last: %w", m.Op, sai.StatusInvalidParameter)
 	}
-	t, err := queried(swss.ToFieldValues(m.fields[n-1:]))
+	t, err := queried(swss.ToFieldValues(m.Fields[n-1:]))
 	if err != nil {
 		return nil, err
 	}
-	attrs, err := parseAttrs(t, m.fields[:n-1])
+	attrs, err := protocol.ParseAttrs(t, m.Fields[:n-1])
 	if err != nil {
 		return nil, err
 	}
-	if attrs, err = q.objects.ids.toRealAttrs(attrs); err != nil {
+	if attrs, err = q.objects.IDs.RealAttrs(attrs); err != nil {
 		return nil, err
 	}
 	count, err := q.backend.Availability(ctx, t, attrs)
 	if err != nil {
 		return nil, err
 	}
-	return &result{fields: []swss.Pair{{Field: "OBJECT_COUNT", Value: strconv.FormatUint(count, 10)}}}, nil
+	return &protocol.Result{Fields: []swss.Pair{{Field: "OBJECT_COUNT", Value: strconv.FormatUint(count, 10)}}}, nil
 }

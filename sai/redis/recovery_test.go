@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -90,9 +91,9 @@ func TestOutcomeIntoFullRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.tell("")
-	create := message{key: "SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String(), op: opCreate,
-		fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
-	if err := swss.NewQueue(r.DB(swss.ASICDB), asicState).Push(ctx, create.entry()); err != nil {
+	create := protocol.Message{Key: "SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String(), Op: protocol.OpCreate,
+		Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
+	if err := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, create.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.drain(ctx); err != nil {
@@ -123,11 +124,11 @@ func TestDatabaseIsNotTheChips(t *testing.T) {
 			if err := s.Load(ctx); err != nil {
 				t.Fatal(err)
 			}
-			queue := swss.NewQueue(r.DB(swss.ASICDB), asicState)
-			create := message{key: "SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String(), op: opCreate,
-				fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
+			queue := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState)
+			create := protocol.Message{Key: "SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String(), Op: protocol.OpCreate,
+				Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
 			push := func() {
-				if err := queue.Push(ctx, create.entry()); err != nil {
+				if err := queue.Push(ctx, create.Entry()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -201,10 +202,10 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 	defer end()
 	requests := slowly(answering, r)
 	go func() {
-		answers := swss.NewQueue(r.DB(swss.ASICDB), getResponse)
+		answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 		for e := range requests {
-			if strings.HasPrefix(e.Op, "S"+opAttrQuery) {
-				_ = answers.Push(ctx, swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "S" + answerOp(opAttrQuery)})
+			if strings.HasPrefix(e.Op, "S"+protocol.OpAttrQuery) {
+				_ = answers.Push(ctx, swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "S" + protocol.AnswerOp(protocol.OpAttrQuery)})
 			}
 		}
 	}()
@@ -297,8 +298,8 @@ func TestViewWithoutASwitchIsNotApplied(t *testing.T) {
 func TestForgedRequest(t *testing.T) {
 	for name, forged := range map[string]swss.Entry{
 		"an object":  {Key: "SAI_OBJECT_TYPE_ACL_TABLE:oid:0x7000000009999", Body: `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, Op: "Screate"},
-		"a view":     {Key: initView, Body: "[]", Op: "Snotify"},
-		"a question": {Key: SwitchVID.String(), Body: `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","ATTR_ID","SAI_PORT_ATTR_MTU"]`, Op: "S" + opAttrQuery},
+		"a view":     {Key: protocol.InitView, Body: "[]", Op: "Snotify"},
+		"a question": {Key: protocol.SwitchVID.String(), Body: `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","ATTR_ID","SAI_PORT_ATTR_MTU"]`, Op: "S" + protocol.OpAttrQuery},
 		"nonsense":   {Key: "x", Body: "y", Op: "z"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +315,7 @@ func TestForgedRequest(t *testing.T) {
 			start()
 			want := backendText(g.fake)
 			g.must("look", g.client.look(ctx))
-			g.must("forge", swss.NewQueue(r.DB(swss.ASICDB), asicState).Push(ctx, forged))
+			g.must("forge", swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, forged))
 			var err error
 			within(t, soon, "the answer is noticed", func() { // once its message has come
 				for err == nil {
@@ -337,7 +338,7 @@ func TestForgedRequest(t *testing.T) {
 func TestGarbageKeys(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		for _, key := range []string{
-			requestList, responseList, vidToRID, ridToVID, coldVIDs, vidCounter, KeySyncd, hidden, lanes,
+			requestList, responseList, protocol.KeyVIDToRID, protocol.KeyRIDToVID, protocol.KeyColdVIDs, protocol.KeyVIDCounter, KeySyncd, protocol.KeyHidden, protocol.KeyLanes,
 			"a row", "the switch's row", "an entry's row",
 		} {
 			t.Run(key, func(t *testing.T) {
@@ -352,8 +353,8 @@ func TestGarbageKeys(t *testing.T) {
 					g.must("INIT_VIEW", g.client.InitView(ctx))
 					g.createSwitch()
 					table = g.create(sai.ObjectTypeACLTable, aTable)
-					router := g.get(sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)
-					g.must("route", g.client.CreateEntry(ctx, sai.RouteEntry{Switch: SwitchVID, VR: router, Dest: netip.MustParsePrefix("10.0.0.0/8")},
+					router := g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)
+					g.must("route", g.client.CreateEntry(ctx, sai.RouteEntry{Switch: protocol.SwitchVID, VR: router, Dest: netip.MustParsePrefix("10.0.0.0/8")},
 						attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)))
 					g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 				}
@@ -364,11 +365,11 @@ func TestGarbageKeys(t *testing.T) {
 				name := key
 				switch key {
 				case "a row":
-					name = asicState + ":SAI_OBJECT_TYPE_ACL_TABLE:" + table.String()
+					name = protocol.ASICState + ":SAI_OBJECT_TYPE_ACL_TABLE:" + table.String()
 				case "the switch's row":
-					name = asicState + ":SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String()
+					name = protocol.ASICState + ":SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String()
 				case "an entry's row":
-					name = db.Keys(ctx, asicState+":SAI_OBJECT_TYPE_ROUTE_ENTRY:*").Val()[0]
+					name = db.Keys(ctx, protocol.ASICState+":SAI_OBJECT_TYPE_ROUTE_ENTRY:*").Val()[0]
 				}
 				g.must("garbage", db.Set(ctx, name, "garbage", 0).Err())
 				// What meets the garbage may fail; then orchagent starts anew.
@@ -413,7 +414,7 @@ func TestGarbageInAMapIsFound(t *testing.T) {
 		g.createSwitch()
 		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 		db := r.DB(swss.ASICDB).Client()
-		for _, name := range []string{vidToRID, ridToVID, coldVIDs, hidden, lanes} {
+		for _, name := range []string{protocol.KeyVIDToRID, protocol.KeyRIDToVID, protocol.KeyColdVIDs, protocol.KeyHidden, protocol.KeyLanes} {
 			before := db.HGetAll(ctx, name).Val()
 			if len(before) == 0 {
 				t.Fatalf("%s is empty", name)

@@ -9,13 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
 // An earlierRun is what ASIC_DB holds of the ASIC of an earlier run.
 type earlierRun struct {
 	ids  *oldIDs
-	view *graph
+	view *asicview.Graph
 }
 
 // read reads what ASIC_DB holds. It changes nothing.
@@ -24,14 +27,20 @@ func (vs *views) read(ctx context.Context) (*earlierRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	next, err := readView(ctx, vs.db, func(vid sai.OID) bool { _, ok := old.own[vid]; return ok }, vs.badRow)
+	next, err := asicview.ReadView(ctx, vs.db, func(vid sai.OID) bool { _, ok := old.own[vid]; return ok }, vs.badRow)
 	return &earlierRun{old, next}, err
 }
 
 // clean deletes what an ASIC_DB without a switch still holds of one.
 func (vs *views) clean(ctx context.Context) error {
-	gone := []string{vidToRID, ridToVID, coldVIDs, hidden, lanes}
-	for _, view := range []string{asicState, tempAsicState} {
+	gone := []string{
+		protocol.KeyVIDToRID,
+		protocol.KeyRIDToVID,
+		protocol.KeyColdVIDs,
+		protocol.KeyHidden,
+		protocol.KeyLanes,
+	}
+	for _, view := range []string{protocol.ASICState, protocol.TempASICState} {
 		keys, err := vs.db.Client().Keys(ctx, view+":*").Result()
 		if err != nil {
 			return err
@@ -50,9 +59,9 @@ func (vs *views) clean(ctx context.Context) error {
 // from an earlier run (SONiC's hard reinit). Virtual ids stay.
 func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 	old, next := run.ids, run.view
-	takeLearned(next)
-	next.link()
-	sw := next.byOID[SwitchVID]
+	asicview.TakeLearned(next)
+	next.Link()
+	sw := next.ByOID[protocol.SwitchVID]
 	if sw == nil {
 		return vs.clean(ctx) // a new device
 	}
@@ -61,28 +70,28 @@ func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 	if err != nil {
 		return fmt.Errorf("create switch: %w", err)
 	}
-	vs.objects.ids.add(SwitchVID, rid)
-	res := &result{}
+	vs.objects.IDs.Add(protocol.SwitchVID, rid)
+	res := &protocol.Result{}
 	earlier := recognition{vs.db, vs.objects, old}
 	removed, err := earlier.ofSwitch(ctx, res, cur, sai.Obj(sai.ObjectTypeSwitch, rid))
 	if err != nil {
 		return err
 	}
-	cur.link()
-	matchViews(cur, next)
+	cur.Link()
+	asicview.Match(cur, next)
 	t := vs.transition(cur, next, removed)
-	t.grown = earlier.ofPort
-	t.bring(ctx)
+	t.Grown = earlier.ofPort
+	t.Bring(ctx)
 	if err := vs.finish(ctx, res, t, nil); err != nil {
 		return err
 	}
-	vs.objects.noteDefaults(ctx, res, sai.Obj(sai.ObjectTypeSwitch, rid))
-	vs.log.Info("syncd: replayed the state of an earlier run", "objects", len(next.nodes), "failures", len(t.errs))
+	vs.objects.NoteDefaults(ctx, res, sai.Obj(sai.ObjectTypeSwitch, rid))
+	vs.log.Info("syncd: replayed the state of an earlier run", "objects", len(next.Nodes), "failures", len(t.Errors))
 	_, err = vs.db.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
-		for _, w := range res.writes {
+		for _, w := range res.Writes {
 			w(p)
 		}
-		res.writeMaps(ctx, p)
+		res.WriteMaps(ctx, p)
 		return nil
 	})
 	return err
@@ -90,14 +99,14 @@ func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 
 // switchAttrs returns the attributes to create the switch with, and a view that holds the switch
 // with just these. At that point objects cannot be named.
-func switchAttrs(sw *node) ([]sai.Attr, *graph) {
-	cur := newGraph()
-	n := cur.add(sw.key, false)
+func switchAttrs(sw *asicview.Node) ([]sai.Attr, *asicview.Graph) {
+	cur := asicview.NewGraph()
+	n := cur.Add(sw.Key, false)
 	var attrs []sai.Attr
-	for _, a := range sw.sortedAttrs() {
-		if !namesObjects(a.Value) {
+	for _, a := range sw.SortedAttrs() {
+		if !asicview.NamesObjects(a.Value) {
 			attrs = append(attrs, a)
-			n.attrs[a.ID] = a.Value
+			n.Attrs[a.ID] = a.Value
 		}
 	}
 	return attrs, cur
@@ -111,15 +120,15 @@ type oldIDs struct {
 
 func readOldIDs(ctx context.Context, db *swss.DB) (*oldIDs, error) {
 	o := &oldIDs{vids: map[sai.OID]sai.OID{}, own: map[sai.OID]sai.ObjectType{}}
-	vids, err := db.Client().HGetAll(ctx, vidToRID).Result()
+	vids, err := db.Client().HGetAll(ctx, protocol.KeyVIDToRID).Result()
 	if err != nil {
 		return nil, err
 	}
-	cold, err := db.Client().HGetAll(ctx, coldVIDs).Result()
+	cold, err := db.Client().HGetAll(ctx, protocol.KeyColdVIDs).Result()
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{ridToVID, hidden, lanes} {
+	for _, key := range []string{protocol.KeyRIDToVID, protocol.KeyHidden, protocol.KeyLanes} {
 		if err := db.Client().HLen(ctx, key).Err(); err != nil {
 			return nil, err // it will be written
 		}
@@ -127,20 +136,20 @@ func readOldIDs(ctx context.Context, db *swss.DB) (*oldIDs, error) {
 	for v, r := range vids {
 		vid, err := sai.ParseOID(v)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", vidToRID, err)
+			return nil, fmt.Errorf("%s: %w", protocol.KeyVIDToRID, err)
 		}
 		rid, err := sai.ParseOID(r)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", vidToRID, err)
+			return nil, fmt.Errorf("%s: %w", protocol.KeyVIDToRID, err)
 		}
 		o.vids[rid] = vid
 	}
 	for v := range cold {
 		vid, err := sai.ParseOID(v)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", coldVIDs, err)
+			return nil, fmt.Errorf("%s: %w", protocol.KeyColdVIDs, err)
 		}
-		if t, ok := VIDType(vid); ok {
+		if t, ok := protocol.VIDType(vid); ok {
 			o.own[vid] = t
 		}
 	}
@@ -161,7 +170,7 @@ func (o *oldIDs) claim(k sai.Key) (sai.OID, bool) {
 // A recognition finds the objects of an earlier run again.
 type recognition struct {
 	db      *swss.DB
-	objects *translator
+	objects *objectids.Translator
 	old     *oldIDs
 }
 
@@ -169,28 +178,28 @@ type recognition struct {
 // they had, and adds them to the view cur. It returns those that were removed
 // in the earlier run.
 func (r recognition) ofSwitch(
-	ctx context.Context, res *result, cur *graph, sw sai.Key,
+	ctx context.Context, res *protocol.Result, cur *asicview.Graph, sw sai.Key,
 ) (map[sai.OID]bool, error) {
 	if err := r.movePorts(ctx, sw); err != nil {
 		return nil, err
 	}
 	var fresh []sai.Key
-	for _, k := range r.objects.walk(ctx, sw) {
+	for _, k := range r.objects.Walk(ctx, sw) {
 		if vid, ok := r.old.claim(k); ok {
-			r.objects.ids.add(vid, k.OID)
-			r.objects.ids.own[vid] = true
-			cur.add(sai.Obj(k.Type, vid), true)
+			r.objects.IDs.Add(vid, k.OID)
+			r.objects.IDs.Own[vid] = true
+			cur.Add(sai.Obj(k.Type, vid), true)
 			continue
 		}
 		fresh = append(fresh, k)
 	}
-	if err := r.objects.adopt(ctx, res, fresh); err != nil {
+	if err := r.objects.Adopt(ctx, res, fresh); err != nil {
 		return nil, err
 	}
 	removed := map[sai.OID]bool{}
 	for _, k := range fresh {
-		vid, _ := r.objects.ids.vid(k.OID)
-		cur.add(sai.Obj(k.Type, vid), true)
+		vid, _ := r.objects.IDs.VID(k.OID)
+		cur.Add(sai.Obj(k.Type, vid), true)
 		switch k.Type {
 		case sai.ObjectTypePort, sai.ObjectTypeBridgePort, sai.ObjectTypeVLANMember:
 			removed[vid] = true
@@ -199,15 +208,15 @@ func (r recognition) ofSwitch(
 	// What must go, and what goes with it, gets no rows.
 	going := map[sai.OID]bool{}
 	for vid := range removed {
-		rid, _ := r.objects.ids.rid(vid)
-		for _, child := range r.objects.ids.children[rid] {
+		rid, _ := r.objects.IDs.RID(vid)
+		for _, child := range r.objects.IDs.Children[rid] {
 			going[child] = true
 		}
 	}
-	res.writes, res.mapped = nil, nil
+	res.Writes, res.Mapped = nil, nil
 	for _, k := range fresh {
-		if vid, _ := r.objects.ids.vid(k.OID); !removed[vid] && !going[k.OID] {
-			r.objects.own(ctx, res, k, vid)
+		if vid, _ := r.objects.IDs.VID(k.OID); !removed[vid] && !going[k.OID] {
+			r.objects.Own(ctx, res, k, vid)
 		}
 	}
 	return removed, nil
@@ -216,18 +225,18 @@ func (r recognition) ofSwitch(
 // movePorts corrects the old map if a port with the same lanes has a different real id than in the
 // earlier run.
 func (r recognition) movePorts(ctx context.Context, sw sai.Key) error {
-	before, err := r.db.Client().HGetAll(ctx, lanes).Result()
+	before, err := r.db.Client().HGetAll(ctx, protocol.KeyLanes).Result()
 	if err != nil {
 		return err
 	}
 	moved := map[sai.OID]sai.OID{} // virtual ids by new real id
-	for _, l := range r.objects.asic.portLanes(ctx, sw) {
-		was, err := sai.ParseOID(before[strconv.FormatUint(l.lane, 10)])
-		if err != nil || was == l.port {
+	for _, l := range r.objects.ASIC.PortLanes(ctx, sw) {
+		was, err := sai.ParseOID(before[strconv.FormatUint(l.Lane, 10)])
+		if err != nil || was == l.Port {
 			continue
 		}
 		if vid, ok := r.old.vids[was]; ok && r.old.own[vid] == sai.ObjectTypePort {
-			moved[l.port] = vid
+			moved[l.Port] = vid
 		}
 	}
 	for rid := range moved {
@@ -243,20 +252,20 @@ func (r recognition) movePorts(ctx context.Context, sw sai.Key) error {
 
 // ofPort gives the objects that came with a port which was created again the virtual ids that they had, so that their
 // settings are set as those of others.
-func (r recognition) ofPort(ctx context.Context, t *transition, port *node, rid sai.OID) {
-	for _, k := range r.objects.walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
-		if _, known := t.ids.vid(k.OID); known {
+func (r recognition) ofPort(ctx context.Context, t *asicview.Transition, port *asicview.Node, rid sai.OID) {
+	for _, k := range r.objects.Walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
+		if _, known := t.IDs.VID(k.OID); known {
 			continue
 		}
-		vid, ok := r.old.behind(t.next, port.key.OID, k.Type)
+		vid, ok := r.old.behind(t.Next, port.Key.OID, k.Type)
 		if !ok {
 			continue
 		}
-		t.ids.add(vid, k.OID)
-		t.ids.own[vid] = true
-		if n := t.next.byOID[vid]; n != nil {
-			n.match = t.cur.add(n.key, true)
-			n.match.match = n
+		t.IDs.Add(vid, k.OID)
+		t.IDs.Own[vid] = true
+		if n := t.Next.ByOID[vid]; n != nil {
+			n.Match = t.Current.Add(n.Key, true)
+			n.Match.Match = n
 		}
 	}
 }
@@ -264,10 +273,10 @@ func (r recognition) ofPort(ctx context.Context, t *transition, port *node, rid 
 // behind takes the virtual id that an object of a type had which came with a port. Real ids do not tell, since ports
 // may be created in another order; but syncd has chosen virtual ids in the order of the real ones, right behind the
 // port's.
-func (o *oldIDs) behind(view *graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
+func (o *oldIDs) behind(view *asicview.Graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
 	end := sai.OID(1<<39 - 1) // of what may have come with this port: where the next begins
-	for other, n := range view.byOID {
-		if i := indexOf(other); n.key.Type == sai.ObjectTypePort && i > indexOf(port) {
+	for other, n := range view.ByOID {
+		if i := indexOf(other); n.Key.Type == sai.ObjectTypePort && i > indexOf(port) {
 			end = min(end, i)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -23,7 +24,7 @@ func TestReplay(t *testing.T) {
 		b := build(g, randomConfig(rnd))
 		g.breakOut()
 		before, view := backendText(g.fake), g.view()
-		vids := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+		vids := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, protocol.KeyVIDToRID).Val()
 		for range 2 {
 			g.fake = newFake()
 			g.restartServer(ServerOptions{TempView: true})
@@ -34,7 +35,7 @@ func TestReplay(t *testing.T) {
 			if got := g.view(); got != view {
 				t.Fatalf("after the restart ASIC_STATE is\n%s\nwant\n%s", got, view)
 			}
-			now := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+			now := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, protocol.KeyVIDToRID).Val()
 			slices.Sort(vids)
 			slices.Sort(now)
 			if !slices.Equal(vids, now) {
@@ -56,7 +57,7 @@ func (g *rig) breakOut() {
 	ctx := context.Background()
 	ports := g.ports()
 	last := ports[len(ports)-1]
-	vlan := g.get(sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.SwitchAttrDefaultVLANID).(sai.OID)
+	vlan := g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrDefaultVLANID).(sai.OID)
 	for _, m := range g.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs) {
 		bp := g.get(sai.Obj(sai.ObjectTypeVLANMember, m), sai.VLANMemberAttrBridgePortID).(sai.OID)
 		port := g.get(sai.Obj(sai.ObjectTypeBridgePort, bp), sai.BridgePortAttrPortID)
@@ -180,7 +181,7 @@ func TestRemovalsOfAViewFail(t *testing.T) {
 			calls := rec.Changes()
 			rec.FailAt(0, 0)
 			for _, k := range g.fake.Created() {
-				if k.Entry == nil && !g.redis.DB(swss.ASICDB).Client().HExists(ctx, ridToVID, k.OID.String()).Val() {
+				if k.Entry == nil && !g.redis.DB(swss.ASICDB).Client().HExists(ctx, protocol.KeyRIDToVID, k.OID.String()).Val() {
 					t.Errorf("call %d failed; then nobody knows %s of the backend", n, k)
 				}
 			}

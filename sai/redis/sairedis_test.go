@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -125,7 +126,7 @@ func (g *rig) get(k sai.Key, id sai.AttrID) sai.Value {
 
 func (g *rig) ports() sai.OIDs {
 	g.Helper()
-	return g.get(sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.SwitchAttrPortList).(sai.OIDs)
+	return g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrPortList).(sai.OIDs)
 }
 
 // A client, a server and the database between them are a backend like any

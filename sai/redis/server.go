@@ -11,6 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )
@@ -43,9 +46,9 @@ type ServerOptions struct {
 //
 // A server belongs to one chip, and the chip to what ASIC_DB says: see [swss.ErrAnew].
 type Server struct {
-	Counters *FlexCounters // what is read of the ASIC into COUNTERS_DB
-	Notifier *Notifier     // publishes the ASIC's notifications
-	Watch    *drift.Watch  // compares ASIC_STATE with the ASIC, see Compare
+	Counters *flex.Counters // what is read of the ASIC into COUNTERS_DB
+	Notifier *Notifier      // publishes the ASIC's notifications
+	Watch    *drift.Watch   // compares ASIC_STATE with the ASIC, see Compare
 
 	asic     *swss.DB
 	requests *swss.Queue
@@ -63,19 +66,20 @@ type Server struct {
 
 // NewServer returns a server in front of a backend that has no switch yet.
 func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
-	asic, log, backend := r.DB(swss.ASICDB), opts.Logger, newBirths(chip, opts.Now)
+	asic, log, backend := r.DB(swss.ASICDB), opts.Logger, flex.NewBirths(chip, opts.Now)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	mu := &sync.Mutex{}
-	objects := newTranslator(asic, backend)
-	counters := newFlexCounters(r, mu, objects, backend, log)
+	objects := objectids.NewTranslator(asic, backend)
+	counters := flex.New(r, mu, objects, backend, log)
 	vs := &views{
-		db: asic, backend: backend, log: log, objects: objects, polled: counters.groups, compares: opts.TempView,
+		db: asic, backend: backend, log: log, objects: objects, polled: counters.Groups, compares: opts.TempView,
 	}
 	s := &Server{
 		Watch: drift.NewWatch(), Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
-		asic: asic, requests: swss.NewQueue(asic, asicState), answers: swss.NewQueue(asic, getResponse), log: log,
+		asic: asic, requests: swss.NewQueue(asic, protocol.ASICState),
+		answers: swss.NewQueue(asic, protocol.GetResponse), log: log,
 		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Tell, why: "starting",
 		processor: &processor{
 			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
@@ -146,8 +150,8 @@ func (s *Server) tell(reason string) {
 
 // serve works on one connection to Redis.
 func (s *Server) serve(ctx context.Context) error {
-	channels := []string{s.requests.Channel(), restartQuery}
-	for _, q := range s.Counters.queues {
+	channels := []string{s.requests.Channel(), protocol.RestartQuery}
+	for _, q := range s.Counters.Queues {
 		channels = append(channels, q.Channel())
 	}
 	conn := s.asic.Subscribe(ctx, channels...)
@@ -204,13 +208,13 @@ func (s *Server) hear(ctx context.Context, msg any) error {
 	switch {
 	case !ok:
 		return nil // of the subscription itself
-	case m.Channel == restartQuery:
+	case m.Channel == protocol.RestartQuery:
 		s.log.Info("syncd: asked to shut down", "query", m.Payload)
 		return ErrShutdown
 	case m.Channel == s.requests.Channel():
 		return s.drain(ctx)
 	}
-	return s.Counters.takeRows(ctx)
+	return s.Counters.TakeRows(ctx)
 }
 
 // look answers what is queued, announced or not, after mending what requests before have met.
@@ -224,7 +228,7 @@ func (s *Server) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Counters.takeRows(ctx); err != nil {
+	if err := s.Counters.TakeRows(ctx); err != nil {
 		return err
 	}
 	return s.drain(ctx)
@@ -234,7 +238,9 @@ func (s *Server) look(ctx context.Context) error {
 // late.
 func (s *Server) lookAtMaps(ctx context.Context) error {
 	_, err := s.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, key := range []string{vidToRID, ridToVID, coldVIDs, hidden, lanes} {
+		for _, key := range []string{
+			protocol.KeyVIDToRID, protocol.KeyRIDToVID, protocol.KeyColdVIDs, protocol.KeyHidden, protocol.KeyLanes,
+		} {
 			p.HLen(ctx, key)
 		}
 		return nil
@@ -271,7 +277,7 @@ func (s *Server) load(ctx context.Context) error {
 	if err := s.processor.views.replay(ctx, earlier); err != nil {
 		return fmt.Errorf("replay: %w: %w", err, swss.ErrAnew)
 	}
-	if err := s.Counters.load(ctx); err != nil {
+	if err := s.Counters.Load(ctx); err != nil {
 		return fmt.Errorf("counters of an earlier run: %w: %w", err, swss.ErrAnew)
 	}
 	s.ready = true

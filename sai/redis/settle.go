@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -49,7 +50,7 @@ func settleEmpty(ctx context.Context, c *Client) error {
 // barrier waits until syncd has done what was asked for before, with a request that any syncd can answer.
 func barrier(ctx context.Context, c *Client) error {
 	var refused *sai.CallError
-	err := c.flex(ctx, message{key: barrierGroup, op: opDelGroup})
+	err := c.flex(ctx, protocol.Message{Key: barrierGroup, Op: protocol.OpDelGroup})
 	if errors.As(err, &refused) {
 		return nil
 	}
@@ -63,7 +64,7 @@ func meetSwitch(ctx context.Context, c *Client) (bool, error) {
 	if err != nil || there {
 		return there, err
 	}
-	row := asicState + ":" + sai.FormatKey(sai.Obj(sai.ObjectTypeSwitch, SwitchVID))
+	row := protocol.ASICState + ":" + sai.FormatKey(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID))
 	rows, err := interruptible(ctx, func() (int64, error) { return c.asic.Client().Exists(ctx, row).Result() })
 	if err != nil {
 		return false, fmt.Errorf("sairedis: %s: %w", row, err)
@@ -79,10 +80,10 @@ func meetSwitch(ctx context.Context, c *Client) (bool, error) {
 
 func hasSwitch(ctx context.Context, asic *swss.DB) (bool, error) {
 	there, err := interruptible(ctx, func() (bool, error) {
-		return asic.Client().HExists(ctx, vidToRID, SwitchVID.String()).Result()
+		return asic.Client().HExists(ctx, protocol.KeyVIDToRID, protocol.SwitchVID.String()).Result()
 	})
 	if err != nil {
-		return false, fmt.Errorf("sairedis: %s: %w", vidToRID, err)
+		return false, fmt.Errorf("sairedis: %s: %w", protocol.KeyVIDToRID, err)
 	}
 	return there, nil
 }
@@ -90,14 +91,16 @@ func hasSwitch(ctx context.Context, asic *swss.DB) (bool, error) {
 // askBoth asks the two questions, which a syncd with a switch can answer, also while there is a view.
 func askBoth(ctx context.Context, c *Client) error {
 	room := swss.Pair{Field: "LIST_SIZE", Value: fmt.Sprint(maxEnumValues)}
-	for _, q := range []message{
-		{op: opEnumQuery, fields: []swss.Pair{{Field: "ATTR_ID", Value: sai.SwitchAttrSwitchingMode.String()}, room}},
-		{op: opStatsQuery, fields: []swss.Pair{room}},
+	for _, q := range []protocol.Message{
+		{Op: protocol.OpEnumQuery, Fields: []swss.Pair{
+			{Field: "ATTR_ID", Value: sai.SwitchAttrSwitchingMode.String()}, room,
+		}},
+		{Op: protocol.OpStatsQuery, Fields: []swss.Pair{room}},
 	} {
-		q.key = SwitchVID.String()
-		q.fields = append([]swss.Pair{typeField(sai.ObjectTypeSwitch)}, q.fields...)
+		q.Key = protocol.SwitchVID.String()
+		q.Fields = append([]swss.Pair{typeField(sai.ObjectTypeSwitch)}, q.Fields...)
 		var refused *sai.CallError
-		_, err := c.query(ctx, q, answerOp(q.op), sai.ObjectTypeSwitch)
+		_, err := c.query(ctx, q, protocol.AnswerOp(q.Op), sai.ObjectTypeSwitch)
 		if err != nil && !errors.As(err, &refused) { // that it does not know is an answer
 			return err
 		}
@@ -137,7 +140,7 @@ func (a *acquaintance) meet(ctx context.Context) (err error) {
 	if a.met = false; !a.nameless {
 		return nil
 	}
-	if a.met, err = a.asic.Client().Expire(ctx, vidToRID, lifeMet).Result(); err != nil {
+	if a.met, err = a.asic.Client().Expire(ctx, protocol.KeyVIDToRID, lifeMet).Result(); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
@@ -157,7 +160,7 @@ func (a *acquaintance) know(ctx context.Context) error {
 	if !a.nameless {
 		return nil
 	}
-	if _, err := a.asic.Run(ctx, prolong, []string{vidToRID}, lifeKnown.Milliseconds()); err != nil {
+	if _, err := a.asic.Run(ctx, prolong, []string{protocol.KeyVIDToRID}, lifeKnown.Milliseconds()); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
@@ -165,7 +168,7 @@ func (a *acquaintance) know(ctx context.Context) error {
 
 // is reports whether the syncd that there is has been met, and whether it knows what to poll.
 func (a *acquaintance) is(ctx context.Context) (knows, met bool, err error) {
-	left, err := a.asic.Client().PTTL(ctx, vidToRID).Result()
+	left, err := a.asic.Client().PTTL(ctx, protocol.KeyVIDToRID).Result()
 	if err != nil {
 		return false, false, fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -20,10 +23,10 @@ func (g *rig) foreign(key string, cold bool) {
 	g.Helper()
 	asic := g.redis.DB(swss.ASICDB).Client()
 	_, vid, _ := strings.Cut(key, ":")
-	g.must("row", asic.HSet(g.Context(), asicState+":"+key, "NULL", "NULL").Err())
-	g.must("id", asic.HSet(g.Context(), vidToRID, vid, "oid:0x1c0000000f").Err())
+	g.must("row", asic.HSet(g.Context(), protocol.ASICState+":"+key, "NULL", "NULL").Err())
+	g.must("id", asic.HSet(g.Context(), protocol.KeyVIDToRID, vid, "oid:0x1c0000000f").Err())
 	if cold {
-		g.must("cold", asic.HSet(g.Context(), coldVIDs, vid, vid).Err())
+		g.must("cold", asic.HSet(g.Context(), protocol.KeyColdVIDs, vid, vid).Err())
 	}
 }
 
@@ -56,9 +59,9 @@ func TestObjectsOfUnknownTypes(t *testing.T) {
 // What comes with a port goes with it, also if the port and it were adopted.
 func TestChildrenOfAdoptedPort(t *testing.T) {
 	port, queue := sai.Obj(sai.ObjectTypePort, 0x1000000000002), sai.Obj(sai.ObjectTypeQueue, 0x15000000000003)
-	now := newGraph()
-	now.add(port, true)
-	now.add(queue, true).attrs[sai.QueueAttrType] = sai.QueueTypeAll
+	now := asicview.NewGraph()
+	now.Add(port, true)
+	now.Add(queue, true).Attrs[sai.QueueAttrType] = sai.QueueTypeAll
 	g := newGuard()
 	g.know(now)
 	for range 2 { // it is asked for again and again
@@ -81,7 +84,7 @@ func (o *oddSyncd) begin() (began chan error) {
 func TestNoFlushInView(t *testing.T) {
 	o := startOdd(t, ClientOptions{})
 	began := o.begin()
-	o.answer(opNotify)
+	o.answer(protocol.OpNotify)
 	if err := <-began; err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +93,7 @@ func TestNoFlushInView(t *testing.T) {
 		_, err := o.client.Create(context.Background(), sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
 		made <- errors.Join(err, o.client.FlushFDB(context.Background(), nil))
 	}()
-	o.answer(opCreate)
+	o.answer(protocol.OpCreate)
 	within(t, soon, "a flush", func() {
 		if err := <-made; err != nil {
 			t.Error(err)
@@ -102,7 +105,7 @@ func TestNoFlushInView(t *testing.T) {
 func TestLongComparison(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Hour, View: time.Nanosecond})
 	began := o.begin()
-	o.answer(opNotify)
+	o.answer(protocol.OpNotify)
 	if err := <-began; err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +134,7 @@ func (o *oddSyncd) drain() {
 func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 	r := swsstest.Start(t)
 	asic := r.DB(swss.ASICDB)
-	if err := asic.Client().HSet(t.Context(), vidToRID, SwitchVID.String(), "oid:0x21000000000000").Err(); err != nil {
+	if err := asic.Client().HSet(t.Context(), protocol.KeyVIDToRID, protocol.SwitchVID.String(), "oid:0x21000000000000").Err(); err != nil {
 		t.Fatal(err)
 	}
 	doubts = make(chan string, 100)
@@ -142,7 +145,7 @@ func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return swss.NewQueue(asic, asicState), c, doubts
+	return swss.NewQueue(asic, protocol.ASICState), c, doubts
 }
 
 // A client that begins waits for what a dead one has asked for, however long that takes, and does not take its answers
@@ -150,8 +153,8 @@ func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 func TestRequestsOfADeadClient(t *testing.T) {
 	q, c, doubts := idleQueue(t)
 	ctx := t.Context()
-	dead := message{key: applyView, op: opNotify}
-	if err := q.Push(ctx, dead.entry()); err != nil {
+	dead := protocol.Message{Key: protocol.ApplyView, Op: protocol.OpNotify}
+	if err := q.Push(ctx, dead.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	began := make(chan error, 1)
@@ -171,7 +174,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 		t.Fatalf("%d requests wait (%v), want the dead client's and one question", n, err)
 	}
 	// Each is answered before it leaves the queue, so that how long this takes does not matter.
-	answers, asked := swss.NewQueue(q.DB(), getResponse), []string(nil)
+	answers, asked := swss.NewQueue(q.DB(), protocol.GetResponse), []string(nil)
 	for len(began) == 0 {
 		var peek swss.Peek
 		_, err := q.DB().Client().Pipelined(ctx, func(p redis.Pipeliner) error { peek = q.PeekIn(ctx, p); return nil })
@@ -184,7 +187,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 			if asked = append(asked, op); len(asked) == 1 {
 				status = "SAI_STATUS_FAILURE" // what the dead client has asked for fails
 			}
-			err := answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: "S" + answerOp(op)})
+			err := answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: "S" + protocol.AnswerOp(op)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +200,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	if err := <-began; err != nil {
 		t.Error(err)
 	}
-	if want := []string{opNotify, opEnumQuery, opStatsQuery, opNotify}; !slices.Equal(asked, want) {
+	if want := []string{protocol.OpNotify, protocol.OpEnumQuery, protocol.OpStatsQuery, protocol.OpNotify}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }
@@ -225,8 +228,8 @@ func TestStoppedSyncd(t *testing.T) {
 		o := startOdd(t, ClientOptions{})
 		began := o.begin()
 		op := o.take()
-		failure := swss.Entry{Key: "SAI_STATUS_FAILURE", Body: "[]", Op: "S" + answerOp(op)}
-		if err := swss.NewQueue(o.redis.DB(swss.ASICDB), getResponse).Push(t.Context(), failure); err != nil {
+		failure := swss.Entry{Key: "SAI_STATUS_FAILURE", Body: "[]", Op: "S" + protocol.AnswerOp(op)}
+		if err := swss.NewQueue(o.redis.DB(swss.ASICDB), protocol.GetResponse).Push(t.Context(), failure); err != nil {
 			t.Fatal(err)
 		}
 		err := <-began
@@ -261,16 +264,16 @@ func TestNamelessSyncdIsMarked(t *testing.T) {
 		}
 		do(c.syncd.know(ctx))
 		is("no map", false)
-		do(asic.HSet(ctx, vidToRID, "oid:0x1", "oid:0x2").Err(), c.syncd.know(ctx))
+		do(asic.HSet(ctx, protocol.KeyVIDToRID, "oid:0x1", "oid:0x2").Err(), c.syncd.know(ctx))
 		is("not met", false)
 		do(c.syncd.meet(ctx))
 		is("met", false)
-		do(c.syncd.know(ctx), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), asic.HDel(ctx, vidToRID, "oid:0x1").Err())
+		do(c.syncd.know(ctx), asic.HSet(ctx, protocol.KeyVIDToRID, "oid:0x3", "oid:0x4").Err(), asic.HDel(ctx, protocol.KeyVIDToRID, "oid:0x1").Err())
 		is("told", true)
 		if anew, err := c.syncd.meetAgain(ctx); anew || err != nil {
 			t.Errorf("it is to be told again (%v)", err)
 		}
-		do(asic.Del(ctx, vidToRID).Err(), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), c.syncd.know(ctx))
+		do(asic.Del(ctx, protocol.KeyVIDToRID).Err(), asic.HSet(ctx, protocol.KeyVIDToRID, "oid:0x3", "oid:0x4").Err(), c.syncd.know(ctx))
 		is("another", false)
 		c.inView, c.syncd.met = true, true
 		err = c.ApplyView(ctx)
@@ -286,15 +289,15 @@ func TestPollsAreAskedForAgain(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
 	g.createSwitch()
 	vid, _ := g.counter()
-	wanted := []heldPoll{{aclGroup, []swss.Pair{{Field: FieldACLCounters, Value: strings.Join(aclField, ",")}}, []sai.OID{vid}}}
+	wanted := []heldPoll{{aclGroup, []swss.Pair{{Field: flex.FieldACLCounters, Value: strings.Join(aclField, ",")}}, []sai.OID{vid}}}
 	g.must("first", g.client.pollOnly(ctx, wanted, false))
 	for _, anew := range []bool{false, true} {
 		g.server.mu.Lock()
-		g.server.Counters.groups.drop(vid) // as of a syncd that has begun again
+		g.server.Counters.Groups.Drop(vid) // as of a syncd that has begun again
 		g.server.mu.Unlock()
 		g.must("again", g.client.pollOnly(ctx, wanted, anew))
 		g.server.mu.Lock()
-		_, polled := g.server.Counters.groups.group(aclGroup).counters[vid]
+		_, polled := g.server.Counters.Groups.Group(aclGroup).Counters[vid]
 		g.server.mu.Unlock()
 		if polled != anew {
 			t.Errorf("asked for anew: %t, polled: %t", anew, polled)
@@ -316,7 +319,7 @@ func TestReadOnlyAttributesInRows(t *testing.T) {
 		return public
 	}
 	table := make()
-	row := asicState + ":" + sai.FormatKey(sai.Obj(sai.ObjectTypeACLTable, table))
+	row := protocol.ASICState + ":" + sai.FormatKey(sai.Obj(sai.ObjectTypeACLTable, table))
 	read := func(n int) {
 		t.Helper()
 		field := sai.ACLTableAttrAvailableACLEntry.String()
@@ -346,11 +349,11 @@ func TestMapIsBeingWritten(t *testing.T) {
 
 	g.restartAgent()
 	asic := g.redis.DB(swss.ASICDB).Client()
-	ids, err := asic.HGetAll(ctx, vidToRID).Result()
+	ids, err := asic.HGetAll(ctx, protocol.KeyVIDToRID).Result()
 	g.must("map", err)
-	g.must("map", asic.Del(ctx, vidToRID).Err())
+	g.must("map", asic.Del(ctx, protocol.KeyVIDToRID).Err())
 	g.server.mu.Lock() // it does not answer yet
-	requests := swss.NewQueue(g.redis.DB(swss.ASICDB), asicState)
+	requests := swss.NewQueue(g.redis.DB(swss.ASICDB), protocol.ASICState)
 	heard := g.redis.DB(swss.ASICDB).Subscribe(ctx, requests.Channel())
 	defer heard.Close()
 	_, err = heard.Receive(ctx)
@@ -359,7 +362,7 @@ func TestMapIsBeingWritten(t *testing.T) {
 	go func() { began <- g.agent.InitView(context.Background()) }()
 	_, err = heard.ReceiveTimeout(ctx, soon)
 	g.must("a request", err)
-	g.must("map", asic.HSet(ctx, vidToRID, ids).Err())
+	g.must("map", asic.HSet(ctx, protocol.KeyVIDToRID, ids).Err())
 	g.server.mu.Unlock()
 	g.must("INIT_VIEW", <-began)
 	if why := g.agent.Anew(); why != "" {
@@ -367,7 +370,7 @@ func TestMapIsBeingWritten(t *testing.T) {
 	}
 
 	g.restartAgent()
-	g.must("map", asic.HDel(ctx, vidToRID, SwitchVID.String()).Err())
+	g.must("map", asic.HDel(ctx, protocol.KeyVIDToRID, protocol.SwitchVID.String()).Err())
 	g.must("INIT_VIEW", g.agent.InitView(ctx))
 	if why := g.agent.Anew(); why != "the ASIC has no switch" {
 		t.Errorf("where the map lacks the switch for good: %q", why)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -145,7 +147,7 @@ func TestClientSendsNothingFatal(t *testing.T) {
 		return err
 	}
 	for name, err := range map[string]error{
-		"remove switch":     g.client.Remove(ctx, sai.Obj(sai.ObjectTypeSwitch, SwitchVID)),
+		"remove switch":     g.client.Remove(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)),
 		"unknown attribute": g.client.Set(ctx, k, sai.Attr{ID: sai.AttrID(uint64(sai.ObjectTypeACLTable)<<32 | 0x7777), Value: sai.Bool(true)}),
 		"unknown object":    g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, 0x8000000009999), sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)}),
 		"object in value":   entry(sai.ACLEntryAttrActionCounter, sai.Do(sai.OID(0x9000000009999))),
@@ -159,10 +161,10 @@ func TestClientSendsNothingFatal(t *testing.T) {
 			return err
 		}(),
 		"no room": func() error {
-			_, err := g.client.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, SwitchVID), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 0)})
+			_, err := g.client.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 0)})
 			return err
 		}(),
-		"start_poll of an unknown object": g.client.StartPoll(ctx, "G", FieldACLCounters, []string{"SAI_ACL_COUNTER_ATTR_PACKETS"}, 0x9000000009999),
+		"start_poll of an unknown object": g.client.StartPoll(ctx, "G", flex.FieldACLCounters, []string{"SAI_ACL_COUNTER_ATTR_PACKETS"}, 0x9000000009999),
 		"enum of no value":                entry(sai.ACLEntryAttrActionPacketAction, sai.Do(sai.Enum(12345))),
 	} {
 		if s, ok := sai.StatusOf(err); !ok || s == sai.StatusSuccess {
@@ -204,7 +206,7 @@ func TestClientSkipsForeignAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	answers := swss.NewQueue(r.DB(swss.ASICDB), getResponse)
+	answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 	push := func(status, op string) { answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: op}) }
 	requests := slowly(ctx, r)
 	go func() {

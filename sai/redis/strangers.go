@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -16,7 +17,7 @@ var ErrStrangers = errors.New("somebody else makes requests in ASIC_DB")
 // Strangers counts the answers that wait in ASIC_DB, and takes them away: while there is no [Client], they are those to
 // requests of others.
 func Strangers(ctx context.Context, r *swss.Redis) (int, error) {
-	answers := swss.NewQueue(r.DB(swss.ASICDB), getResponse)
+	answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 	n, err := answers.Take(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("sairedis: %w", err)

@@ -12,6 +12,8 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/redis/sairedistest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -67,7 +69,7 @@ func (b *brittle) status() sai.Status {
 
 // answer makes up an answer, and does what it tells.
 func (b *brittle) answer(ctx context.Context, p sairedistest.Parsed) swss.Entry {
-	status, op := b.status(), answerOp(p.Op)
+	status, op := b.status(), protocol.AnswerOp(p.Op)
 	var fields []swss.Pair
 	switch p.Op {
 	case "notify":
@@ -134,10 +136,10 @@ func (b *brittle) existing1(ctx context.Context, m *sai.AttrMeta, of string) str
 	}
 	t := m.Objects[b.rnd.IntN(len(m.Objects))]
 	if b.rnd.IntN(2) == 0 && t != sai.ObjectTypeSwitch {
-		n := b.db.Client().Incr(ctx, vidCounter).Val()
+		n := b.db.Client().Incr(ctx, protocol.KeyVIDCounter).Val()
 		vid := fmt.Sprintf("oid:0x%x", uint64(t)<<48|uint64(n))
 		b.VIDs[vid], b.own[vid] = true, true
-		if strings.HasPrefix(of, "oid:0x1000000") && withPort(t) {
+		if strings.HasPrefix(of, "oid:0x1000000") && objectids.WithPort(t) {
 			b.Children[of] = append(b.Children[of], vid)
 		}
 		return vid

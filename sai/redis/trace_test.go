@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -52,7 +53,7 @@ func sameCalls(ctx context.Context, c *Client) []error {
 		do(err)
 		return o
 	}
-	sw := sai.Obj(sai.ObjectTypeSwitch, SwitchVID)
+	sw := sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)
 	do(c.InitView(ctx))
 	create(sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true),
 		sai.SwitchAttrPortStateChangeNotify, sai.Pointer(0x55d5a8704351),
@@ -65,7 +66,7 @@ func sameCalls(ctx context.Context, c *Client) []error {
 	_, err = c.Get(ctx, sw, []sai.Attr{sai.Want(sai.SwitchAttrAvailableACLTable, 16)})
 	do(err)
 	// By now the virtual switch had found 1480 objects of its own.
-	do(c.asic.Client().Set(ctx, vidCounter, 0x5c8, 0).Err())
+	do(c.asic.Client().Set(ctx, protocol.KeyVIDCounter, 0x5c8, 0).Err())
 	table := create(sai.ObjectTypeACLTable, attrs(
 		sai.ACLTableAttrACLStage, sai.ACLStageIngress,
 		sai.ACLTableAttrACLBindPointTypeList, sai.Enums{sai.ACLBindPointTypePort, sai.ACLBindPointTypeRouterInterface},
@@ -146,7 +147,7 @@ func TestClientAsLibsairedis(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			db, answers := r.DB(swss.ASICDB).Client(), swss.NewQueue(r.DB(swss.ASICDB), getResponse)
+			db, answers := r.DB(swss.ASICDB).Client(), swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 			for i, x := range list {
 				var got []string
 				for len(got) < 3 && ctx.Err() == nil {
@@ -191,13 +192,13 @@ func TestTraceEndToEnd(t *testing.T) {
 		if left := g.fake.Created(); len(left) > 0 {
 			t.Errorf("left in the ASIC: %v", left)
 		}
-		rows, err := readRows(context.Background(), r.DB(swss.ASICDB), asicState)
+		rows, err := protocol.ReadRows(context.Background(), r.DB(swss.ASICDB), protocol.ASICState)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range rows {
 			if strings.Contains(row.Key, "ACL") || strings.Contains(row.Key, "TAM") {
-				t.Errorf("left in %s: %v", asicState, row)
+				t.Errorf("left in %s: %v", protocol.ASICState, row)
 			}
 		}
 	})

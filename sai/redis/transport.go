@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -33,13 +34,13 @@ type channel struct {
 	log      *slog.Logger
 
 	// What follows may only be used by who has the turn.
-	question *message  // to ask; nil: there is none yet that syncd can answer
-	asked    int       // questions whose answers have not come
-	alone    bool      // nobody else makes requests: answers that nobody waits for are those of others
-	strange  error     // there was one
-	goneFor  time.Time // since when nothing answers; zero: something may
-	heard    time.Time // when syncd last answered
-	settling bool      // what former clients asked for may be under way
+	question *protocol.Message // to ask; nil: there is none yet that syncd can answer
+	asked    int               // questions whose answers have not come
+	alone    bool              // nobody else makes requests: answers that nobody waits for are those of others
+	strange  error             // there was one
+	goneFor  time.Time         // since when nothing answers; zero: something may
+	heard    time.Time         // when syncd last answered
+	settling bool              // what former clients asked for may be under way
 
 	saying  sync.Mutex
 	doubted string // what was said last to be the reason why it is not known what the ASIC does
@@ -52,9 +53,9 @@ type channel struct {
 
 // openChannel discards answers that an earlier client left unread.
 func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*channel, error) {
-	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
+	answers := swss.NewQueue(asic, protocol.GetResponse, swss.WithModify())
 	c := &channel{
-		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
+		requests: swss.NewQueue(asic, protocol.ASICState), answers: swss.NewInbox(answers),
 		timeout: opts.Timeout, viewed: opts.View, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
 		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, doubt: opts.Doubt, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
@@ -105,7 +106,7 @@ type reply struct {
 // do sends one request and waits for its answer. The answer's key, a status, is returned
 // separately. Any error means that the ASIC's state is unknown, except one that says that nothing
 // was sent.
-func (c *channel) do(ctx context.Context, req message, answer string) (sai.Status, []swss.Pair, error) {
+func (c *channel) do(ctx context.Context, req protocol.Message, answer string) (sai.Status, []swss.Pair, error) {
 	if c.broken != nil {
 		return 0, nil, c.broken
 	}
@@ -117,7 +118,7 @@ func (c *channel) do(ctx context.Context, req message, answer string) (sai.Statu
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("sairedis: %s %s: %w", req.op, req.key, err)
+		err = fmt.Errorf("sairedis: %s %s: %w", req.Op, req.Key, err)
 		var u unsent
 		if !errors.As(err, &u) {
 			err = c.lose(err)
@@ -154,7 +155,7 @@ func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
 }
 
 // exchange pushes the request and takes its answer.
-func (c *channel) exchange(ctx context.Context, req message, answer string) (reply, error) {
+func (c *channel) exchange(ctx context.Context, req protocol.Message, answer string) (reply, error) {
 	stale, err := c.answers.Open(ctx)
 	if err != nil {
 		return reply{}, unsent{err}
@@ -162,7 +163,7 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 	if err := cmp.Or(c.strange, c.skip(stale)); err != nil {
 		return reply{}, err
 	}
-	if err := c.requests.Push(ctx, req.entry()); err != nil {
+	if err := c.requests.Push(ctx, req.Entry()); err != nil {
 		if swss.NothingSent(err) {
 			err = unsent{err}
 		}
@@ -246,19 +247,19 @@ func (c *channel) nothingYet(ctx context.Context, w *waiting) (err error) {
 // inquire asks a question behind a request without an answer, if there is one whose answer cannot be taken for the
 // request's.
 func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err error) {
-	if c.question == nil || answer == answerOp(opAttrQuery) {
+	if c.question == nil || answer == protocol.AnswerOp(protocol.OpAttrQuery) {
 		return false, nil
 	}
 	c.log.Warn("no answer from syncd: it is asked whether there will be one")
 	c.asked++
-	return true, c.requests.Push(ctx, c.question.entry())
+	return true, c.requests.Push(ctx, c.question.Entry())
 }
 
 // skip ignores answers to questions, and those to requests that this client did not make. It fails if others make
 // requests, who may have changed the ASIC.
 func (c *channel) skip(entries []swss.Entry) error {
 	for _, e := range entries {
-		if c.asked > 0 && e.Op == "S"+answerOp(opAttrQuery) {
+		if c.asked > 0 && e.Op == "S"+protocol.AnswerOp(protocol.OpAttrQuery) {
 			c.asked--
 			continue
 		}
@@ -301,13 +302,13 @@ func (c *channel) GiveUp(ctx context.Context, why error) error {
 }
 
 func answered(e swss.Entry) (reply, error) {
-	m, err := decode(e)
+	m, err := protocol.Decode(e)
 	if err != nil {
 		return reply{}, err
 	}
-	status, ok := sai.LookupStatus(m.key)
+	status, ok := sai.LookupStatus(m.Key)
 	if !ok {
-		return reply{}, fmt.Errorf("answer has the unknown status %.80q", m.key)
+		return reply{}, fmt.Errorf("answer has the unknown status %.80q", m.Key)
 	}
-	return reply{status, m.fields}, nil
+	return reply{status, m.Fields}, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/protocol"
 )
 
 // A user calls the client at random, rightly for the most part.
@@ -236,11 +238,11 @@ func (u *user) entry() sai.Entry {
 	six := u.IntN(2) == 0
 	switch u.IntN(3) {
 	case 0:
-		return sai.FDBEntry{Switch: SwitchVID, MAC: u.mac(), BV: first(sai.ObjectTypeVLAN)}
+		return sai.FDBEntry{Switch: protocol.SwitchVID, MAC: u.mac(), BV: first(sai.ObjectTypeVLAN)}
 	case 1:
-		return sai.NeighborEntry{Switch: SwitchVID, RIF: first(sai.ObjectTypeRouterInterface), IP: u.addr(six)}
+		return sai.NeighborEntry{Switch: protocol.SwitchVID, RIF: first(sai.ObjectTypeRouterInterface), IP: u.addr(six)}
 	}
-	return sai.RouteEntry{Switch: SwitchVID, VR: first(sai.ObjectTypeVirtualRouter), Dest: netip.PrefixFrom(u.addr(six), u.IntN(34))}
+	return sai.RouteEntry{Switch: protocol.SwitchVID, VR: first(sai.ObjectTypeVirtualRouter), Dest: netip.PrefixFrom(u.addr(six), u.IntN(34))}
 }
 
 // placeholder returns a placeholder of a get.
@@ -271,14 +273,14 @@ func (u *user) act(ctx context.Context) {
 		u.c.Remove(ctx, u.key())
 	case n < 62:
 		k := u.key()
-		u.c.Set(ctx, k, u.oneAttr(sai.ObjectMeta(keyType(k))))
+		u.c.Set(ctx, k, u.oneAttr(sai.ObjectMeta(protocol.KeyType(k))))
 	case n < 76:
 		u.get(ctx)
 	case n < 84:
 		u.bulk(ctx)
 	case n < 88:
 		k := u.key()
-		ids := sai.ObjectMeta(keyType(k)).Stats
+		ids := sai.ObjectMeta(protocol.KeyType(k)).Stats
 		ids = ids[:min(len(ids), u.IntN(5))]
 		if u.IntN(2) == 0 {
 			u.c.Stats(ctx, k, ids)
@@ -326,7 +328,7 @@ func (u *user) oneAttr(tm *sai.TypeMeta) sai.Attr {
 
 func (u *user) get(ctx context.Context) {
 	k := u.key()
-	tm := sai.ObjectMeta(keyType(k))
+	tm := sai.ObjectMeta(protocol.KeyType(k))
 	var want []sai.Attr
 	for range u.IntN(4) {
 		if len(tm.Attrs) > 0 {
@@ -339,7 +341,7 @@ func (u *user) get(ctx context.Context) {
 	}
 	for _, a := range got {
 		sai.References(a.Value, func(o sai.OID) {
-			if t, ok := VIDType(o); ok {
+			if t, ok := protocol.VIDType(o); ok {
 				u.noted(sai.Obj(t, o), nil)
 			}
 		})
@@ -386,10 +388,10 @@ func (u *user) bulk(ctx context.Context) {
 		first := u.key()
 		for i := range keys {
 			keys[i] = first
-			if l := u.live[keyType(first)]; len(l) > 0 && u.IntN(10) > 0 {
+			if l := u.live[protocol.KeyType(first)]; len(l) > 0 && u.IntN(10) > 0 {
 				keys[i] = l[u.IntN(len(l))]
 			}
-			list[i] = u.oneAttr(sai.ObjectMeta(keyType(keys[i])))
+			list[i] = u.oneAttr(sai.ObjectMeta(protocol.KeyType(keys[i])))
 		}
 		u.c.BulkSet(ctx, keys, list)
 	}
@@ -401,13 +403,13 @@ func (u *user) counters(ctx context.Context) {
 	switch u.IntN(4) {
 	case 0:
 		u.c.SetCounterGroup(ctx, group, CounterGroup{Interval: time.Duration(u.IntN(5)-1) * time.Second, Enabled: &on})
-		u.c.SetCounterGroup(ctx, group, CounterGroup{Mode: []string{StatsModeRead, StatsModeReadAndClear, "X", ""}[u.IntN(4)]})
+		u.c.SetCounterGroup(ctx, group, CounterGroup{Mode: []string{flex.StatsModeRead, flex.StatsModeReadAndClear, "X", ""}[u.IntN(4)]})
 	case 1:
 		u.c.DelCounterGroup(ctx, group)
 	case 2:
-		t, field, ids := sai.ObjectTypePort, FieldPortCounters, []string{"SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_OUT_OCTETS"}
+		t, field, ids := sai.ObjectTypePort, flex.FieldPortCounters, []string{"SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_OUT_OCTETS"}
 		if on {
-			t, field, ids = sai.ObjectTypeACLCounter, FieldACLCounters, []string{"SAI_ACL_COUNTER_ATTR_PACKETS"}
+			t, field, ids = sai.ObjectTypeACLCounter, flex.FieldACLCounters, []string{"SAI_ACL_COUNTER_ATTR_PACKETS"}
 		}
 		if u.IntN(8) == 0 {
 			ids = append(ids, "SAI_NONE")

@@ -8,6 +8,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/flex"
+	"tamtam/sai/redis/objectids"
+	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
 
@@ -15,8 +19,8 @@ import (
 // does not know of it yet.
 type view struct {
 	check   *sai.Validator
-	ids     *idMap // of the current view
-	graph   *graph
+	ids     *objectids.Map // of the current view
+	graph   *asicview.Graph
 	removed map[sai.OID]bool // objects that nobody created and that must go
 }
 
@@ -26,8 +30,8 @@ type views struct {
 	db       *swss.DB
 	backend  sai.API
 	log      *slog.Logger
-	objects  *translator
-	polled   counterGroups
+	objects  *objectids.Translator
+	polled   flex.Groups
 	compares bool // else INIT_VIEW and APPLY_VIEW are answered but ignored
 
 	making  *view // nil outside INIT_VIEW..APPLY_VIEW
@@ -37,106 +41,106 @@ type views struct {
 
 // notify executes INIT_VIEW and APPLY_VIEW, and notes in ASIC_DB whether a view is being made. Other words are answered
 // but ignored.
-func (vs *views) notify(ctx context.Context, m message) (*result, error) {
+func (vs *views) notify(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	res, err := vs.heed(ctx, m)
 	if err == nil {
 		making := vs.isMaking()
-		res.write(func(p redis.Pipeliner) { noteView(ctx, p, making) })
+		res.Write(func(p redis.Pipeliner) { noteView(ctx, p, making) })
 	}
 	return res, err
 }
 
 func (vs *views) isMaking() bool { return vs.making != nil || vs.first }
 
-func (vs *views) heed(ctx context.Context, m message) (*result, error) {
-	switch m.key {
-	case initView:
+func (vs *views) heed(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
+	switch m.Key {
+	case protocol.InitView:
 		if vs.compares {
 			return vs.initView(ctx)
 		}
-	case applyView:
+	case protocol.ApplyView:
 		switch {
 		case vs.making != nil:
 			return vs.applyView(ctx)
 		case vs.compares && !vs.first:
-			return nil, fmt.Errorf("%s without %s: %w", applyView, initView, sai.StatusFailure)
+			return nil, fmt.Errorf("%s without %s: %w", protocol.ApplyView, protocol.InitView, sai.StatusFailure)
 		}
 		vs.first = false
 	case "SYNCD_INSPECT_ASIC", "SYNCD_INVOKE_DUMP":
 	default:
-		return nil, fmt.Errorf("notify %.40q: %w", m.key, sai.StatusInvalidParameter)
+		return nil, fmt.Errorf("notify %.40q: %w", m.Key, sai.StatusInvalidParameter)
 	}
-	return &result{}, nil
+	return &protocol.Result{}, nil
 }
 
-// initView begins a view. The first one of an empty ASIC_DB is made directly.
-func (vs *views) initView(ctx context.Context) (*result, error) {
-	if !vs.objects.ids.known(SwitchVID) {
+// InitView begins a view. The first one of an empty ASIC_DB is made directly.
+func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
+	if !vs.objects.IDs.Known(protocol.SwitchVID) {
 		vs.first = true
-		return &result{}, nil
+		return &protocol.Result{}, nil
 	}
 	vs.first = false
-	if err := vs.objects.count(ctx); err != nil {
+	if err := vs.objects.Count(ctx); err != nil {
 		return nil, err
 	}
-	v := &view{check: sai.NewValidator(), ids: vs.objects.ids, graph: newGraph(), removed: map[sai.OID]bool{}}
-	for _, vid := range vs.objects.ids.ownVIDs() {
-		if t, ok := VIDType(vid); ok {
+	v := &view{check: sai.NewValidator(), ids: vs.objects.IDs, graph: asicview.NewGraph(), removed: map[sai.OID]bool{}}
+	for _, vid := range vs.objects.IDs.OwnVIDs() {
+		if t, ok := protocol.VIDType(vid); ok {
 			v.check.Found(sai.Obj(t, vid))
-			v.graph.add(sai.Obj(t, vid), true)
+			v.graph.Add(sai.Obj(t, vid), true)
 		}
 	}
 	vs.making = v
-	stale, err := vs.db.Client().Keys(ctx, tempAsicState+":*").Result()
+	stale, err := vs.db.Client().Keys(ctx, protocol.TempASICState+":*").Result()
 	if err != nil {
 		return nil, err
 	}
-	res := &result{}
+	res := &protocol.Result{}
 	if len(stale) > 0 {
-		res.write(func(p redis.Pipeliner) { p.Del(ctx, stale...) })
+		res.Write(func(p redis.Pipeliner) { p.Del(ctx, stale...) })
 	}
 	return res, vs.inheritPorts(ctx, v, res)
 }
 
 // inheritPorts takes the ports that were created into the new view, without their settings: a
 // client does not create ports in a view, but learns from PORT_LIST which ones exist.
-func (vs *views) inheritPorts(ctx context.Context, v *view, res *result) error {
-	cur, err := readView(ctx, vs.db, func(vid sai.OID) bool { return vs.objects.ids.own[vid] }, vs.badRow)
+func (vs *views) inheritPorts(ctx context.Context, v *view, res *protocol.Result) error {
+	cur, err := asicview.ReadView(ctx, vs.db, func(vid sai.OID) bool { return vs.objects.IDs.Own[vid] }, vs.badRow)
 	if err != nil {
 		return err
 	}
-	for _, c := range cur.sorted() {
+	for _, c := range cur.Sorted() {
 		if !isCreatedPort(c) {
 			continue
 		}
-		pairs, err := formatAttrs(v.inherit(c))
+		pairs, err := protocol.FormatAttrs(v.inherit(c))
 		if err != nil {
 			return err
 		}
-		res.write(putRow(ctx, tempAsicState, c.key, pairs))
+		res.Write(protocol.PutRow(ctx, protocol.TempASICState, c.Key, pairs))
 	}
 	return nil
 }
 
-func isCreatedPort(n *node) bool {
-	return !n.own && n.key.Entry == nil && n.key.Type == sai.ObjectTypePort
+func isCreatedPort(n *asicview.Node) bool {
+	return !n.Own && n.Key.Entry == nil && n.Key.Type == sai.ObjectTypePort
 }
 
 // inherit takes a port of the current view that was created into the new one, and returns what it was created with.
-func (v *view) inherit(c *node) []sai.Attr {
+func (v *view) inherit(c *asicview.Node) []sai.Attr {
 	var attrs []sai.Attr
-	n := v.graph.add(c.key, false)
-	for _, a := range c.sortedAttrs() {
+	n := v.graph.Add(c.Key, false)
+	for _, a := range c.SortedAttrs() {
 		if sai.Meta(a.ID).Flags&sai.MandatoryOnCreate != 0 {
 			attrs = append(attrs, a)
-			n.attrs[a.ID] = a.Value
+			n.Attrs[a.ID] = a.Value
 		}
 	}
-	v.check.Created(c.key, attrs)
+	v.check.Created(c.Key, attrs)
 	return attrs
 }
 
-func (v *view) create(ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair) error {
+func (v *view) create(ctx context.Context, res *protocol.Result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair) error {
 	if k.Entry != nil {
 		if err := v.check.CheckCreateEntry(k.Entry, attrs); err != nil {
 			return err
@@ -145,25 +149,25 @@ func (v *view) create(ctx context.Context, res *result, k sai.Key, attrs []sai.A
 		if err := v.check.CheckCreate(k.Type, attrs); err != nil {
 			return err
 		}
-		if v.check.Exists(k) || k.OID == sai.NullOID || isSwitch(k) && k.OID != SwitchVID ||
-			!isSwitch(k) && v.ids.known(k.OID) {
+		if v.check.Exists(k) || k.OID == sai.NullOID || asicview.IsSwitch(k) && k.OID != protocol.SwitchVID ||
+			!asicview.IsSwitch(k) && v.ids.Known(k.OID) {
 			return fmt.Errorf("create %s: the virtual id is in use: %w", k, sai.StatusItemAlreadyExists)
 		}
 	}
 	v.check.Created(k, attrs)
-	n := v.graph.add(k, false)
+	n := v.graph.Add(k, false)
 	for _, a := range attrs {
-		n.attrs[a.ID] = a.Value
+		n.Attrs[a.ID] = a.Value
 	}
-	res.write(putRow(ctx, tempAsicState, k, pairs))
+	res.Write(protocol.PutRow(ctx, protocol.TempASICState, k, pairs))
 	return nil
 }
 
 // remove takes an object out of the view. Objects of the current view, which a get may have
 // returned, go anyway unless the new view has an equal one.
-func (v *view) remove(ctx context.Context, res *result, k sai.Key) error {
+func (v *view) remove(ctx context.Context, res *protocol.Result, k sai.Key) error {
 	if !v.check.Exists(k) {
-		if k.Entry == nil && k.OID != sai.NullOID && v.ids.known(k.OID) {
+		if k.Entry == nil && k.OID != sai.NullOID && v.ids.Known(k.OID) {
 			return nil
 		}
 	}
@@ -171,35 +175,50 @@ func (v *view) remove(ctx context.Context, res *result, k sai.Key) error {
 		return err
 	}
 	v.check.Removed(k)
-	if n := v.graph.nodes[k]; n != nil && n.own {
+	if n := v.graph.Nodes[k]; n != nil && n.Own {
 		v.removed[k.OID] = true
 	}
-	delete(v.graph.nodes, k)
+	delete(v.graph.Nodes, k)
 	if k.Entry == nil {
-		delete(v.graph.byOID, k.OID)
+		delete(v.graph.ByOID, k.OID)
 	}
-	res.write(func(p redis.Pipeliner) { p.Del(ctx, tempAsicState+":"+sai.FormatKey(k)) })
+	res.Write(func(p redis.Pipeliner) { p.Del(ctx, protocol.TempASICState+":"+sai.FormatKey(k)) })
 	return nil
 }
 
-func (v *view) set(ctx context.Context, res *result, k sai.Key, a sai.Attr, pairs []swss.Pair) error {
-	if !v.check.Exists(k) && k.Entry == nil && k.OID != sai.NullOID && v.ids.known(k.OID) {
+func (v *view) set(ctx context.Context, res *protocol.Result, k sai.Key, a sai.Attr, pairs []swss.Pair) error {
+	if !v.check.Exists(k) && k.Entry == nil && k.OID != sai.NullOID && v.ids.Known(k.OID) {
 		return nil // of the current view: see remove
 	}
 	if err := v.check.CheckSet(k, a); err != nil {
 		return err
 	}
 	v.check.Changed(k, a)
-	v.graph.add(k, false).attrs[a.ID] = a.Value
-	res.write(putRow(ctx, tempAsicState, k, pairs))
+	v.graph.Add(k, false).Attrs[a.ID] = a.Value
+	res.Write(protocol.PutRow(ctx, protocol.TempASICState, k, pairs))
 	return nil
 }
 
 // checkGet refuses to read what exists only in the view.
 func (v *view) checkGet(k sai.Key) error {
-	n := v.graph.nodes[k]
-	if n != nil && !n.own && !isSwitch(k) && !v.ids.known(k.OID) {
-		return fmt.Errorf("get %s: the object is not in the ASIC before %s: %w", k, applyView, sai.StatusInvalidObjectID)
+	n := v.graph.Nodes[k]
+	if n != nil && !n.Own && !asicview.IsSwitch(k) && !v.ids.Known(k.OID) {
+		return fmt.Errorf(
+			"get %s: the object is not in the ASIC before %s: %w",
+			k,
+			protocol.ApplyView,
+			sai.StatusInvalidObjectID,
+		)
 	}
 	return nil
+}
+
+// transition prepares the transition between two matched views, leaving out objects that came with the
+// switch and must go.
+func (vs *views) transition(cur, next *asicview.Graph, removed map[sai.OID]bool) *asicview.Transition {
+	ids := vs.objects.IDs
+	return &asicview.Transition{
+		Backend: vs.backend, Log: vs.log, Current: cur, Next: next,
+		From: ids, IDs: ids.OwnCopy(removed), Removed: removed,
+	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/protocol"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -191,28 +193,28 @@ func mutate(rnd *rand.Rand, cfg config) config {
 
 // backendText describes all objects of a Fake without their ids.
 func backendText(f *saitest.Fake) string {
-	g := newGraph()
+	g := asicview.NewGraph()
 	names := map[sai.OID]string{}
 	created := f.Created()
 	for _, k := range f.Keys() {
-		n := g.add(k, !slices.Contains(created, k))
+		n := g.Add(k, !slices.Contains(created, k))
 		for _, a := range f.Attrs(k) {
-			n.attrs[a.ID] = a.Value
+			n.Attrs[a.ID] = a.Value
 		}
-		if n.own {
+		if n.Own {
 			names[k.OID] = k.OID.String()
 		}
 	}
-	g.link()
-	g.paint(func(n *node) string { return names[n.key.OID] })
-	return g.canonical(names)
+	g.Link()
+	g.Paint(func(n *asicview.Node) string { return names[n.Key.OID] })
+	return g.Canonical(names)
 }
 
 func newFake() *saitest.Fake { return saitest.New(saitest.Options{Ports: portCount}) }
 
 func (g *rig) view() string {
 	g.Helper()
-	text, err := CanonicalView(context.Background(), g.redis)
+	text, err := asicview.CanonicalView(context.Background(), g.redis)
 	g.must("CanonicalView", err)
 	return text
 }
@@ -221,7 +223,7 @@ func (g *rig) rid(vid sai.OID) sai.OID {
 	if g.agent != nil {
 		vid = g.agent.public(vid)
 	}
-	rid, err := sai.ParseOID(g.redis.DB(swss.ASICDB).Client().HGet(context.Background(), vidToRID, vid.String()).Val())
+	rid, err := sai.ParseOID(g.redis.DB(swss.ASICDB).Client().HGet(context.Background(), protocol.KeyVIDToRID, vid.String()).Val())
 	g.must("VIDTORID "+vid.String(), err)
 	return rid
 }
@@ -283,8 +285,8 @@ func newViews(t *testing.T, seed uint64, restart func(*rig) (init, apply func(co
 				t.Errorf("step %d: %s did not change, but its real id did", step, name)
 			}
 		}
-		if n := len(g.redis.DB(swss.ASICDB).Client().Keys(ctx, tempAsicState+"*").Val()); n != 0 {
-			t.Errorf("%d rows left in %s", n, tempAsicState)
+		if n := len(g.redis.DB(swss.ASICDB).Client().Keys(ctx, protocol.TempASICState+"*").Val()); n != 0 {
+			t.Errorf("%d rows left in %s", n, protocol.TempASICState)
 		}
 		was = is
 	}

@@ -65,3 +65,6 @@ func (as *acls) relabel(o *object, was, is string) {
 		as.labelled[is] = append(as.labelled[is], o.id())
 	}
 }
+
+// Labelled returns the counters with a label.
+func (as *acls) Labelled(label string) []config.ID { return as.labelled[label] }

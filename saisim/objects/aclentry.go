@@ -134,8 +134,8 @@ func (as *acls) entryRow(o *object, t *aclTable) (config.ACLEntry, error) {
 	return r, nil
 }
 
-// matchAnew puts the rows of the entries of an index again. They have been put before, so nothing is wrong with them.
-func (as *acls) matchAnew(index uint32) {
+// MatchAnew puts the rows of the entries of an index again. They have been put before, so nothing is wrong with them.
+func (as *acls) MatchAnew(index uint32) {
 	for _, oid := range as.marked.entries[index] {
 		o := as.objects[oid]
 		if r, err := as.entryRow(o, o.self.(*aclEntry).table); err == nil {

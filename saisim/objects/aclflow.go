@@ -51,3 +51,9 @@ func (as *acls) unfollowFlow(e *aclEntry, oid sai.OID) {
 	}
 	e.marks = false
 }
+
+// SetFlow sets what packets of a flow's index have.
+func (as *acls) SetFlow(f altmark.ChipFlowOf) { as.marked.of[f.Index] = f }
+
+// ForgetFlow takes back what packets of an index have.
+func (as *acls) ForgetFlow(index uint32) { delete(as.marked.of, index) }

@@ -55,7 +55,7 @@ func (s *Store) Availability(t sai.ObjectType, attrs []sai.Attr) (uint64, error)
 	case sai.ObjectTypeGenericProgrammable:
 		v, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
 		name, _ := v.(sai.Bytes)
-		return s.extensions.available(string(name)), nil
+		return s.extensions.Available(string(name)), nil
 	case sai.ObjectTypeACLEntry:
 		return s.acls.entriesAvailable(attrs)
 	case sai.ObjectTypeDebugCounter:

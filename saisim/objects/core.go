@@ -201,3 +201,16 @@ func (c *core) discard() { c.change = c.change[:0] }
 func row[R config.Row](c *core, oid sai.OID) (R, bool) {
 	return config.Find[R](c.tables, config.ID(oid))
 }
+
+// uses says what a port, a LAG or a VLAN is used as.
+type uses struct{ inLAG, bridged, routed bool }
+
+func (u *uses) used() *uses { return u }
+
+// usesOf returns how a port, a LAG or a VLAN is used; nil: it is another object.
+func (c *core) usesOf(oid sai.OID) *uses {
+	if x, ok := self[interface{ used() *uses }](c, oid); ok {
+		return x.used()
+	}
+	return nil
+}

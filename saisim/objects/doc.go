@@ -21,12 +21,10 @@
 //	mirrors     mirror sessions                                               mirror.go
 //	traps       traps and their groups                                        trap.go
 //	monitors    TAM objects, which have drops reported                        dropmonitor.go, tamcollector.go
-//	extensions  objects of extensions, which have areas of their own: marks   extension.go, window.go, altmark.go,
-//	            (alternate marking), sketches (FlyMon), plans (table           flymon*.go, record.go
-//	            recording)
+//	extensions  objects of extensions                                         extension.go, package extension
 //
 // The switch object (switch.go) and in-band telemetry (tam.go) have no state of their own. Areas meet in few places:
 // ports and bridge ask acls whether something may be bound, qos has ports put their rows again when a profile
-// changes, extensions read the counters of acls, and one says what more entries match (altmarkflow.go).
-// The core says for any area what an object is used as (uses.go), and describes it without its id (describe.go).
+// changes, extensions read the counters of acls, and one says what more entries match (aclflow.go).
+// The core says for any area what an object is used as, and describes it without its id (describe.go).
 package objects

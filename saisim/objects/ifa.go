@@ -1,13 +1,11 @@
 package objects
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
-	"tamtam/saisim/engine"
 	"tamtam/tam/ifa"
 )
 
@@ -172,41 +170,4 @@ func (as *acls) telemetryActions(o *object, r *config.ACLEntry) error {
 func (c *core) isIFA(id config.ID) bool {
 	r, _ := config.Find[config.TAMInt](c.tables, id)
 	return r.IFA.On
-}
-
-// An ifaWindow reads what became of packets that IFA met, by label of the ACL counters of entries; the label "" is that
-// of transit. It is not configuration.
-type ifaWindow struct {
-	acls   *acls
-	entry  map[string]json.RawMessage
-	labels []string
-}
-
-func (w *ifaWindow) apply(text []byte) error {
-	entry, labels, err := readLabels(text)
-	if err == nil {
-		w.entry, w.labels = entry, labels
-	}
-	return err
-}
-
-func (w *ifaWindow) leave() {}
-
-// read returns the window's entry with the current counters. Counters with one label are added up.
-func (w *ifaWindow) read() sai.Value {
-	values := make([]uint64, int(ifa.NumCounts)*len(w.labels))
-	for i, label := range w.labels {
-		sum := values[i*int(ifa.NumCounts):][:ifa.NumCounts]
-		if label == "" {
-			counts := engine.TransitOf(w.acls.engine)
-			copy(sum, counts[:])
-			continue
-		}
-		for _, id := range w.acls.labelled[label] {
-			for j, n := range engine.IFAOf(w.acls.engine, id) {
-				sum[j] += n
-			}
-		}
-	}
-	return writeExtension(w.entry, []string{ifa.AttrCounters}, [][]uint64{values})
 }

@@ -57,7 +57,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeTAMCollector:          s.monitors.collectorKind(),
 		sai.ObjectTypeTAMTransport:          s.monitors.transportKind(),
 		sai.ObjectTypeHostifUserDefinedTrap: s.monitors.userTrapKind(),
-		sai.ObjectTypeGenericProgrammable:   s.extensions.extensionKind(),
+		sai.ObjectTypeGenericProgrammable:   extensionKind(s.extensions),
 	}
 	storedKinds(kinds)
 	for t, n := range map[sai.ObjectType]uint32{

@@ -4,6 +4,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
+	"tamtam/saisim/objects/extension"
 )
 
 // A Store keeps the SAI objects of a chip and their relations.
@@ -24,7 +25,7 @@ type areas struct {
 	mirrors    *mirrors
 	traps      *traps
 	monitors   *monitors
-	extensions *extensions
+	extensions *extension.Area
 }
 
 // newAreas returns the areas as they are before the switch object is created.
@@ -36,7 +37,10 @@ func newAreas(c *core) areas {
 	a.bridge = newBridge(c, a.acls)
 	a.monitors = newMonitors(c)
 	a.traps.users = a.monitors.putCollectors
-	a.extensions = newExtensions(c, a.acls)
+	a.extensions = extension.New(&extension.Chip{
+		Engine: c.engine, Profile: c.prof, Start: c.cfg.Start, Kernel: c.cfg.Kernel, Oracle: c.cfg.Oracle,
+		Put: c.put, Drop: c.drop,
+	}, a.acls)
 	return a
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tamtam/tam/record"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // Actions are recorded of packets that hit. Where that counts, a table is unfolded: behind its hits there are tables
@@ -368,7 +369,7 @@ const maxActionBits = 64
 func codedGraph(p *record.Plan, g *record.Graph, given record.Probabilities) (weighed, map[int][]codeClass, error) {
 	all := map[int][]codeClass{}
 	var list []unfolding
-	full, err := Complete(g, given)
+	full, err := p4graph.Complete(g, given)
 	if err != nil {
 		return weighed{}, nil, err
 	}

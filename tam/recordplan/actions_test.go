@@ -11,6 +11,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan/check"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // giveActions gives tables with a key actions, and to some edges those that do not tell hits from misses their names.
@@ -98,7 +99,7 @@ func TestActions(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		g, _ := randomProgram(r, shapes[r.IntN(len(shapes))])
 		giveActions(r, g)
-		m, err := NewModel(g, Random(g, seed))
+		m, err := NewModel(g, p4graph.Random(g, seed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +193,7 @@ func TestActionsRefused(t *testing.T) {
 			t.Errorf("bits 3: %s", a.Why)
 		}
 	}
-	m, err := NewModel(g, Uniform(g))
+	m, err := NewModel(g, p4graph.Uniform(g))
 	if err != nil {
 		t.Fatal(err)
 	}

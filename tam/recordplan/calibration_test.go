@@ -11,6 +11,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan/check"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // calibratedPrograms are those of the gate.
@@ -86,9 +87,9 @@ func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	randomTests(r, g)
 	switch r.IntN(3) {
 	case 0:
-		p = Uniform(g)
+		p = p4graph.Uniform(g)
 	case 1:
-		p = Random(g, r.Uint64())
+		p = p4graph.Random(g, r.Uint64())
 	}
 	m, err := NewModel(g, p)
 	if err != nil {

@@ -1,6 +1,9 @@
 package recordplan
 
-import "tamtam/tam/record"
+import (
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan/p4graph"
+)
 
 // A chain is a model's segments joined: a Markov chain over tables in a topological order. Paths
 // through it and sequences of tables correspond one to one.
@@ -89,7 +92,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 	if err != nil {
 		return nil, err
 	}
-	if p, err = Complete(g, p); err != nil {
+	if p, err = p4graph.Complete(g, p); err != nil {
 		return nil, err
 	}
 	w := &program{ways: newWays(g, x, p), first: x.Init, table: make([]int, len(g.Nodes))}

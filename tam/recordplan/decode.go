@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"tamtam/tam/record"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // MaxLikely is the most paths that an [Answer] names.
@@ -158,7 +159,7 @@ func (d *Decoder) reader(told Told) (*reader, error) {
 		return r, nil
 	}
 	r := d.all
-	p, err := Complete(d.plan.Graph, d.given)
+	p, err := p4graph.Complete(d.plan.Graph, d.given)
 	if err != nil {
 		return nil, err
 	}

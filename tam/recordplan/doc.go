@@ -2,6 +2,6 @@
 // the entropy of what they record, and finds the best set under the constraints of a switch, after the
 // paper that package record names.
 //
-// What belongs here: readers of programs, probabilities, entropy, search, constraints,
-// and the value of a plan. What does not: packets, chips, databases.
+// What belongs here: entropy, search, constraints, decoding of records,
+// and the value of a plan. What does not: readers of programs (p4graph), packets, chips, databases.
 package recordplan

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tamtam/tam/record"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // Bounds of a model: more is refused.
@@ -72,12 +73,12 @@ func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err = Complete(g, p); err != nil {
+	if p, err = p4graph.Complete(g, p); err != nil {
 		return nil, err
 	}
 	m := &Model{graph: g, given: p, reach: reach, deps: g.Deps, index: map[string]int{}, walks: big.NewInt(1)}
 	if m.deps == nil {
-		m.deps = Dependencies(g)
+		m.deps = p4graph.Dependencies(g)
 	}
 	for i, n := range g.Nodes {
 		if n.Kind == record.Table {

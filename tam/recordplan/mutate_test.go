@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // Programs in which any part is missing, twice, of another type or somewhere else are
 // refused or read; what is read can be worked with. Bytes changed at random are mostly
 // no JSON: this gets further.
 func TestReadMutated(t *testing.T) {
-	files, err := filepath.Glob("testdata/bmv2/*.json")
+	files, err := filepath.Glob("p4graph/testdata/bmv2/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -40,15 +41,15 @@ func TestReadMutated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := Read(bytes.NewReader(changed), "")
+			g, err := p4graph.Read(bytes.NewReader(changed), "")
 			if err != nil {
 				continue
 			}
 			read++
-			if _, err := Measure(g); err != nil {
+			if _, err := p4graph.Measure(g); err != nil {
 				t.Fatalf("%s: %v\n%s", file, err, changed)
 			}
-			if _, err := Complete(g, Random(g, 1)); err != nil {
+			if _, err := p4graph.Complete(g, p4graph.Random(g, 1)); err != nil {
 				t.Fatalf("%s: %v\n%s", file, err, changed)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tamtam/tam/record"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // oracle is what README.md in the folder TAMTAM_P4 says of the programs in it: real
@@ -71,7 +72,7 @@ func readFile(t *testing.T, path, pipeline string) *record.Graph {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	g, err := Read(bufio.NewReader(f), pipeline)
+	g, err := p4graph.Read(bufio.NewReader(f), pipeline)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestOracle(t *testing.T) {
 	for _, line := range lines[1:] {
 		want := strings.Fields(line)
 		t.Run(want[0]+"/"+want[1], func(t *testing.T) {
-			f, err := Measure(readFile(t, p4(t, want[0]), want[1]))
+			f, err := p4graph.Measure(readFile(t, p4(t, want[0]), want[1]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +129,7 @@ func TestOracleDependencies(t *testing.T) {
 		}
 		given := pairs(g.Deps)
 		g.Deps = nil
-		if found := pairs(Dependencies(g)); !reflect.DeepEqual(found, given) {
+		if found := pairs(p4graph.Dependencies(g)); !reflect.DeepEqual(found, given) {
 			t.Errorf("%s: %d pairs, want %d", file, len(found), len(given))
 			for p, k := range given {
 				if !reflect.DeepEqual(found[p], k) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"tamtam/tam/record"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // Packets draws the ways of packets through a program, as [Simulate] does, without a plan.
@@ -21,7 +22,7 @@ func NewPackets(g *record.Graph, p record.Probabilities) (*Packets, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err = Complete(g, p); err != nil {
+	if p, err = p4graph.Complete(g, p); err != nil {
 		return nil, err
 	}
 	k := &Packets{ways: newWays(g, x, p), first: x.Init}

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan/check"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // Plans of real programs, in as few stages as they take: greedy, and the best that there
@@ -32,7 +33,7 @@ func TestPlansOfRealPrograms(t *testing.T) {
 	} {
 		t.Run(c.file+"/"+c.phv, func(t *testing.T) {
 			g := readFile(t, p4(t, c.file), "ingress")
-			for _, p := range []record.Probabilities{Uniform(g), Random(g, 1)} {
+			for _, p := range []record.Probabilities{p4graph.Uniform(g), p4graph.Random(g, 1)} {
 				m, err := NewModel(g, p)
 				if err != nil {
 					t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"os"
 
 	"tamtam/tam/record"
-	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 func main() {
@@ -36,7 +36,7 @@ func run(out io.Writer, file, pipeline, name string) error {
 		return err
 	}
 	defer f.Close()
-	g, err := recordplan.Read(f, pipeline)
+	g, err := p4graph.Read(f, pipeline)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func compact(g *record.Graph) *record.Graph {
 // reduce leaves out the dependencies that others imply: of a table on one before it, where there is a
 // chain between the two that is strict if the dependency is. What stages tables can have stays the same.
 func reduce(g *record.Graph) []record.Dep {
-	deps := recordplan.Dependencies(g)
+	deps := p4graph.Dependencies(g)
 	strict := map[[2]string]bool{}
 	next := map[string][]string{}
 	for _, d := range deps {

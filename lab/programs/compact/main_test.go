@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tamtam/tam/record"
-	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // Of a chain a -> b -> c, what a asks of c follows, if it is no stricter than the chain.
@@ -43,7 +43,7 @@ func TestCompactOfCompact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := recordplan.Read(bytes.NewReader(text), "")
+		g, err := p4graph.Read(bytes.NewReader(text), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestCompactOfCompact(t *testing.T) {
 		if err := write(&out, compact(g)); err != nil {
 			t.Fatal(err)
 		}
-		again, err := recordplan.Read(&out, "")
+		again, err := p4graph.Read(&out, "")
 		if err != nil || !reflect.DeepEqual(again.Edges, g.Edges) || len(again.Deps) != len(g.Deps) || again.Init != g.Init || len(again.Nodes) != len(g.Nodes) {
 			t.Errorf("%s: %v; %d edges and %d dependencies, want %d and %d", file, err, len(again.Edges), len(again.Deps), len(g.Edges), len(g.Deps))
 		}

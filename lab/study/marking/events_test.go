@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/internal/randtest"
 	"tamtam/lab"
 )
@@ -77,6 +77,6 @@ func undisturbed(i int) bool { return i >= 2 && i < 5 || i > 9 && i < 17 }
 // duplicated: muxed marking without a pulse, or with packets out of its slots, cannot know, and every
 // method reports more packets than were sent.
 func notOfTraffic(reason string) bool {
-	words := []string{collector.AltMarkPulses, collector.AltMarkSplit, "out-of-window", "late-pulse", "many-pulses"}
+	words := []string{marks.Pulses, marks.Split, "out-of-window", "late-pulse", "many-pulses"}
 	return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(reason, word) })
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/collector"
+	"tamtam/collector/marks"
 	"tamtam/lab"
 	"tamtam/tam/altmark"
 )
@@ -61,7 +61,7 @@ type Period struct {
 // A markJoin is the collector of one path or graph in the lab.
 type markJoin struct {
 	marks   altMarkJoin
-	results map[resultKey]collector.AltMarkResult
+	results map[resultKey]marks.Result
 	fed     []int // how many periods of each point it was given
 }
 
@@ -70,16 +70,16 @@ type resultKey struct {
 	period   uint64
 }
 
-// An altMarkJoin is a [collector.AltMark] or a [collector.AltMarkMesh].
+// An altMarkJoin is a [marks.Joiner] or a [marks.Mesh].
 type altMarkJoin interface {
-	Add(point int, p altmark.Period, arrived time.Time) []collector.AltMarkResult
-	Flush() []collector.AltMarkResult
+	Add(point int, p altmark.Period, arrived time.Time) []marks.Result
+	Flush() []marks.Result
 	Notices() []string
 }
 
 // joinPath makes the collector of a path; it compares points that follow each other, and the first with the last.
 func (path *markPath) joinPath() error {
-	m, err := collector.NewAltMark(collector.AltMarkPath{Name: path.name, Points: path.settings()})
+	m, err := marks.NewJoiner(marks.Path{Name: path.name, Points: path.settings()})
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (path *markPath) joinPath() error {
 
 // joinGraph makes the collector of a graph; it compares the ends of clusters, and those of the whole.
 func (path *markPath) joinGraph(links [][]string) error {
-	g := collector.AltMarkGraph{Name: path.name, Points: path.settings()}
+	g := marks.Graph{Name: path.name, Points: path.settings()}
 	for _, l := range links {
-		g.Links = append(g.Links, collector.AltMarkLink{From: l[0], To: l[1]})
+		g.Links = append(g.Links, marks.Link{From: l[0], To: l[1]})
 	}
-	m, err := collector.NewAltMarkMesh(g)
+	m, err := marks.NewMesh(g)
 	if err != nil {
 		return err
 	}
@@ -122,12 +122,12 @@ func (path *markPath) joinGraph(links [][]string) error {
 }
 
 func (path *markPath) collect(m altMarkJoin) {
-	path.join = &markJoin{m, map[resultKey]collector.AltMarkResult{}, make([]int, len(path.points))}
+	path.join = &markJoin{m, map[resultKey]marks.Result{}, make([]int, len(path.points))}
 }
 
-func (path *markPath) settings() (points []collector.AltMarkPoint) {
+func (path *markPath) settings() (points []marks.Point) {
 	for _, x := range path.points {
-		points = append(points, collector.AltMarkPoint{Switch: x.node.Name(), Session: x.session.Name,
+		points = append(points, marks.Point{Switch: x.node.Name(), Session: x.session.Name,
 			Settings: x.session.Session})
 	}
 	return points
@@ -188,7 +188,7 @@ func (j *markJoin) feed(points []*markPoint) {
 	}
 }
 
-func (j *markJoin) keep(results []collector.AltMarkResult) {
+func (j *markJoin) keep(results []marks.Result) {
 	for _, r := range results {
 		j.results[resultKey{r.From, r.To, r.Period}] = r
 	}
@@ -236,12 +236,12 @@ func (path *markPath) segment(of segment) *Segment {
 	return s
 }
 
-func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, of segment) Period {
+func (path *markPath) period(r marks.Result, n altmark.Interval, of segment) Period {
 	p := Period{
 		Period: r.Period, Start: lab.Time(n.Start(r.Period).Sub(altmark.At(lab.Epoch()))) * lab.Nanosecond,
 		Status: r.Status.String(), Reasons: append([]string{}, r.Reasons...),
 	}
-	if r.Status != collector.AltMarkMissing {
+	if r.Status != marks.Missing {
 		p.Sent, p.Received = &r.Sent, &r.Received
 	}
 	if r.LossValid {

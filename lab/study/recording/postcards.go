@@ -11,6 +11,7 @@ import (
 	"tamtam/lab/programs"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // PostcardSettings are those of the study of postcards: the traffic, the filter that finds packets of classes
@@ -67,7 +68,7 @@ func (s *run) pathsOfFlows(p *programs.Program, seed uint64) (flows []int, paths
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	keys := make([][]byte, s.Postcards.Flows)
 	for _, g := range p.Pipelines {
-		packets, err := recordplan.NewPackets(g, recordplan.Random(g, seed))
+		packets, err := recordplan.NewPackets(g, p4graph.Random(g, seed))
 		if err != nil {
 			return nil, 0, err
 		}

@@ -8,6 +8,7 @@ import (
 	"tamtam/lab/programs"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // needs says, by the number of 8-bit containers, how many stages a pipeline has to have so that a
@@ -24,7 +25,7 @@ func (s *run) needsOf(ctx context.Context, g *record.Graph, seed uint64) (needs,
 	if err != nil {
 		return nil, err
 	}
-	least, _ := recordplan.MinStages(g)
+	least, _ := p4graph.MinStages(g)
 	if m.Recovery(nil) >= complete {
 		return needs{least}, nil
 	}
@@ -111,7 +112,7 @@ func (s *run) resources(ctx context.Context) error {
 func (s *run) tableII(p *programs.Program, list []needs) {
 	before := 1
 	for _, g := range p.Pipelines {
-		least, _ := recordplan.MinStages(g)
+		least, _ := p4graph.MinStages(g)
 		before = max(before, least)
 	}
 	s.results.add(p.Name, "", "0", 0, "stages", float64(before))

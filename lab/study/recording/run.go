@@ -13,6 +13,7 @@ import (
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 	"tamtam/tam/recordplan/check"
+	"tamtam/tam/recordplan/p4graph"
 )
 
 // A run is one run of the study.
@@ -62,14 +63,14 @@ func (s *run) load(name string) (*programs.Program, error) {
 	}
 	s.loaded[name] = p
 	for _, g := range p.Pipelines {
-		m, err := recordplan.NewModel(g, recordplan.Uniform(g))
+		m, err := recordplan.NewModel(g, p4graph.Uniform(g))
 		if err != nil {
 			return nil, fmt.Errorf("program %s, %s: %w", p.Name, g.Pipeline, err)
 		}
-		stages, _ := recordplan.MinStages(g)
+		stages, _ := p4graph.MinStages(g)
 		s.results.Programs = append(s.results.Programs, Scale{
 			Program: p.Name, Pipeline: g.Pipeline, Tables: tablesOf(g), NonCut: m.OneBitPerTable(),
-			Deps: len(recordplan.Dependencies(g)), Stages: stages,
+			Deps: len(p4graph.Dependencies(g)), Stages: stages,
 			Sequences: m.Paths().String(), Walks: m.Walks().String(),
 		})
 	}
@@ -95,13 +96,13 @@ func (s *run) programNames() []string {
 
 // model returns a pipeline with the probabilities of a seed.
 func (s *run) model(g *record.Graph, seed uint64) (*recordplan.Model, error) {
-	return recordplan.NewModel(g, recordplan.Random(g, seed))
+	return recordplan.NewModel(g, p4graph.Random(g, seed))
 }
 
 // stagesFor returns how many stages plans of a pipeline have: those of the switch, or as many as the
 // program needs.
 func (s *run) stagesFor(g *record.Graph) int {
-	least, _ := recordplan.MinStages(g)
+	least, _ := p4graph.MinStages(g)
 	return max(s.Stages, least)
 }
 

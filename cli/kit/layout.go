@@ -1,0 +1,119 @@
+package kit
+
+import (
+	"fmt"
+	"strings"
+
+	"tamtam/cli/tree"
+)
+
+// Maybe is a name that may be given.
+func Maybe(kind *Kind, help string) []Element { return Opt(Arg("name", kind, help)) }
+
+// Only is the name of the one that is shown, where that is not all.
+func Only(kind *Kind) []Element { return Maybe(kind, "Only this one") }
+
+// One returns a view's data for a container, whose name has its module in front.
+func One(name string, t tree.Node) map[string]any {
+	if !t.Exists() {
+		return map[string]any{}
+	}
+	return map[string]any{name: t.Value}
+}
+
+// Entry is a view's data for one entry of a list.
+func Entry(list string, t tree.Node) map[string]any { return map[string]any{list: []any{t.Value}} }
+
+// Framed is a view whose text stands between blank lines.
+func Framed(data map[string]any, text func(p *Printout)) *View {
+	return &View{data, func(p *Printout) {
+		p.Line("")
+		text(p)
+		p.Line("")
+	}}
+}
+
+// TableView is a table, with lines below it.
+func TableView(data map[string]any, columns []Column, rows [][]string, below []string) *View {
+	return Framed(data, func(p *Printout) {
+		p.Table(columns, rows)
+		p.After(below)
+	})
+}
+
+// Configured returns a leaf of the entry as configured or, failing that, the state.
+func Configured(t tree.Node, leaf string) string {
+	if v := t.Text("config", leaf); v != "" {
+		return v
+	}
+	return t.Text("state", leaf)
+}
+
+// Title writes a status word as the show commands spell it: ACTIVE and active
+// as Active, INSUFFICIENT_RESOURCES as Insufficient Resources.
+func Title(word string) string {
+	parts := strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return r == '_' || r == ' ' || r == '-' })
+	for i, p := range parts {
+		parts[i] = strings.ToUpper(p[:1]) + p[1:]
+	}
+	return strings.Join(parts, " ")
+}
+
+// Inactive reports whether a state says that its object is not in effect.
+func Inactive(state tree.Node) bool {
+	status := state.Word("status")
+	return status != "" && !strings.EqualFold(status, "active")
+}
+
+// WhyNot writes status and reason of an object that is not in effect.
+func (p *Printout) WhyNot(width int, state tree.Node) {
+	if !Inactive(state) {
+		return
+	}
+	p.Field(width, "Status", Title(state.Word("status")))
+	p.Optional(width, "Reason", state.Text("reason"))
+}
+
+// WhyNots are lines for the entries that are not in effect.
+func WhyNots(entries []tree.Node) []string {
+	var lines []string
+	for _, e := range entries {
+		lines = append(lines, WhyNotLine(e.Name(), e.At("state"))...)
+	}
+	return lines
+}
+
+// WhyNotLine is a line for an object that is not in effect.
+func WhyNotLine(name string, state tree.Node) []string {
+	if !Inactive(state) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s: %s", name, Title(state.Word("status")), state.Text("reason"))}
+}
+
+// After writes lines below a table.
+func (p *Printout) After(lines []string) {
+	if len(lines) > 0 {
+		p.Line("")
+	}
+	for _, l := range lines {
+		p.Line("%s", l)
+	}
+}
+
+// OrDash replaces an empty value by a dash.
+func OrDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// Counted returns a counter as it is shown. One that nobody has written yet is not 0, nor is
+// something that is not a number.
+func Counted(t tree.Node, leaf ...string) string {
+	if _, ok := t.Count(leaf...); !ok {
+		return OrDash("")
+	}
+	return t.Text(leaf...)
+}

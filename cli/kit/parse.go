@@ -1,0 +1,331 @@
+package kit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// SyntaxError says what is wrong with a line and where.
+type SyntaxError struct {
+	Line   string
+	Col    int // byte in Line that the mark points at
+	Reason string
+
+	ambiguous bool
+}
+
+// Error is the reason, the line, and a mark under the place.
+func (e *SyntaxError) Error() string {
+	e = e.near()
+	return fmt.Sprintf("%s\n  %s\n  %s^", ErrorText(e.Reason), e.Line, e.Indent())
+}
+
+// shownLine is how much of a long line an error shows around the mark, in characters.
+const shownLine = 160
+
+// near is the same with a line that is not long.
+func (e *SyntaxError) near() *SyntaxError {
+	col := min(max(e.Col, 0), len(e.Line))
+	before, behind := []rune(e.Line[:col]), []rune(e.Line[col:])
+	if len(before)+len(behind) <= shownLine {
+		return e
+	}
+	from, to := "", ""
+	if n := len(before) - shownLine/2; n > 0 {
+		from, before = "...", before[n:]
+	}
+	if len(behind) > shownLine/2 {
+		to, behind = "...", behind[:shownLine/2]
+	}
+	head := from + string(before)
+	return &SyntaxError{Line: head + string(behind) + to, Col: len(head), Reason: e.Reason}
+}
+
+// ambiguousError lists the keywords that a word may stand for.
+type ambiguousError []string
+
+func (e ambiguousError) Error() string {
+	return "ambiguous command, could be: " + strings.Join(e, ", ")
+}
+
+// Indent is blank up to the marked place; tabs stay tabs.
+func (e *SyntaxError) Indent() string {
+	col := min(max(e.Col, 0), len(e.Line))
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, e.Line[:col])
+}
+
+// Position is how far the words read so far have come in one form.
+type Position struct {
+	*path
+	at     int    // in fixed
+	option int    // being read, or -1
+	within int    // in that option
+	used   uint64 // options that were begun
+	Args   map[string]string
+}
+
+// next is a thing that may come now, and the position behind it.
+type next struct {
+	Element
+	then Position
+}
+
+// nexts lists what may come at p.
+func (p Position) nexts() []next {
+	switch {
+	case p.at < len(p.Fixed):
+		then := p
+		if !p.Fixed[p.at].Many {
+			then.at++
+		}
+		return []next{{p.Fixed[p.at], then}}
+	case p.option >= 0:
+		o := p.Options[p.option]
+		then := p
+		if then.within++; then.within == len(o) {
+			then.option, then.within = -1, 0
+		}
+		out := []next{{o[p.within], then}}
+		if o[p.within].Spare {
+			p.option, p.within = -1, 0
+			out = append(out, p.nexts()...)
+		}
+		return out
+	}
+	var out []next
+	for i, o := range p.Options {
+		if p.used&(1<<i) != 0 {
+			continue
+		}
+		then := p
+		then.used |= 1 << i
+		if len(o) > 1 {
+			then.option, then.within = i, 1
+		}
+		out = append(out, next{o[0], then})
+	}
+	return out
+}
+
+// Complete reports whether a command may end at p.
+func (p Position) Complete() bool {
+	whole := p.option < 0 || p.Options[p.option][p.within].Spare
+	return p.at >= len(p.Fixed)-IntOf(p.at < len(p.Fixed) && p.Fixed[p.at].Many) && whole
+}
+
+// bind returns the position behind n, with the value that was read.
+func (n next) bind(name, value string) Position {
+	args := maps.Clone(n.then.Args)
+	if args == nil {
+		args = map[string]string{}
+	}
+	if old, again := args[name]; again && n.Many {
+		value = old + ManySeparator + value
+	}
+	args[name] = value
+	n.then.Args = args
+	return n.then
+}
+
+// start is the set of positions before the first word.
+func (g Grammar) start(m Mode) []Position {
+	out := make([]Position, len(g.Forms[m]))
+	for i := range g.Forms[m] {
+		out[i] = Position{path: &g.Forms[m][i], option: -1}
+	}
+	return out
+}
+
+// Expected lists what may come at any of the positions, without repeats.
+func Expected(at []Position) []next {
+	var out []next
+	for _, p := range at {
+		out = append(out, p.nexts()...)
+	}
+	return out
+}
+
+// step reads one token at all positions. A keyword written in full comes before
+// an abbreviation, and both come before a parameter.
+func step(at []Position, t Token) ([]Position, error) {
+	nexts := Expected(at)
+	exact, prefix, full := matchWords(nexts, t)
+	if len(exact) > 0 {
+		return exact, nil
+	}
+	if len(full) == 1 {
+		return prefix, nil
+	}
+	var byValue []Position
+	var refused []error
+	for _, n := range nexts {
+		if n.ArgKind == nil {
+			continue
+		}
+		value, err := n.ArgKind.Read(t.Text)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
+		byValue = append(byValue, n.bind(n.Name, value))
+	}
+	switch {
+	case len(full) > 1 && len(byValue) == 0:
+		return nil, ambiguousError(full)
+	case len(byValue) > 0:
+		return byValue, nil
+	case len(refused) > 0:
+		return nil, refused[0]
+	case len(nexts) == 0:
+		return nil, errors.New("the command ends before this word")
+	}
+	return nil, errors.New(`invalid input detected at "^" marker`)
+}
+
+// matchWords finds the keywords that t writes in full, those it abbreviates,
+// and the names of the latter.
+func matchWords(nexts []next, t Token) (exact, prefix []Position, full []string) {
+	if t.Quoted {
+		return nil, nil, nil
+	}
+	for _, n := range nexts {
+		switch {
+		case n.ArgKind != nil:
+		case strings.EqualFold(n.Word, t.Text):
+			exact = append(exact, n.bind(n.Word, ""))
+		case HasPrefixFold(n.Word, t.Text) && !n.whole:
+			prefix = append(prefix, n.bind(n.Word, ""))
+			if !slices.Contains(full, n.Word) {
+				full = append(full, n.Word)
+			}
+		}
+	}
+	return exact, prefix, full
+}
+
+// HasPrefixFold reports whether a word begins with a prefix, in capitals or not.
+func HasPrefixFold(word, prefix string) bool {
+	return len(prefix) <= len(word) && strings.EqualFold(word[:len(prefix)], prefix)
+}
+
+// Read turns what was typed into the parameter's canonical text.
+func (k *Kind) Read(text string) (string, error) {
+	if len(k.Choices) == 0 {
+		return k.Parse(text)
+	}
+	var found []string
+	for _, c := range k.Choices {
+		if strings.EqualFold(c.Word, text) {
+			return c.Word, nil
+		}
+		if text != "" && HasPrefixFold(c.Word, text) {
+			found = append(found, c.Word)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", fmt.Errorf("%q could be: %s", text, strings.Join(found, ", "))
+	case k.Parse != nil:
+		return k.Parse(text)
+	}
+	names := make([]string, len(k.Choices))
+	for i, c := range k.Choices {
+		names[i] = c.Word
+	}
+	return "", fmt.Errorf("%q is not one of: %s", text, strings.Join(names, ", "))
+}
+
+// Walk reads tokens from the start of mode m. On error at is the set of
+// positions before the token that was refused, and i its index.
+func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) {
+	at = g.start(m)
+	for i, t := range tokens {
+		behind, err := step(at, t)
+		if err != nil {
+			return at, i, err
+		}
+		at = behind
+	}
+	return at, len(tokens), nil
+}
+
+// Parse finds the command that tokens spell in mode m or, when m does not know
+// it, in a parent of m. in is the mode that knows it.
+func (g Grammar) Parse(m Mode, line string, tokens []Token) (found Position, in Mode, err error) {
+	var deepest *SyntaxError
+	for in, more := m, true; more; in, more = g.Parent(in) {
+		p, err := g.parseIn(in, line, tokens)
+		if err == nil {
+			return p, in, nil
+		}
+		if deepest == nil || err.Col > deepest.Col {
+			deepest = err
+		}
+		if err.ambiguous {
+			break
+		}
+	}
+	return Position{}, m, deepest
+}
+
+func (g Grammar) parseIn(m Mode, line string, tokens []Token) (Position, *SyntaxError) {
+	at, i, err := g.Walk(m, tokens)
+	if err != nil {
+		var ambiguous ambiguousError
+		return Position{}, &SyntaxError{
+			Line: line, Col: tokens[i].Col, Reason: err.Error(), ambiguous: errors.As(err, &ambiguous),
+		}
+	}
+	for _, p := range at {
+		if p.Complete() {
+			return p, nil
+		}
+	}
+	end := 0
+	if len(tokens) > 0 {
+		end = tokens[len(tokens)-1].End + 1
+	}
+	padded := line
+	for len(padded) < end {
+		padded += " "
+	}
+	reason := "incomplete command, expected " + describe(Expected(at))
+	return Position{}, &SyntaxError{Line: padded, Col: end, Reason: reason}
+}
+
+// describe lists what may come, as one phrase.
+func describe(nexts []next) string {
+	var names []string
+	for _, n := range nexts {
+		name := n.Word
+		if n.ArgKind != nil {
+			name = n.ArgKind.Label
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	const most = 8
+	if len(names) > most {
+		names = append(names[:most:most], "...")
+	}
+	return strings.Join(names, " | ")
+}
+
+// ErrorText is how SONiC's shell words a failure.
+func ErrorText(reason string) string {
+	r, n := utf8.DecodeRuneInString(reason)
+	return "%Error: " + string(unicode.ToUpper(r)) + reason[n:]
+}

@@ -1,0 +1,54 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/tree"
+)
+
+// A Session is what commands know of the shell that runs them, and change of it.
+type Session struct {
+	Config  Config
+	Client  *Client
+	Grammar Grammar
+
+	Mode      Mode
+	Interface string // the interface that ModeInterface configures
+	Finished  bool   // exit was called in exec mode
+}
+
+// Warn writes a warning for the user, apart from the output.
+func (s *Session) Warn(format string, args ...any) {
+	fmt.Fprintf(s.Config.Err, "%%Warning: "+format+"\n", args...)
+}
+
+// Existing returns what is configured at a path; an error if nothing is.
+func (s *Session) Existing(ctx context.Context, what string, path *gpb.Path) (tree.Node, error) {
+	found, err := s.Client.Configured(ctx, path)
+	if err != nil {
+		return tree.Node{}, err
+	}
+	if !found.Exists() {
+		return tree.Node{}, fmt.Errorf("%s does not exist", what)
+	}
+	return found, nil
+}
+
+// RemoveEntry deletes an entry; it is an error if there is none.
+func (s *Session) RemoveEntry(ctx context.Context, what string, path *gpb.Path) error {
+	if _, err := s.Existing(ctx, what, path); err != nil {
+		return err
+	}
+	return s.Client.Set(ctx, Change{Path: path})
+}
+
+// Enter returns the action of a command that goes to a mode.
+func Enter(m Mode) func(context.Context, *Call) error {
+	return func(_ context.Context, c *Call) error {
+		c.Session.Mode = m
+		return nil
+	}
+}

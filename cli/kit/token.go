@@ -1,0 +1,81 @@
+package kit
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Token is one word of a line.
+type Token struct {
+	Text   string // without quotes and escapes
+	Col    int    // where it begins, in bytes
+	End    int    // where it ends
+	Quoted bool
+	Open   bool // the closing quote is missing
+}
+
+// Split cuts a line into tokens. A token may be written in double quotes,
+// where \" and \\ stand for " and \. It never fails: an unclosed quote gives
+// an open token.
+func Split(line string) []Token {
+	var out []Token
+	rs := []rune(line)
+	cols := make([]int, 0, len(rs)+1)
+	for i := range line {
+		cols = append(cols, i)
+	}
+	cols = append(cols, len(line))
+	for i := 0; i < len(rs); {
+		if unicode.IsSpace(rs[i]) {
+			i++
+			continue
+		}
+		t := Token{Col: cols[i]}
+		var b strings.Builder
+		inQuote := false
+		for ; i < len(rs) && (inQuote || !unicode.IsSpace(rs[i])); i++ {
+			switch r := rs[i]; {
+			case r == '"':
+				inQuote, t.Quoted = !inQuote, true
+			case r == '\\' && inQuote && i+1 < len(rs) && (rs[i+1] == '"' || rs[i+1] == '\\'):
+				i++
+				b.WriteRune(rs[i])
+			default:
+				b.WriteRune(r)
+			}
+		}
+		t.Text, t.End, t.Open = b.String(), cols[i], inQuote
+		out = append(out, t)
+	}
+	return out
+}
+
+// Stages cuts tokens at each "|" that stands alone or begins a word; a "|"
+// inside a word belongs to that word. starts are the columns of the bars.
+func Stages(tokens []Token) (parts [][]Token, bars []Token) {
+	parts = [][]Token{nil}
+	for _, t := range tokens {
+		last := len(parts) - 1
+		if t.Quoted || !strings.HasPrefix(t.Text, "|") {
+			parts[last] = append(parts[last], t)
+			continue
+		}
+		bars = append(bars, t)
+		parts = append(parts, nil)
+		if rest := t.Text[1:]; rest != "" {
+			parts[last+1] = []Token{{Text: rest, Col: t.Col + 1, End: t.End}}
+		}
+	}
+	return parts, bars
+}
+
+// Quote writes a value so that split reads it back as one token.
+func Quote(s string) string {
+	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || r == '"' || r == '\\' || r == '?' || r == '|'
+	}) && s[0] != '!' && s[0] != '#'
+	if plain {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

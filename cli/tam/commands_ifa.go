@@ -1,0 +1,48 @@
+package tam
+
+import (
+	"tamtam/cli/kit"
+)
+
+// inbandFlowAnalyzer puts into packets what switches say of them. Collectors and flow groups stand with the drop
+// monitor.
+func inbandFlowAnalyzer() Feature {
+	return Feature{
+		Ref: "IFA", Word: "ifa", Help: "Inband Flow Analyzer",
+		about: "Packets that carry what each switch on their way says of them", Prompt: "ifa", implied: true,
+		Objects: []Object{ifaSession},
+		Shows: func(add addShow) {
+			session := ifaSessions.Names()
+			add(showIFA)
+			add(showIFA, kit.Keyword("sessions", "What the switch does"), kit.Only(session))
+			add(showIFACounters, kit.Keyword("counters", "What became of packets, of sessions and of the transit"),
+				kit.Only(session))
+		},
+	}
+}
+
+var ifaSessions = List{"IFA session", "tamtam-ifa:ifa-sessions", "ifa-session"}
+
+var ifaSession = Object{
+	List: ifaSessions, Table: "TAM_SESSION", Word: "session", Help: "What the switch does", Replace: true,
+	tally: "IFA Sessions", Title: "Session", Width: flowWidth, head: kit.Col("Name", 12, 2),
+	Leaves: []kit.Leaf{
+		{Word: "role", Help: "What the switch does", Value: "The role", Need: true, Label: "Role",
+			Kind: kit.OneOf(kit.Pick("initiator", "It puts IFA into the packets of a flow group"),
+				kit.Pick("transit", "It adds a hop to all packets with IFA"),
+				kit.Pick("terminator", "It takes IFA out of the packets of a flow group"))},
+		{Word: "flow-group", Help: "Of initiators and terminators: whose packets", Value: "Name of a flow group",
+			Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseName, Live: matchGroups.Names().Live}, Label: "Flow Group"},
+		{Word: "sampler", Help: "Of an initiator: one packet in how many; default every one", Kind: Samplers.Names(),
+			Label: "Sampler"},
+		{Word: "hop-limit", Help: "Of an initiator: hops of other switches at most; default any number",
+			Kind:  kit.Number(1, 254),
+			Label: "Hop Limit"},
+		{Word: "max-length", Help: "Of an initiator: words of 4 bytes that hops take at most, 8 each; default 255",
+			Kind: kit.Number(8, 255), Label: "Max Length"},
+		{Word: "collector", Help: "Of a terminator: where reports go; default nowhere", Value: "Names of collectors",
+			Label: "Collectors", Kind: nameList("collectors", reportCollectors.Names)},
+		{Word: "template-interval", Help: "Of a terminator: seconds until templates are sent again; default 15",
+			Kind: kit.Number(1, 86400), Label: "Template Interval"},
+	},
+}

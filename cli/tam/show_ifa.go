@@ -1,0 +1,122 @@
+package tam
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/cli/kit"
+	"tamtam/cli/tree"
+)
+
+// showIFA shows the feature and its sessions, or all of one session.
+func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	entries, data, err := ifaSessions.readParts(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Has("name") {
+		return kit.Framed(data, func(p *kit.Printout) {
+			e := entries[0]
+			p.Field(flowWidth, ifaSession.Title, e.Name())
+			p.Leaves(flowWidth, e, ifaSession.Leaves...)
+			p.Optional(flowWidth, "Status", kit.Title(e.Text("state", "status")), "Reason", e.Text("state", "reason"),
+				"Since", e.Text("state", "since"))
+			for _, l := range ifaCounted() {
+				if v := e.At("state", "counters").Text(l[0]); v != "" {
+					p.Field(flowWidth, l[1], v)
+				}
+			}
+			p.Optional(flowWidth, "Counted Since", e.At("state", "counters").Text("counted-since"))
+		}), nil
+	}
+	feature, reported, err := readFeature(ctx, c.Session, "IFA")
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(data, reported)
+	return kit.Framed(data, func(p *kit.Printout) {
+		writeFeatureStatus(p, flowWidth, feature)
+		p.Line("")
+		var rows [][]string
+		for _, e := range entries {
+			counters := e.At("state", "counters")
+			rows = append(rows, []string{
+				e.Name(), kit.Configured(e, "role"), kit.OrDash(kit.Configured(e, "flow-group")),
+				kit.OrDash(strings.Join(e.Texts("config", "collector"), ",")),
+				kit.OrDash(kit.Title(e.Text("state", "status"))), kit.Counted(counters, "matched"),
+				kit.Counted(counters, "inserted"),
+				kit.Counted(counters, "stripped"), kit.Counted(counters, "reported"),
+			})
+		}
+		p.Table([]kit.Column{
+			kit.Col("Name", 12, 2), kit.Col("Role", 10, 2), kit.Col("Flow Group", 10, 2), kit.Col("Collectors", 12, 2),
+			kit.Col("Status", 7, 2), kit.Col("Matched", 8, 2),
+			kit.Col("Inserted", 8, 2), kit.Col("Stripped", 8, 2), kit.Col("Reported", 8, 0),
+		}, rows)
+		p.After(kit.WhyNots(entries))
+	}), nil
+}
+
+// ifaCounted are the counters with their labels.
+func ifaCounted() [][2]string {
+	return [][2]string{
+		{"matched", "Matched"}, {"unsampled", "Unsampled"}, {"already", "Already"}, {"absent", "Absent"},
+		{"inserted", "Inserted"}, {"stripped", "Stripped"}, {"cut", "Cut"}, {"unsupported", "Unsupported"},
+		{"hop-limit", "Hop Limit"}, {"max-length", "Max Length"}, {"mtu", "MTU"}, {"reported", "Reported"},
+		{"messages", "Messages"}, {"unsendable", "Unsendable"}, {"lost", "Lost"},
+	}
+}
+
+// showIFACounters shows all that is counted, of sessions and of the switch as transit: a column for each.
+func showIFACounters(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	entries, data, err := ifaSessions.readParts(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	heads, columns := []kit.Column{kit.Col("Counter", 12, 2)}, []tree.Node{}
+	for _, e := range entries {
+		heads, columns = append(heads, kit.Col(e.Name(), 12, 2)), append(columns, e.At("state", "counters"))
+	}
+	if !c.Has("name") {
+		transit, err := c.Session.Client.Get(ctx, gpb.GetRequest_ALL, tree.Path(TamRoot, "tamtam-ifa:ifa-transit"))
+		if err != nil {
+			return nil, err
+		}
+		data["tamtam-ifa:ifa-transit"] = transit[0].Value
+		heads, columns = append(heads, kit.Col("(transit)", 12, 0)), append(columns, transit[0].At("state", "counters"))
+	}
+	return kit.Framed(data, func(p *kit.Printout) {
+		ifaCounts(p, heads[0], heads[1:], columns)
+	}), nil
+}
+
+// ifaCounts prints a column for each of those that count, as many beside each other as a line has room for.
+func ifaCounts(p *kit.Printout, first kit.Column, heads []kit.Column, columns []tree.Node) {
+	for len(heads) > 0 {
+		rows, n := make([][]string, len(ifaCounted())), 0
+		for width := first.Width + first.Gap; n < len(heads); n++ {
+			for i, l := range ifaCounted() {
+				cell := kit.Counted(columns[n], l[0])
+				heads[n].Width = max(heads[n].Width, len(heads[n].Head), len(cell))
+				rows[i] = append(rows[i], cell)
+			}
+			if width += heads[n].Width; n > 0 && width > lineWidth {
+				break
+			}
+			width += heads[n].Gap
+		}
+		for i, l := range ifaCounted() {
+			rows[i] = append([]string{l[1]}, rows[i][:n]...)
+		}
+		p.Table(append([]kit.Column{first}, heads[:n]...), rows)
+		if heads, columns = heads[n:], columns[n:]; len(heads) > 0 {
+			p.Line("")
+		}
+	}
+}
+
+// lineWidth is how wide a printout is at most, where it can be made to fit.
+const lineWidth = 120

@@ -1,0 +1,160 @@
+package tree
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// What a list of ten thousand entries costs is mostly to read the JSON that it comes as. encoding/json makes a copy of
+// each string, and looks at all of the text twice: a decoder shares the text, and leaves to encoding/json whatever it
+// does not take for JSON, and so all errors.
+
+// DecodeJSON decodes the first value of a text, numbers as json.Number.
+func DecodeJSON(text string) (any, error) {
+	if utf8.ValidString(text) {
+		d := decoder{text: text}
+		if v, ok := d.value(0); ok && d.next() == 0 && d.at == len(text) {
+			return v, nil
+		}
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var out any
+	err := dec.Decode(&out)
+	return out, err
+}
+
+// A decoder reads a text.
+type decoder struct {
+	text string
+	at   int
+}
+
+// maxNested is how deep a decoder goes.
+const maxNested = 100
+
+// next skips blanks and returns the byte that follows; 0: there is none.
+func (d *decoder) next() byte {
+	for ; d.at < len(d.text); d.at++ {
+		switch c := d.text[d.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// takes skips blanks and c; false: something else is there.
+func (d *decoder) takes(c byte) bool {
+	if d.next() != c {
+		return false
+	}
+	d.at++
+	return true
+}
+
+// word reads one of JSON's.
+func (d *decoder) word(word string, v any) (any, bool) {
+	if !strings.HasPrefix(d.text[d.at:], word) {
+		return nil, false
+	}
+	d.at += len(word)
+	return v, true
+}
+
+// value reads a value; false: it is none that a decoder takes.
+func (d *decoder) value(depth int) (any, bool) {
+	if depth > maxNested {
+		return nil, false
+	}
+	switch c := d.next(); c {
+	case '{':
+		return d.object(depth)
+	case '[':
+		return d.array(depth)
+	case '"':
+		s, ok := d.string()
+		return s, ok
+	case 't':
+		return d.word("true", true)
+	case 'f':
+		return d.word("false", false)
+	case 'n':
+		return d.word("null", nil)
+	}
+	return d.number()
+}
+
+func (d *decoder) object(depth int) (any, bool) {
+	d.at++
+	out := map[string]any{}
+	if d.takes('}') {
+		return out, true
+	}
+	for {
+		if d.next() != '"' {
+			return nil, false
+		}
+		name, ok := d.string()
+		if !ok || !d.takes(':') {
+			return nil, false
+		}
+		if out[name], ok = d.value(depth + 1); !ok {
+			return nil, false
+		}
+		if !d.takes(',') {
+			return out, d.takes('}')
+		}
+	}
+}
+
+func (d *decoder) array(depth int) (any, bool) {
+	d.at++
+	out := []any{}
+	if d.takes(']') {
+		return out, true
+	}
+	for {
+		v, ok := d.value(depth + 1)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, v)
+		if !d.takes(',') {
+			return out, d.takes(']')
+		}
+	}
+}
+
+// string reads a string; one with escapes is encoding/json's to decode.
+func (d *decoder) string() (s string, ok bool) {
+	from, escaped := d.at, false
+	for d.at++; d.at < len(d.text); d.at++ {
+		switch c := d.text[d.at]; {
+		case c == '"':
+			d.at++
+			if !escaped {
+				return d.text[from+1 : d.at-1], true
+			}
+			return s, json.Unmarshal([]byte(d.text[from:d.at]), &s) == nil
+		case c == '\\':
+			escaped = true
+			d.at++
+		case c < ' ':
+			return "", false
+		}
+	}
+	return "", false
+}
+
+// number reads a number.
+func (d *decoder) number() (any, bool) {
+	from := d.at
+	for d.at < len(d.text) && strings.IndexByte("+-.0123456789Ee", d.text[d.at]) >= 0 {
+		d.at++
+	}
+	text := d.text[from:d.at]
+	return json.Number(text), text != "" && json.Valid([]byte(text))
+}

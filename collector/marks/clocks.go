@@ -1,0 +1,95 @@
+package marks
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"tamtam/tam/altmark"
+)
+
+// Each point numbers periods by its own clock. Where two clocks are 2L apart, or a multiple of it,
+// the colours of both agree all the time, and no count, mark or timestamp shows that what they
+// report of one number is of different times. Their arrival times do, by the collector's own clock:
+// a point reports a period in the middle of the next one, so that points whose clocks agree report
+// at about the same time.
+
+// clockDoubt says why the counts of a period may be of different times at different points.
+type clockDoubt struct {
+	reason string // "": they are of the same time
+	notice string // for the path, where reports are known to arrive apart
+	open   bool   // nothing is known yet
+}
+
+// restarts are the flags of a period after which a point may run by a different clock.
+const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
+
+// doubt compares when points reported period k. Where that is not known, as for what a switch
+// reported before the collector listened, the next periods that all points reported in time decide.
+func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
+	n := m.path.Points[0].Settings.Interval
+	for q := k; ; q++ {
+		e := m.find(q)
+		if e == nil || slices.ContainsFunc(points, func(p int) bool {
+			return !e.reports[p].has || q > k && e.reports[p].Flags&restarts != 0
+		}) {
+			return clockDoubt{open: true, reason: "clocks-unchecked: when the reports came is not known: " +
+				"an offset of 2L between the clocks cannot be excluded"}
+		}
+		first, last, known := points[0], points[0], true
+		for _, p := range points {
+			known = known && m.timely(q, p)
+			if e.reports[p].arrived.Before(e.reports[first].arrived) {
+				first = p
+			}
+			if e.reports[p].until.After(e.reports[last].until) {
+				last = p
+			}
+		}
+		if !known {
+			continue
+		}
+		apart := e.reports[last].until.Sub(e.reports[first].arrived)
+		if 2*apart <= n.Duration() {
+			return clockDoubt{}
+		}
+		a, b, half := m.path.Points[first].Switch, m.path.Points[last].Switch, n.Duration()/2
+		text := fmt.Sprintf("reports of %s and %s came %v apart, want at most L/2 = %v",
+			a, b, apart.Round(time.Microsecond), half)
+		a, b = m.path.Points[min(first, last)].Switch, m.path.Points[max(first, last)].Switch
+		return clockDoubt{
+			reason: "clocks-apart: " + text,
+			notice: fmt.Sprintf("an offset of 2L = %v between the clocks of %s and %s cannot be excluded: "+
+				"their reports of a period come more than L/2 = %v apart", 4*half, a, b, half),
+		}
+	}
+}
+
+// timely reports whether a report arrived when it was made, as far as can be told: not together
+// with the next one, as over a connection that stalled.
+func (m *Joiner) timely(k uint64, point int) bool {
+	r, next := m.report(k, point), m.report(k+1, point)
+	if r.arrived.IsZero() {
+		return false
+	}
+	return next.arrived.IsZero() || 2*next.arrived.Sub(r.until) >= m.path.Points[0].Settings.Interval.Duration()
+}
+
+// segment returns the points that a result of points i and j depends on, the initiator included.
+func segment(i, j int) []int {
+	if i == 0 {
+		return []int{0, j}
+	}
+	return []int{0, i, j}
+}
+
+// notice keeps what is to be reported of the path, once for each pair of points.
+func (m *Joiner) notice(d clockDoubt) {
+	if d.notice != "" && !slices.Contains(m.notices, d.notice) {
+		m.notices = append(m.notices, d.notice)
+	}
+}
+
+// Notices returns remarks on the path as a whole, each given once: that an offset of 2L between
+// clocks cannot be excluded.
+func (m *Joiner) Notices() []string { return slices.Clone(m.notices) }

@@ -1,0 +1,253 @@
+package asicview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
+	"tamtam/swss"
+)
+
+// A Node is an object of a view.
+type Node struct {
+	Key     sai.Key // with virtual ids
+	text    string  // of an entry, to sort by; "" where there is an id
+	Attrs   map[sai.AttrID]sai.Value
+	Own     bool // nobody created it
+	Unknown bool // what it is like is not known: it equals nothing
+	depth   int  // longest path along references to an object without any
+
+	refs   []edge                  // to objects of the view
+	colors [colorRounds + 1]uint64 // digests of the content and of ever more of the neighbourhood
+	Match  *Node                   // the same object in the other view
+}
+
+type edge struct {
+	attr sai.AttrID // 0: the key of an entry
+	to   *Node
+	back bool // to refers to this node
+}
+
+// A Graph is a view: objects and their references.
+type Graph struct {
+	Nodes map[sai.Key]*Node
+	ByOID map[sai.OID]*Node
+}
+
+// NewGraph returns a view without objects.
+func NewGraph() *Graph { return &Graph{Nodes: map[sai.Key]*Node{}, ByOID: map[sai.OID]*Node{}} }
+
+// Add returns the object with a key, and adds it if there is none. own marks an object that nobody created.
+func (g *Graph) Add(k sai.Key, own bool) *Node {
+	n := g.Nodes[k]
+	if n == nil {
+		n = &Node{Key: k, Attrs: map[sai.AttrID]sai.Value{}}
+		g.Nodes[k] = n
+		if k.Entry == nil {
+			g.ByOID[k.OID] = n
+		} else {
+			n.text = sai.FormatEntry(k.Entry)
+		}
+	}
+	n.Own = n.Own || own
+	return n
+}
+
+// Sorted returns the nodes by depth, type and key.
+func (g *Graph) Sorted() []*Node {
+	list := make([]*Node, 0, len(g.Nodes))
+	for _, n := range g.Nodes {
+		list = append(list, n)
+	}
+	slices.SortFunc(list, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(a.depth, b.depth), compareNodes(a, b))
+	})
+	return list
+}
+
+func compareNodes(a, b *Node) int {
+	return cmp.Or(cmp.Compare(protocol.KeyType(a.Key), protocol.KeyType(b.Key)),
+		cmp.Compare(a.Key.OID, b.Key.OID), strings.Compare(a.text, b.text))
+}
+
+// SortedAttrs returns the attributes of a node by id.
+func (n *Node) SortedAttrs() []sai.Attr {
+	list := make([]sai.Attr, 0, len(n.Attrs))
+	for id, v := range n.Attrs {
+		list = append(list, sai.Attr{ID: id, Value: v})
+	}
+	slices.SortFunc(list, func(a, b sai.Attr) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// ReadView returns the objects of ASIC_STATE. Rows that cannot be parsed, which somebody else must
+// have written, are passed to bad and left out. An object that nobody created may be of a type that we know nothing of:
+// it is there, without attributes. What only the ASIC changes is in a row of SONiC's syncd if somebody asked for it;
+// it is no part of what an object was made to be.
+func ReadView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func(error)) (*Graph, error) {
+	g := NewGraph()
+	rows, err := protocol.ReadRows(ctx, db, protocol.ASICState)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		k, err := sai.ParseKey(r.Key)
+		var attrs []sai.Attr
+		switch {
+		case err != nil:
+		case sai.ObjectMeta(protocol.KeyType(k)) != nil:
+			attrs, err = protocol.ParseAttrs(protocol.KeyType(k), r.Fields)
+		case k.Entry != nil || !own(k.OID):
+			err = NoMetadata(k)
+		}
+		if err != nil {
+			bad(fmt.Errorf("%s:%s: %w", protocol.ASICState, r.Key, err))
+			continue
+		}
+		n := g.Add(k, k.Entry == nil && own(k.OID))
+		for _, a := range attrs {
+			if !sai.Meta(a.ID).Has(sai.ReadOnly) {
+				n.Attrs[a.ID] = a.Value
+			}
+		}
+	}
+	g.Link()
+	return g, nil
+}
+
+// Link finds the references and depths.
+func (g *Graph) Link() {
+	for _, n := range g.Nodes {
+		n.refs = n.refs[:0]
+	}
+	for _, n := range g.Sorted() {
+		to := func(attr sai.AttrID) func(sai.OID) {
+			return func(o sai.OID) {
+				if t := g.ByOID[o]; t != nil && t != n {
+					n.refs = append(n.refs, edge{attr, t, false})
+					t.refs = append(t.refs, edge{attr, n, true})
+				}
+			}
+		}
+		for _, a := range n.SortedAttrs() {
+			sai.References(a.Value, to(a.ID))
+		}
+		if n.Key.Entry != nil {
+			sai.MapEntry(n.Key.Entry, func(o sai.OID) sai.OID { to(0)(o); return o })
+		}
+	}
+	seen := map[*Node]bool{}
+	for _, n := range g.Nodes {
+		n.measure(seen)
+	}
+}
+
+// measure sets the depth. Objects that nobody created always exist, so they have depth 0 and end
+// the path; so does the second visit of a cycle.
+func (n *Node) measure(seen map[*Node]bool) int {
+	if n.Own || IsSwitch(n.Key) || seen[n] {
+		return n.depth
+	}
+	seen[n] = true
+	depth := 0
+	for _, e := range n.refs {
+		if !e.back {
+			depth = max(depth, e.to.measure(seen)+1)
+		}
+	}
+	n.depth = depth
+	return depth
+}
+
+// IsSwitch reports whether a key is that of a switch.
+func IsSwitch(k sai.Key) bool { return k.Entry == nil && k.Type == sai.ObjectTypeSwitch }
+
+// colorRounds is how far, in references, colours look.
+const colorRounds = 5
+
+// Paint gives each node a colour: a digest of its content and of its neighbourhood, in which object
+// ids do not appear. name gives nodes that can be identified by themselves a colour of their own.
+func (g *Graph) Paint(name func(*Node) string) {
+	nodes := g.Sorted()
+	for _, n := range nodes {
+		h := fnv.New64a()
+		if fmt.Fprintf(h, "%d|%s|", protocol.KeyType(n.Key), name(n)); name(n) == "" {
+			for _, a := range n.SortedAttrs() {
+				if !isDefault(a) {
+					fmt.Fprintf(h, "%d=%s|", a.ID, withoutOIDs(a))
+				}
+			}
+			if n.Key.Entry != nil {
+				h.Write([]byte(sai.FormatEntry(sai.MapEntry(n.Key.Entry, func(sai.OID) sai.OID { return 0 }))))
+			}
+		}
+		n.colors[0] = h.Sum64()
+	}
+	var around []string
+	for round := range colorRounds {
+		for _, n := range nodes {
+			if name(n) != "" {
+				n.colors[round+1] = n.colors[0]
+				continue
+			}
+			around = around[:0]
+			for _, e := range n.refs {
+				around = append(around, fmt.Sprintf("%d,%t,%x", e.attr, e.back, e.to.colors[round]))
+			}
+			slices.Sort(around)
+			h := fnv.New64a()
+			fmt.Fprintf(h, "%x%v", n.colors[round], around)
+			n.colors[round+1] = h.Sum64()
+		}
+	}
+}
+
+// color returns the digest that takes the most into account.
+func (n *Node) color() uint64 { return n.colors[colorRounds] }
+
+// isDefault reports whether giving the attribute is the same as not giving it.
+func isDefault(a sai.Attr) bool {
+	d := sai.Meta(a.ID).Default
+	if d == nil {
+		return false
+	}
+	x, err := sai.FormatValue(a.ID, a.Value)
+	y, err2 := sai.FormatValue(a.ID, d)
+	return err == nil && err2 == nil && x == y
+}
+
+// withoutOIDs returns the text of a value in which every object but the null
+// object is the same.
+func withoutOIDs(a sai.Attr) string {
+	s, _ := sai.FormatValue(a.ID, sai.MapOIDs(a.Value, func(o sai.OID) sai.OID { return min(o, 1) }))
+	return s
+}
+
+// NoMetadata refuses an object of a type that we know nothing of.
+func NoMetadata(k sai.Key) error { return fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported) }
+
+// TakeLearned removes the FDB entries that the ASIC learned from a view: they are not
+// configuration.
+func TakeLearned(g *Graph) []*Node {
+	var list []*Node
+	for k, n := range g.Nodes {
+		if _, ok := k.Entry.(sai.FDBEntry); ok && n.Attrs[sai.FDBEntryAttrType] == sai.FDBEntryTypeDynamic {
+			list = append(list, n)
+			delete(g.Nodes, k)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Node) int { return compareNodes(a, b) })
+	return list
+}
+
+// NamesObjects reports whether a value refers to objects.
+func NamesObjects(v sai.Value) bool {
+	found := false
+	sai.References(v, func(sai.OID) { found = true })
+	return found
+}

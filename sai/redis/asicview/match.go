@@ -1,0 +1,300 @@
+package asicview
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
+)
+
+// Match finds for each object of the new view the object of the current one that can become
+// it: objects that nobody created are known by their virtual id; others must be equal in what
+// cannot be changed. Objects that are equal in everything are preferred, and among them those that
+// also play the same role.
+func Match(cur, next *Graph) {
+	name := func(n *Node) string {
+		if n.Own || IsSwitch(n.Key) {
+			return n.Key.OID.String()
+		}
+		return ""
+	}
+	for _, n := range next.Nodes {
+		if c := cur.Nodes[n.Key]; c != nil && (IsSwitch(n.Key) || n.Own && c.Own) {
+			n.Match, c.Match = c, n
+		}
+	}
+	free := map[sai.ObjectType][]*Node{}
+	for _, c := range cur.Sorted() {
+		if c.Match == nil && !c.Own && !c.Unknown {
+			free[protocol.KeyType(c.Key)] = append(free[protocol.KeyType(c.Key)], c)
+		}
+	}
+	m := &matcher{next: next, free: free}
+	// Most objects have no like: to tell those apart that have costs more.
+	for _, l := range m.levels() {
+		m.onlyEquals(l)
+	}
+	levels := m.levels()
+	if len(levels) == 0 {
+		return
+	}
+	cur.Paint(name)
+	next.Paint(name)
+	for _, l := range levels {
+		m.equals(l)
+	}
+	// An object that must be changed must not take the match of one that is already equal; but once
+	// it has been matched, its users may be equal again.
+	for _, l := range levels {
+		m.equals(l)
+		m.similar(l)
+	}
+}
+
+// levels returns the objects of the new view that may still be matched, those of one depth and type together,
+// referents first. It leaves out types of which the current view has none, such as all when a fresh chip is brought to
+// an old view.
+func (m *matcher) levels() [][]*Node {
+	var levels [][]*Node
+	for _, n := range m.next.Sorted() {
+		if n.Match != nil || n.Own || len(m.free[protocol.KeyType(n.Key)]) == 0 {
+			continue
+		}
+		if l := len(levels) - 1; l >= 0 && levels[l][0].depth == n.depth &&
+			protocol.KeyType(levels[l][0].Key) == protocol.KeyType(n.Key) {
+			levels[l] = append(levels[l], n)
+			continue
+		}
+		levels = append(levels, []*Node{n})
+	}
+	return levels
+}
+
+type matcher struct {
+	next *Graph
+	free map[sai.ObjectType][]*Node // unmatched objects of the current view, sorted
+}
+
+// onlyEquals matches each new object with the current one that is equal in all attributes, where either is the only one
+// of its kind.
+func (m *matcher) onlyEquals(nodes []*Node) {
+	t := protocol.KeyType(nodes[0].Key)
+	byText := make(map[string][2]*Node, len(nodes))
+	more := map[string]bool{}
+	for side, list := range [2][]*Node{m.free[t], nodes} {
+		for _, n := range list {
+			s := m.text(n, side == 0, true)
+			pair := byText[s]
+			more[s] = more[s] || pair[side] != nil
+			pair[side] = n
+			byText[s] = pair
+		}
+	}
+	for s, pair := range byText {
+		if c, n := pair[0], pair[1]; c != nil && n != nil && !more[s] {
+			n.Match, c.Match = c, n
+		}
+	}
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
+}
+
+// equals matches new objects with current ones that are equal in all attributes. If there are
+// several, the one with the more similar neighbourhood is taken, or the one that the same port or
+// switch names.
+func (m *matcher) equals(nodes []*Node) {
+	t := protocol.KeyType(nodes[0].Key)
+	for round := colorRounds; round > 0; round-- {
+		m.equal(t, nodes, func(n *Node, cur bool) string {
+			return fmt.Sprintf("%x %s", n.colors[round], m.text(n, cur, true))
+		})
+	}
+	m.vote(t, nodes)
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
+}
+
+// maxVotes bounds the pairs of equal objects that are compared more closely.
+const maxVotes = 1 << 12
+
+// vote matches new objects with current ones of equal text, those with the
+// most neighbours in common first.
+func (m *matcher) vote(t sai.ObjectType, nodes []*Node) {
+	byText := map[string][]*Node{}
+	for _, c := range m.free[t] {
+		if c.Match == nil {
+			s := m.text(c, true, true)
+			byText[s] = append(byText[s], c)
+		}
+	}
+	var texts []string
+	wanted := map[string][]*Node{}
+	for _, n := range nodes {
+		if s := m.text(n, false, true); n.Match == nil && len(byText[s]) > 0 {
+			if wanted[s] == nil {
+				texts = append(texts, s)
+			}
+			wanted[s] = append(wanted[s], n)
+		}
+	}
+	for _, s := range texts {
+		elect(wanted[s], byText[s])
+	}
+}
+
+// elect matches nodes with candidates that are equal in text.
+func elect(nodes, candidates []*Node) {
+	if len(nodes)*len(candidates) > maxVotes {
+		for i := range min(len(nodes), len(candidates)) {
+			nodes[i].Match, candidates[i].Match = candidates[i], nodes[i]
+		}
+		return
+	}
+	type pair struct {
+		n, c  *Node
+		votes int
+	}
+	around := make([][]uint64, len(candidates))
+	for j, c := range candidates {
+		around[j] = c.around()
+	}
+	var pairs []pair
+	for _, n := range nodes {
+		mine := n.around()
+		for j, c := range candidates {
+			pairs = append(pairs, pair{n, c, shared(mine, around[j])})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return b.votes - a.votes })
+	for _, p := range pairs {
+		if p.n.Match == nil && p.c.Match == nil {
+			p.n.Match, p.c.Match = p.c, p.n
+		}
+	}
+}
+
+// around are the neighbours of a node, in terms that nodes of different views share, sorted.
+func (n *Node) around() []uint64 {
+	list := make([]uint64, len(n.refs))
+	for i, e := range n.refs {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d,%t,%x", e.attr, e.back, e.to.colors[0])
+		list[i] = h.Sum64()
+	}
+	slices.Sort(list)
+	return list
+}
+
+// shared counts what two sorted lists have in common.
+func shared(a, b []uint64) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch cmp.Compare(a[0], b[0]) {
+		case 0:
+			n, a, b = n+1, a[1:], b[1:]
+		case -1:
+			a = a[1:]
+		default:
+			b = b[1:]
+		}
+	}
+	return n
+}
+
+// similar matches new objects with current ones that sets can turn into them. Not so extension objects: what one says
+// may need what another one still has, so that they are all removed before one is made.
+func (m *matcher) similar(nodes []*Node) {
+	t := protocol.KeyType(nodes[0].Key)
+	if t == sai.ObjectTypeGenericProgrammable {
+		return
+	}
+	if !slices.ContainsFunc(nodes, func(n *Node) bool { return n.Match == nil }) {
+		return
+	}
+	groups, shelves := map[string][]*Node{}, map[string]*shelf{}
+	for _, c := range m.free[t] {
+		s := m.text(c, true, false)
+		groups[s] = append(groups[s], c)
+	}
+	for _, n := range nodes {
+		if n.Match != nil {
+			continue
+		}
+		s := m.text(n, false, false)
+		if groups[s] == nil {
+			continue
+		}
+		if shelves[s] == nil {
+			shelves[s] = newShelf(groups[s])
+		}
+		if best := shelves[s].nearest(n, func(v sai.Value) sai.Value { return m.value(v, false) }); best != nil {
+			n.Match, best.Match = best, n
+		}
+	}
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
+}
+
+// equal matches those with equal signs, in order.
+func (m *matcher) equal(t sai.ObjectType, nodes []*Node, sign func(*Node, bool) string) {
+	if !slices.ContainsFunc(nodes, func(n *Node) bool { return n.Match == nil }) {
+		return
+	}
+	bySign := map[string][]*Node{}
+	for _, c := range m.free[t] {
+		if c.Match == nil {
+			s := sign(c, true)
+			bySign[s] = append(bySign[s], c)
+		}
+	}
+	for _, n := range nodes {
+		if n.Match != nil {
+			continue
+		}
+		s := sign(n, false)
+		if l := bySign[s]; len(l) > 0 {
+			n.Match, l[0].Match = l[0], n
+			bySign[s] = l[1:]
+		}
+	}
+}
+
+// text returns key and attributes of a node (without all: those that cannot be
+// changed) in terms of the current view.
+func (m *matcher) text(n *Node, cur, all bool) string {
+	var b strings.Builder
+	if n.Key.Entry != nil {
+		b.WriteString(sai.FormatEntry(sai.MapEntry(n.Key.Entry, func(o sai.OID) sai.OID { return m.current(o, cur) })))
+	}
+	for _, a := range n.SortedAttrs() {
+		if isDefault(a) || !all && sai.Meta(a.ID).Has(sai.CreateAndSet) {
+			continue
+		}
+		s, _ := sai.FormatValue(a.ID, m.value(a.Value, cur))
+		fmt.Fprintf(&b, "|%d=%s", a.ID, s)
+	}
+	return b.String()
+}
+
+func (m *matcher) value(v sai.Value, cur bool) sai.Value {
+	return sai.MapOIDs(v, func(o sai.OID) sai.OID { return m.current(o, cur) })
+}
+
+// current returns the virtual id that a referred object has in the current view; one that has none
+// keeps its new id, which differs from all others.
+func (m *matcher) current(o sai.OID, cur bool) sai.OID {
+	if cur {
+		return o
+	}
+	if n := m.next.ByOID[o]; n != nil && n.Match != nil {
+		return n.Match.Key.OID
+	}
+	return o
+}
+
+// EqualValues reports whether two values are the same.
+func EqualValues(id sai.AttrID, a, b sai.Value) bool {
+	x, err := sai.FormatValue(id, a)
+	y, err2 := sai.FormatValue(id, b)
+	return err == nil && err2 == nil && x == y
+}

@@ -1,0 +1,170 @@
+package asicview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tamtam/sai"
+)
+
+// A value of an attribute that more candidates have than rarely counts as common: those that have only such values in
+// common with an object are looked at by kind, not one by one.
+const rarely = 16
+
+// maxKinds bounds how many kinds of candidates an object is compared with. Where there are more, its match is the
+// nearest of the most frequent ones and of those that have something rare in common with it: more may have to be set.
+const maxKinds = 256
+
+// A shelf is the candidates of which sets can make any object of a group, in their order, sorted so that the nearest to
+// an object is found without a look at all of them.
+type shelf struct {
+	nodes []*Node
+	said  []map[sai.AttrID]string // the texts of their attributes
+	is    []*kind                 // what kind each is
+	rare  map[said][]int          // who has a rare value
+	kinds []*kind                 // those of which some are left
+}
+
+// said is an attribute with its value as text.
+type said struct {
+	id   sai.AttrID
+	text string
+}
+
+// A kind is candidates that have the same common values, and the same attributes that cannot be undone.
+type kind struct {
+	common map[sai.AttrID]string
+	stays  []sai.AttrID
+	nodes  []int // those before first are matched
+	first  int
+}
+
+// newShelf sorts candidates.
+func newShelf(nodes []*Node) *shelf {
+	s := &shelf{nodes: nodes, rare: map[said][]int{}}
+	for i, c := range nodes {
+		texts := texts(c, func(v sai.Value) sai.Value { return v })
+		s.said = append(s.said, texts)
+		for id, text := range texts {
+			s.rare[said{id, text}] = append(s.rare[said{id, text}], i)
+		}
+	}
+	common := map[said]bool{}
+	for x, who := range s.rare {
+		if len(who) > rarely {
+			common[x] = true
+			delete(s.rare, x)
+		}
+	}
+	byKey := map[string]*kind{}
+	for i, c := range nodes {
+		k := kindOf(c, s.said[i], common)
+		key := fmt.Sprint(k.common, k.stays)
+		if byKey[key] == nil {
+			byKey[key] = k
+			s.kinds = append(s.kinds, k)
+		}
+		byKey[key].nodes = append(byKey[key].nodes, i)
+		s.is = append(s.is, byKey[key])
+	}
+	if len(s.kinds) > maxKinds {
+		slices.SortStableFunc(s.kinds, func(a, b *kind) int { return cmp.Compare(len(b.nodes), len(a.nodes)) })
+	}
+	return s
+}
+
+// texts are the values of a node, as EqualValues compares them.
+func texts(n *Node, as func(sai.Value) sai.Value) map[sai.AttrID]string {
+	list := make(map[sai.AttrID]string, len(n.Attrs))
+	for id, v := range n.Attrs {
+		if text, err := sai.FormatValue(id, as(v)); err == nil {
+			list[id] = text
+		}
+	}
+	return list
+}
+
+func kindOf(c *Node, texts map[sai.AttrID]string, common map[said]bool) *kind {
+	k := &kind{common: map[sai.AttrID]string{}}
+	for id, text := range texts {
+		if common[said{id, text}] {
+			k.common[id] = text
+		}
+	}
+	for id := range c.Attrs {
+		if cannotBeUndone(id) {
+			k.stays = append(k.stays, id)
+		}
+	}
+	slices.Sort(k.stays)
+	return k
+}
+
+// cannotBeUndone reports whether an attribute that was given once has no value that is as if it were not.
+func cannotBeUndone(id sai.AttrID) bool {
+	return sai.Meta(id).Default == nil && sai.Meta(id).Has(sai.CreateAndSet)
+}
+
+// nearest returns the candidate without a match that has the most values in common with an object, of equals the first;
+// nil if sets can turn none into it. as translates the object's values.
+func (s *shelf) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
+	want := texts(n, as)
+	best, score := -1, -1
+	offer := func(i, common int) {
+		if common > score || common == score && i < best {
+			best, score = i, common
+		}
+	}
+	for id, text := range want {
+		for _, i := range s.left(said{id, text}) {
+			if possible(n, s.is[i]) {
+				offer(i, inCommon(s.said[i], want))
+			}
+		}
+	}
+	for i := 0; i < min(len(s.kinds), maxKinds); i++ {
+		k := s.kinds[i]
+		for k.first < len(k.nodes) && s.nodes[k.nodes[k.first]].Match != nil {
+			k.first++
+		}
+		if k.first == len(k.nodes) {
+			s.kinds = slices.Delete(s.kinds, i, i+1)
+			i--
+		} else if possible(n, k) {
+			offer(k.nodes[k.first], inCommon(k.common, want))
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return s.nodes[best]
+}
+
+// left are the candidates with a rare value that are still there.
+func (s *shelf) left(x said) []int {
+	who := slices.DeleteFunc(s.rare[x], func(i int) bool { return s.nodes[i].Match != nil })
+	if len(who) > 0 {
+		s.rare[x] = who
+	}
+	return who
+}
+
+// possible reports whether sets can make a candidate of a kind an object.
+func possible(n *Node, k *kind) bool {
+	for _, id := range k.stays {
+		if _, given := n.Attrs[id]; !given {
+			return false
+		}
+	}
+	return true
+}
+
+func inCommon(a, b map[sai.AttrID]string) (same int) {
+	for id, text := range a {
+		if other, ok := b[id]; ok && other == text {
+			same++
+		}
+	}
+	return same
+}

@@ -1,0 +1,237 @@
+package flex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/sai"
+	"tamtam/sai/redis/protocol"
+)
+
+// Poll reads the counters of the groups that are due at now into
+// COUNTERS_DB. A group is due when it is enabled, and then at its interval. It
+// returns when the next one will be due; the zero time if none is enabled.
+func (c *Counters) Poll(ctx context.Context, now time.Time) (next time.Time, err error) {
+	if err := c.TakeRows(ctx); err != nil {
+		return time.Time{}, err
+	}
+	for _, name := range c.groupNames() {
+		due, pollErr := c.pollIfDue(ctx, name, now)
+		err = errors.Join(err, pollErr)
+		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	return next, errors.Join(err, c.tellDebug(ctx))
+}
+
+// PollAll reads all counters of enabled groups, due or not.
+func (c *Counters) PollAll(ctx context.Context) error {
+	if err := c.TakeRows(ctx); err != nil {
+		return err
+	}
+	var err error
+	for _, name := range c.groupNames() {
+		c.mu.Lock()
+		g := c.Groups[name]
+		enabled := g != nil && g.enabled
+		c.mu.Unlock()
+		if enabled {
+			err = errors.Join(err, c.pollGroup(ctx, name))
+		}
+	}
+	return errors.Join(err, c.tellDebug(ctx))
+}
+
+// leastPause is between two polls, however long one takes: half of the shortest interval, so that it can be kept.
+const leastPause = 5 * time.Millisecond
+
+// Run calls Poll at wall time until ctx ends.
+func (c *Counters) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		now := time.Now()
+		next, err := c.Poll(ctx, now)
+		if err != nil && ctx.Err() == nil {
+			c.log.Error("syncd: counters", "error", err)
+		}
+		wait := time.Second // a group may be created or enabled meanwhile
+		if !next.IsZero() {
+			wait = min(wait, max(time.Until(next), leastPause))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (c *Counters) groupNames() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.Groups))
+}
+
+// pollIfDue reads a group if it is due, and returns when it will be next.
+func (c *Counters) pollIfDue(ctx context.Context, name string, now time.Time) (time.Time, error) {
+	c.mu.Lock()
+	g := c.Groups[name]
+	if g == nil || !g.enabled || g.interval == 0 {
+		c.mu.Unlock()
+		return time.Time{}, nil
+	}
+	due := !now.Before(g.next)
+	if due {
+		if g.next = g.next.Add(g.interval); !g.next.After(now) {
+			g.next = now.Add(g.interval)
+		}
+	}
+	next := g.next
+	c.mu.Unlock()
+	if !due {
+		return next, nil
+	}
+	return next, c.pollGroup(ctx, name)
+}
+
+// pollSlice is the number of objects read before other requests get their turn.
+const pollSlice = 1000
+
+func (c *Counters) pollGroup(ctx context.Context, name string) error {
+	c.mu.Lock()
+	var vids []sai.OID
+	if g := c.Groups[name]; g != nil {
+		vids = slices.SortedFunc(maps.Keys(g.Counters), cmp.Compare[sai.OID])
+	}
+	c.mu.Unlock()
+	for chunk := range slices.Chunk(vids, pollSlice) {
+		if err := c.pollSome(ctx, name, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pollSome reads objects of a group and writes their rows in one round trip.
+func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.Groups[name]
+	if g == nil {
+		return nil
+	}
+	_, err := c.out.Client().Pipelined(ctx, func(to redis.Pipeliner) error {
+		for _, vid := range vids {
+			p := g.Counters[vid]
+			if p == nil {
+				continue
+			}
+			args, gone, err := c.read(ctx, name, vid, p, g.clear)
+			if len(gone) > 0 { // a value of an earlier run would look like one of now
+				to.HDel(ctx, "COUNTERS:"+vid.String(), gone...)
+				if text := strings.Join(gone, ","); text != g.leftOut {
+					g.leftOut = text
+					c.log.Info("syncd: the chip does not count these", "group", name, "object", vid, "left out", text)
+				}
+			}
+			if err != nil {
+				c.log.Warn("syncd: counters", "group", name, "object", vid, "error", err)
+				continue
+			}
+			if len(args) > 0 {
+				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
+			}
+			if g.clear { // it counts from one reading to the next
+				to.HDel(ctx, "COUNTERS:"+vid.String(), FieldCountedSince+name)
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// read returns the fields of one object's row, and the fields that no longer belong there: an attribute or statistic
+// that the backend does not support costs the object no others. It is not asked for again.
+func (c *Counters) read(
+	ctx context.Context, group string, vid sai.OID, p *polled, clear bool,
+) (args []any, gone []string, err error) {
+	t, _ := protocol.VIDType(vid)
+	k, err := c.objects.IDs.RealKey(sai.Obj(t, vid))
+	if err != nil {
+		return nil, nil, err
+	}
+	var got []sai.Attr
+	gone, err = readSupported(gone, &p.attrs, func(ids []sai.AttrID) error {
+		want := make([]sai.Attr, len(ids))
+		for i, id := range ids {
+			want[i] = sai.Want(id, 1)
+		}
+		got, err = c.backend.Get(ctx, k, want)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(p.attrs) > 0 {
+		for _, a := range got {
+			text, err := sai.FormatValue(a.ID, a.Value)
+			if err != nil {
+				return nil, nil, err
+			}
+			args = append(args, a.ID.String(), text)
+		}
+	}
+	var values []uint64
+	gone, err = readSupported(gone, &p.stats, func(ids []sai.StatID) error {
+		values, err = c.backend.Stats(ctx, k, ids)
+		return err
+	})
+	if err != nil || len(p.stats) == 0 {
+		return args, gone, err
+	}
+	for i, id := range p.stats {
+		args = append(args, id.String(), strconv.FormatUint(values[i], 10))
+	}
+	if clear {
+		return args, gone, c.backend.ClearStats(ctx, k, p.stats)
+	}
+	return append(args, c.countedSince(group, k)...), gone, nil
+}
+
+// readSupported reads all ids at once. If the backend does not support that, it drops from ids those that cannot be
+// read alone, appends their names to gone, and reads the others.
+func readSupported[T fmt.Stringer](gone []string, ids *[]T, read func([]T) error) ([]string, error) {
+	if len(*ids) == 0 {
+		return gone, nil
+	}
+	err := read(*ids)
+	if !sai.Unsupported(err) {
+		return gone, err
+	}
+	var can []T
+	for _, id := range *ids {
+		switch err := read([]T{id}); {
+		case err == nil:
+			can = append(can, id)
+		case sai.Unsupported(err):
+			gone = append(gone, id.String())
+		default:
+			return gone, err
+		}
+	}
+	if len(can) == len(*ids) {
+		return gone, err // each alone, but not together
+	}
+	if *ids = can; len(can) == 0 {
+		return gone, nil
+	}
+	return gone, read(can)
+}

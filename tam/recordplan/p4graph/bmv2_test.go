@@ -1,0 +1,188 @@
+package p4graph
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tamtam/tam/record"
+)
+
+// Each file in testdata/bmv2 shows one rule of BMv2 JSON: its edges are those that
+// behavioral-model's packets take.
+func TestWaysOfBMv2(t *testing.T) {
+	for file, want := range map[string][]string{
+		"exit": {
+			"a go b",
+			"a stop EXIT",               // whatever the next table is, and though the action goes on
+			"a maybe b", "a maybe EXIT", // exit behind _jump_if_zero
+			"a either EXIT", // on both sides of it
+			"a never b",     // jumped over
+			"b go EXIT",
+			"b stop EXIT", // which it did anyway: one edge
+		},
+		"hitmiss": {
+			"plain hit exits", "plain miss EXIT", // base_default_next is none
+			"exits hit open", "exits hit EXIT", "exits miss keyless", // the fixed default action does not exit
+			"open hit keyless", "open hit EXIT", "open miss stops", "open miss EXIT", // one that may change may
+			"stops hit keyless", "stops hit EXIT", "stops miss EXIT", // the fixed one does
+			"keyless miss EXIT", // no key, no hit
+		},
+		"default": {
+			"without go with", "without on with", "without miss same",
+			"with go same", // it has a default entry
+			"same go absent",
+			"absent go last", "absent miss EXIT", // no base_default_next is null
+			"last go EXIT",
+		},
+		"names":    {"a go c", "a on_miss EXIT", "b drop EXIT", "c true b", "c false EXIT"},
+		"repeated": {"a nop b", "a hit() EXIT", "b nop#1 c", "b nop#3 c", "c hit() EXIT"},
+		"calls":    {"a go EXIT", "c true marked", "c false stopped", "marked mark a", "stopped stop EXIT"},
+		"entries": {
+			"fixed go changes", "fixed stop EXIT", // not on, which no entry has
+			"changes go hits", "changes on hits", "changes stop EXIT", // the default action may become any
+			"hits hit EXIT", "hits miss all", // the entries' action exits, the default one does not
+			"none miss all",
+			"all go never", "all on prefix", // no miss, and nothing behind the entry that matches everything
+			"prefix hit never",
+			"never go EXIT", // no key, and the default action is fixed
+		},
+		"empty": nil,
+	} {
+		g := openFile(t, filepath.Join("testdata", "bmv2", file+".json"), "")
+		var got []string
+		for _, e := range g.Edges {
+			got = append(got, e.From+" "+e.Label+" "+e.To)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", file, got, want)
+		}
+		if g.Pipeline != "ingress" {
+			t.Errorf("%s: pipeline %q", file, g.Pipeline)
+		}
+	}
+}
+
+func TestEmptyPipeline(t *testing.T) {
+	for _, pipeline := range []string{"", "ingress", "egress"} {
+		g := openFile(t, "testdata/bmv2/empty.json", pipeline)
+		if len(g.Nodes) > 0 || g.Init != record.Exit {
+			t.Errorf("%+v", g)
+		}
+		f, err := Measure(g)
+		if err != nil || f.Paths.String() != "1" || f.MinStages != 0 {
+			t.Errorf("%+v %v", f, err)
+		}
+	}
+}
+
+func TestCallsAreTablesWithoutKey(t *testing.T) {
+	g := openFile(t, "testdata/bmv2/calls.json", "")
+	if g.Init != "c" {
+		t.Errorf("it begins with %q", g.Init)
+	}
+	want := record.Node{ID: "marked", Kind: record.Table, Keyless: true, Actions: []string{"mark"}, ActionWrites: []string{"m.x"}}
+	for _, n := range g.Nodes {
+		if n.ID == "marked" && !reflect.DeepEqual(n, want) {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+func TestFieldsOfBMv2(t *testing.T) {
+	want := []struct{ id, keys, reads, writes string }{
+		{"assign", "h.k", "m.b m.d m.e", "m.a"},
+		{"headers", "h.k", "inner.*", "ip.* mpls.$valid$ vlan.*"},
+		{"registers", "h.k", "m.i m.j m.k reg:q reg:r", "m.a reg:w"},
+		{"counts", "h.k", "m.i", "m.colour m.tag"}, // the tag by its direct meter
+		{"hash", "h.k ip.dst ip.src", "ip.src tcp.*", "m.a"},
+		{"stacks", "h.k", "m.i m.v", "tags[0].* tags[1].*"},
+		{"drop", "h.k", "ip.ttl", "ip.ttl standard_metadata.egress_spec standard_metadata.mcast_grp"},
+		{"own", "h.k", "m.o", "m.o"}, // a primitive specific to a target: unknown
+		{"union", "h.k", "v4.*", "v4.* v6.*"},
+	}
+	g := openFile(t, "testdata/bmv2/fields.json", "")
+	for i, w := range want {
+		n := g.Nodes[i]
+		got := []string{n.ID, strings.Join(n.KeyReads, " "), strings.Join(n.ActionReads, " "), strings.Join(n.ActionWrites, " ")}
+		if !reflect.DeepEqual(got, []string{w.id, w.keys, w.reads, w.writes}) {
+			t.Errorf("got  %q\nwant %q", got, w)
+		}
+	}
+	if c := g.Nodes[len(want)]; strings.Join(c.Reads, " ") != "ip.$valid$ v4.$valid$ v6.$valid$" {
+		t.Errorf("the condition reads %q", c.Reads)
+	}
+}
+
+// An action that is called hit in a table with one action does not make the table
+// branch by its hit.
+func TestActionsNamedHit(t *testing.T) {
+	g := openFile(t, "testdata/bmv2/repeated.json", "")
+	p := Uniform(g)
+	for _, e := range p.Edges {
+		if e.Label != "" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestBadBMv2(t *testing.T) {
+	b, err := os.ReadFile("testdata/bmv2/names.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(b)
+	for _, c := range []struct{ from, to, want string }{
+		{`"go": "c"`, `"go": "a"`, `cycle: a -> a`},
+		{`"true_next": "b"`, `"true_next": "a"`, `cycle: a -> c -> a`},
+		{`"go": "c"`, `"go": "elsewhere"`, `edge "go" of node "a" leads to "elsewhere", which is no node`},
+		{`"go": "c", `, ``, `table "a": next_tables says nothing of action "go"`},
+		{`"go": "c"`, `"__HIT__": "c"`, `table "a": next_tables has 2 keys and one of them is __HIT__ or __MISS__`},
+		{`"go": "c", `, `"go": "c", "gone": "c", `, `table "a": next_tables names action "gone", which the table does not have; it has ["go" "on_miss"]`},
+		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [], "action_entry": {"action_id": 0}}], "actions": ["go", "on_miss"]`,
+			`table "a": entry 0: match_key has 0 fields, want 1 as the key has`},
+		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [{}]}], "actions": ["go", "on_miss"]`,
+			`table "a": entry 0: it has no action_entry`},
+		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [{}], "action_entry": {"action_id": 2}}], "actions": ["go", "on_miss"]`,
+			`table "a": entry 0: action_id 2 is no action of the table; it has ["go" "on_miss"]`},
+		{`"actions": ["go", "on_miss"]`, `"default_entry": {"action_id": 2, "action_const": true}, "actions": ["go", "on_miss"]`,
+			`table "a": default_entry: action_id 2 is no action of the table; it has ["go" "on_miss"]`},
+		{`"actions": ["go", "on_miss"]`, `"actions": ["go", "gone"]`, `table "a": there is no action "gone"`},
+		{`"actions": ["go", "on_miss"]`, `"action_ids": [0, 77]`, `table "a": no action has id 77`},
+		{`"name": "on_miss"`, `"name": "go"`, `table "a": there are 2 actions "go", want action_ids`},
+		{`"id": 1`, `"id": 0`, `"go" and "on_miss" both have id 0`},
+		{`"init_table": "a"`, `"init_table": "z"`, `init "z" is no node`},
+		{`"name": "b"`, `"name": "a"`, `both called "a"`},
+		{`["h", "k"]`, `["h", "k", "j"]`, `table "a": key target ["h", "k", "j"], want [header, field]`},
+		{`"name": "ingress"`, `"name": "in"`, `no pipeline "ingress": the program has ["in" "egress"]`},
+		{`"pipelines": [`, `"pipelines": {`, `line `},
+		{`"next_tables": {`, `"next_tables": 7, "x": {`, `table 0: "next_tables" is a number, want an object`},
+	} {
+		if !strings.Contains(good, c.from) {
+			t.Fatalf("no %s in it", c.from)
+		}
+		_, err := Read(strings.NewReader(strings.Replace(good, c.from, c.to, 1)), "")
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v\nwant %s", c.to, err, c.want)
+		}
+	}
+	if _, err := Read(strings.NewReader(good), "middle"); err == nil || !strings.Contains(err.Error(), `no pipeline "middle"`) {
+		t.Error(err)
+	}
+}
+
+// A file that is cut off anywhere is not a program.
+func TestTruncatedBMv2(t *testing.T) {
+	b, err := os.ReadFile("testdata/bmv2/names.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.TrimSpace(string(b))
+	for n := range len(whole) {
+		if _, err := Read(strings.NewReader(whole[:n]), ""); err == nil || !strings.Contains(err.Error(), "breaks off") {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+	}
+}

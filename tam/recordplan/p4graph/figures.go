@@ -1,0 +1,169 @@
+package p4graph
+
+import (
+	"math/big"
+	"slices"
+
+	"tamtam/tam/record"
+)
+
+// Figures are the size of a graph.
+type Figures struct {
+	Tables     int `json:"tables"`
+	Keyless    int `json:"keyless"` // of the tables
+	Conditions int `json:"conditions"`
+	Edges      int `json:"edges"`
+	// Successors are the edges with those that lead from one node to the same node
+	// counted once.
+	Successors int `json:"successors"`
+	// LongestPath is in nodes, LongestRun in tables.
+	LongestPath int `json:"longest_path"`
+	LongestRun  int `json:"longest_run"`
+	// NodePaths are the ways through the nodes, Paths those through the tables: a
+	// record can tell the latter apart at best. Walks count every action.
+	NodePaths *big.Int `json:"node_paths"`
+	Paths     *big.Int `json:"paths"`
+	Walks     *big.Int `json:"walks"`
+	// Cuts are the nodes that every packet comes to.
+	Cuts      int `json:"cuts"`
+	CutTables int `json:"cut_tables"`
+	// Strict dependencies want tables in different stages, the others do not. Needed
+	// are the strict ones that do not follow from other strict ones.
+	Strict    int `json:"dependencies_strict"`
+	NonStrict int `json:"dependencies_other"`
+	Needed    int `json:"dependencies_needed"`
+	// MinStages are those that the dependencies want, and Chain the tables that want
+	// them.
+	MinStages int      `json:"min_stages"`
+	Chain     []string `json:"chain"`
+	// Unreached are the nodes that no packet comes to.
+	Unreached []string `json:"unreached,omitempty"`
+}
+
+// Measure counts what there is in a graph.
+func Measure(g *record.Graph) (*Figures, error) {
+	x, err := record.NewIndex(g)
+	if err != nil {
+		return nil, err
+	}
+	reach, err := record.NewReach(g)
+	if err != nil {
+		return nil, err
+	}
+	f := &Figures{Edges: len(g.Edges)}
+	reached := make([]bool, len(g.Nodes))
+	for _, a := range x.Order {
+		reached[a] = true
+	}
+	for i, n := range g.Nodes {
+		f.Successors += len(x.Next[i])
+		switch {
+		case n.Kind == record.Condition:
+			f.Conditions++
+		case n.Keyless:
+			f.Keyless++
+			fallthrough
+		default:
+			f.Tables++
+		}
+		if !reached[i] {
+			f.Unreached = append(f.Unreached, n.ID)
+		}
+	}
+	for _, a := range reach.Cuts() {
+		f.Cuts++
+		if g.Nodes[a].Kind == record.Table {
+			f.CutTables++
+		}
+	}
+	f.ways(g, x)
+	f.tableWays(g, x)
+	f.dependencies(g, x)
+	f.MinStages, f.Chain = MinStages(g)
+	return f, nil
+}
+
+// ways counts paths of nodes, and walks, from the end.
+func (f *Figures) ways(g *record.Graph, x *record.Index) {
+	edges := make([][]int, len(g.Nodes))
+	for _, e := range g.Edges {
+		a := x.Of[e.From]
+		edges[a] = append(edges[a], x.Of[e.To])
+	}
+	exit := len(g.Nodes)
+	paths, walks := make([]*big.Int, exit+1), make([]*big.Int, exit+1)
+	long, run := make([]int, exit+1), make([]int, exit+1)
+	paths[exit], walks[exit] = big.NewInt(1), big.NewInt(1)
+	for _, a := range slices.Backward(x.Order) {
+		paths[a], walks[a] = new(big.Int), new(big.Int)
+		for _, b := range x.Next[a] {
+			paths[a].Add(paths[a], paths[b])
+			long[a], run[a] = max(long[a], long[b]), max(run[a], run[b])
+		}
+		for _, b := range edges[a] {
+			walks[a].Add(walks[a], walks[b])
+		}
+		long[a]++
+		if g.Nodes[a].Kind == record.Table {
+			run[a]++
+		}
+	}
+	f.NodePaths, f.Walks, f.LongestPath, f.LongestRun = paths[x.Init], walks[x.Init], long[x.Init], run[x.Init]
+}
+
+// tableWays counts the sequences of tables: however many conditions lead from one
+// table to the next, it is one way.
+func (f *Figures) tableWays(g *record.Graph, x *record.Index) {
+	exit := len(g.Nodes)
+	// first are the tables, or the end, that come first from a node.
+	first := make([]bitset, exit+1)
+	single := func(a int) bitset {
+		s := newBitset(exit)
+		s.set(a)
+		return s
+	}
+	paths := make([]*big.Int, exit+1)
+	first[exit], paths[exit] = single(exit), big.NewInt(1)
+	count := func(firsts bitset) *big.Int {
+		n := new(big.Int)
+		firsts.each(func(b int) { n.Add(n, paths[b]) })
+		return n
+	}
+	for _, a := range slices.Backward(x.Order) {
+		after := newBitset(exit)
+		for _, b := range x.Next[a] {
+			after.or(first[b])
+		}
+		if first[a] = after; g.Nodes[a].Kind == record.Table {
+			first[a], paths[a] = single(a), count(after)
+		}
+	}
+	f.Paths = count(first[x.Init])
+}
+
+// dependencies counts them, and reduces the strict ones.
+func (f *Figures) dependencies(g *record.Graph, x *record.Index) {
+	n := len(g.Nodes)
+	strict := make([]bitset, n)
+	for i := range strict {
+		strict[i] = newBitset(n)
+	}
+	for _, d := range Dependencies(g) {
+		if !d.Strict() {
+			f.NonStrict++
+			continue
+		}
+		f.Strict++
+		strict[x.Of[d.From]].set(x.Of[d.To])
+	}
+	after := make([]bitset, n) // by chains of strict ones
+	for _, a := range slices.Backward(x.Order) {
+		through := newBitset(n)
+		strict[a].each(func(b int) { through.or(after[b]) })
+		needed := strict[a].clone()
+		needed.not(through)
+		needed.each(func(int) { f.Needed++ })
+		after[a] = through
+		after[a].or(strict[a])
+	}
+}

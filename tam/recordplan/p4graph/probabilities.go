@@ -1,0 +1,333 @@
+package p4graph
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"tamtam/tam/record"
+)
+
+// tolerance is how far sums of probabilities may be from 1.
+const tolerance = 1e-6
+
+// Uniform are probabilities by which, at every node, each successor is as likely as
+// the others, and every second lookup hits.
+func Uniform(g *record.Graph) record.Probabilities {
+	p, err := Complete(g, record.Probabilities{})
+	if err != nil { // of the graph, which Check has not seen
+		return record.Probabilities{}
+	}
+	return p
+}
+
+// Random are probabilities drawn by seed: for every node weights of its ways,
+// normalised, and for every table how often it hits. The same graph and seed give the
+// same.
+func Random(g *record.Graph, seed uint64) record.Probabilities {
+	r := rand.New(rand.NewPCG(seed, 0))
+	x, err := record.NewIndex(g)
+	if err != nil {
+		return record.Probabilities{}
+	}
+	p := record.Probabilities{Hits: map[string]float64{}}
+	for _, s := range newSplits(g, x) {
+		sum := 0.0
+		for i := range s.ways {
+			for o := range s.ways[i].by {
+				if s.ways[i].can[o] {
+					s.ways[i].by[o] = 1 - r.Float64()
+					sum += s.ways[i].by[o]
+				}
+			}
+		}
+		for i := range s.ways {
+			s.ways[i].by[0] /= sum
+			s.ways[i].by[1] /= sum
+		}
+		s.hits = 1 - r.Float64()
+		s.append(&p)
+	}
+	return p
+}
+
+// Complete makes probabilities whole: every way from every node has one, and every table with a key
+// its share of hits. At a node of which nothing is given all ways are equally likely; ways that are
+// not given share what the others leave. Nothing is normalised: sums other than 1 are errors, and
+// so is what the graph does not have.
+//
+// The result has one edge for each successor of a node, in the order of the graph's
+// nodes and edges, and one for hit and miss each from tables that branch by them.
+func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, error) {
+	x, err := record.NewIndex(g)
+	if err != nil {
+		return p, err
+	}
+	splits := newSplits(g, x)
+	for i, e := range p.Edges {
+		from, ok := x.Of[e.From]
+		if !ok || from == len(g.Nodes) {
+			return p, fmt.Errorf("probabilities: edge %d is from %q, which is no node", i, e.From)
+		}
+		if err := splits[from].give(e); err != nil {
+			return p, fmt.Errorf("probabilities: edge %d from %q: %w", i, e.From, err)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.Hits)) {
+		h := p.Hits[id]
+		i, ok := x.Of[id]
+		if !ok || i == len(g.Nodes) || g.Nodes[i].Kind != record.Table {
+			return p, fmt.Errorf("probabilities: hits of %q, which is no table", id)
+		}
+		if !(h >= 0 && h <= 1) {
+			return p, fmt.Errorf("probabilities: hits of %q: %v, want 0 to 1", id, h)
+		}
+		// A table without key never hits: what is given for it means nothing.
+		splits[i].hits, splits[i].hitsGiven = h, !g.Nodes[i].Keyless
+	}
+	full := record.Probabilities{Hits: map[string]float64{}}
+	for _, s := range splits {
+		if err := s.fill(); err != nil {
+			return p, fmt.Errorf("probabilities of node %q: %w", s.node.ID, err)
+		}
+		s.append(&full)
+	}
+	return full, nil
+}
+
+// A split is how the packets at one node part.
+type split struct {
+	node *record.Node
+	// decides says that the hit of the node's lookup decides the way, so that each way has a share
+	// of hits and one of misses.
+	decides   bool
+	ways      []splitWay
+	hits      float64
+	hitsGiven bool
+}
+
+// A splitWay leads to one successor.
+type splitWay struct {
+	to     string
+	labels map[string]bool
+	// can and by are what leads there after a miss and after a hit; for nodes whose hit
+	// does not decide the first is all. Given are the shares that are known; both is
+	// what is given for hits and misses together.
+	can, given [2]bool
+	by         [2]float64
+	both       float64
+	bothGiven  bool
+	parts      map[string]bool // labels that were given one by one
+}
+
+// newSplits makes one for every node, with nothing given.
+func newSplits(g *record.Graph, x *record.Index) []*split {
+	splits := make([]*split, len(g.Nodes))
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		splits[i] = &split{node: n, decides: n.Kind == record.Table, hits: 0.5}
+	}
+	at := map[[2]int]int{}
+	for _, e := range g.Edges {
+		from, to := x.Of[e.From], x.Of[e.To]
+		s := splits[from]
+		i, ok := at[[2]int{from, to}]
+		if !ok {
+			i = len(s.ways)
+			at[[2]int{from, to}] = i
+			s.ways = append(s.ways, splitWay{to: e.To, labels: map[string]bool{}, parts: map[string]bool{}})
+		}
+		s.ways[i].labels[e.Label] = true
+		s.decides = s.decides && (e.Label == record.Hit || e.Label == record.Miss)
+	}
+	for _, s := range splits {
+		for i := range s.ways {
+			w := &s.ways[i]
+			w.can = [2]bool{true, false}
+			if s.decides {
+				w.can = [2]bool{w.labels[record.Miss], w.labels[record.Hit]}
+			}
+		}
+	}
+	return splits
+}
+
+// give takes what is given for one edge.
+func (s *split) give(e record.EdgeProbability) error {
+	w, err := s.wayOf(e)
+	if err != nil {
+		return err
+	}
+	w.parts[e.Label] = true
+	outcome := 0
+	switch {
+	case s.decides && e.Label == "" && w.can[0] && w.can[1]:
+		w.both, w.bothGiven = e.P, true
+		return nil
+	case s.decides && (e.Label == record.Hit || e.Label == "" && w.can[1]):
+		outcome = 1
+	}
+	w.by[outcome] += e.P
+	w.given[outcome] = true
+	return nil
+}
+
+// wayOf is the way of an edge for which something is given that can be.
+func (s *split) wayOf(e record.EdgeProbability) (*splitWay, error) {
+	to := record.Exit
+	if e.To != nil {
+		to = *e.To
+	}
+	i := 0
+	for i < len(s.ways) && s.ways[i].to != to {
+		i++
+	}
+	switch {
+	case i == len(s.ways):
+		return nil, fmt.Errorf("to %q: the graph has no such edge", to)
+	case e.Label != "" && !s.ways[i].labels[e.Label]:
+		return nil, fmt.Errorf("to %q: the graph has no edge %q there", to, e.Label)
+	case !(e.P >= 0 && e.P <= 1+tolerance):
+		return nil, fmt.Errorf("to %q: %v, want 0 to 1", to, e.P)
+	}
+	w := &s.ways[i]
+	if w.parts[e.Label] || w.parts[""] || e.Label == "" && len(w.parts) > 0 {
+		return nil, fmt.Errorf("to %q is given twice", to)
+	}
+	return w, nil
+}
+
+// fill gives the ways that have no probability what is left.
+func (s *split) fill() error {
+	if s.decides && s.hitsGiven {
+		return s.fillByHits()
+	}
+	sum, open := 0.0, 0
+	for i := range s.ways {
+		w := &s.ways[i]
+		sum += w.by[0] + w.by[1] + w.both
+		if w.bothGiven {
+			w.by = [2]float64{w.both / 2, w.both / 2}
+		} else if w.open() > 0 {
+			open++
+		}
+	}
+	left := 1 - sum
+	if left < -tolerance || open == 0 && left > tolerance {
+		return fmt.Errorf("its edges sum up to %v, want 1", sum)
+	}
+	for i := range s.ways {
+		w := &s.ways[i]
+		n := w.open()
+		for o := range w.by {
+			if w.isOpen(o) {
+				w.by[o] = max(left, 0) / float64(open) / float64(n)
+			}
+		}
+	}
+	return nil
+}
+
+// isOpen says that a share exists and is not given.
+func (w *splitWay) isOpen(outcome int) bool {
+	return w.can[outcome] && !w.given[outcome] && !w.bothGiven
+}
+
+func (w *splitWay) open() (n int) {
+	for o := range w.can {
+		if w.isOpen(o) {
+			n++
+		}
+	}
+	return n
+}
+
+// fillByHits is fill where it is given how many hit: the ways after a hit sum up to
+// that, those after a miss to the rest. What is given for both is parted so that they
+// do.
+func (s *split) fillByHits() error {
+	want := [2]float64{1 - s.hits, s.hits}
+	var fixed [2]float64
+	var open [2]int
+	both := 0.0
+	for i := range s.ways {
+		w := &s.ways[i]
+		both += w.both
+		for o := range w.by {
+			fixed[o] += w.by[o]
+			if w.isOpen(o) {
+				open[o]++
+			}
+		}
+	}
+	part := s.hits // of what is given for both, the share that hits
+	if both > 0 && open[1] == 0 {
+		part = (want[1] - fixed[1]) / both
+	} else if both > 0 && open[0] == 0 {
+		part = 1 - (want[0]-fixed[0])/both
+	}
+	if part < -tolerance || part > 1+tolerance {
+		return fmt.Errorf("%v of it hits, which its edges do not allow", s.hits)
+	}
+	part = min(max(part, 0), 1)
+	parts := [2]float64{1 - part, part}
+	var left [2]float64
+	for o := range left {
+		left[o] = want[o] - fixed[o] - both*parts[o]
+		if left[o] < -tolerance || open[o] == 0 && left[o] > tolerance {
+			return fmt.Errorf("%v of it hits, which its edges do not sum up to", s.hits)
+		}
+	}
+	s.share(parts, left, open)
+	return nil
+}
+
+// share fills the ways: what is given for both outcomes in these parts, and what is left of each outcome
+// evenly over those that are open.
+func (s *split) share(parts, left [2]float64, open [2]int) {
+	for i := range s.ways {
+		w := &s.ways[i]
+		for o := range w.by {
+			switch {
+			case w.bothGiven:
+				w.by[o] = w.both * parts[o]
+			case w.isOpen(o):
+				w.by[o] = max(left[o], 0) / float64(open[o])
+			}
+		}
+	}
+}
+
+// append writes the split down.
+func (s *split) append(p *record.Probabilities) {
+	edge := func(w *splitWay, label string, share float64) {
+		e := record.EdgeProbability{From: s.node.ID, P: math.Min(share, 1), Label: label}
+		if w.to != record.Exit {
+			e.To = &w.to
+		}
+		p.Edges = append(p.Edges, e)
+	}
+	hits := 0.0
+	for i := range s.ways {
+		w := &s.ways[i]
+		if !s.decides {
+			edge(w, "", w.by[0])
+			continue
+		}
+		hits += w.by[1]
+		for o, label := range []string{record.Miss, record.Hit} {
+			if w.can[o] {
+				edge(w, label, w.by[o])
+			}
+		}
+	}
+	switch {
+	case s.node.Kind != record.Table || s.node.Keyless:
+	case s.decides:
+		p.Hits[s.node.ID] = math.Min(hits, 1)
+	default:
+		p.Hits[s.node.ID] = s.hits
+	}
+}

@@ -1,0 +1,94 @@
+package p4graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"tamtam/tam/record"
+)
+
+// maxProbabilities bounds files of probabilities and of paths, in bytes.
+const maxProbabilities = 8 << 20
+
+// ReadProbabilities reads {"edges": [{"from", "to", "p"}], "hits": {table: p}}, where
+// to is null for the end, and makes them whole as [Complete] does. What the graph
+// does not have is refused by its name.
+func ReadProbabilities(r io.Reader, g *record.Graph) (record.Probabilities, error) {
+	var p record.Probabilities
+	b, err := readSmall(r, "probabilities")
+	if err != nil {
+		return p, err
+	}
+	var d struct {
+		Edges json.RawMessage    `json:"edges"`
+		Hits  map[string]float64 `json:"hits"`
+	}
+	if err := strictly(b, &d); err != nil {
+		return p, fmt.Errorf("probabilities: %w", inWords(err))
+	}
+	p.Hits = d.Hits
+	err = each(d.Edges, "probabilities: edge", 2*MaxEdges, func(b json.RawMessage) error {
+		var e record.EdgeProbability
+		p.Edges = append(p.Edges, e)
+		return strictly(b, &p.Edges[len(p.Edges)-1])
+	})
+	if err != nil {
+		return p, err
+	}
+	return Complete(g, p)
+}
+
+// ReadPaths reads counted paths, as a list or as the paths of an object: what a chip
+// says of itself has both.
+func ReadPaths(r io.Reader) ([]record.PathCount, error) {
+	b, err := readSmall(r, "paths")
+	if err != nil {
+		return nil, err
+	}
+	list := json.RawMessage(b)
+	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '{' {
+		var d struct {
+			Paths json.RawMessage `json:"paths"`
+		}
+		if err := json.Unmarshal(b, &d); err != nil {
+			return nil, fmt.Errorf("paths: %w", inWords(err))
+		}
+		if list = d.Paths; list == nil {
+			return nil, errors.New(`paths: an object without "paths", want those, or a list`)
+		}
+	}
+	if !json.Valid(list) {
+		return nil, errors.New("paths: no JSON")
+	}
+	var paths []record.PathCount
+	err = eachAs(list, "path", MaxEdges, func(p *record.PathCount) error {
+		paths = append(paths, *p)
+		return nil
+	})
+	return paths, err
+}
+
+func readSmall(r io.Reader, what string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxProbabilities+1))
+	if err == nil && len(b) > maxProbabilities {
+		err = fmt.Errorf("%s: more than %d bytes", what, maxProbabilities)
+	}
+	return b, err
+}
+
+// strictly decodes one value, and refuses fields that it does not know: of
+// probabilities a misspelt one would go unnoticed.
+func strictly(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows the JSON")
+	}
+	return nil
+}
