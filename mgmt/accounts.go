@@ -14,8 +14,8 @@ import (
 
 // A guard is who is let in, by which way, as whom.
 type guard struct {
-	cfg      Config
-	model    *model
+	cfg      loginConfig
+	views    viewsOf
 	log      *slog.Logger
 	now      func() time.Time
 	accounts *reread[*accounts]
@@ -24,6 +24,21 @@ type guard struct {
 	trail    trail
 	calls    callsOf
 	sessions attended
+}
+
+// viewsOf returns what each role may.
+type viewsOf func(*access.Roles) (map[access.Role]*view, error)
+
+// newGuard returns a guard that lets nobody in before open has read who there is.
+func newGuard(cfg loginConfig, views viewsOf) *guard {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	return &guard{cfg: cfg, views: views, log: cfg.Logger, now: cfg.Clock,
+		trail: trail{to: cfg.Audit, now: cfg.Clock, log: cfg.Logger}}
 }
 
 // open reads who is let in.
@@ -65,7 +80,7 @@ func (g *guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
 	roles, err := access.ParseRoles(strings.NewReader(rules))
 	var views map[access.Role]*view
 	if err == nil {
-		views, err = g.model.views(roles)
+		views, err = g.views(roles)
 	}
 	if err != nil {
 		return nil, within(g.cfg.RolesFile, err)

@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -9,8 +8,6 @@ import (
 	"tamtam/mgmt/access"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // A row of a database is often in several places: what OpenConfig's list says of it, a list of our own, the row as it
@@ -143,7 +140,7 @@ func (g *group) asIs(keys []string) (table, key string, ok bool) {
 
 // mayWriteRow reports whether the role may write a row of CONFIG_DB as it is.
 func (v *view) mayWriteRow(table, key string) bool {
-	return v.wholly(v.model.find(rowsPath), []string{table, key}) && v.most(swss.ConfigDB, table, key) >= access.Write
+	return v.wholly(v.rowsAsTheyAre(), []string{table, key}) && v.most(swss.ConfigDB, table, key) >= access.Write
 }
 
 // mayReadRow reports whether no line takes away from the role the reading of a row of a database as it is: by another
@@ -181,37 +178,6 @@ func (v *view) hiddenAsIs(in *group, table, key string) bool {
 	row, change := v.model.find(rowsPath+"/config/field"), v.model.find(changesPath+"/state/is")
 	return in != row.group && v.limit(row, []string{table, key}) < access.Read ||
 		in != change.group && v.limit(change, []string{wildcard, table, key}) < access.Read
-}
-
-// rawRows are those of the rows that a path of origin sonic-db means which the role may read, without secrets. An error
-// says that it may read none of them.
-func (v *view) rawRows(
-	ctx context.Context, r *swss.Redis, p rawPath, rows map[string]map[string]string,
-) (map[string]map[string]string, error) {
-	if v == nil || len(rows) == 0 {
-		return rows, nil
-	}
-	var texts censor
-	out := map[string]map[string]string{}
-	for k, fields := range rows {
-		name := p.table
-		if !p.hash {
-			name += p.db.Separator() + k
-		}
-		table, key := name, ""
-		if i := strings.IndexAny(name, ":|"); i >= 0 {
-			table, key = name[:i], name[i+1:]
-		}
-		if v.mayReadRow(nil, p.db.Name(), table, key) {
-			if out[k] = masked(table, fields); v.hides && p.db.Name() == swss.StateDB {
-				out[k] = texts.fields(ctx, v, r, out[k])
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil, v.refusal(access.SonicDB+": "+pathText(&gpb.Path{Elem: p.elems}), "read")
-	}
-	return out, nil
 }
 
 // masked is a row without its secrets.
@@ -269,12 +235,44 @@ func (e *entry) mask(table string) {
 	}
 }
 
-// checkRows notes rows that a Set would change as they are and the caller may not write.
-func (t *tx) checkRows() {
-	for _, e := range t.order {
-		table, key, ok := e.group.asIs(e.keys)
-		if ok && t.view != nil && e.touched && e.changed(0) && !t.view.mayWriteRow(table, key) {
-			t.denied.add(t.view, e.group.node, e.keys)
+// mayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
+// makes up is the role's to write, or each leaf in which the two differ, and these say all in which the rows differ.
+func (v *view) mayChangeRow(table, key string, was, is map[string]string) bool {
+	for _, a := range v.model.aliases(swss.ConfigDB, table, key) {
+		if !a.group.node.writable() || !a.row.written() || slices.Contains(a.keys, wildcard) {
+			continue
+		}
+		if a.group.parent != nil && v.wholly(a.group.node, a.keys) {
+			return true
+		}
+		if was != nil && is != nil && v.mayTurn(a, was, is) {
+			return true
 		}
 	}
+	return false
 }
+
+// mayTurn reports whether the leaves of an entry that the role may write say all in which two contents of a row differ.
+func (v *view) mayTurn(a alias, was, is map[string]string) bool {
+	turned := maps.Clone(was)
+	for _, n := range a.group.leaves {
+		for _, b := range n.binds {
+			if b.row != a.row.index || b.codec.Put == nil || !n.config {
+				continue
+			}
+			before := b.codec.Get(Record{Keys: a.keys, Fields: was, Own: was})
+			after := b.codec.Get(Record{Keys: a.keys, Fields: is, Own: is})
+			if slices.Equal(before, after) {
+				continue
+			}
+			if v.level(n, a.keys) < access.Write ||
+				b.codec.Put(Record{Keys: a.keys, Fields: turned, Own: turned}, after) != nil {
+				return false
+			}
+		}
+	}
+	return maps.Equal(turned, is)
+}
+
+// rowsAsTheyAre is the list of the rows of CONFIG_DB as they are.
+func (v *view) rowsAsTheyAre() *node { return v.model.find(rowsPath) }

@@ -96,12 +96,9 @@ func (b *bed) waiting(c *taker) map[string]int {
 	if err := b.server.hub.step(b.ctx); err != nil { // all that was written is marked
 		b.t.Fatal(err)
 	}
-	h := b.server.hub
-	h.mu.RLock()
-	defer h.mu.RUnlock()
 	rows := map[string]int{}
-	for st := range h.tables[tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}].users {
-		if st.rpc == gpb.GNMI_SubscribeServer(c) {
+	for _, user := range b.server.hub.subscribers(tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}) {
+		if st := user.(*stream); st.rpc == gpb.GNMI_SubscribeServer(c) {
 			st.mu.Lock()
 			for id, m := range st.dirty {
 				rows[id.key] = int(m.n)

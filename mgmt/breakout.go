@@ -26,7 +26,7 @@ type cage struct {
 
 // finishBreakout rewrites the PORT rows of a cage to what its breakout mode
 // says; without a mode the cage is one port again.
-func finishBreakout(c *Change) error {
+func finishBreakout(c Change) error {
 	name := c.Keys()[0]
 	cg, err := findCage(c, name)
 	if err != nil {
@@ -51,7 +51,7 @@ func finishBreakout(c *Change) error {
 
 // breakoutMakes returns the ports that a mode of the cage could create: one starting at each of its
 // lanes.
-func breakoutMakes(c *Change) (path string, keys []string) {
+func breakoutMakes(c Change) (path string, keys []string) {
 	cg, err := findCage(c, c.Keys()[0])
 	if err != nil {
 		return interfacesPath, nil
@@ -64,7 +64,7 @@ func breakoutMakes(c *Change) (path string, keys []string) {
 }
 
 // findCage finds the ports that share the cage of a port.
-func findCage(c *Change, name string) (cage, error) {
+func findCage(c Change, name string) (cage, error) {
 	all, err := c.Entries(interfacesPath, schema.CfgPort)
 	if err != nil {
 		return cage{}, err
@@ -95,7 +95,7 @@ func findCage(c *Change, name string) (cage, error) {
 }
 
 // split makes n ports of the cage. Their settings are those of the first.
-func (cg cage) split(c *Change, n, speed int) error {
+func (cg cage) split(c Change, n, speed int) error {
 	base, ok := schema.PortNumber(cg.ports[0])
 	if !ok {
 		return fmt.Errorf("%s has no number", cg.ports[0])

@@ -139,7 +139,7 @@ func checkCapabilities(b *bed) {
 			b.t.Error(m)
 		}
 	}
-	for _, name := range models(b.server.model.root, map[string]bool{}) {
+	for _, name := range modelsBelow(b.server.model.root, map[string]bool{}) {
 		if name != "" && !named[name] {
 			b.t.Errorf("%s has nodes, and is not named", name)
 		}

@@ -142,11 +142,11 @@ func (b *bed) wantRow(key, want string) {
 	}
 }
 
-// models are the names of the models of all nodes below a node.
-func models(n *node, in map[string]bool) []string {
+// modelsBelow are the names of the models of all nodes below a node.
+func modelsBelow(n *node, in map[string]bool) []string {
 	in[n.module] = true
 	for _, k := range n.kids {
-		models(k, in)
+		modelsBelow(k, in)
 	}
 	return slices.Sorted(maps.Keys(in))
 }

@@ -124,7 +124,7 @@ func groupLeaves(at string) []Leaf {
 func wantedGroup(c Configured) (map[string]string, error) {
 	g, err := schema.ParseTAMGroup(c.Name(), c.Row(schema.CfgTAMGroup))
 	for i, name := range g.Ports {
-		if port, ok := c.e.ports[name]; ok {
+		if port, ok := c.Port(name); ok {
 			g.Ports[i] = port
 		}
 	}
@@ -141,7 +141,7 @@ func matchLeaves(at string) []Leaf {
 }
 
 func wantedMatch(c Configured) (map[string]string, error) {
-	u, err := schema.ParseTAMGroupRule(strings.Join(c.e.keys, "|"), c.Row(schema.CfgTAMGroup))
+	u, err := schema.ParseTAMGroupRule(strings.Join(c.Keys(), "|"), c.Row(schema.CfgTAMGroup))
 	return u.Fields(), err
 }
 

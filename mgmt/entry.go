@@ -27,12 +27,18 @@ type entry struct {
 	coded  []byte              // of its path, as they travel, once asked for
 	ports  map[string]string   // by alias, where a rule names ports by it
 	left   bool                // it is deleted, but may still be in force
-	view   *view               // what of it is read; nil: everything
+	limits Limits              // what of it is read; nil: everything
 	shaded map[*node]bool      // leaves that are not read, because of what the view takes away elsewhere
 	other  bool                // its row is an entry of another list
 
 	recalled *recall // what its leaves were
 	same     uint64  // rows that are what they were then, a bit for each
+}
+
+// Limits are what of entries may be read.
+type Limits interface {
+	// Reads reports whether a leaf of an entry with these keys may be read.
+	Reads(leaf *node, keys []string) bool
 }
 
 func newEntry(g *group, keys []string) *entry {
@@ -132,7 +138,7 @@ func (e *entry) record(i int) (Record, bool) {
 
 // hides reports whether whoever asks may not read a leaf of the entry.
 func (e *entry) hides(n *node) bool {
-	return e.shaded[n] || e.view != nil && !e.view.reads(n, e.keys)
+	return e.shaded[n] || e.limits != nil && !e.limits.Reads(n, e.keys)
 }
 
 // allowed returns those values that the leaf's type allows, in canonical form.
@@ -224,7 +230,7 @@ func (r reader) shows(ctx context.Context, e *entry) bool {
 	if !r.view.keyed[e.group] { // then it was decided by the selection of leaves
 		return true
 	}
-	e.view = r.view
+	e.limits = r.view
 	return r.view.some(e.group.node, e.keys, access.Read)
 }
 
@@ -578,7 +584,9 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 			compare := func(x *entry, k []string) int { return compareKeys(x.keys, k) }
 			if _, ok := slices.BinarySearchFunc(have, keys, compare); !ok {
 				outer := newEntry(p, keys)
-				outer.view = r.view
+				if r.view != nil {
+					outer.limits = r.view
+				}
 				t[p] = append(t[p], outer)
 			}
 		}

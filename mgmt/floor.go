@@ -56,13 +56,13 @@ func (n *node) polledBy() (groups []string) {
 
 // pace gives each feed that samples its interval, or refuses one that is too short. An interval holds as long as the
 // stream does: if a group is then read more slowly, values repeat.
-func (r reader) pace(ctx context.Context, feeds []*feed) error {
+func pace(ctx context.Context, r reader, feeds []*feed) error {
 	polls := map[string]floor{}
 	for _, f := range feeds {
 		if !f.samples {
 			continue
 		}
-		fl, err := r.floor(ctx, f, polls)
+		fl, err := floorOf(ctx, r, f, polls)
 		switch {
 		case err != nil:
 			return err
@@ -83,8 +83,8 @@ func tooFast(path string, asked time.Duration, fl floor) error {
 		fl.why)
 }
 
-// floor is that of a feed; polls has the intervals of groups that are known already.
-func (r reader) floor(ctx context.Context, f *feed, polls map[string]floor) (floor, error) {
+// floorOf is that of a feed; polls has the intervals of groups that are known already.
+func floorOf(ctx context.Context, r reader, f *feed, polls map[string]floor) (floor, error) {
 	fl := floor{minSample, "nothing of it is a counter that is polled"}
 	found := false
 	for _, w := range f.watches {
@@ -98,7 +98,7 @@ func (r reader) floor(ctx context.Context, f *feed, polls map[string]floor) (flo
 				return floor{minSample, why}, nil
 			}
 			for _, name := range groups {
-				poll, err := r.poll(ctx, name, polls)
+				poll, err := poll(ctx, r, name, polls)
 				if err != nil {
 					return floor{}, err
 				}
@@ -113,7 +113,7 @@ func (r reader) floor(ctx context.Context, f *feed, polls map[string]floor) (flo
 
 // poll is how often a group of counters is read while it is enabled; as for orchagent, a row that is not valid says
 // nothing.
-func (r reader) poll(ctx context.Context, name string, polls map[string]floor) (floor, error) {
+func poll(ctx context.Context, r reader, name string, polls map[string]floor) (floor, error) {
 	if fl, ok := polls[name]; ok {
 		return fl, nil
 	}

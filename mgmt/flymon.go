@@ -73,7 +73,7 @@ func flyMonModule() Module {
 
 // queryFits refuses a flow without the fields of the task's key. That there is such a task, and
 // that its row is valid, is checked elsewhere.
-func queryFits(c *Change) error {
+func queryFits(c Change) error {
 	row := c.Fields(schema.CfgTAMFlyMonQuery)
 	if row == nil || row["task"] == "" || row["flow"] == "" {
 		return nil

@@ -72,7 +72,7 @@ func FuzzUpdate(f *testing.F) {
 		if prototext.Unmarshal(data, u) != nil && proto.Unmarshal(data, u) != nil {
 			return
 		}
-		steps, faults := m.parseSet(t.Context(), &gpb.SetRequest{Replace: []*gpb.Update{u}, Update: []*gpb.Update{u}})
+		steps, faults := parseSet(t.Context(), m, &gpb.SetRequest{Replace: []*gpb.Update{u}, Update: []*gpb.Update{u}})
 		if len(steps) != 2 {
 			t.Fatalf("%d steps, want 2", len(steps))
 		}

@@ -23,7 +23,7 @@ func encodings() []gpb.Encoding {
 }
 
 // useModels returns the filter that a request's use_models means.
-func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
+func useModels(models []*gpb.ModelData) (func(*node) bool, error) {
 	if len(models) == 0 {
 		return func(*node) bool { return true }, nil
 	}
@@ -75,7 +75,7 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 
 // get is Get; wire: what it returns is only sent, and may be encoded already.
 func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
-	filter, err := s.model.getFilter(req)
+	filter, err := getFilter(req)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (s *Server) getPath(
 }
 
 // getFilter returns the filter for the nodes that a GetRequest asks for.
-func (m *model) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
+func getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	if err := checkEncoding(req.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (m *model) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	ofModel, err := m.useModels(req.GetUseModels())
+	ofModel, err := useModels(req.GetUseModels())
 	if err != nil {
 		return nil, err
 	}

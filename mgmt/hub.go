@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -39,10 +40,18 @@ type hub struct {
 	troubled bool
 }
 
+// A subscriber hears of the rows that change in the tables that it has joined. It does not wait in these calls.
+type subscriber interface {
+	// mark hears which rows changed.
+	mark(rows []*touched)
+	// suspect hears that the databases may not be readable.
+	suspect()
+}
+
 type watched struct {
 	id     tableID
 	source *swss.Subscriber
-	users  map[*stream]struct{}
+	users  map[subscriber]struct{}
 	kept   *keptTable // nil: it was not read yet, or is too large
 	large  bool
 }
@@ -65,7 +74,7 @@ func (h *hub) turn(ctx context.Context) (release func(), err error) {
 }
 
 // join makes st hear of every change in tables from now on.
-func (h *hub) join(ctx context.Context, st *stream, tables []tableID) error {
+func (h *hub) join(ctx context.Context, st subscriber, tables []tableID) error {
 	release, err := h.turn(ctx)
 	if err != nil {
 		return err
@@ -93,7 +102,7 @@ func (h *hub) table(id tableID) *watched {
 	w := h.tables[id]
 	if w == nil {
 		source := swss.NewSubscriber(l, h.redis.DB(id.db), id.table).Stored().Brief()
-		w = &watched{id: id, source: source, users: map[*stream]struct{}{}}
+		w = &watched{id: id, source: source, users: map[subscriber]struct{}{}}
 		h.tables[id] = w
 		h.order = append(h.order, id)
 	}
@@ -113,12 +122,22 @@ func (h *hub) listening() *swss.Listener {
 }
 
 // leave undoes join.
-func (h *hub) leave(st *stream) {
+func (h *hub) leave(st subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.tables {
 		delete(w.users, st)
 	}
+}
+
+// subscribers are those that have joined a table.
+func (h *hub) subscribers(id tableID) []subscriber {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if w := h.tables[id]; w != nil {
+		return slices.Collect(maps.Keys(w.users))
+	}
+	return nil
 }
 
 func (h *hub) run(ctx context.Context, l *swss.Listener) {
@@ -221,3 +240,40 @@ func (h *hub) close() {
 	<-done
 	l.Close()
 }
+
+// A change is a row that changed.
+type change struct {
+	id  tableID
+	key string
+}
+
+// A touched is a row that changed, for all streams that hear of it.
+type touched struct {
+	change
+
+	mu    sync.Mutex
+	found []rowKeys
+}
+
+// rowKeys are the keys of the entries that a row is in as what the row is to them; nil: it is not theirs.
+type rowKeys struct {
+	row  *row
+	keys []string
+}
+
+// keys are those of the entries that have the row. The caller may change them.
+func (t *touched) keys(r *row, n int) ([]string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.found {
+		if f.row == r {
+			return slices.Clone(f.keys), f.keys != nil
+		}
+	}
+	keys, _ := r.key.match(t.key, n)
+	t.found = append(t.found, rowKeys{r, keys})
+	return slices.Clone(keys), keys != nil
+}
+
+// retryPeriod is the wait before what failed is read again.
+const retryPeriod = time.Second

@@ -38,40 +38,14 @@ func (c Configured) Row(table string) map[string]string {
 	return nil
 }
 
-// wanted makes a Row.Wanted of a table's parser and of what the manager forwards.
-func wanted[T any](
-	table string, parse func(string, map[string]string) (T, error), row func(T) map[string]string,
-) func(Configured) (map[string]string, error) {
-	return func(c Configured) (map[string]string, error) {
-		t, err := parse(c.Name(), c.Row(table))
-		if err != nil {
-			return nil, err
-		}
-		return row(t), nil
-	}
+// Port returns the port that a rule names by an alias; false: it is none.
+func (c Configured) Port(alias string) (name string, ok bool) {
+	name, ok = c.e.ports[alias]
+	return name, ok
 }
 
-// wantedRule is the rule of a flow group, with aliases of ports resolved.
-func wantedRule(c Configured) (map[string]string, error) {
-	fields := c.Row(schema.CfgACLRule)
-	if fields == nil {
-		return nil, nil
-	}
-	tam, _ := schema.BuiltinACLType(schema.ACLTypeTAM)
-	rule, err := schema.ParseACLRule(tam, schema.ACLRuleKey{Table: schema.TAMTable, Rule: c.Name()}.Config(), fields)
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range rule.Matches {
-		for j, name := range m.Ports {
-			if port, ok := c.e.ports[name]; ok {
-				m.Ports[j] = port
-			}
-		}
-		rule.Matches[i].Ports = m.Ports
-	}
-	return rule.Fields(), nil
-}
+// Keys are the keys of the entry.
+func (c Configured) Keys() []string { return c.e.keys }
 
 // behind says what of an entry's configuration is not in force, by the row of APPL_DB
 // that the leaf's first place is.

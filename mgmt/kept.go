@@ -185,7 +185,7 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 	var written func(bool)
 	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
 		diffs := configfile.Diff(was, want)
-		if err := viewOf(ctx).mayReplace(diffs); err != nil {
+		if err := mayReplaceRows(viewOf(ctx), diffs); err != nil {
 			return nil, err
 		}
 		if s.mayEnd(ctx) != nil {

@@ -67,6 +67,13 @@ func (m *memos) of(g *group, id string) *memo {
 	return x
 }
 
+// size is how many entries of a group are remembered.
+func (m *memos) size(g *group) int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.entries[g])
+}
+
 // recalled returns what a Get remembered of an entry; nil: nothing.
 func (m *memos) recalled(g *group, id string) *recall {
 	m.mu.RLock()

@@ -11,7 +11,7 @@ func TestMemosAreBounded(t *testing.T) {
 	for i := range 2*maxMemos + 1 {
 		m.of(g, strconv.Itoa(i))
 	}
-	if n := len(m.entries[g]); n != 1 {
+	if n := m.size(g); n != 1 {
 		t.Errorf("%d entries are remembered, want the one after two times %d", n, maxMemos)
 	}
 }

@@ -14,9 +14,6 @@ const (
 	lookLimit  = 3 * time.Second
 )
 
-// retryPeriod is the wait before what failed is read again.
-const retryPeriod = time.Second
-
 // Databases returns those that the server reads: a claim to all of them goes to [Server.Live]. That to CONFIG_DB, which
 // it writes, is the first.
 func Databases() []swss.DBName {

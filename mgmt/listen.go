@@ -97,6 +97,14 @@ type knownBy struct {
 	door *Door
 }
 
+// knownAt returns credentials whose clients are known at a door.
+func knownAt(door *Door, c credentials.TransportCredentials) credentials.TransportCredentials {
+	return knownBy{c, door}
+}
+
+// local returns what the unix socket requires of its clients.
+func (g *guard) local() credentials.TransportCredentials { return unixCredentials{g.isUser} }
+
 // ServerHandshake implements credentials.TransportCredentials.
 func (k knownBy) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := k.TransportCredentials.ServerHandshake(c)
@@ -147,4 +155,10 @@ func Local(addr string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// isUser reports whether a local process is of somebody who is a user.
+func (g *guard) isUser(p unixPeer) bool {
+	_, ok := g.accounts.get().users[p.name()]
+	return ok
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 
-	"tamtam/mgmt/access"
 	"tamtam/swss"
 
 	"google.golang.org/grpc/codes"
@@ -120,24 +119,6 @@ func (c *Caller) mayRead(databases []swss.DBName) error {
 		}
 	}
 	return nil
-}
-
-// database reports whether all tables of a database may be read, and if not, what may not.
-func (v *view) database(db swss.DBName) (at string, ok bool) {
-	at = access.SonicDB + ":/" + string(db)
-	for _, r := range v.raw { // those of one table come first
-		elems := r.Path.Elems
-		if len(elems) > 0 && elems[0].Name != string(db) {
-			continue
-		}
-		switch read := r.Level >= access.Read; {
-		case len(elems) < 2:
-			return at, read
-		case !read:
-			return at + "/" + elems[1].Name, false
-		}
-	}
-	return at, false
 }
 
 // MayDo refuses a caller whose role may not do an operation.

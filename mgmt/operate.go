@@ -24,11 +24,6 @@ import (
 // one update, alone in its request, whose path is /operations/NAME and whose value is the input. What an operation
 // finds is read where the tree has it; one that has an output has it in the answer of RESTCONF.
 
-// operationsNode is where operations are, in paths.
-const operationsNode = "operations"
-
-const operationsModule = "tamtam-operations"
-
 // An operation is one rpc: it parses its input, does it, and returns its output, as RFC 7951 writes it; nil: it has
 // none.
 type operation struct {
@@ -213,9 +208,12 @@ func count(b bool) int {
 
 // OperationNames are the names of the operations, with their module, in order.
 func OperationNames() []string {
-	names := slices.Sorted(maps.Keys(operations()))
+	names := bareOperations()
 	for i, name := range names {
 		names[i] = operationsModule + ":" + name
 	}
 	return names
 }
+
+// bareOperations are the names of the operations without their module, in order.
+func bareOperations() []string { return slices.Sorted(maps.Keys(operations())) }

@@ -61,13 +61,13 @@ func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []step) 
 	}
 	var d denied
 	for _, st := range steps {
-		v.step(&d, st)
+		d.step(v, st)
 	}
 	return d.err()
 }
 
 // step notes what of a step is denied.
-func (v *view) step(d *denied, st step) {
+func (d *denied) step(v *view, st step) {
 	for _, t := range st.target {
 		if st.op == gpb.UpdateResult_UPDATE && v.some(t.node, t.keys, access.Write) ||
 			st.op != gpb.UpdateResult_UPDATE && v.wholly(t.node, t.keys) {
@@ -90,16 +90,16 @@ func (t *tx) must(e *txEntry) {
 }
 
 // sees reports whether the caller may see a leaf of an entry.
-func (t *tx) sees(e *entry, n *node) bool { return t.view == nil || t.view.reads(n, e.keys) }
+func (t *tx) sees(e *entry, n *node) bool { return t.view == nil || t.view.Reads(n, e.keys) }
 
-// mayReplace refuses to put one configuration in the place of another, unless the caller may write the rows in which
-// they differ as they are: that is what is done.
-func (v *view) mayReplace(diffs []configfile.Difference) error {
+// mayReplaceRows refuses to put one configuration in the place of another, unless the caller may write the rows in
+// which they differ as they are: that is what is done.
+func mayReplaceRows(v *view, diffs []configfile.Difference) error {
 	if v == nil {
 		return nil
 	}
 	var d denied
-	row := v.model.find(rowsPath)
+	row := v.rowsAsTheyAre()
 	for _, diff := range diffs {
 		keys := []string{diff.Table, diff.Key}
 		switch {
@@ -113,20 +113,12 @@ func (v *view) mayReplace(diffs []configfile.Difference) error {
 	return d.err()
 }
 
-// commitInWords says which extension of a commit a Set has, for the audit trail.
-func commitInWords(req *gpb.SetRequest) string {
-	ext := commitExtension(req.GetExtension())
-	if ext == nil {
-		return ""
+// checkRows notes rows that a Set would change as they are and the caller may not write.
+func (t *tx) checkRows() {
+	for _, e := range t.order {
+		table, key, ok := e.group.asIs(e.keys)
+		if ok && t.view != nil && e.touched && e.changed(0) && !t.view.mayWriteRow(table, key) {
+			t.denied.add(t.view, e.group.node, e.keys)
+		}
 	}
-	word := "commit"
-	switch {
-	case ext.GetConfirm() != nil:
-		word = "confirm"
-	case ext.GetCancel() != nil:
-		word = "cancel"
-	case ext.GetSetRollbackDuration() != nil:
-		word = "set-rollback-duration"
-	}
-	return word + " " + ext.GetId()
 }

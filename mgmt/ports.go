@@ -131,7 +131,7 @@ func wireLeaves() (list []Leaf) {
 }
 
 // finishVLAN writes the VLAN's number into its row, as SONiC does.
-func finishVLAN(c *Change) error {
+func finishVLAN(c Change) error {
 	if row := c.Fields(schema.CfgVLAN); row != nil && row["vlanid"] == "" {
 		row["vlanid"] = c.Keys()[0]
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/access"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -160,14 +161,14 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 	if err != nil {
 		return nil, err
 	}
-	if err := viewOf(ctx).table(p); err != nil {
+	if err := viewOf(ctx).table(p.db.Name(), p.table); err != nil {
 		return nil, err
 	}
 	rows, p, err := s.reader.rawRows(ctx, p)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	if rows, err = viewOf(ctx).rawRows(ctx, s.reader.redis, p, rows); err != nil {
+	if rows, err = p.shown(ctx, viewOf(ctx), s.reader.redis, rows); err != nil {
 		return nil, err
 	}
 	val, err := p.value(rows, enc)
@@ -175,4 +176,35 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 		err = status.Errorf(codes.NotFound, "sonic-db: %s: there is nothing", pathText(&gpb.Path{Elem: p.elems}))
 	}
 	return &gpb.Update{Path: &gpb.Path{Elem: p.elems}, Val: val}, err
+}
+
+// shown are those of the rows that the path means which the role may read, without secrets. An error
+// says that it may read none of them.
+func (p rawPath) shown(
+	ctx context.Context, v *view, r *swss.Redis, rows map[string]map[string]string,
+) (map[string]map[string]string, error) {
+	if v == nil || len(rows) == 0 {
+		return rows, nil
+	}
+	var texts censor
+	out := map[string]map[string]string{}
+	for k, fields := range rows {
+		name := p.table
+		if !p.hash {
+			name += p.db.Separator() + k
+		}
+		table, key := name, ""
+		if i := strings.IndexAny(name, ":|"); i >= 0 {
+			table, key = name[:i], name[i+1:]
+		}
+		if v.mayReadRow(nil, p.db.Name(), table, key) {
+			if out[k] = masked(table, fields); v.hides && p.db.Name() == swss.StateDB {
+				out[k] = texts.fields(ctx, v, r, out[k])
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, v.refusal(access.SonicDB+": "+pathText(&gpb.Path{Elem: p.elems}), "read")
+	}
+	return out, nil
 }

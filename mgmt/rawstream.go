@@ -38,7 +38,7 @@ func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, erro
 		if err != nil {
 			return nil, err
 		}
-		if err := v.table(p); err != nil {
+		if err := v.table(p.db.Name(), p.table); err != nil {
 			return nil, err
 		}
 		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}
@@ -235,7 +235,7 @@ func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]s
 		return nil, p, status.Errorf(codes.InvalidArgument,
 			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.table)
 	}
-	if rows, err = st.view.rawRows(ctx, st.s.reader.redis, p, rows); err != nil && p.key == "" && !p.hash {
+	if rows, err = p.shown(ctx, st.view, st.s.reader.redis, rows); err != nil && p.key == "" && !p.hash {
 		return nil, p, nil // others may come
 	}
 	return rows, p, err

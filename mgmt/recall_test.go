@@ -82,7 +82,7 @@ func (b *bed) change(r *rand.Rand) {
 // readAnew answers what is at a path from the databases, with nothing that was kept.
 func (b *bed) readAnew(v *view, req *gpb.GetRequest) ([]*gpb.Update, error) {
 	s := b.server
-	filter, err := s.model.getFilter(req)
+	filter, err := getFilter(req)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ some read /interfaces
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		b := newBed(t, nil)
-		some, err := newView(b.server.model, "some", roles.Rules("some"))
+		some, err := newView(b.server.model, "some", roles.Rules("some"), bareOperations())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,9 +159,9 @@ some read /interfaces
 				t.Fatal(err)
 			}
 			wantUpdates(t, req, is, want)
-			for g, entries := range b.server.hub.memos.entries {
+			for _, g := range b.server.model.groups {
 				if strings.HasPrefix(g.node.path, "/tam/") {
-					recalled += len(entries)
+					recalled += b.server.hub.memos.size(g)
 				}
 			}
 		}

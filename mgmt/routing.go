@@ -103,7 +103,7 @@ func routedLeaves(at string) []Leaf {
 }
 
 // finishNeighbor writes the family into the row, as SONiC does.
-func finishNeighbor(c *Change) error {
+func finishNeighbor(c Change) error {
 	if row := c.Fields(schema.CfgNeigh); row != nil {
 		row["family"] = "IPv6"
 		if a, err := netip.ParseAddr(c.Keys()[1]); err == nil && a.Is4() {

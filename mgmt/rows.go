@@ -100,9 +100,9 @@ func rowFields() Codec {
 func nameable(field string) bool { return field != "" && !strings.Contains(field, "=") }
 
 // finishRow checks a row as the daemons will.
-func finishRow(c *Change) error {
+func finishRow(c Change) error {
 	table, key := c.Keys()[0], c.Keys()[1]
-	fields := c.e.recs[0]
+	fields := c.Fields(anyTable)
 	if fields == nil {
 		return nil
 	}
@@ -163,6 +163,15 @@ func (s *Server) sources() map[string]source {
 		}
 	}
 	return all
+}
+
+// toldRows says of all rows whether other nodes tell them.
+func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
+	rows, err := s.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return toldRows(ctx, s.model, s.reader, rows)
 }
 
 // tableRows are the tables of CONFIG_DB, with how many rows each has.

@@ -52,7 +52,7 @@ type leaf struct {
 	binds    []bind
 	strings  map[*yang.YangType]*stringLimit // of the type, or of those of a union
 	kept     bool                            // see Codec.Kept
-	through  *through                        // writes it in another place; nil: it is written as it is bound
+	through  *Through                        // writes it in another place; nil: it is written as it is bound
 	mirrored bool                            // state that repeats a config leaf
 	behind   bool                            // says what of config is not in force
 	follows  uint64                          // rows that its value follows from, a bit for each
@@ -77,9 +77,9 @@ type group struct {
 	is     func(map[string]string) bool // whether a row that makes up an entry is of the list; nil: any is
 	view   string                       // where it is written; empty: here
 	// through writes what a Set says of a view where it is written; nil: a Set cannot write it.
-	through *through
-	finish  []func(*Change) error
-	makes   []func(*Change) (string, []string)
+	through *Through
+	finish  []func(Change) error
+	makes   []func(Change) (string, []string)
 	owns    []Owned
 	refs    []*node // leaves, anywhere, that name an entry of this list
 }

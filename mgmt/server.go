@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tamtam/mgmt/access"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
 
@@ -105,12 +106,29 @@ func NewServer(cfg Config) (*Server, error) {
 		s.model.root.kid[top].apart = true
 	}
 	s.reader.sources = s.sources()
-	s.guard = &guard{cfg: cfg, model: s.model, log: s.log, now: s.now, trail: trail{to: cfg.Audit, now: s.now, log: s.log}}
+	s.guard = newGuard(cfg.logins(), viewsIn(s.model))
 	if err := s.open(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
 	return s, nil
+}
+
+// viewsIn returns what roles may in a tree.
+func viewsIn(m *model) viewsOf {
+	return func(roles *access.Roles) (map[access.Role]*view, error) { return newViews(m, bareOperations(), roles) }
+}
+
+// NewLogins reads what a configuration says of users, roles, certificates and clients' certificates; of it nothing else
+// counts but Dir, Logger and Clock. Without users and clients' certificates everybody may see everything.
+func NewLogins(cfg Config) (*Logins, error) {
+	redis := swss.Look(swss.Config{}) // the model asks nothing of it: what counts are the paths, which roles name
+	defer redis.Close()
+	m, err := newModel(redis, tamtamModules())
+	if err != nil {
+		return nil, err
+	}
+	return newLogins(cfg.logins(), viewsIn(m))
 }
 
 // open reads who is let in, and opens the listeners.
@@ -129,7 +147,7 @@ func (s *Server) open() error {
 		}
 		for _, l := range ls {
 			door := NewDoor(l)
-			s.add(door, knownBy{creds, door})
+			s.add(door, knownAt(door, creds))
 		}
 		s.warnOpen()
 	}
@@ -139,15 +157,9 @@ func (s *Server) open() error {
 			return err
 		}
 		door := NewDoor(l)
-		s.add(door, knownBy{unixCredentials{s.guard.isUser}, door})
+		s.add(door, knownAt(door, s.guard.local()))
 	}
 	return nil
-}
-
-// isUser reports whether a local process is of somebody who is a user.
-func (g *guard) isUser(p unixPeer) bool {
-	_, ok := g.accounts.get().users[p.name()]
-	return ok
 }
 
 // Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
@@ -161,7 +173,7 @@ func (s *Server) TLS() (*tls.Config, error) { return s.guard.tls() }
 func (s *Server) Troubles() []string { return s.guard.troubles() }
 
 // AsksLogin says that not whoever can connect is let in.
-func (s *Server) AsksLogin() bool { return s.cfg.asksLogin() }
+func (s *Server) AsksLogin() bool { return s.cfg.logins().asksLogin() }
 
 // MayListen refuses an address of another protocol that others can reach while nobody is asked for a login.
 func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }

@@ -64,7 +64,7 @@ func (s *Server) SetIf(
 
 // set does a Set that is no operation.
 func (s *Server) set(ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error) ([]step, error) {
-	steps, faults := s.model.parseSet(ctx, req)
+	steps, faults := parseSet(ctx, s.model, req)
 	if err := ctx.Err(); err != nil { // then it is not parsed whole
 		return nil, status.FromContextError(err).Err()
 	}
@@ -153,7 +153,7 @@ func unchanged(err error) error {
 
 // parseSet resolves paths and values, which needs no database. The other steps are parsed even if
 // one is wrong.
-func (m *model) parseSet(ctx context.Context, req *gpb.SetRequest) ([]step, *faults) {
+func parseSet(ctx context.Context, m *model, req *gpb.SetRequest) ([]step, *faults) {
 	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &faults{}, wildcards: maxSetSteps}
 	for _, d := range req.GetDelete() {
 		if ctx.Err() != nil {

@@ -47,7 +47,7 @@ func TestStalledSubscriber(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a cancelled RPC ended well")
 	}
-	if got := len(b.server.hub.tables[tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}].users); got > 1 {
+	if got := len(b.server.hub.subscribers(tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"})); got > 1 {
 		t.Errorf("%d subscribers are left", got)
 	}
 }

@@ -44,7 +44,7 @@ func statusRows(rows []Row) (list []Row) {
 		}
 		t := schema.TableOf(r.Table)
 		tells := func(o Row) bool {
-			return o.DB == swss.StateDB && (o.Table == t.State || o.says("state/status"))
+			return o.DB == swss.StateDB && (o.Table == t.State || says(o, "state/status"))
 		}
 		if t.Status != schema.FieldStatus || slices.ContainsFunc(rows, tells) {
 			continue
@@ -64,7 +64,7 @@ func statusRows(rows []Row) (list []Row) {
 }
 
 // says reports whether a leaf is in the row.
-func (r Row) says(leaf string) bool {
+func says(r Row, leaf string) bool {
 	return slices.ContainsFunc(r.Leaves, func(l Leaf) bool { return l.Path == leaf })
 }
 

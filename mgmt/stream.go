@@ -60,40 +60,6 @@ type mark struct {
 	row *touched
 }
 
-// A change is a row that changed.
-type change struct {
-	id  tableID
-	key string
-}
-
-// A touched is a row that changed, for all streams that hear of it.
-type touched struct {
-	change
-
-	mu    sync.Mutex
-	found []rowKeys
-}
-
-// rowKeys are the keys of the entries that a row is in as what the row is to them; nil: it is not theirs.
-type rowKeys struct {
-	row  *row
-	keys []string
-}
-
-// keys are those of the entries that have the row. The caller may change them.
-func (t *touched) keys(r *row, n int) ([]string, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range t.found {
-		if f.row == r {
-			return slices.Clone(f.keys), f.keys != nil
-		}
-	}
-	keys, _ := r.key.match(t.key, n)
-	t.found = append(t.found, rowKeys{r, keys})
-	return slices.Clone(keys), keys != nil
-}
-
 // maxDirty bounds the rows that are remembered one by one.
 const maxDirty = 65536
 

@@ -73,7 +73,7 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 		return err
 	}
 	defer leave()
-	if err := s.reader.pace(ctx, feeds); err != nil {
+	if err := pace(ctx, s.reader, feeds); err != nil {
 		return s.dbError(ctx, err)
 	}
 	st := newStream(s, rpc, list, feeds)
@@ -111,7 +111,7 @@ func (s *Server) feeds(v *view, list *gpb.SubscriptionList, level uint32) ([]*ra
 type feed struct {
 	watches  []*watch
 	sample   time.Duration // 0: on change
-	samples  bool          // sample is what was asked for until [reader.pace] has seen it; 0: the least
+	samples  bool          // sample is what was asked for until pace has seen it; 0: the least
 	defined  bool          // the interval is the target's choice
 	path     string        // as asked for; of a STREAM
 	beat     time.Duration // 0: none
@@ -147,7 +147,7 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 	if _, ok := gpb.SubscriptionList_Mode_name[int32(list.GetMode())]; !ok {
 		return nil, status.Errorf(codes.InvalidArgument, "mode %d is not known", list.GetMode())
 	}
-	filter, err := s.model.useModels(list.GetUseModels())
+	filter, err := useModels(list.GetUseModels())
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +163,10 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 		}
 		targets = limit(targets, level)
 		if list.GetMode() != gpb.SubscriptionList_STREAM {
-			feeds = append(feeds, &feed{watches: s.model.watches(targets, filter)})
+			feeds = append(feeds, &feed{watches: watches(s.model, targets, filter)})
 			continue
 		}
-		fs, err := s.model.streamFeeds(sub, targets, filter)
+		fs, err := streamFeeds(s.model, sub, targets, filter)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +179,7 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 }
 
 // streamFeeds makes the feeds of one subscription of a STREAM.
-func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func(*node) bool) ([]*feed, error) {
+func streamFeeds(m *model, sub *gpb.Subscription, targets []target, filter func(*node) bool) ([]*feed, error) {
 	beat, err := duration(sub.GetHeartbeatInterval(), minHeartbeat, "heartbeat_interval")
 	if err != nil {
 		return nil, err
@@ -190,18 +190,18 @@ func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func
 	sampled := sampling(sub, beat)
 	switch sub.GetMode() {
 	case gpb.SubscriptionMode_ON_CHANGE:
-		for _, w := range m.watches(targets, counters) {
+		for _, w := range watches(m, targets, counters) {
 			return nil, status.Errorf(codes.InvalidArgument, "%s: changes with the traffic: SAMPLE it, or take TARGET_DEFINED",
 				target{node: w.leaves[0], keys: w.pattern}.text())
 		}
-		changing.watches = m.watches(targets, events)
+		changing.watches = watches(m, targets, events)
 		return []*feed{changing}, nil
 	case gpb.SubscriptionMode_SAMPLE:
-		sampled.watches = m.watches(targets, filter)
+		sampled.watches = watches(m, targets, filter)
 		return []*feed{sampled}, nil
 	case gpb.SubscriptionMode_TARGET_DEFINED:
-		changing.watches = m.watches(targets, events)
-		sampled.watches = m.watches(targets, counters)
+		changing.watches = watches(m, targets, events)
+		sampled.watches = watches(m, targets, counters)
 		return []*feed{changing, sampled}, nil
 	}
 	return nil, status.Errorf(codes.InvalidArgument, "subscription mode %d is not known", sub.GetMode())
@@ -220,7 +220,7 @@ func duration(ns uint64, least time.Duration, name string) (time.Duration, error
 }
 
 // watches makes the watches of targets.
-func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
+func watches(m *model, targets []target, filter func(*node) bool) []*watch {
 	var out []*watch
 	for _, t := range targets {
 		sel := m.selectLeaves(t.node, t.shows(filter))

@@ -64,7 +64,7 @@ func recordLeaves(at string) []Leaf {
 
 // collectorFits refuses a session if no record can be sent to its collector. That there is such a
 // collector, and that the rows are valid, is checked elsewhere.
-func collectorFits(c *Change) error {
+func collectorFits(c Change) error {
 	row := c.Fields(schema.CfgTAMTableRecord)
 	if row == nil || row["collector"] == "" {
 		return nil
@@ -82,10 +82,9 @@ func collectorFits(c *Change) error {
 
 // recordersFit refuses a change of a collector after which the records of a session could no longer
 // be sent to it. A new collector is checked with its session.
-func recordersFit(c *Change) error {
+func recordersFit(c Change) error {
 	fields := c.Fields(schema.CfgTAMCollector)
-	created := (&entry{group: c.e.group, recs: c.e.before}).own() == nil
-	if created || fields == nil || !c.Changed("config/protocol") && !c.Changed("config/ip") {
+	if c.Created() || fields == nil || !c.Changed("config/protocol") && !c.Changed("config/ip") {
 		return nil
 	}
 	sessions, err := c.Entries("/tam/tablerecord-sessions/tablerecord-session", schema.CfgTAMTableRecord)

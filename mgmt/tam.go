@@ -232,7 +232,7 @@ func ofFamily(family int, c Codec) Codec {
 }
 
 // finishFlowGroup refuses matches that contradict themselves.
-func finishFlowGroup(c *Change) error {
+func finishFlowGroup(c Change) error {
 	fields := c.Fields(schema.CfgACLRule)
 	if fields == nil {
 		return nil
@@ -271,7 +271,7 @@ func finishFlowGroup(c *Change) error {
 }
 
 // featureSupported refuses to activate what the silicon cannot do.
-func featureSupported(c *Change) error {
+func featureSupported(c Change) error {
 	feature := c.Keys()[0]
 	if !c.Changed("config/status") || c.Fields(schema.CfgTAMFeature)["status"] != schema.FeatureActive {
 		return nil

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"slices"
 	"strings"
-
-	"tamtam/swss/schema"
 )
 
 // OpenConfig has places of its own for some of what is configured in ours. A Set may name these as well: what it says
@@ -17,17 +13,8 @@ import (
 // A Get of type CONFIG of what contains both has ours alone, so that a document says everything once, and a Set that
 // replaces or deletes what contains both means ours: OpenConfig's place is replaced with it if the value names it.
 
-// A through writes one list of OpenConfig's, or one leaf, in the list where it is configured.
-type through struct {
-	// put gives a leaf a value; leaf "": the entry is to exist.
-	put func(ctx context.Context, t *tx, keys []string, leaf string, v []string) error
-	// remove removes the entries that a pattern of keys means; not whole: what they have at or below a node, which a
-	// value may follow.
-	remove func(ctx context.Context, t *tx, pattern []string, n *node, whole bool) error
-}
-
 // throughOf is what writes a node in another place; nil: it is written here.
-func (n *node) throughOf() *through {
+func (n *node) throughOf() *Through {
 	if n.through != nil {
 		return n.through
 	}
@@ -55,7 +42,7 @@ func (t *tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	if by == nil {
 		return false, nil
 	}
-	err := by.put(ctx, t, a.keys, leaf, a.value)
+	err := by.Put(ctx, t, a.keys, leaf, a.value)
 	if isUnavailable(err) {
 		return true, err
 	}
@@ -70,7 +57,7 @@ func (t *tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 func (t *tx) removeThrough(ctx context.Context, x target, replace bool) error {
 	whole := x.node == x.node.group.node && (x.wild() || !replace) || x.node.through != nil
 	if by := x.node.throughOf(); by != nil {
-		err := by.remove(ctx, t, x.keys, x.node, whole)
+		err := by.Remove(ctx, t, x.keys, x.node, whole)
 		if isUnavailable(err) {
 			return err
 		}
@@ -117,9 +104,9 @@ func (t *tx) removeNamed(ctx context.Context, st step) error {
 	return nil
 }
 
-// make makes an entry of one of our lists.
-func (t *tx) make(ctx context.Context, path string, keys ...string) error {
-	g := t.model.find(path).group
+// Make implements [Setting].
+func (t *tx) Make(ctx context.Context, list string, keys ...string) error {
+	g := t.model.find(list).group
 	e, err := t.get(ctx, g, keys)
 	if err != nil {
 		return err
@@ -129,188 +116,38 @@ func (t *tx) make(ctx context.Context, path string, keys ...string) error {
 	return err
 }
 
-// erase removes an entry of one of our lists, and what is below it.
-func (t *tx) erase(ctx context.Context, e *txEntry) error {
-	t.must(e)
-	return t.remove(ctx, target{node: e.group.node, keys: e.keys}, false)
-}
-
-// ours are the entries of one of our lists that fit a pattern and a condition.
-func (t *tx) ours(
-	ctx context.Context, path string, fits func(keys []string) bool, pattern ...string,
-) ([]*txEntry, error) {
-	es, err := t.match(ctx, t.model.find(path).group, pattern)
+// Erase implements [Setting].
+func (t *tx) Erase(ctx context.Context, list string, keys ...string) error {
+	g := t.model.find(list).group
+	e, err := t.get(ctx, g, keys)
 	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(es, func(e *txEntry) bool { return !fits(e.keys) }), nil
-}
-
-const addressPath = routedPath + "/addresses/address"
-
-// addressThrough writes the addresses of one family, of VLANs or of other interfaces.
-func addressThrough(path string, vlan bool, family string) *through {
-	fits := ofInterface(vlan, family)
-	of := func(ctx context.Context, t *tx, keys []string) ([]*txEntry, error) {
-		name, ip := keys[0], keys[len(keys)-1]
-		want, err := netip.ParseAddr(ip)
-		return t.ours(ctx, addressPath, func(keys []string) bool {
-			prefix, bad := netip.ParsePrefix(keys[1])
-			return bad == nil && fits([]string{keys[0], prefix.Addr().String()}) && (err != nil || prefix.Addr() == want)
-		}, name, wildcard)
-	}
-	return &through{
-		put: func(ctx context.Context, t *tx, keys []string, leaf string, v []string) error {
-			if strings.HasPrefix(keys[0], "Vlan") != vlan {
-				return fmt.Errorf("addresses of %s are in %s", keys[0], map[bool]string{
-					true: "subinterfaces/subinterface[index=0]", false: "routed-vlan",
-				}[vlan])
-			}
-			if leaf == "" {
-				t.needs(path, "config/prefix-length", keys, of)
-				return nil
-			}
-			prefix := keys[len(keys)-1] + "/" + v[0]
-			there, err := of(ctx, t, keys)
-			if err != nil {
-				return err
-			}
-			for _, e := range there {
-				if e.keys[1] == prefix {
-					return nil
-				}
-			}
-			for _, e := range there { // another length
-				if err := t.erase(ctx, e); err != nil {
-					return err
-				}
-			}
-			if err := t.make(ctx, routedPath, keys[0]); err != nil {
-				return err
-			}
-			return t.make(ctx, addressPath, keys[0], prefix)
-		},
-		remove: func(ctx context.Context, t *tx, pattern []string, _ *node, whole bool) error {
-			there, err := of(ctx, t, pattern)
-			if err != nil {
-				return err
-			}
-			for _, e := range there {
-				if err := t.erase(ctx, e); err != nil {
-					return err
-				}
-			}
-			if id := entryID(t.model.find(path).group, pattern); whole {
-				delete(t.needed, id)
-			} else if len(there) > 0 {
-				t.needs(path, "config/prefix-length", pattern, of)
-			}
-			return nil
-		},
-	}
-}
-
-// subinterfaceThrough writes which interfaces route.
-func subinterfaceThrough() *through {
-	return &through{
-		put: func(ctx context.Context, t *tx, keys []string, _ string, _ []string) error {
-			switch {
-			case keys[1] != "0":
-				return fmt.Errorf("index %s: want 0, which is all that is received without a tag", keys[1])
-			case strings.HasPrefix(keys[0], "Vlan"):
-				return errors.New("a VLAN interface has none: its addresses are in routed-vlan")
-			}
-			return t.make(ctx, routedPath, keys[0])
-		},
-		remove: func(ctx context.Context, t *tx, pattern []string, _ *node, whole bool) error {
-			if !whole || pattern[1] != "0" && pattern[1] != wildcard {
-				return nil
-			}
-			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
-			there, err := t.ours(ctx, routedPath, other, pattern[0])
-			for i := 0; err == nil && i < len(there); i++ {
-				err = t.erase(ctx, there[i])
-			}
-			return err
-		},
-	}
-}
-
-// memberThrough writes which PortChannel a port is a member of.
-func memberThrough() *through {
-	const members = interfacesPath + "/aggregation/members/member"
-	leave := func(ctx context.Context, t *tx, port, but string) error {
-		there, err := t.ours(ctx, members, func(keys []string) bool { return keys[0] != but }, wildcard, port)
-		for i := 0; err == nil && i < len(there); i++ {
-			err = t.erase(ctx, there[i])
-		}
 		return err
 	}
-	return &through{
-		put: func(ctx context.Context, t *tx, keys []string, _ string, v []string) error {
-			switch {
-			case !strings.HasPrefix(keys[0], "Ethernet"):
-				return fmt.Errorf("%s is no port", keys[0])
-			case !strings.HasPrefix(v[0], "PortChannel"):
-				return fmt.Errorf("%s is no PortChannel", v[0])
-			}
-			if err := leave(ctx, t, keys[0], v[0]); err != nil {
-				return err
-			}
-			return t.make(ctx, members, v[0], keys[0])
-		},
-		remove: func(ctx context.Context, t *tx, pattern []string, _ *node, _ bool) error {
-			return leave(ctx, t, pattern[0], "")
-		},
-	}
+	t.must(e)
+	return t.remove(ctx, target{node: g.node, keys: e.keys}, false)
 }
 
-const vlanListPath = "/vlans/vlan"
-
-// vlanThrough writes which VLANs there are, and whether they are up.
-func vlanThrough() *through {
-	return &through{
-		put: func(ctx context.Context, t *tx, keys []string, leaf string, v []string) error {
-			if keys[0] != "default" {
-				return nil // there is no such instance, and that was said
-			}
-			if name := "Vlan" + keys[1]; leaf == "config/name" && v[0] != name {
-				return fmt.Errorf("%s: want %s, which is what it is called", quoted(v[0]), name)
-			}
-			if err := t.make(ctx, vlanListPath, keys[1]); err != nil || leaf != "config/status" {
-				return err
-			}
-			e, err := t.get(ctx, t.model.find(vlanListPath).group, keys[1:])
-			if err != nil {
-				return err
-			}
-			return t.setVLANStatus(e, v)
-		},
-		remove: func(ctx context.Context, t *tx, pattern []string, n *node, whole bool) error {
-			if pattern[0] != "default" && pattern[0] != wildcard {
-				return nil
-			}
-			there, err := t.ours(ctx, vlanListPath, func([]string) bool { return true }, pattern[1])
-			for i := 0; err == nil && i < len(there); i++ {
-				switch {
-				case whole:
-					err = t.erase(ctx, there[i])
-				case n.name != "name":
-					err = t.setVLANStatus(there[i], nil)
-				}
-			}
-			return err
-		},
+// Match implements [Setting].
+func (t *tx) Match(ctx context.Context, list string, pattern ...string) ([][]string, error) {
+	es, err := t.match(ctx, t.model.find(list).group, pattern)
+	keys := make([][]string, len(es))
+	for i, e := range es {
+		keys[i] = e.keys
 	}
+	return keys, err
 }
 
-// setVLANStatus writes what no leaf of ours has.
-func (t *tx) setVLANStatus(e *txEntry, v []string) error {
+// Write implements [Setting].
+func (t *tx) Write(ctx context.Context, list string, keys []string, table string, c Codec, v []string) error {
+	e, err := t.get(ctx, t.model.find(list).group, keys)
+	if err != nil {
+		return err
+	}
 	t.must(e)
 	for i, r := range e.group.rows {
-		if r.Table == schema.CfgVLAN && r.written() && e.recs[i] != nil {
+		if r.Table == table && r.written() && e.recs[i] != nil {
 			e.touched, e.step = true, t.step
-			return vlanStatus().Put(Record{Keys: e.keys, Fields: e.recs[i]}, v)
+			return c.Put(Record{Keys: e.keys, Fields: e.recs[i]}, v)
 		}
 	}
 	return nil
@@ -321,18 +158,21 @@ type need struct {
 	leaf *node
 	keys []string
 	step int
-	of   func(context.Context, *tx, []string) ([]*txEntry, error) // what there is once it has it
+	of   Finder // what there is once it has it
 }
 
-// needs notes that an entry of a list is to have a leaf when the Set is done.
-func (t *tx) needs(
-	path, leaf string, keys []string, of func(context.Context, *tx, []string) ([]*txEntry, error),
-) {
+// Needs implements [Setting].
+func (t *tx) Needs(list, leaf string, keys []string, there Finder) {
 	if t.needed == nil {
 		t.needed = map[string]need{}
 	}
-	n := t.model.find(path + "/" + leaf)
-	t.needed[entryID(n.group, keys)] = need{n, keys, t.step, of}
+	n := t.model.find(list + "/" + leaf)
+	t.needed[entryID(n.group, keys)] = need{n, keys, t.step, there}
+}
+
+// Forgo implements [Setting].
+func (t *tx) Forgo(list string, keys []string) {
+	delete(t.needed, entryID(t.model.find(list).group, keys))
 }
 
 // checkNeeds checks that they have it.

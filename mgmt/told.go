@@ -23,13 +23,9 @@ const (
 	toldNone = "NONE"
 )
 
-// toldRows says of all rows whether other nodes tell them.
-func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
-	rows, err := s.stored(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t := &teller{s: s, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
+// toldRows says of all rows of CONFIG_DB whether other nodes tell them.
+func toldRows(ctx context.Context, m *model, r reader, rows configfile.Rows) (map[string]map[string]string, error) {
+	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
 	for table, keys := range rows {
 		for key, fields := range keys {
 			told := map[string]string{"told": toldNone}
@@ -43,7 +39,7 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 		}
 	}
 	var lists [][]*txEntry
-	for _, g := range s.model.groups {
+	for _, g := range m.groups {
 		es, err := t.entries(g)
 		if err != nil {
 			return nil, err
@@ -91,11 +87,12 @@ func (t *teller) tellUnnamed() {
 
 // A teller finds that out.
 type teller struct {
-	s     *Server
-	ctx   context.Context
-	rows  configfile.Rows
-	out   map[string]map[string]string
-	there map[string]bool // entries whose rows are valid, by id
+	model  *model
+	reader reader
+	ctx    context.Context
+	rows   configfile.Rows
+	out    map[string]map[string]string
+	there  map[string]bool // entries whose rows are valid, by id
 }
 
 func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
@@ -106,7 +103,7 @@ func (t *teller) entries(g *group) (out []*txEntry, err error) {
 	if !slices.Contains(need, true) || g.node.parent != nil && g.node.parent.apart {
 		return nil, nil
 	}
-	err = t.s.reader.read(t.ctx, g, extend(nil, g), need, func(es []*entry) error {
+	err = t.reader.read(t.ctx, g, extend(nil, g), need, func(es []*entry) error {
 		for _, e := range es {
 			x := &txEntry{entry: e, present: true, before: make([]map[string]string, len(g.rows))}
 			valid := true
@@ -139,7 +136,7 @@ func (t *teller) tell(es []*txEntry) error {
 			}
 		}
 	}
-	tx := &tx{model: t.s.model, reader: t.s.reader, entries: map[string]*txEntry{}, faults: &faults{}}
+	tx := &tx{model: t.model, reader: t.reader, entries: map[string]*txEntry{}, faults: &faults{}}
 	for _, e := range es {
 		values := e.configured()
 		if e.madeElsewhere() || !t.allowed(e, values, claims) {
@@ -262,7 +259,7 @@ func (t *teller) write(tx *tx, e *txEntry, values [][]string, onto []map[string]
 	tx.entries[id] = x
 	defer delete(tx.entries, id)
 	for _, f := range g.finish {
-		if err := f(&Change{ctx: t.ctx, tx: tx, e: x}); isUnavailable(err) {
+		if err := f(&finishing{ctx: t.ctx, tx: tx, e: x}); isUnavailable(err) {
 			return nil, err
 		} else if err != nil {
 			return nil, nil
@@ -334,12 +331,20 @@ func (t *teller) same(table, key string, anew, is map[string]string) bool {
 		}
 		exact = exact && anew[f] == v
 	}
-	if exact && len(anew)-count(anew[nullField] != "") == len(is)-count(is[nullField] != "") {
+	if exact && fieldCount(anew) == fieldCount(is) {
 		return true
 	}
 	a, okA := t.meaning(table, key, anew)
 	b, okB := t.meaning(table, key, is)
 	return okA && okB && maps.Equal(a, b)
+}
+
+// fieldCount is how many fields a row has.
+func fieldCount(row map[string]string) int {
+	if row[nullField] != "" {
+		return len(row) - 1
+	}
+	return len(row)
 }
 
 // knownField reports whether a field has a meaning, which is compared.

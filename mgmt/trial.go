@@ -447,3 +447,21 @@ func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func()
 		return s.beginTrial(t)
 	}, nil
 }
+
+// commitInWords says which extension of a commit a Set has, for the audit trail.
+func commitInWords(req *gpb.SetRequest) string {
+	ext := commitExtension(req.GetExtension())
+	if ext == nil {
+		return ""
+	}
+	word := "commit"
+	switch {
+	case ext.GetConfirm() != nil:
+		word = "confirm"
+	case ext.GetCancel() != nil:
+		word = "cancel"
+	case ext.GetSetRollbackDuration() != nil:
+		word = "set-rollback-duration"
+	}
+	return word + " " + ext.GetId()
+}

@@ -63,7 +63,7 @@ func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
 	if len(e.group.finish) == 0 {
 		return nil
 	}
-	c := &Change{ctx: ctx, tx: t, e: e}
+	c := &finishing{ctx: ctx, tx: t, e: e}
 	ok := !t.inDoubt(e)
 	for _, f := range e.group.finish {
 		if !ok {
@@ -362,7 +362,7 @@ type claim struct {
 func (t *tx) claims(touched []*txEntry, n *node) map[string]*claim {
 	mine := map[string]*claim{}
 	for _, e := range touched {
-		change := &Change{tx: t, e: e}
+		change := &finishing{tx: t, e: e}
 		if e.group != n.group || !e.present || !change.Changed(strings.TrimPrefix(n.path, n.group.node.path+"/")) {
 			continue
 		}

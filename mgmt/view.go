@@ -46,8 +46,13 @@ type reach struct {
 	keyed      bool         // both depend on keys
 }
 
-// newView compiles the rules of a role, those that count first coming first.
-func newView(m *model, role access.Role, rules []access.Rule) (*view, error) {
+// operationsNode is where operations are, in paths.
+const operationsNode = "operations"
+
+const operationsModule = "tamtam-operations"
+
+// newView compiles the rules of a role, those that count first coming first, for operations of these names.
+func newView(m *model, role access.Role, rules []access.Rule, operations []string) (*view, error) {
 	v := &view{
 		role: role, model: m, grants: map[*node][]grant{}, below: map[*node]reach{}, keyed: map[*group]bool{},
 		ops: map[string]access.Level{},
@@ -65,7 +70,7 @@ func newView(m *model, role access.Role, rules []access.Rule) (*view, error) {
 		if v.operation(r) {
 			continue
 		}
-		n, keys, err := m.ruled(r)
+		n, keys, err := ruled(m, r)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +83,7 @@ func newView(m *model, role access.Role, rules []access.Rule) (*view, error) {
 	}
 	v.spread(m.root, nil, of)
 	v.findShadows()
-	for _, name := range OperationNames() {
-		name = strings.TrimPrefix(name, operationsModule+":")
+	for _, name := range operations {
 		for _, path := range []string{"/" + operationsNode + "/" + name, "/" + operationsNode} {
 			if level, ok := v.ops[path]; ok {
 				v.ops[name] = level
@@ -126,7 +130,7 @@ func ruleError(r access.Rule, format string, args ...any) error {
 }
 
 // ruled is the node that a rule is about, and its keys.
-func (m *model) ruled(r access.Rule) (*node, []string, error) {
+func ruled(m *model, r access.Rule) (*node, []string, error) {
 	if o := r.Path.Origin; o != "" && o != defaultOrigin {
 		return nil, nil, ruleError(r, "there is no origin %q, there are %s and %s", o, defaultOrigin, access.SonicDB)
 	}
@@ -224,8 +228,8 @@ func (v *view) level(n *node, keys []string) access.Level {
 	return access.None
 }
 
-// reads says of a leaf of an entry whether it may be read.
-func (v *view) reads(n *node, keys []string) bool {
+// Reads implements [Limits].
+func (v *view) Reads(n *node, keys []string) bool {
 	if n.isListKey() {
 		return v.some(n.parent, keys, access.Read)
 	}
@@ -361,17 +365,16 @@ func (v *view) anything(m *model) bool {
 }
 
 // table refuses to show a table of a database as it is. Keys of Redis may be asked for by names of tables.
-func (v *view) table(p rawPath) error {
+func (v *view) table(db swss.DBName, name string) error {
 	if v == nil {
 		return nil
 	}
-	name, db := p.table, string(p.db.Name())
 	if i := strings.IndexAny(name, ":|"); i >= 0 {
 		name = name[:i]
 	}
 	for _, r := range v.raw {
 		at := r.Path.Elems
-		if len(at) > 0 && at[0].Name != db || len(at) > 1 && at[1].Name != name {
+		if len(at) > 0 && at[0].Name != string(db) || len(at) > 1 && at[1].Name != name {
 			continue
 		}
 		if r.Level >= access.Read {
@@ -382,11 +385,11 @@ func (v *view) table(p rawPath) error {
 	return v.refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, cut(oneLine(name), maxShown)), "read")
 }
 
-// views are those of all roles.
-func (m *model) views(roles *access.Roles) (map[access.Role]*view, error) {
+// newViews are those of all roles, of a tree and operations.
+func newViews(m *model, operations []string, roles *access.Roles) (map[access.Role]*view, error) {
 	out := map[access.Role]*view{}
 	for _, role := range roles.Names() {
-		v, err := newView(m, role, roles.Rules(role))
+		v, err := newView(m, role, roles.Rules(role), operations)
 		if err != nil {
 			return nil, err
 		}
@@ -401,4 +404,22 @@ func (m *model) views(roles *access.Roles) (map[access.Role]*view, error) {
 // same reports whether two views allow the same.
 func (v *view) same(o *view) bool {
 	return v == o || v != nil && o != nil && v.rules == o.rules
+}
+
+// database reports whether all tables of a database may be read, and if not, what may not.
+func (v *view) database(db swss.DBName) (at string, ok bool) {
+	at = access.SonicDB + ":/" + string(db)
+	for _, r := range v.raw { // those of one table come first
+		elems := r.Path.Elems
+		if len(elems) > 0 && elems[0].Name != string(db) {
+			continue
+		}
+		switch read := r.Level >= access.Read; {
+		case len(elems) < 2:
+			return at, read
+		case !read:
+			return at + "/" + elems[1].Name, false
+		}
+	}
+	return at, false
 }
