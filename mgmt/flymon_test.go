@@ -247,19 +247,17 @@ func TestDecimal(t *testing.T) {
 		if again, err := tt.leaf.check(got); again != got {
 			t.Errorf("%s %q is %q when read again: %v", tt.leaf.name, got, again, err)
 		}
-		for _, enc := range []bool{false, true} {
-			v, err := decodeJSON(tt.leaf.appendJSON(nil, []string{got}, enc))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, number := v.(json.Number); number == enc {
-				t.Errorf("%s %q is %v in JSON (IETF: %v)", tt.leaf.name, got, v, enc)
+		for ietf, enc := range map[bool]gpb.Encoding{false: gpb.Encoding_JSON, true: gpb.Encoding_JSON_IETF} {
+			val := tt.leaf.typed([]string{got}, enc)
+			v := decoded(t, append(val.GetJsonVal(), val.GetJsonIetfVal()...))
+			if _, number := v.(json.Number); number == ietf {
+				t.Errorf("%s %q is %v in JSON (IETF: %v)", tt.leaf.name, got, v, ietf)
 			}
 			if back, err := tt.leaf.fromJSON(v); err != nil || first(back) != got {
 				t.Errorf("%s %q comes back from JSON as %q, %v", tt.leaf.name, got, back, err)
 			}
 		}
-		if back, err := tt.leaf.fromScalar(tt.leaf.scalar(got)); err != nil || first(back) != got {
+		if back, err := tt.leaf.fromScalar(tt.leaf.typed([]string{got}, gpb.Encoding_PROTO)); err != nil || first(back) != got {
 			t.Errorf("%s %q comes back from protobuf as %q, %v", tt.leaf.name, got, back, err)
 		}
 	}

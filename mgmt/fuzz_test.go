@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 	"unicode/utf8"
@@ -138,6 +139,17 @@ func FuzzTwice(f *testing.F) {
 	})
 }
 
+// decoded is JSON with its numbers as they are written.
+func decoded(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
 // checkShown writes the values of an entry and reads them back.
 func checkShown(t *testing.T, e *entry) {
 	t.Helper()
@@ -146,11 +158,8 @@ func checkShown(t *testing.T, e *entry) {
 		if len(v) == 0 {
 			continue
 		}
-		raw, err := decodeJSON(n.appendJSON(nil, v, true))
-		if err != nil {
-			t.Fatalf("%s: %v", n.path, err)
-		}
-		if back, err := n.fromJSON(raw); err != nil || first(back) != v[0] {
+		raw := n.typed(v, gpb.Encoding_JSON_IETF).GetJsonIetfVal()
+		if back, err := n.fromJSON(decoded(t, raw)); err != nil || first(back) != v[0] {
 			t.Fatalf("%s: %q is read back as %q: %v", n.path, v, back, err)
 		}
 		n.typed(v, gpb.Encoding_PROTO)

@@ -3,7 +3,6 @@ package mgmt
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -208,34 +207,5 @@ func TestRecalledAliases(t *testing.T) {
 	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0,1,2,3 speed=100000 alias=Eth7 index=1"})
 	if got := behind(); !strings.Contains(got, "interfaces") {
 		t.Errorf("not in force: %q, want the interfaces", got)
-	}
-}
-
-// TestSimpleTemplates: the keys that are found without an expression are those that it finds.
-func TestSimpleTemplates(t *testing.T) {
-	b := newBed(t, nil)
-	simple := 0
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 5))
-		for _, g := range b.server.model.groups {
-			for _, row := range g.rows {
-				if !row.key.simple {
-					continue
-				}
-				simple++
-				for range 50 {
-					key := ""
-					for range r.IntN(4) {
-						key += []string{"a", "|", ":", "*", "\n", "\xff", row.key.before, "10.0.0.0/8"}[r.IntN(8)]
-					}
-					if got, want := row.key.find(key), row.key.re.FindStringSubmatch(key); !slices.Equal(got, want) {
-						t.Errorf("%s: %q is %q, want %q", row.Key, key, got, want)
-					}
-				}
-			}
-		}
-	})
-	if simple == 0 {
-		t.Error("no template is simple")
 	}
 }

@@ -17,7 +17,6 @@ const (
 	fieldResponseUpdate = 1 // of SubscribeResponse
 	fieldTimestamp      = 1 // of Notification
 	fieldPrefix         = 2
-	fieldUpdate         = 4
 	fieldDelete         = 5
 	fieldDuplicates     = 4 // of Update
 )
@@ -91,6 +90,9 @@ func (n *notice) response() *gpb.SubscribeResponse {
 	resp.ProtoReflect().SetUnknown(all) // it is sent as it is
 	return resp
 }
+
+// fieldUpdate is the number of the field of Notification with its updates.
+const fieldUpdate = 4
 
 // Numbers of fields of Update, Path, PathElem, an entry of a map, TypedValue and ScalarArray.
 const (

@@ -9,6 +9,7 @@ import (
 	"tamtam/yang/tamyang"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/ytypes"
 )
 
@@ -60,12 +61,9 @@ func TestAgreesWithYgot(t *testing.T) {
 				continue
 			}
 			for _, v := range values {
-				decoded, err := decodeJSON([]byte(v))
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, ours := n.fromJSON(decoded)
-				if _, number := decoded.(json.Number); number && (signed(n.typ) || unsigned(n.typ)) && bits(n.typ) == 64 {
+				is := decoded(t, []byte(v))
+				_, ours := n.fromJSON(is)
+				if _, number := is.(json.Number); number && (n.typ.Kind == yang.Yint64 || n.typ.Kind == yang.Yuint64) {
 					v = `"` + v + `"` // ygot takes numbers of 64 bits as IETF's JSON has them alone
 				}
 				theirs := ygotTakes(n, v)
