@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/protobuf/proto"
 )
@@ -97,7 +99,7 @@ func (b *bed) waiting(c *taker) map[string]int {
 		b.t.Fatal(err)
 	}
 	rows := map[string]int{}
-	for _, user := range b.server.hub.subscribers(tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}) {
+	for _, user := range b.server.hub.subscribers(tree.TableID{DB: "CONFIG_DB", Table: "TAM_SAMPLINGRATE_TABLE"}) {
 		if st := user.(*stream); st.rpc == gpb.GNMI_SubscribeServer(c) {
 			st.mu.Lock()
 			for id, m := range st.dirty {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"golang.org/x/crypto/bcrypt"
@@ -149,7 +150,7 @@ func (g *guard) login(cred Credentials) (Caller, error) {
 func (g *guard) refuseLogin(cred Credentials, why string) error {
 	// Whether somebody serves is asked without credentials, by health checks every few seconds: that is no try.
 	if cred.Name != "" || cred.Given || cred.Asks != gpb.GNMI_Capabilities_FullMethodName {
-		g.log.Warn(cred.Transport+" login refused", "user", cut(oneLine(cred.Name), maxShown), "method", cred.Asks,
+		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(tree.OneLine(cred.Name), tree.MaxShown), "method", cred.Asks,
 			"peer", cred.From)
 		g.trail.login(cred, why)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 )
 
@@ -21,9 +22,6 @@ const maxKept = 200_000
 
 // maxWords bounds the names of fields that rows share.
 const maxWords = 1000
-
-// absent is the version of a row that is not there.
-const absent = 1
 
 // A keptRow is a row that is kept. Nobody changes it.
 type keptRow struct {
@@ -43,17 +41,9 @@ type keptTable struct {
 
 // A matching is which keys of entries are found in the table.
 type matching struct {
-	row   *row
+	row   *tree.ListRow
 	trace bool // those that the row may be a trace of
 }
-
-// cacheable reports whether the row may be kept.
-func (r *row) cacheable() bool {
-	return r.Source == "" && r.Map == "" && r.Table != anyTable && !r.Counter
-}
-
-// id is the row's table.
-func (r *row) id() tableID { return tableID{r.DB, r.Table} }
 
 // take puts what was read of the table. It returns the rows that are not what they were.
 func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *uint64) []swss.KeyOpFieldsValues {
@@ -74,7 +64,7 @@ func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *ui
 			continue
 		}
 		*version++
-		rec := &keptRow{version: absent + *version, at: now}
+		rec := &keptRow{version: tree.Absent + *version, at: now}
 		if row.Size == 0 {
 			if old != nil && old.fields != nil && maps.Equal(old.fields, row.Stored) {
 				continue
@@ -111,7 +101,7 @@ func (t *keptTable) named(row map[string]string) map[string]string {
 
 // keys are those of the entries of a group whose row is in the table, or that it may be a trace of, in order. They are
 // not to be changed.
-func (t *keptTable) keys(g *group, of matching) [][]string {
+func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if found, ok := t.matched[of]; ok {
@@ -119,14 +109,14 @@ func (t *keptTable) keys(g *group, of matching) [][]string {
 	}
 	found, r := [][]string{}, of.row
 	for k := range t.rows {
-		m, ok := r.key.match(k, len(g.keys))
+		m, ok := r.Template.Match(k, len(g.Keys))
 		switch {
 		case !ok || r.Fits != nil && !r.Fits(m):
-		case of.trace && r.key.expand(m, nil) == k, !of.trace && g.canHave(m):
+		case of.trace && r.Template.Expand(m, nil) == k, !of.trace && g.CanHave(m):
 			found = append(found, m)
 		}
 	}
-	slices.SortFunc(found, compareKeys)
+	slices.SortFunc(found, tree.CompareKeys)
 	if t.matched == nil {
 		t.matched = map[matching][][]string{}
 	}
@@ -136,7 +126,7 @@ func (t *keptTable) keys(g *group, of matching) [][]string {
 
 // fresh returns when all that was written to the tables before the call is kept. Tables that nobody asked for yet are
 // read if load says so.
-func (h *hub) fresh(ctx context.Context, ids []tableID, load bool) error {
+func (h *hub) fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	asked := time.Now()
 	var use []*watched
 	h.mu.RLock()
@@ -161,11 +151,11 @@ func (h *hub) fresh(ctx context.Context, ids []tableID, load bool) error {
 		}
 	}
 	if err := h.synced(ctx, asked); err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	for _, w := range use {
 		if err := h.pop(ctx, w); err != nil {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 	}
 	return nil
@@ -215,31 +205,12 @@ func (h *hub) pop(ctx context.Context, w *watched) error {
 	return nil
 }
 
-// tablesOf are those that a selection reads which may be kept.
-func (m *model) tablesOf(sel selection) []tableID {
-	seen := map[tableID]bool{}
-	for _, g := range m.groups {
-		if sel[g] != nil {
-			g.addTables(seen)
-		}
-	}
-	return slices.Collect(maps.Keys(seen))
-}
-
-func (g *group) addTables(seen map[tableID]bool) {
-	for _, r := range g.rows {
-		if r.cacheable() {
-			seen[r.id()] = true
-		}
-	}
-}
-
 // kept is the table of a row, if it is kept, for a reader that may use that: its user holds the hub's lock for reading.
-func (r reader) kept(row *row) *keptTable {
-	if r.hub == nil || !row.cacheable() {
+func (r reader) kept(row *tree.ListRow) *keptTable {
+	if r.hub == nil || !row.Cacheable() {
 		return nil
 	}
-	if w := r.hub.tables[row.id()]; w != nil {
+	if w := r.hub.tables[row.TableID()]; w != nil {
 		return w.kept
 	}
 	return nil
@@ -256,11 +227,11 @@ func (r reader) lock() (unlock func()) {
 
 // cached is the reader with what is kept, and sees all that was written to what a selection reads before the call. A
 // whole list is kept from then on; what has a pattern without wildcards is read from the database, unless it is kept.
-func (r reader) cached(ctx context.Context, h *hub, m *model, sel selection, pattern []string) (reader, error) {
+func (r reader) cached(ctx context.Context, h *hub, m *tree.Model, sel tree.Selection, pattern []string) (reader, error) {
 	r.hub = h
 	load := false
 	for g := range sel {
-		load = load || g.parent != nil && slices.Contains(extend(pattern, g), wildcard)
+		load = load || g.Parent != nil && slices.Contains(tree.Extend(pattern, g), tree.Wildcard)
 	}
-	return r, h.fresh(ctx, m.tablesOf(sel), load)
+	return r, h.fresh(ctx, m.TablesOf(sel), load)
 }

@@ -7,74 +7,77 @@ import (
 	"slices"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 )
 
-// A finishing is the [Change] of an entry that a Set finishes.
+// A finishing is the [tree.Change] of an entry that a Set finishes.
 type finishing struct {
 	ctx context.Context
 	tx  *tx
 	e   *txEntry
 }
 
-// Keys implements [Change].
-func (c *finishing) Keys() []string { return c.e.keys }
+// Keys implements [tree.Change].
+func (c *finishing) Keys() []string { return c.e.Keys }
 
-// Created implements [Change].
-func (c *finishing) Created() bool { return (&entry{group: c.e.group, recs: c.e.before}).own() == nil }
+// Created implements [tree.Change].
+func (c *finishing) Created() bool {
+	return (&tree.Entry{List: c.e.List, Rows: c.e.before}).Own() == nil
+}
 
-// Fields implements [Change].
+// Fields implements [tree.Change].
 func (c *finishing) Fields(table string) map[string]string {
-	for i, r := range c.e.group.rows {
+	for i, r := range c.e.List.Rows {
 		if r.DB == swss.ConfigDB && r.Table == table {
-			return c.e.recs[i]
+			return c.e.Rows[i]
 		}
 	}
 	return nil
 }
 
-// Changed implements [Change].
+// Changed implements [tree.Change].
 func (c *finishing) Changed(path string) bool {
-	n := c.tx.model.find(c.e.group.node.path + "/" + path)
-	return n != nil && !slices.Equal(c.e.value(n), (&entry{group: c.e.group, keys: c.e.keys, recs: c.e.before}).value(n))
+	n := c.tx.model.Find(c.e.List.Node.Path + "/" + path)
+	return n != nil && !slices.Equal(c.e.Value(n), (&tree.Entry{List: c.e.List, Keys: c.e.Keys, Rows: c.e.before}).Value(n))
 }
 
-// Read implements [Change].
+// Read implements [tree.Change].
 func (c *finishing) Read(db swss.DBName, table, key string) (map[string]string, error) {
 	row, found, err := swss.NewTable(c.tx.reader.redis.DB(db), table).Get(c.ctx, key)
 	switch {
 	case err != nil:
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	case !found:
 		return nil, nil
 	}
 	return row, nil
 }
 
-// Entries implements [Change].
+// Entries implements [tree.Change].
 func (c *finishing) Entries(path, table string) (map[string]map[string]string, error) {
-	g := c.tx.model.find(path).group
-	es, err := c.tx.match(c.ctx, g, extend(nil, g))
+	g := c.tx.model.Find(path).List
+	es, err := c.tx.match(c.ctx, g, tree.Extend(nil, g))
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]map[string]string{}
 	for _, e := range es {
-		for i, r := range g.rows {
-			if r.DB == swss.ConfigDB && r.Table == table && e.recs[i] != nil {
-				out[e.keys[0]] = e.recs[i]
+		for i, r := range g.Rows {
+			if r.DB == swss.ConfigDB && r.Table == table && e.Rows[i] != nil {
+				out[e.Keys[0]] = e.Rows[i]
 			}
 		}
 	}
 	return out, nil
 }
 
-// Sees implements [Change].
+// Sees implements [tree.Change].
 func (c *finishing) Sees(path, key string) bool {
-	return c.tx.view.some(c.tx.model.find(path), []string{key}, access.Read)
+	return c.tx.view.some(c.tx.model.Find(path), []string{key}, access.Read)
 }
 
-// Entry implements [Change].
+// Entry implements [tree.Change].
 func (c *finishing) Entry(path, key, table string) (map[string]string, error) {
 	e, err := c.entry(path, key)
 	if err != nil || c.InDoubt(path, key) {
@@ -83,13 +86,13 @@ func (c *finishing) Entry(path, key, table string) (map[string]string, error) {
 	return (&finishing{e: e}).Fields(table), nil
 }
 
-// InDoubt implements [Change].
+// InDoubt implements [tree.Change].
 func (c *finishing) InDoubt(path, key string) bool {
-	g, f := c.tx.model.find(path).group, c.tx.faults
+	g, f := c.tx.model.Find(path).List, c.tx.faults
 	return f.made.entryInDoubt(g, []string{key}) || f.gone.entryInDoubt(g, []string{key})
 }
 
-// PutEntry implements [Change].
+// PutEntry implements [tree.Change].
 func (c *finishing) PutEntry(path, key, table string, fields map[string]string, mayExist bool) error {
 	e, err := c.entry(path, key)
 	if err != nil {
@@ -99,9 +102,9 @@ func (c *finishing) PutEntry(path, key, table string, fields map[string]string, 
 		return fmt.Errorf("%s exists already", key)
 	}
 	c.tx.must(e)
-	for i, r := range e.group.rows {
+	for i, r := range e.List.Rows {
 		if r.DB == swss.ConfigDB && r.Table == table {
-			e.recs[i] = maps.Clone(fields)
+			e.Rows[i] = maps.Clone(fields)
 			e.touched, e.present = true, true
 			e.step = max(e.step, c.e.step)
 		}
@@ -109,7 +112,7 @@ func (c *finishing) PutEntry(path, key, table string, fields map[string]string, 
 	return nil
 }
 
-// RemoveEntry implements [Change].
+// RemoveEntry implements [tree.Change].
 func (c *finishing) RemoveEntry(path, key string) error {
 	e, err := c.entry(path, key)
 	if err == nil {
@@ -121,5 +124,5 @@ func (c *finishing) RemoveEntry(path, key string) error {
 }
 
 func (c *finishing) entry(path, key string) (*txEntry, error) {
-	return c.tx.get(c.ctx, c.tx.model.find(path).group, []string{key})
+	return c.tx.get(c.ctx, c.tx.model.Find(path).List, []string{key})
 }

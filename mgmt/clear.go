@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
@@ -90,7 +91,7 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 			db := s.reader.redis.DB(cmp.Or(c.db, swss.CountersDB))
 			found, err := c.keys(ctx, db, in.Name)
 			if err != nil {
-				return unavailable(err)
+				return tree.Unavailable(err)
 			}
 			for _, key := range found {
 				keys = append(keys, countedRow{db, key})
@@ -106,7 +107,7 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 		err = forgetOthers(ctx, db, keys)
 	}
 	if err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	return nil
 }
@@ -212,10 +213,10 @@ func appendCounts(ctx context.Context, values []any, of []countedRow, at string)
 }
 
 // fetchCleared finds what counters were when they were cleared, where they were, and takes it from what they are.
-func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
+func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
 	of := slices.DeleteFunc(slices.Clone(wants), func(w *want) bool {
-		row := g.rows[w.row]
-		return !row.Counter || w.cmd == nil || len(w.e.recs[w.row]) == 0 ||
+		row := g.Rows[w.row]
+		return !row.Counter || w.cmd == nil || len(w.e.Rows[w.row]) == 0 ||
 			db.Name() != swss.CountersDB && row.Table != schema.StateWire
 	})
 	if len(of) == 0 {
@@ -228,14 +229,14 @@ func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants [
 		return nil
 	}
 	if err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	bases := make([]*redis.StringCmd, len(of))
 	var mark *redis.StringCmd
 	err = pipelined(ctx, db, func(p redis.Pipeliner) error {
 		mark = p.HGet(ctx, swss.KeyMark, countsMark)
 		for i, w := range of {
-			bases[i] = p.HGet(ctx, clearedKey, g.rows[w.row].hash(separator, w.key))
+			bases[i] = p.HGet(ctx, clearedKey, g.Rows[w.row].Hash(separator, w.key))
 		}
 		return nil
 	})
@@ -250,7 +251,7 @@ func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants [
 		return nil
 	}
 	for i, w := range of {
-		w.e.recs[w.row] = since(bases[i].Val(), w.e.recs[w.row])
+		w.e.Rows[w.row] = since(bases[i].Val(), w.e.Rows[w.row])
 	}
 	return nil
 }

@@ -7,49 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
-
-// debugCounterModule is tamtam-debugcounter in the databases. What is counted stands in the rows of ports and of the
-// switch, under the names of statistics: it is put together here.
-func debugCounterModule() Module {
-	const name, reason = "{name}", "{name}|{drop-reason}"
-	leaf := func(leaf, field string) Leaf { return Leaf{"state/" + leaf, readOnly(text(field))} }
-	outcome := []Leaf{leaf("status", schema.FieldStatus), leaf("reason", schema.FieldReason)}
-	return Module{Name: "tamtam-debugcounter", Groups: []Group{
-		{Path: "/debug-counters/debug-counter", Rows: []Row{
-			{DB: swss.ConfigDB, Table: schema.CfgDebugCounter, Key: name, Entry: true, Leaves: []Leaf{
-				leaf("type", "type"), leaf("alias", "alias"), leaf("description", "desc"), leaf("group", "group")}},
-			{DB: swss.StateDB, Table: schema.AppDebugCounter, Key: name, Leaves: outcome},
-			{DB: swss.StateDB, Source: fromDebugCounts, Key: name, Counter: true, Leaves: []Leaf{
-				leaf("statistic", "statistic"), leaf("packets", "packets"), leaf("counted-since", "since")}},
-		}},
-		{Path: "/debug-counters/debug-counter/reasons/reason", Rows: []Row{
-			{DB: swss.ConfigDB, Table: schema.CfgDebugReason, Key: reason, Entry: true},
-			{DB: swss.StateDB, Table: schema.AppDebugReason, Key: reason, Leaves: outcome},
-		}},
-		{Path: "/debug-counters/debug-counter/ports/port", Rows: []Row{
-			{DB: swss.StateDB, Source: fromDebugCounts, Key: "{name}|{port}", Entry: true, Counter: true,
-				Leaves: []Leaf{leaf("packets", "packets"), leaf("counted-since", "since")}},
-		}},
-		{Path: "/debug-counter-capabilities/capability", Rows: []Row{
-			{DB: swss.StateDB, Table: schema.StateDebugCapabilities, Key: "{type}", Entry: true, Leaves: []Leaf{
-				leaf("count", schema.FieldDebugCount),
-				{"state/drop-reason", Codec{Get: func(r Record) []string {
-					return schema.ParseDebugReasonList(r.Field(schema.FieldDebugReasons))
-				}}},
-			}},
-		}},
-	}}
-}
-
-// fromDebugCounts is the source of what debug counters have counted: of one of the switch the row of its name, of one
-// of ports a row for each port, NAME|port.
-const fromDebugCounts = "debug-counters"
 
 // debugCountedSince is the field of a row of COUNTERS that says since when it has the counts of debug counters.
 const debugCountedSince = schema.FieldCountedSince + schema.FlexDebugCounter
@@ -74,13 +38,13 @@ func (r reader) debugCounts(ctx context.Context, only string) (map[string]*debug
 	} {
 		row, _, err := swss.NewTable(db, h).Get(ctx, "")
 		if err != nil {
-			return nil, unavailable(err)
+			return nil, tree.Unavailable(err)
 		}
 		hashes[h] = row
 	}
 	marks, err := db.Client().HMGet(ctx, swss.KeyMark, countsMark).Result()
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	}
 	life, _ := marks[0].(string)
 	rows, out := map[string]swss.FieldValues{}, map[string]*debugCount{}
@@ -88,7 +52,7 @@ func (r reader) debugCounts(ctx context.Context, only string) (map[string]*debug
 		if rows[oid] == nil {
 			row, _, err := swss.NewTable(db, schema.CountersTable).Get(ctx, oid)
 			if err != nil {
-				return unavailable(err)
+				return tree.Unavailable(err)
 			}
 			rows[oid] = row
 		}
@@ -99,7 +63,7 @@ func (r reader) debugCounts(ctx context.Context, only string) (map[string]*debug
 		return nil
 	}
 	for name, objects := range hashes[schema.CountersDebugOIDMap] {
-		if only != wildcard && name != only {
+		if only != tree.Wildcard && name != only {
 			continue
 		}
 		object, whole, _ := strings.Cut(objects, " ")
@@ -128,7 +92,7 @@ func (r reader) debugRows(ctx context.Context, first string) (map[string]map[str
 	}
 	was, _, err := swss.NewTable(r.redis.DB(swss.CountersDB), schema.CountersDebugCleared).Get(ctx, "")
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	}
 	out := map[string]map[string]string{}
 	for name, c := range now {
@@ -160,7 +124,7 @@ func (r reader) debugRows(ctx context.Context, first string) (map[string]map[str
 func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 	only := name
 	if only == "" {
-		only = wildcard
+		only = tree.Wildcard
 	}
 	now, err := s.reader.debugCounts(ctx, only)
 	if err != nil {
@@ -173,7 +137,7 @@ func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 	if name == "" { // what was kept of those that are no more goes
 		was, _, err := table.Get(ctx, "")
 		if err != nil {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 		var gone []string
 		for n := range was {
@@ -183,7 +147,7 @@ func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 		}
 		if slices.Sort(gone); len(gone) > 0 {
 			if err := table.HDel(ctx, "", gone...); err != nil {
-				return unavailable(err)
+				return tree.Unavailable(err)
 			}
 		}
 	}
@@ -200,7 +164,7 @@ func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 		return nil
 	}
 	if err := table.Set(ctx, "", kept); err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@
 // # One table per module
 //
 // The engine knows no feature. What the nodes of a module are in the databases is one value of type
-// [Module] per module; tamtamModules lists them. Each row of it says: these leaves of this list are
+// [tree.Module] per module; package models has them. Each row of it says: these leaves of this list are
 // in that row of that table, its key made from the list's keys, each leaf in a field by a [Codec];
 // counters are found through a counter map. A new feature adds a YANG module, go generate ./yang,
 // and a table. A leaf without a table, or a table that names an unknown leaf, fails every test and

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -12,7 +14,7 @@ import (
 // error of the step.
 type doubts struct {
 	// at has, by entry, the nodes below which everything is in doubt; true: the lists below, too.
-	at map[string]map[*node]bool
+	at map[string]map[*tree.Node]bool
 	// names are the keys in what could not be understood, such as a path that leads nowhere. An
 	// entry whose keys are all among them may have been meant.
 	names map[string]bool
@@ -20,21 +22,21 @@ type doubts struct {
 
 // doubt says that nothing is known about a node and what is below it; deep: about the lists there,
 // too.
-func (d *doubts) doubt(n *node, keys []string, deep bool) {
-	g := n.group
-	keys = keys[:len(g.keys)]
-	if i := slices.Index(keys, wildcard); i >= 0 { // all of a list
-		for g.parent != nil && len(g.parent.keys) > i {
-			g = g.parent
+func (d *doubts) doubt(n *tree.Node, keys []string, deep bool) {
+	g := n.List
+	keys = keys[:len(g.Keys)]
+	if i := slices.Index(keys, tree.Wildcard); i >= 0 { // all of a list
+		for g.Parent != nil && len(g.Parent.Keys) > i {
+			g = g.Parent
 		}
-		n, g, deep = g.node, g.parent, true
+		n, g, deep = g.Node, g.Parent, true
 	}
-	id := entryID(g, keys[:len(g.keys)])
+	id := tree.EntryID(g, keys[:len(g.Keys)])
 	if d.at == nil {
-		d.at = map[string]map[*node]bool{}
+		d.at = map[string]map[*tree.Node]bool{}
 	}
 	if d.at[id] == nil {
-		d.at[id] = map[*node]bool{}
+		d.at[id] = map[*tree.Node]bool{}
 	}
 	d.at[id][n] = d.at[id][n] || deep
 }
@@ -84,34 +86,34 @@ func (d *doubts) doubtJSON(v any) {
 }
 
 // entryInDoubt reports whether the entry, or a part of it, is in doubt.
-func (d *doubts) entryInDoubt(g *group, keys []string) bool {
-	return len(d.at) > 0 && len(d.at[entryID(g, keys)]) > 0 || d.listInDoubt(g, keys)
+func (d *doubts) entryInDoubt(g *tree.List, keys []string) bool {
+	return len(d.at) > 0 && len(d.at[tree.EntryID(g, keys)]) > 0 || d.listInDoubt(g, keys)
 }
 
 // inDoubt reports whether the value of a leaf is.
-func (d *doubts) inDoubt(leaf *node, keys []string) bool {
+func (d *doubts) inDoubt(leaf *tree.Node, keys []string) bool {
 	if len(d.at) > 0 {
-		for n := range d.at[entryID(leaf.group, keys)] {
-			if leaf.within(n) {
+		for n := range d.at[tree.EntryID(leaf.List, keys)] {
+			if leaf.Within(n) {
 				return true
 			}
 		}
 	}
-	return d.listInDoubt(leaf.group, keys)
+	return d.listInDoubt(leaf.List, keys)
 }
 
 // listInDoubt reports whether something around the entry is in doubt, or its name.
-func (d *doubts) listInDoubt(g *group, keys []string) bool {
+func (d *doubts) listInDoubt(g *tree.List, keys []string) bool {
 	if len(d.at) == 0 && len(d.names) == 0 {
 		return false
 	}
-	for p := g; p.parent != nil; p = p.parent {
-		own := keys[len(p.parent.keys):len(p.keys)]
+	for p := g; p.Parent != nil; p = p.Parent {
+		own := keys[len(p.Parent.Keys):len(p.Keys)]
 		if !slices.ContainsFunc(own, func(k string) bool { return !d.names[k] }) {
 			return true
 		}
-		for n, deep := range d.at[entryID(p.parent, keys[:len(p.parent.keys)])] {
-			if deep && g.node.within(n) {
+		for n, deep := range d.at[tree.EntryID(p.Parent, keys[:len(p.Parent.Keys)])] {
+			if deep && g.Node.Within(n) {
 				return true
 			}
 		}

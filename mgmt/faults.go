@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"tamtam/mgmt/tree"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -41,7 +41,7 @@ func (f *faults) add(step int, err error) {
 	if err == nil {
 		return
 	}
-	for _, e := range split(err) {
+	for _, e := range tree.Split(err) {
 		text, code := explain(e)
 		f.code = together(f.code, code)
 		f.count++
@@ -68,28 +68,10 @@ func together(a, b codes.Code) codes.Code {
 	return codes.InvalidArgument
 }
 
-// split returns the parts of an error from errors.Join.
-func split(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || isRefusal(err) {
-		return []error{err}
-	}
-	var all []error
-	var texts []string
-	for _, e := range joined.Unwrap() {
-		all = append(all, split(e)...)
-		texts = append(texts, e.Error())
-	}
-	if strings.Join(texts, "\n") != err.Error() { // it says more than its parts
-		return []error{err}
-	}
-	return all
-}
-
 // explain returns the text and the code of an error.
 func explain(err error) (string, codes.Code) {
 	text, code := err.Error(), codes.InvalidArgument
-	if isRefusal(err) {
+	if tree.IsRefusal(err) {
 		code = codes.FailedPrecondition
 	}
 	var st interface{ GRPCStatus() *status.Status }
@@ -97,36 +79,7 @@ func explain(err error) (string, codes.Code) {
 		code = st.GRPCStatus().Code()
 		text = strings.Replace(text, st.(error).Error(), st.GRPCStatus().Message(), 1)
 	}
-	return cut(oneLine(text), maxErrorText), code
-}
-
-// oneLine keeps what a client put into a path or value from looking like the
-// end of an error.
-func oneLine(text string) string {
-	text = strings.ToValidUTF8(text, "?")
-	if !strings.ContainsFunc(text, unicode.IsControl) {
-		return text
-	}
-	var b strings.Builder
-	for _, c := range text {
-		if unicode.IsControl(c) {
-			b.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
-		} else {
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
-}
-
-// cut shortens a text, between characters.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && text[most]&0xc0 == 0x80 {
-		most--
-	}
-	return text[:most] + "..."
+	return tree.Cut(tree.OneLine(text), maxErrorText), code
 }
 
 // err is the answer to the Set; nil: nothing is wrong with it.
@@ -146,17 +99,6 @@ func (f *faults) err() error {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return status.Error(f.code, strings.Join(texts, "\n"))
-}
-
-// maxShown is how much of a key, name or value errors show, in bytes.
-const maxShown = 80
-
-// quoted shows a text, cut if it is long.
-func quoted(text string) string {
-	if len(text) <= maxShown {
-		return strconv.Quote(text)
-	}
-	return fmt.Sprintf("%q (%d bytes)", cut(text, maxShown), len(text))
 }
 
 // travels returns the length of a text in the header grpc-message.

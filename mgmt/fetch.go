@@ -2,11 +2,11 @@ package mgmt
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	"github.com/redis/go-redis/v9"
@@ -14,22 +14,22 @@ import (
 
 // fetch reads rows of the entries: first those that make up the entries, from which keys and
 // counter maps follow, then the others that are needed.
-func (r reader) fetch(ctx context.Context, g *group, entries []*entry, need []bool) error {
-	first := make([]bool, len(g.rows))
-	rest := make([]bool, len(g.rows))
-	for i, row := range g.rows {
-		first[i] = row.Entry || len(g.derive) > 0 && row.Map == ""
+func (r reader) fetch(ctx context.Context, g *tree.List, entries []*tree.Entry, need []bool) error {
+	first := make([]bool, len(g.Rows))
+	rest := make([]bool, len(g.Rows))
+	for i, row := range g.Rows {
+		first[i] = row.Entry || len(g.Derive) > 0 && row.Map == ""
 		rest[i] = !first[i] && (need == nil || need[i])
 	}
 	if err := r.fetchRows(ctx, g, entries, first); err != nil {
 		return err
 	}
-	there := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.exists() })
+	there := slices.DeleteFunc(slices.Clone(entries), func(e *tree.Entry) bool { return !e.Exists() })
 	if err := r.fetchRows(ctx, g, there, rest); err != nil {
 		return err
 	}
 	if len(there) < len(entries) {
-		gone := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.exists() })
+		gone := slices.DeleteFunc(slices.Clone(entries), func(e *tree.Entry) bool { return e.Exists() })
 		if err := r.fetchLeft(ctx, g, gone, rest); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (r reader) fetch(ctx context.Context, g *group, entries []*entry, need []bo
 
 // A want is a hash to be read.
 type want struct {
-	e    *entry
+	e    *tree.Entry
 	row  int
 	key  string
 	cmd  *redis.MapStringStringCmd
@@ -54,64 +54,41 @@ func (w *want) hash() map[string]string {
 		return w.made
 	}
 	if w.each != nil {
-		return jsonFields(w.each.Val())
+		return tree.JSONFields(w.each.Val())
 	}
-	if r := w.e.group.rows[w.row]; len(r.each) > 0 && w.cmd != nil {
-		return jsonFields(r.folded(w.cmd.Val())[r.eachField(w.e.keys)])
+	if r := w.e.List.Rows[w.row]; len(r.EachKeys) > 0 && w.cmd != nil {
+		return tree.JSONFields(r.Folded(w.cmd.Val())[r.EachField(w.e.Keys)])
 	}
 	if w.cmd == nil || len(w.cmd.Val()) == 0 {
 		return nil
 	}
 	fields := w.cmd.Val()
-	if !w.e.group.rows[w.row].its(w.e, fields) {
+	if !w.e.List.Rows[w.row].Its(w.e, fields) {
 		return nil
 	}
-	if inner := w.e.group.rows[w.row].JSON; fields[inner] != "" {
-		maps.Copy(fields, jsonFields(fields[inner]))
+	if inner := w.e.List.Rows[w.row].JSON; fields[inner] != "" {
+		maps.Copy(fields, tree.JSONFields(fields[inner]))
 	}
 	return fields
 }
 
-// jsonFields returns the members of a JSON object that are strings, numbers or booleans; nil if
-// text is not an object.
-func jsonFields(text string) map[string]string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
-		return nil
-	}
-	fields := make(map[string]string, len(members))
-	for name, raw := range members {
-		var s string
-		switch raw[0] {
-		case '"':
-			if json.Unmarshal(raw, &s) == nil {
-				fields[name] = s
-			}
-		case '{', '[', 'n':
-		default:
-			fields[name] = string(raw)
-		}
-	}
-	return fields
-}
-
-func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which []bool) error {
+func (r reader) fetchRows(ctx context.Context, g *tree.List, entries []*tree.Entry, which []bool) error {
 	byDB := map[swss.DBName][]*want{}
-	for i, row := range g.rows {
+	for i, row := range g.Rows {
 		if !which[i] {
 			continue
 		}
-		if row.key.gather >= 0 {
+		if row.Template.Gather >= 0 {
 			if err := r.fetchGathered(ctx, row, entries); err != nil {
 				return err
 			}
 			continue
 		}
 		for _, e := range r.fetchKept(row, entries) {
-			if !row.serves(e.keys) {
+			if !row.Serves(e.Keys) {
 				continue
 			}
-			byDB[row.DB] = append(byDB[row.DB], &want{e: e, row: i, key: row.key.expand(e.keys, e.own())})
+			byDB[row.DB] = append(byDB[row.DB], &want{e: e, row: i, key: row.Template.Expand(e.Keys, e.Own())})
 		}
 	}
 	for name, wants := range byDB {
@@ -125,13 +102,13 @@ func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which
 }
 
 // fetchNames finds the keys of rows that are known by another name: those of counters, in their maps.
-func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
-	if !slices.ContainsFunc(wants, func(w *want) bool { return g.rows[w.row].Map != "" }) {
+func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
+	if !slices.ContainsFunc(wants, func(w *want) bool { return g.Rows[w.row].Map != "" }) {
 		return nil
 	}
 	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
 		for _, w := range wants {
-			if m := g.rows[w.row].Map; m != "" {
+			if m := g.Rows[w.row].Map; m != "" {
 				w.name = p.HGet(ctx, m, w.key)
 			}
 		}
@@ -158,13 +135,13 @@ func pipelined(ctx context.Context, db *swss.DB, add func(redis.Pipeliner) error
 	}
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 	}
 	return nil
 }
 
-func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
+func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
 	if err := r.fetchNames(ctx, db, g, wants); err != nil {
 		return err
 	}
@@ -173,11 +150,11 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 	}
 	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
 		for _, w := range wants {
-			r := g.rows[w.row]
-			switch key := r.hash(db.Separator(), w.key); {
+			r := g.Rows[w.row]
+			switch key := r.Hash(db.Separator(), w.key); {
 			case w.key == "", r.Source != "":
-			case len(r.each) > 0 && r.Fold == nil:
-				w.each = p.HGet(ctx, key, r.eachField(w.e.keys))
+			case len(r.EachKeys) > 0 && r.Fold == nil:
+				w.each = p.HGet(ctx, key, r.EachField(w.e.Keys))
 			default:
 				w.cmd = p.HGetAll(ctx, key)
 			}
@@ -188,7 +165,7 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 		return err
 	}
 	for _, w := range wants {
-		w.e.recs[w.row] = w.hash()
+		w.e.Rows[w.row] = w.hash()
 	}
 	return r.fetchCleared(ctx, db, g, wants)
 }
@@ -199,7 +176,7 @@ type source func(ctx context.Context, first string) (map[string]map[string]strin
 
 // from returns the rows of a source, which is asked once for a request.
 func (r reader) from(ctx context.Context, name, first string) (map[string]map[string]string, error) {
-	for _, k := range []string{wildcard, first} {
+	for _, k := range []string{tree.Wildcard, first} {
 		if rows, ok := r.made[[2]string{name, k}]; ok {
 			return rows, nil
 		}
@@ -211,22 +188,14 @@ func (r reader) from(ctx context.Context, name, first string) (map[string]map[st
 	return rows, err
 }
 
-// firstKey is that of an entry; what is in no list has none.
-func firstKey(keys []string) string {
-	if len(keys) == 0 {
-		return wildcard
-	}
-	return keys[0]
-}
-
 // fetchMade asks the sources of rows.
-func (r reader) fetchMade(ctx context.Context, g *group, wants []*want) error {
+func (r reader) fetchMade(ctx context.Context, g *tree.List, wants []*want) error {
 	for _, w := range wants {
-		name := g.rows[w.row].Source
+		name := g.Rows[w.row].Source
 		if name == "" {
 			continue
 		}
-		rows, err := r.from(ctx, name, firstKey(w.e.keys))
+		rows, err := r.from(ctx, name, tree.FirstKey(w.e.Keys))
 		if err != nil {
 			return err
 		}

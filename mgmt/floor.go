@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
@@ -22,36 +23,6 @@ import (
 type floor struct {
 	least time.Duration
 	why   string // what sets it
-}
-
-// polledBy names the groups of counters, by their rows of FLEX_COUNTER_TABLE, of which a row is read; nil: it is not
-// read at intervals.
-func polledBy(r *row) []string {
-	switch {
-	case r.DB != swss.CountersDB:
-		return nil
-	case r.Table == schema.CountersTailStamp: // made of ACL counters whenever these are read
-		return []string{"ACL"}
-	}
-	switch r.Map {
-	case schema.CountersACLRuleMap:
-		return []string{"ACL"}
-	case schema.CountersPolicerNameMap:
-		return []string{"POLICER"}
-	case schema.CountersPortNameMap:
-		return []string{"PORT"}
-	case schema.CountersQueueNameMap:
-		return []string{"QUEUE", "QUEUE_WATERMARK"}
-	}
-	return nil
-}
-
-// polledBy names the groups of which the leaf is read.
-func (n *node) polledBy() (groups []string) {
-	for _, b := range n.binds {
-		groups = append(groups, polledBy(n.group.rows[b.row])...)
-	}
-	return groups
 }
 
 // pace gives each feed that samples its interval, or refuses one that is too short. An interval holds as long as the
@@ -88,13 +59,13 @@ func floorOf(ctx context.Context, r reader, f *feed, polls map[string]floor) (fl
 	fl := floor{minSample, "nothing of it is a counter that is polled"}
 	found := false
 	for _, w := range f.watches {
-		for _, leaf := range w.leaves {
-			if leaf.keyIndex >= 0 {
+		for _, leaf := range w.Leaves {
+			if leaf.KeyIndex >= 0 {
 				continue // it is in the path
 			}
-			groups := leaf.polledBy()
+			groups := leaf.PolledBy()
 			if len(groups) == 0 {
-				why := fmt.Sprintf("%s is no counter that is polled", target{node: leaf, keys: w.pattern}.text())
+				why := fmt.Sprintf("%s is no counter that is polled", tree.Target{Node: leaf, Keys: w.pattern}.Text())
 				return floor{minSample, why}, nil
 			}
 			for _, name := range groups {
@@ -119,7 +90,7 @@ func poll(ctx context.Context, r reader, name string, polls map[string]floor) (f
 	}
 	fields, _, err := swss.NewTable(r.redis.DB(swss.ConfigDB), schema.CfgFlexCounter).Get(ctx, name)
 	if err != nil {
-		return floor{}, unavailable(err)
+		return floor{}, tree.Unavailable(err)
 	}
 	row, err := schema.ParseFlexCounter(name, fields)
 	key := schema.CfgFlexCounter + "|" + name

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/models"
+	"tamtam/mgmt/tree"
 	"tamtam/swss/swsstest"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -16,9 +18,9 @@ import (
 )
 
 // offline is a model alone.
-func offline(f testing.TB) *model {
+func offline(f testing.TB) *tree.Model {
 	f.Helper()
-	m, err := newModel(swsstest.Start(f), tamtamModules())
+	m, err := tree.New(swsstest.Start(f), models.All())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -42,14 +44,14 @@ func FuzzPath(f *testing.F) {
 		if prototext.Unmarshal([]byte(text), p) != nil {
 			return
 		}
-		ts, err := m.resolve(nil, p, codes.InvalidArgument)
+		ts, err := m.Resolve(nil, p, codes.InvalidArgument)
 		if err != nil {
 			return
 		}
 		for _, x := range ts {
-			again, err := m.resolve(nil, toPath(x.node, x.keys), codes.InvalidArgument)
-			if err != nil || len(again) != 1 || again[0].node != x.node || compareKeys(again[0].keys, x.keys) != 0 {
-				t.Fatalf("%s: %v %v", x.text(), again, err)
+			again, err := m.Resolve(nil, tree.PathTo(x.Node, x.Keys), codes.InvalidArgument)
+			if err != nil || len(again) != 1 || again[0].Node != x.Node || tree.CompareKeys(again[0].Keys, x.Keys) != 0 {
+				t.Fatalf("%s: %v %v", x.Text(), again, err)
 			}
 		}
 	})
@@ -84,14 +86,14 @@ func FuzzUpdate(f *testing.F) {
 			}
 		}
 		for _, a := range steps[0].values {
-			if len(a.keys) != len(a.group.keys) {
-				t.Fatalf("%s: %d keys, want %d", a.path(), len(a.keys), len(a.group.keys))
+			if len(a.keys) != len(a.group.Keys) {
+				t.Fatalf("%s: %d keys, want %d", a.path(), len(a.keys), len(a.group.Keys))
 			}
 			if a.leaf == nil {
 				continue
 			}
 			for _, v := range a.value {
-				if c, err := a.leaf.check(v); err != nil || c != v {
+				if c, err := a.leaf.Check(v); err != nil || c != v {
 					t.Fatalf("%s: %q is not canonical: %v", a.path(), v, err)
 				}
 			}
@@ -113,9 +115,9 @@ func FuzzRow(f *testing.F) {
 	m := offline(f)
 	f.Fuzz(func(t *testing.T, f1, v1, f2, v2 string) {
 		for _, list := range []string{"/tam/flowgroups/flowgroup", "/tam/flymon-tasks/flymon-task", "/tam/flymon-queries/flymon-query", "/tam/flymon-groups/flymon-group", "/tam/tablerecord-sessions/tablerecord-session"} {
-			e := newEntry(m.find(list).group, []string{"1"})
-			for i := range e.recs {
-				e.recs[i] = map[string]string{f1: v1, f2: v2}
+			e := tree.NewEntry(m.Find(list).List, []string{"1"})
+			for i := range e.Rows {
+				e.Rows[i] = map[string]string{f1: v1, f2: v2}
 			}
 			checkShown(t, e)
 		}
@@ -151,17 +153,17 @@ func decoded(t *testing.T, text []byte) (v any) {
 }
 
 // checkShown writes the values of an entry and reads them back.
-func checkShown(t *testing.T, e *entry) {
+func checkShown(t *testing.T, e *tree.Entry) {
 	t.Helper()
-	for _, n := range e.group.leaves {
-		v := e.value(n)
+	for _, n := range e.List.Leaves {
+		v := e.Value(n)
 		if len(v) == 0 {
 			continue
 		}
-		raw := n.typed(v, gpb.Encoding_JSON_IETF).GetJsonIetfVal()
-		if back, err := n.fromJSON(decoded(t, raw)); err != nil || first(back) != v[0] {
-			t.Fatalf("%s: %q is read back as %q: %v", n.path, v, back, err)
+		raw := n.Typed(v, gpb.Encoding_JSON_IETF).GetJsonIetfVal()
+		if back, err := n.FromJSON(decoded(t, raw)); err != nil || tree.First(back) != v[0] {
+			t.Fatalf("%s: %q is read back as %q: %v", n.Path, v, back, err)
 		}
-		n.typed(v, gpb.Encoding_PROTO)
+		n.Typed(v, gpb.Encoding_PROTO)
 	}
 }

@@ -5,45 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// A row with {*} in its key is all rows that fit, as one: the VLANs that a port is in, the members of a port channel.
-
-// shared are the keys that the row's key has, as one text: entries that agree in them share the row.
-func (t template) shared(keys []string) string {
-	var b strings.Builder
-	for _, k := range t.keys {
-		if k >= 0 {
-			b.WriteString(keys[k])
-			b.WriteByte(0)
-		}
-	}
-	return b.String()
-}
-
-// sharers returns the entries that have the row, by what they share, and a pattern that all their keys fit.
-func (r *row) sharers(entries []*entry) (of map[string][]*entry, pattern []string) {
-	of = map[string][]*entry{}
-	for _, e := range entries {
-		if !r.serves(e.keys) {
-			continue
-		}
-		id := r.key.shared(e.keys)
-		of[id] = append(of[id], e)
-		if pattern == nil {
-			pattern = slices.Clone(e.keys)
-		}
-		for i, k := range e.keys {
-			if pattern[i] != k {
-				pattern[i] = wildcard
-			}
-		}
-	}
-	return of, pattern
-}
 
 // A gathered is one of the rows that are as one.
 type gathered struct {
@@ -53,18 +19,18 @@ type gathered struct {
 }
 
 // fetchGathered reads the rows that fit a key with {*}.
-func (r reader) fetchGathered(ctx context.Context, row *row, entries []*entry) error {
-	of, pattern := row.sharers(entries)
+func (r reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) error {
+	of, pattern := row.Sharers(entries)
 	found, err := r.gather(ctx, row, of, pattern)
 	if err != nil {
 		return err
 	}
 	for id, fields := range found {
 		for _, e := range of[id] {
-			if len(row.each) > 0 {
-				e.recs[row.index] = jsonFields(fields[row.eachField(e.keys)])
+			if len(row.EachKeys) > 0 {
+				e.Rows[row.Index] = tree.JSONFields(fields[row.EachField(e.Keys)])
 			} else {
-				e.recs[row.index] = fields
+				e.Rows[row.Index] = fields
 			}
 		}
 	}
@@ -73,7 +39,7 @@ func (r reader) fetchGathered(ctx context.Context, row *row, entries []*entry) e
 
 // gather reads what entries with the same keys share.
 func (r reader) gather(
-	ctx context.Context, row *row, of map[string][]*entry, pattern []string,
+	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (map[string]map[string]string, error) {
 	if len(of) == 0 {
 		return nil, nil
@@ -93,14 +59,14 @@ func (r reader) gather(
 		found[g.id][g.part] = g.text
 	}
 	for id, fields := range found {
-		found[id] = row.folded(fields)
+		found[id] = row.Folded(fields)
 	}
 	return found, nil
 }
 
 // readGathered reads the rows, with what is asked for of them.
 func (r reader) readGathered(
-	ctx context.Context, row *row, of map[string][]*entry, pattern []string,
+	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (parts []*gathered, err error) {
 	db := r.redis.DB(row.DB)
 	prefix := row.Table + db.Separator()
@@ -109,18 +75,18 @@ func (r reader) readGathered(
 		keys, err = db.Client().HKeys(ctx, row.Map).Result()
 		prefix = ""
 	} else {
-		keys, err = db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
+		keys, err = db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.Glob(pattern)).Result()
 	}
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	}
 	for _, k := range keys {
-		m, part, ok := row.key.parse(strings.TrimPrefix(k, prefix), len(pattern))
+		m, part, ok := row.Template.Parse(strings.TrimPrefix(k, prefix), len(pattern))
 		if !ok {
 			continue
 		}
-		if id := row.key.shared(m); of[id] != nil {
-			parts = append(parts, &gathered{key: k, id: id, part: part, text: nullField})
+		if id := row.Template.Shared(m); of[id] != nil {
+			parts = append(parts, &gathered{key: k, id: id, part: part, text: tree.NullField})
 		}
 	}
 	if row.Of == "" {
@@ -151,12 +117,4 @@ func readParts(ctx context.Context, db *swss.DB, parts []*gathered, fields []str
 		g.text = strings.Join(texts, "|") // with a bar between
 	}
 	return nil
-}
-
-// folded is what codecs get of a row.
-func (r *row) folded(fields map[string]string) map[string]string {
-	if r.Fold == nil {
-		return fields
-	}
-	return r.Fold(fields)
 }

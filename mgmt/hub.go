@@ -10,14 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 )
-
-// A tableID names a table of a database.
-type tableID struct {
-	db    swss.DBName
-	table string
-}
 
 // A hub watches tables for all who ask and subscribe: each table once, from the first who does on. It keeps their rows.
 type hub struct {
@@ -34,8 +29,8 @@ type hub struct {
 	listener *swss.Listener // nil until the first subscriber
 	done     chan struct{}
 	stop     context.CancelFunc
-	tables   map[tableID]*watched
-	order    []tableID
+	tables   map[tree.TableID]*watched
+	order    []tree.TableID
 	version  uint64 // of the newest record
 	troubled bool
 }
@@ -49,7 +44,7 @@ type subscriber interface {
 }
 
 type watched struct {
-	id     tableID
+	id     tree.TableID
 	source *swss.Subscriber
 	users  map[subscriber]struct{}
 	kept   *keptTable // nil: it was not read yet, or is too large
@@ -57,7 +52,7 @@ type watched struct {
 }
 
 func newHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *hub {
-	h := &hub{redis: r, log: log, now: now, claim: claim, tables: map[tableID]*watched{},
+	h := &hub{redis: r, log: log, now: now, claim: claim, tables: map[tree.TableID]*watched{},
 		memos: newMemos(), reading: make(chan struct{}, 1)}
 	h.reading <- struct{}{}
 	return h
@@ -74,7 +69,7 @@ func (h *hub) turn(ctx context.Context) (release func(), err error) {
 }
 
 // join makes st hear of every change in tables from now on.
-func (h *hub) join(ctx context.Context, st subscriber, tables []tableID) error {
+func (h *hub) join(ctx context.Context, st subscriber, tables []tree.TableID) error {
 	release, err := h.turn(ctx)
 	if err != nil {
 		return err
@@ -95,13 +90,13 @@ func (h *hub) join(ctx context.Context, st subscriber, tables []tableID) error {
 }
 
 // table returns a table that is watched, from now on if it was not before.
-func (h *hub) table(id tableID) *watched {
+func (h *hub) table(id tree.TableID) *watched {
 	l := h.listening()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.tables[id]
 	if w == nil {
-		source := swss.NewSubscriber(l, h.redis.DB(id.db), id.table).Stored().Brief()
+		source := swss.NewSubscriber(l, h.redis.DB(id.DB), id.Table).Stored().Brief()
 		w = &watched{id: id, source: source, users: map[subscriber]struct{}{}}
 		h.tables[id] = w
 		h.order = append(h.order, id)
@@ -131,7 +126,7 @@ func (h *hub) leave(st subscriber) {
 }
 
 // subscribers are those that have joined a table.
-func (h *hub) subscribers(id tableID) []subscriber {
+func (h *hub) subscribers(id tree.TableID) []subscriber {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if w := h.tables[id]; w != nil {
@@ -205,7 +200,7 @@ func (h *hub) pass(ctx context.Context) error {
 	h.mu.RUnlock()
 	for _, id := range order {
 		if err := h.pop(ctx, h.table(id)); err != nil {
-			return fmt.Errorf("%s: %w", id.table, err)
+			return fmt.Errorf("%s: %w", id.Table, err)
 		}
 	}
 	return nil
@@ -243,7 +238,7 @@ func (h *hub) close() {
 
 // A change is a row that changed.
 type change struct {
-	id  tableID
+	id  tree.TableID
 	key string
 }
 
@@ -257,12 +252,12 @@ type touched struct {
 
 // rowKeys are the keys of the entries that a row is in as what the row is to them; nil: it is not theirs.
 type rowKeys struct {
-	row  *row
+	row  *tree.ListRow
 	keys []string
 }
 
 // keys are those of the entries that have the row. The caller may change them.
-func (t *touched) keys(r *row, n int) ([]string, bool) {
+func (t *touched) keys(r *tree.ListRow, n int) ([]string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range t.found {
@@ -270,7 +265,7 @@ func (t *touched) keys(r *row, n int) ([]string, bool) {
 			return slices.Clone(f.keys), f.keys != nil
 		}
 	}
-	keys, _ := r.key.match(t.key, n)
+	keys, _ := r.Template.Match(t.key, n)
 	t.found = append(t.found, rowKeys{r, keys})
 	return slices.Clone(keys), keys != nil
 }

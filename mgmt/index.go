@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 )
 
@@ -15,14 +16,14 @@ type indexer struct {
 	redis    *swss.Redis
 	listener *swss.Listener // nil until first used
 	doubtful atomic.Bool    // everything is to be read again
-	leaves   map[*node]*index
+	leaves   map[*tree.Node]*index
 }
 
 // An index is that of one leaf.
 type index struct {
-	leaf    *node
+	leaf    *tree.Node
 	sources []*swss.Subscriber
-	binds   []bind // as sources
+	binds   []tree.Bind // as sources
 
 	rows   map[rowID]indexed
 	values map[string]map[rowID]bool
@@ -37,12 +38,12 @@ type indexed struct {
 	keys, values []string
 }
 
-func newIndexer(r *swss.Redis) *indexer { return &indexer{redis: r, leaves: map[*node]*index{}} }
+func newIndexer(r *swss.Redis) *indexer { return &indexer{redis: r, leaves: map[*tree.Node]*index{}} }
 
 // find returns the keys of the entries whose leaf has one of the values, in order; some entries may
 // no longer have it. False: the leaf cannot be indexed.
-func (x *indexer) find(ctx context.Context, leaf *node, values []string) ([][]string, bool, error) {
-	if !leaf.indexable() {
+func (x *indexer) find(ctx context.Context, leaf *tree.Node, values []string) ([][]string, bool, error) {
+	if !leaf.Indexable() {
 		return nil, false, nil
 	}
 	if x.listener == nil {
@@ -56,10 +57,10 @@ func (x *indexer) find(ctx context.Context, leaf *node, values []string) ([][]st
 		ix = x.add(leaf)
 	}
 	if err := x.listener.Sync(ctx); err != nil {
-		return nil, true, unavailable(err)
+		return nil, true, tree.Unavailable(err)
 	}
 	if err := ix.update(ctx); err != nil {
-		return nil, true, unavailable(err)
+		return nil, true, tree.Unavailable(err)
 	}
 	var out [][]string
 	for _, v := range values {
@@ -67,39 +68,18 @@ func (x *indexer) find(ctx context.Context, leaf *node, values []string) ([][]st
 			out = append(out, ix.rows[id].keys)
 		}
 	}
-	slices.SortFunc(out, compareKeys)
+	slices.SortFunc(out, tree.CompareKeys)
 	return slices.CompactFunc(out, slices.Equal), true, nil
 }
 
-func (x *indexer) add(leaf *node) *index {
-	ix := &index{leaf: leaf, binds: leaf.binds, rows: map[rowID]indexed{}, values: map[string]map[rowID]bool{}}
-	for _, b := range leaf.binds {
-		r := leaf.group.rows[b.row]
+func (x *indexer) add(leaf *tree.Node) *index {
+	ix := &index{leaf: leaf, binds: leaf.Binds, rows: map[rowID]indexed{}, values: map[string]map[rowID]bool{}}
+	for _, b := range leaf.Binds {
+		r := leaf.List.Rows[b.Row]
 		ix.sources = append(ix.sources, swss.NewSubscriber(x.listener, x.redis.DB(r.DB), r.Table))
 	}
 	x.leaves[leaf] = ix
 	return ix
-}
-
-// indexable reports whether the rows that hold the leaf tell its value and the
-// keys of its entry.
-func (n *node) indexable() bool {
-	if !n.config || n.keyIndex >= 0 || len(n.def) > 0 || len(n.group.derive) > 0 {
-		return false
-	}
-	for _, b := range n.binds {
-		r := n.group.rows[b.row]
-		named := 0
-		for _, k := range r.key.keys {
-			if k >= 0 {
-				named++
-			}
-		}
-		if r.DB != swss.ConfigDB || r.Map != "" || named != len(n.group.keys) {
-			return false
-		}
-	}
-	return true
 }
 
 // update catches up with what was written since the last call.
@@ -128,8 +108,8 @@ func (ix *index) put(id rowID, c swss.KeyOpFieldsValues) {
 	if c.Op != swss.OpSet {
 		return
 	}
-	b, g := ix.binds[id.source], ix.leaf.group
-	keys, ok := g.rows[b.row].key.match(id.key, len(g.keys))
+	b, g := ix.binds[id.source], ix.leaf.List
+	keys, ok := g.Rows[b.Row].Template.Match(id.key, len(g.Keys))
 	if !ok {
 		return
 	}
@@ -137,12 +117,12 @@ func (ix *index) put(id rowID, c swss.KeyOpFieldsValues) {
 	for _, p := range c.Fields {
 		fields[p.Field] = p.Value
 	}
-	e := newEntry(g, keys)
-	if !g.rows[b.row].its(e, fields) {
+	e := tree.NewEntry(g, keys)
+	if !g.Rows[b.Row].Its(e, fields) {
 		return
 	}
-	e.recs[b.row] = fields
-	values := slices.Clone(e.value(ix.leaf))
+	e.Rows[b.Row] = fields
+	values := slices.Clone(e.Value(ix.leaf))
 	if len(values) == 0 {
 		return
 	}
@@ -163,15 +143,15 @@ func (x *indexer) close() {
 
 // withLeaf visits the entries whose leaf has one of the values, as they will be, with at least the
 // row that holds the leaf. It may visit others too.
-func (t *tx) withLeaf(ctx context.Context, leaf *node, values []string, visit func(*entry)) error {
-	g := leaf.group
-	need := make([]bool, len(g.rows))
-	for _, b := range leaf.binds {
-		need[b.row] = true
+func (t *tx) withLeaf(ctx context.Context, leaf *tree.Node, values []string, visit func(*tree.Entry)) error {
+	g := leaf.List
+	need := make([]bool, len(g.Rows))
+	for _, b := range leaf.Binds {
+		need[b.Row] = true
 	}
-	stored := func(es []*entry) error {
+	stored := func(es []*tree.Entry) error {
 		for _, e := range es {
-			if t.entries[entryID(g, e.keys)] == nil {
+			if t.entries[tree.EntryID(g, e.Keys)] == nil {
 				visit(e)
 			}
 		}
@@ -182,7 +162,7 @@ func (t *tx) withLeaf(ctx context.Context, leaf *node, values []string, visit fu
 	case err != nil:
 		return err
 	case !ok:
-		err = t.reader.read(ctx, g, extend(nil, g), need, stored)
+		err = t.reader.read(ctx, g, tree.Extend(nil, g), need, stored)
 	default:
 		err = t.reader.readKeys(ctx, g, keys, need, stored)
 	}
@@ -190,8 +170,8 @@ func (t *tx) withLeaf(ctx context.Context, leaf *node, values []string, visit fu
 		return err
 	}
 	for _, e := range t.order {
-		if e.group == g && e.present {
-			visit(e.entry)
+		if e.List == g && e.present {
+			visit(e.Entry)
 		}
 	}
 	return nil

@@ -12,129 +12,28 @@ import (
 	"unicode/utf8"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// A jsonWriter writes nodes as JSON, by RFC 7951 where ietf says so: then
-// members have the name of their module where it differs from the parent's.
-type jsonWriter struct {
-	buf  []byte
-	tree tree
-	want map[*node][]*node // the members of each node that are leaves of the selection, above these, or keys of a list
-	ietf bool
-}
-
-func newJSONWriter(t tree, sel selection, ietf bool) *jsonWriter {
-	w := &jsonWriter{tree: t, ietf: ietf, want: map[*node][]*node{}}
-	wanted := map[*node]bool{}
-	for _, s := range sel {
-		for _, n := range s.leaves {
-			for ; n != nil && !wanted[n]; n = n.parent {
-				wanted[n] = true
-			}
-		}
-	}
-	for n := range wanted {
-		for _, k := range n.kids {
-			if wanted[k] || k.isListKey() {
-				w.want[n] = append(w.want[n], k)
-			}
-		}
-	}
-	return w
-}
-
-// value returns a node of an entry as JSON; nil: it has no data.
-func (w *jsonWriter) value(n *node, e *entry) []byte {
-	w.buf = w.buf[:0]
-	if n.typ != nil {
-		if v := e.value(n); len(v) > 0 {
-			return n.appendJSON(nil, v, w.ietf)
-		}
-		return nil
-	}
-	if !w.object(n, e, "") {
-		return nil
-	}
-	return bytes.Clone(w.buf)
-}
-
-// object writes the members of a container or list entry; false: it has none,
-// and nothing was written. module is that of the enclosing member.
-func (w *jsonWriter) object(n *node, e *entry, module string) bool {
-	start := len(w.buf)
-	w.buf = append(w.buf, '{')
-	any := false
-	for _, k := range w.want[n] {
-		before := len(w.buf)
-		if any {
-			w.buf = append(w.buf, ',')
-		}
-		w.buf = append(w.buf, '"')
-		if w.ietf && k.module != module {
-			w.buf = append(append(w.buf, k.module...), ':')
-		}
-		w.buf = append(append(w.buf, k.name...), '"', ':')
-		if w.member(k, e) {
-			any = true
-		} else {
-			w.buf = w.buf[:before]
-		}
-	}
-	if !any {
-		w.buf = w.buf[:start]
-		return false
-	}
-	w.buf = append(w.buf, '}')
-	return true
-}
-
-func (w *jsonWriter) member(n *node, e *entry) bool {
-	switch {
-	case n.typ != nil:
-		v := e.value(n)
-		if len(v) == 0 {
-			return false
-		}
-		w.buf = n.appendJSON(w.buf, v, w.ietf)
-		return true
-	case n.list:
-		w.buf = append(w.buf, '[')
-		any := false
-		for _, k := range w.tree.below(n.group, e.keys) {
-			if any {
-				w.buf = append(w.buf, ',')
-			}
-			if w.object(n, k, n.module) {
-				any = true
-			} else if any {
-				w.buf = w.buf[:len(w.buf)-1]
-			}
-		}
-		w.buf = append(w.buf, ']')
-		return any
-	}
-	return w.object(n, e, n.module)
-}
-
 // An assignment is a leaf of an entry with its new value; without a leaf it means that the entry
 // itself must exist.
 type assignment struct {
-	group *group
+	group *tree.List
 	keys  []string
-	leaf  *node
+	leaf  *tree.Node
 	value []string
 }
 
 func (a assignment) path() string {
-	n := a.group.node
+	n := a.group.Node
 	if a.leaf != nil {
 		n = a.leaf
 	}
-	return pathText(toPath(n, a.keys))
+	return tree.PathText(tree.PathTo(n, a.keys))
 }
 
 // A flattener splits a value into assignments. What it cannot use is a fault of the step, and in
@@ -146,25 +45,25 @@ type flattener struct {
 }
 
 // fail records that nothing can be known about a node, and why.
-func (f *flattener) fail(n *node, keys []string, format string, args ...any) {
+func (f *flattener) fail(n *tree.Node, keys []string, format string, args ...any) {
 	f.tell(n, keys, format, args...)
 	f.faults.made.doubt(n, keys, true)
 }
 
 // tell records just an error.
-func (f *flattener) tell(n *node, keys []string, format string, args ...any) {
-	f.faults.add(f.step, fmt.Errorf("%s: %w", pathText(toPath(n, keys)), fmt.Errorf(format, args...)))
+func (f *flattener) tell(n *tree.Node, keys []string, format string, args ...any) {
+	f.faults.add(f.step, fmt.Errorf("%s: %w", tree.PathText(tree.PathTo(n, keys)), fmt.Errorf(format, args...)))
 }
 
 // readOnly refuses a node.
-func (f *flattener) readOnly(n *node, keys []string) {
-	f.tell(n, keys, "%w", n.whyNot())
-	f.faults.made.doubt(n.meant(), keys, true)
+func (f *flattener) readOnly(n *tree.Node, keys []string) {
+	f.tell(n, keys, "%w", n.WhyNot())
+	f.faults.made.doubt(n.Meant(), keys, true)
 }
 
 // value splits the value of an update; false if nothing of it can be read.
-func (f *flattener) value(t target, tv *gpb.TypedValue) bool {
-	f.touch(t.node, t.keys)
+func (f *flattener) value(t tree.Target, tv *gpb.TypedValue) bool {
+	f.touch(t.Node, t.Keys)
 	var raw []byte
 	switch v := tv.GetValue().(type) {
 	case *gpb.TypedValue_JsonVal:
@@ -173,27 +72,27 @@ func (f *flattener) value(t target, tv *gpb.TypedValue) bool {
 		raw = v.JsonIetfVal
 	default:
 		if err := knownValue(tv); err != nil {
-			f.fail(t.node, t.keys, "%w", err)
+			f.fail(t.Node, t.Keys, "%w", err)
 			return false
 		}
-		if t.node.typ == nil {
-			f.fail(t.node, t.keys, "a container takes JSON, not a scalar")
+		if t.Node.Type == nil {
+			f.fail(t.Node, t.Keys, "a container takes JSON, not a scalar")
 			return false
 		}
-		text, err := t.node.fromScalar(tv)
+		text, err := t.Node.FromScalar(tv)
 		if err != nil {
-			f.fail(t.node, t.keys, "%w", err)
+			f.fail(t.Node, t.Keys, "%w", err)
 			return false
 		}
-		f.leaf(t.node, t.keys, text)
+		f.leaf(t.Node, t.Keys, text)
 		return true
 	}
 	v, err := decodeJSON(raw)
 	if err != nil {
-		f.fail(t.node, t.keys, "%w", err)
+		f.fail(t.Node, t.Keys, "%w", err)
 		return false
 	}
-	f.node(t.node, t.keys, v)
+	f.node(t.Node, t.Keys, v)
 	return true
 }
 
@@ -260,56 +159,56 @@ func membersOf(v any) (n int) {
 }
 
 // touch makes the entries along the path exist.
-func (f *flattener) touch(n *node, keys []string) {
-	g := n.group
-	if n.list && len(keys) > 0 && slices.Contains(keys[len(keys)-len(g.ownKeys()):], wildcard) {
-		g = g.parent // a whole list
+func (f *flattener) touch(n *tree.Node, keys []string) {
+	g := n.List
+	if n.IsList && len(keys) > 0 && slices.Contains(keys[len(keys)-len(g.OwnKeys()):], tree.Wildcard) {
+		g = g.Parent // a whole list
 	}
-	var chain []*group
-	for ; g.parent != nil; g = g.parent {
+	var chain []*tree.List
+	for ; g.Parent != nil; g = g.Parent {
 		chain = append(chain, g)
 	}
 	for _, g := range slices.Backward(chain) {
-		f.out = append(f.out, assignment{group: g, keys: keys[:len(g.keys)]})
+		f.out = append(f.out, assignment{group: g, keys: keys[:len(g.Keys)]})
 	}
 }
 
-func (f *flattener) node(n *node, keys []string, v any) {
+func (f *flattener) node(n *tree.Node, keys []string, v any) {
 	switch {
-	case n.typ != nil:
-		text, err := n.fromJSON(v)
+	case n.Type != nil:
+		text, err := n.FromJSON(v)
 		if err != nil {
 			f.fail(n, keys, "%w", err)
 			return
 		}
 		f.leaf(n, keys, text)
-	case n.list && slices.Contains(keys, wildcard):
-		f.list(n, keys[:len(n.group.parent.keys)], v)
+	case n.IsList && slices.Contains(keys, tree.Wildcard):
+		f.list(n, keys[:len(n.List.Parent.Keys)], v)
 	default:
 		f.object(n, keys, v)
 	}
 }
 
 // leaf records a leaf's value. Key leaves only repeat the key.
-func (f *flattener) leaf(n *node, keys []string, v []string) {
+func (f *flattener) leaf(n *tree.Node, keys []string, v []string) {
 	switch {
-	case n.keyIndex >= 0 && (n.config || n.isListKey()):
-		if first(v) != keys[n.keyIndex] {
-			f.tell(n, keys, "%s is not the key %s of the path", quoted(first(v)), quoted(keys[n.keyIndex]))
-			f.faults.made.doubt(n.group.node, keys, true)
-			f.faults.made.doubtName(first(v))
+	case n.KeyIndex >= 0 && (n.Config || n.IsListKey()):
+		if tree.First(v) != keys[n.KeyIndex] {
+			f.tell(n, keys, "%s is not the key %s of the path", tree.Quoted(tree.First(v)), tree.Quoted(keys[n.KeyIndex]))
+			f.faults.made.doubt(n.List.Node, keys, true)
+			f.faults.made.doubtName(tree.First(v))
 		}
-	case !n.config:
+	case !n.Config:
 		f.readOnly(n, keys)
 	default:
-		f.out = append(f.out, assignment{group: n.group, keys: keys, leaf: n, value: v})
+		f.out = append(f.out, assignment{group: n.List, keys: keys, leaf: n, value: v})
 	}
 }
 
-func (f *flattener) object(n *node, keys []string, v any) {
+func (f *flattener) object(n *tree.Node, keys []string, v any) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		f.fail(n, keys, "%s is no JSON object", jsonWords(v))
+		f.fail(n, keys, "%s is no JSON object", tree.JSONWords(v))
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -317,18 +216,18 @@ func (f *flattener) object(n *node, keys []string, v any) {
 		if !prefixed {
 			local = name
 		}
-		k := n.kid[local]
+		k := n.Kid[local]
 		_, again := m[local]
 		switch {
-		case k != nil && prefixed && k.module == mod && again:
-			f.fail(k, extend(keys, k.group), "is there twice, as %s and %s", quoted(name), quoted(local))
-		case k == nil || prefixed && k.module != mod:
-			f.tell(n, keys, "has no member %s; it has %s", quoted(name), strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
+		case k != nil && prefixed && k.Module == mod && again:
+			f.fail(k, tree.Extend(keys, k.List), "is there twice, as %s and %s", tree.Quoted(name), tree.Quoted(local))
+		case k == nil || prefixed && k.Module != mod:
+			f.tell(n, keys, "has no member %s; it has %s", tree.Quoted(name), strings.Join(slices.Sorted(maps.Keys(n.Kid)), ", "))
 			f.faults.made.doubt(n, keys, false)
 			f.faults.made.doubtJSON(m[name])
-		case !k.writable():
-			f.readOnly(k, extend(keys, k.group))
-		case k.list:
+		case !k.Writable():
+			f.readOnly(k, tree.Extend(keys, k.List))
+		case k.IsList:
 			f.list(k, keys, m[name])
 		default:
 			f.node(k, keys, m[name])
@@ -337,29 +236,29 @@ func (f *flattener) object(n *node, keys []string, v any) {
 }
 
 // list splits the entries of a list, given the keys of what encloses it.
-func (f *flattener) list(n *node, keys []string, v any) {
+func (f *flattener) list(n *tree.Node, keys []string, v any) {
 	entries, ok := v.([]any)
 	if !ok {
-		f.fail(n, extend(keys, n.group), "%s is no JSON array", jsonWords(v))
+		f.fail(n, tree.Extend(keys, n.List), "%s is no JSON array", tree.JSONWords(v))
 		return
 	}
 	seen := map[string]bool{}
 	for _, e := range entries {
 		m, ok := e.(map[string]any)
 		if !ok {
-			f.fail(n, extend(keys, n.group), "%s is no JSON object", jsonWords(e))
+			f.fail(n, tree.Extend(keys, n.List), "%s is no JSON object", tree.JSONWords(e))
 			continue
 		}
 		all := slices.Clone(keys)
-		for _, k := range n.group.ownKeys() {
+		for _, k := range n.List.OwnKeys() {
 			text, err := entryKey(n, m, k)
 			if err != nil {
-				f.fail(n, extend(keys, n.group), "key %s: %w", k, err)
+				f.fail(n, tree.Extend(keys, n.List), "key %s: %w", k, err)
 				break
 			}
 			all = append(all, text)
 		}
-		if len(all) < len(n.group.keys) {
+		if len(all) < len(n.List.Keys) {
 			continue
 		}
 		if id := strings.Join(all[len(keys):], "\x00"); seen[id] {
@@ -368,35 +267,35 @@ func (f *flattener) list(n *node, keys []string, v any) {
 		} else {
 			seen[id] = true
 		}
-		f.out = append(f.out, assignment{group: n.group, keys: all})
+		f.out = append(f.out, assignment{group: n.List, keys: all})
 		f.object(n, all, e)
 	}
 }
 
 // entryKey finds a key of a list entry in its JSON.
-func entryKey(n *node, m map[string]any, key string) (string, error) {
-	leaf := n.kid[key]
-	config, _ := member(m, n.kid["config"]).(map[string]any)
+func entryKey(n *tree.Node, m map[string]any, key string) (string, error) {
+	leaf := n.Kid[key]
+	config, _ := member(m, n.Kid["config"]).(map[string]any)
 	v := member(m, leaf)
-	if v == nil && n.kid["config"] != nil {
-		v = member(config, n.kid["config"].kid[key])
+	if v == nil && n.Kid["config"] != nil {
+		v = member(config, n.Kid["config"].Kid[key])
 	}
 	if v == nil {
 		return "", fmt.Errorf("is missing")
 	}
-	text, err := leaf.fromJSON(v)
+	text, err := leaf.FromJSON(v)
 	if err != nil {
 		return "", err
 	}
 	return text[0], nil
 }
 
-func member(m map[string]any, n *node) any {
+func member(m map[string]any, n *tree.Node) any {
 	if n == nil {
 		return nil
 	}
-	if v, ok := m[n.name]; ok {
+	if v, ok := m[n.Name]; ok {
 		return v
 	}
-	return m[n.module+":"+n.name]
+	return m[n.Module+":"+n.Name]
 }

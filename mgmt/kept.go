@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	"google.golang.org/grpc/codes"
@@ -63,7 +64,7 @@ func (s *keeping) archive() configfile.Archive {
 func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
 	rows, err := configfile.Stored(ctx, s.reader.redis)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	}
 	return rows, nil
 }
@@ -219,7 +220,7 @@ func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (c
 func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	was, err := s.stored(ctx)
 	if err != nil {

@@ -1,70 +1,48 @@
 package mgmt
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"tamtam/mgmt/tree"
 )
 
 // What a reader does with tables that are kept, in place of asking the database.
 
 // fetchKept puts a row of the entries as far as it is kept, and returns the entries of which it is not.
-func (r reader) fetchKept(row *row, entries []*entry) []*entry {
+func (r reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entry {
 	defer r.lock()()
 	t := r.kept(row)
 	if t == nil {
 		return entries
 	}
-	var large []*entry
+	var large []*tree.Entry
 	for _, e := range entries {
-		if !row.serves(e.keys) {
+		if !row.Serves(e.Keys) {
 			continue
 		}
-		rec := t.rows[row.key.expand(e.keys, e.own())]
+		rec := t.rows[row.Template.Expand(e.Keys, e.Own())]
 		switch {
 		case rec == nil:
-			e.recs[row.index] = nil
-			e.known(row, absent, time.Time{})
+			e.Rows[row.Index] = nil
+			e.Known(row, tree.Absent, time.Time{})
 		case rec.fields == nil:
 			large = append(large, e)
 		default:
-			e.recs[row.index] = nil
-			if row.its(e, rec.fields) {
-				e.recs[row.index] = row.decoded(rec.fields, e.keys)
+			e.Rows[row.Index] = nil
+			if row.Its(e, rec.fields) {
+				e.Rows[row.Index] = row.Decoded(rec.fields, e.Keys)
 			}
-			e.known(row, rec.version, rec.at)
+			e.Known(row, rec.version, rec.at)
 		}
 	}
 	return large
 }
 
-// known notes which version of a row the entry has, and since when.
-func (e *entry) known(r *row, version uint64, at time.Time) {
-	if at.After(e.at) {
-		e.at = at
-	}
-	e.vers[r.index] = version
-}
-
-// decoded is what codecs get of a row that is kept. Who gets it does not change it.
-func (r *row) decoded(fields map[string]string, keys []string) map[string]string {
-	if len(r.each) > 0 {
-		return jsonFields(r.folded(fields)[r.eachField(keys)])
-	}
-	if inner := fields[r.JSON]; r.JSON != "" && inner != "" {
-		fields = maps.Clone(fields)
-		maps.Copy(fields, jsonFields(inner))
-	}
-	if len(fields) == 0 {
-		return nil
-	}
-	return fields
-}
-
 // keptKeys are the keys of the entries that a row may make up, or be a trace of, in order; false: its table is not
 // kept.
-func (r reader) keptKeys(g *group, of matching, pattern []string) ([][]string, bool) {
+func (r reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]string, bool) {
 	defer r.lock()()
 	t := r.kept(of.row)
 	if t == nil {
@@ -73,10 +51,10 @@ func (r reader) keptKeys(g *group, of matching, pattern []string) ([][]string, b
 	all := t.keys(g, of)
 	found := make([][]string, 0, len(all))
 	for _, m := range all {
-		if !matches(m, pattern) {
+		if !tree.Matches(m, pattern) {
 			continue
 		}
-		if len(g.derive)+len(of.row.each) > 0 { // they are changed then
+		if len(g.Derive)+len(of.row.EachKeys) > 0 { // they are changed then
 			m = slices.Clone(m)
 		}
 		found = append(found, m)
@@ -85,45 +63,45 @@ func (r reader) keptKeys(g *group, of matching, pattern []string) ([][]string, b
 }
 
 // keptFields puts the names of the fields of each entry's row; false: its table is not kept.
-func (r reader) keptFields(row *row, entries []*entry, names [][]string) bool {
+func (r reader) keptFields(row *tree.ListRow, entries []*tree.Entry, names [][]string) bool {
 	defer r.lock()()
 	t := r.kept(row)
 	if t == nil {
 		return false
 	}
 	for i, e := range entries {
-		rec := t.rows[row.key.expand(e.keys, nil)]
+		rec := t.rows[row.Template.Expand(e.Keys, nil)]
 		if rec == nil {
 			continue
 		}
 		if rec.fields == nil {
 			return false
 		}
-		names[i] = sortedKeys(row.folded(rec.fields))
+		names[i] = tree.SortedKeys(row.Folded(rec.fields))
 	}
 	return true
 }
 
 // keptParts are the rows that are as one; false: their table is not kept.
-func (r reader) keptParts(row *row, of map[string][]*entry, keys int) (parts []*gathered, kept bool) {
+func (r reader) keptParts(row *tree.ListRow, of map[string][]*tree.Entry, keys int) (parts []*gathered, kept bool) {
 	defer r.lock()()
 	t := r.kept(row)
 	if t == nil {
 		return nil, false
 	}
 	for k, rec := range t.rows {
-		m, part, ok := row.key.parse(k, keys)
+		m, part, ok := row.Template.Parse(k, keys)
 		if !ok {
 			continue
 		}
-		id := row.key.shared(m)
+		id := row.Template.Shared(m)
 		if of[id] == nil {
 			continue
 		}
 		if rec.fields == nil {
 			return nil, false
 		}
-		g := &gathered{key: k, id: id, part: part, text: nullField}
+		g := &gathered{key: k, id: id, part: part, text: tree.NullField}
 		if row.Of != "" {
 			g.text = rec.texts(strings.Fields(row.Of))
 		}

@@ -2,9 +2,10 @@ package mgmt
 
 import (
 	"hash/maphash"
-	"strings"
 	"sync"
 	"sync/atomic"
+
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -21,16 +22,16 @@ type memos struct {
 	seed maphash.Seed // of the hashes of values
 
 	mu      sync.RWMutex
-	entries map[*group]map[string]*memo
+	entries map[*tree.List]map[string]*memo
 }
 
 // A memo is what is remembered of an entry.
 type memo struct {
-	recall atomic.Pointer[recall] // for Gets
+	recall atomic.Pointer[tree.Recall] // for Gets
 
 	mu     sync.Mutex
-	path   []byte              // as it travels; nil: it was not asked for
-	leaves map[*node]*leafMemo // for subscribers
+	path   []byte                   // as it travels; nil: it was not asked for
+	leaves map[*tree.Node]*leafMemo // for subscribers
 }
 
 // A leafMemo is a leaf's value, which nobody changes.
@@ -44,11 +45,11 @@ type leafMemo struct {
 }
 
 func newMemos() *memos {
-	return &memos{seed: maphash.MakeSeed(), entries: map[*group]map[string]*memo{}}
+	return &memos{seed: maphash.MakeSeed(), entries: map[*tree.List]map[string]*memo{}}
 }
 
 // of returns the memo of an entry.
-func (m *memos) of(g *group, id string) *memo {
+func (m *memos) of(g *tree.List, id string) *memo {
 	m.mu.RLock()
 	x := m.entries[g][id]
 	m.mu.RUnlock()
@@ -68,14 +69,14 @@ func (m *memos) of(g *group, id string) *memo {
 }
 
 // size is how many entries of a group are remembered.
-func (m *memos) size(g *group) int {
+func (m *memos) size(g *tree.List) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.entries[g])
 }
 
 // recalled returns what a Get remembered of an entry; nil: nothing.
-func (m *memos) recalled(g *group, id string) *recall {
+func (m *memos) recalled(g *tree.List, id string) *tree.Recall {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if x := m.entries[g][id]; x != nil {
@@ -85,18 +86,18 @@ func (m *memos) recalled(g *group, id string) *recall {
 }
 
 // forget forgets an entry that is not there.
-func (m *memos) forget(g *group, id string) {
+func (m *memos) forget(g *tree.List, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.entries[g], id)
 }
 
 // leaf returns what a leaf of an entry is, from the memo of the entry if that is still right.
-func (m *memos) leaf(e *entry, x *memo, n *node) *leafMemo {
-	if e.hides(n) { // from this subscriber; for whom it is there, it has the same value
+func (m *memos) leaf(e *tree.Entry, x *memo, n *tree.Node) *leafMemo {
+	if e.Hides(n) { // from this subscriber; for whom it is there, it has the same value
 		return &leafMemo{}
 	}
-	stamp, ok := e.stamp(n)
+	stamp, ok := e.Stamp(n)
 	if !ok {
 		return m.make(e, n)
 	}
@@ -107,15 +108,15 @@ func (m *memos) leaf(e *entry, x *memo, n *node) *leafMemo {
 		l = m.make(e, n)
 		l.stamp = stamp
 		if x.leaves == nil {
-			x.leaves = map[*node]*leafMemo{}
+			x.leaves = map[*tree.Node]*leafMemo{}
 		}
 		x.leaves[n] = l
 	}
 	return l
 }
 
-func (m *memos) make(e *entry, n *node) *leafMemo {
-	l := &leafMemo{value: e.value(n)}
+func (m *memos) make(e *tree.Entry, n *tree.Node) *leafMemo {
+	l := &leafMemo{value: e.Value(n)}
 	if len(l.value) > 0 {
 		var h maphash.Hash
 		h.SetSeed(m.seed)
@@ -128,59 +129,22 @@ func (m *memos) make(e *entry, n *node) *leafMemo {
 	return l
 }
 
-// stamp stands for the versions of the rows that a leaf follows from; false: they are not all known.
-func (e *entry) stamp(n *node) (uint64, bool) {
-	if e.ports != nil {
-		return 0, false
-	}
-	stamp := uint64(1)
-	if e.left {
-		stamp = 2
-	}
-	for i := range e.vers {
-		if n.follows>>i&1 == 0 {
-			continue
-		}
-		v := e.version(i)
-		if v == 0 {
-			return 0, false
-		}
-		stamp = mixed(stamp) + v
-	}
-	return mixed(stamp), true
-}
-
-// mixed is SplitMix64's: each bit of x makes half of all bits differ, and different x are different then.
-func mixed(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // codedPath puts the path of an entry.
-func (x *memo) codedPath(e *entry) {
+func (x *memo) codedPath(e *tree.Entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.path == nil {
-		x.path = e.codedPath()
+		x.path = e.CodedPath()
 	}
-	e.coded = x.path
+	e.Coded = x.path
 }
 
 // update is the update of the leaf in an encoding, as it travels, without duplicates.
-func (l *leafMemo) update(e *entry, n *node, enc gpb.Encoding) []byte {
+func (l *leafMemo) update(e *tree.Entry, n *tree.Node, enc gpb.Encoding) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.coded[enc] == nil {
-		l.coded[enc] = e.appendUpdate(nil, n, l.value, enc)
+		l.coded[enc] = e.AppendUpdate(nil, n, l.value, enc)
 	}
 	return l.coded[enc]
-}
-
-// entryKeys is one text of an entry's keys.
-func entryKeys(keys []string) string {
-	if len(keys) == 1 {
-		return keys[0]
-	}
-	return strings.Join(keys, "\x00")
 }

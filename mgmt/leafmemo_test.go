@@ -3,11 +3,13 @@ package mgmt
 import (
 	"strconv"
 	"testing"
+
+	"tamtam/mgmt/tree"
 )
 
 // However many entries were seen, and whoever has not heard that they are gone, some are remembered.
 func TestMemosAreBounded(t *testing.T) {
-	m, g := newMemos(), &group{}
+	m, g := newMemos(), &tree.List{}
 	for i := range 2*maxMemos + 1 {
 		m.of(g, strconv.Itoa(i))
 	}

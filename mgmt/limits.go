@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -13,32 +14,32 @@ func (t *tx) checkSizes(ctx context.Context, touched []*txEntry) error {
 	more := map[string]int{} // rows that come, less those that go, of tables that are limited
 	last := map[string]*txEntry{}
 	for _, e := range touched {
-		for i, r := range e.group.rows {
-			if r.DB != swss.ConfigDB || !r.serves(e.keys) || !e.changed(i) || t.rowInDoubt(e, i) {
+		for i, r := range e.List.Rows {
+			if r.DB != swss.ConfigDB || !r.Serves(e.Keys) || !e.changed(i) || t.rowInDoubt(e, i) {
 				continue
 			}
-			table, key := r.place(e.keys, e.own())
-			switch is, was := e.recs[i] != nil, e.before[i] != nil; {
+			table, key := r.Place(e.Keys, e.Own())
+			switch is, was := e.Rows[i] != nil, e.before[i] != nil; {
 			case is && !was:
 				more[table]++
 				last[table] = e
 			case was && !is:
 				more[table]--
 			}
-			err := schema.CheckSize(table, key, e.recs[i], swss.MaxRow)
-			t.faults.add(e.step, at(e.group.node, e.keys, err))
+			err := schema.CheckSize(table, key, e.Rows[i], swss.MaxRow)
+			t.faults.add(e.step, at(e.List.Node, e.Keys, err))
 		}
 	}
-	for _, table := range sortedKeys(more) {
+	for _, table := range tree.SortedKeys(more) {
 		if more[table] <= 0 || !schema.Limited(table) {
 			continue
 		}
 		has, err := swss.NewTable(t.reader.redis.DB(swss.ConfigDB), table).AtLeast(ctx, schema.MaxRows-more[table]+1)
 		if err != nil {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 		if e := last[table]; has {
-			t.faults.add(e.step, at(e.group.node, e.keys,
+			t.faults.add(e.step, at(e.List.Node, e.Keys,
 				fmt.Errorf("%s would have more than %d rows, which are all that are taken", table, schema.MaxRows)))
 		}
 	}

@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
-
-// fromNotInForce is the source of the list of what is not in force.
-const fromNotInForce = "not-in-force"
 
 // allRows is the key in the list of a table that the switch does not have.
 const allRows = "(all)"
@@ -61,7 +59,7 @@ func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 func (r reader) notInForceRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	list, err := NotInForce(ctx, r.redis)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	}
 	out := make(map[string]map[string]string, len(list))
 	for _, o := range list {

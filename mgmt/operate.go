@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/tree"
 	"tamtam/swss/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -151,7 +152,7 @@ func (s *Server) operationError(ctx context.Context, name string, err error) err
 	st, ok := status.FromError(err)
 	switch {
 	case ok:
-	case isUnavailable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case tree.IsUnavailable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		st = status.Convert(s.dbError(ctx, err))
 	default:
 		st = status.New(codes.FailedPrecondition, err.Error())

@@ -11,6 +11,7 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
@@ -35,7 +36,7 @@ func digest(row map[string]string) string {
 	}
 	h := sha256.New()
 	for _, f := range slices.Sorted(maps.Keys(row)) {
-		if f != nullField {
+		if f != tree.NullField {
 			fmt.Fprintf(h, "%d:%s%d:%s", len(f), f, len(row[f]), row[f])
 		}
 	}
@@ -133,9 +134,9 @@ func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
 // rowSeen names a row to a caller.
 func (s *keeping) rowSeen(c *Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
-	if c.view != nil && !(c.view.some(s.model.find(rowsPath), []string{table, k}, access.Read) &&
+	if c.view != nil && !(c.view.some(s.model.Find(rowsPath), []string{table, k}, access.Read) &&
 		c.view.mayReadRow(nil, swss.ConfigDB, table, k)) {
-		return hidden
+		return tree.Hidden
 	}
 	return key
 }

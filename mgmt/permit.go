@@ -6,6 +6,7 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -16,14 +17,11 @@ import (
 // a delete or replace names must be the caller's to write, all that a value names, and of a list all entries that the
 // path could mean. Only whether an entry is made, and what follows in other lists (breakout), depends on what there is.
 
-// hidden stands in errors for the name of what the caller may not see.
-const hidden = "something that the role may not see"
-
 // denied is what a Set would do and the caller may not, a text for each path.
 type denied []string
 
-func (d *denied) add(v *view, n *node, keys []string) {
-	text := pathText(toPath(n, keys)) + ": role " + string(v.role) + " may not write it"
+func (d *denied) add(v *view, n *tree.Node, keys []string) {
+	text := tree.PathText(tree.PathTo(n, keys)) + ": role " + string(v.role) + " may not write it"
 	if !slices.Contains(*d, text) {
 		*d = append(*d, text)
 	}
@@ -69,11 +67,11 @@ func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []step) 
 // step notes what of a step is denied.
 func (d *denied) step(v *view, st step) {
 	for _, t := range st.target {
-		if st.op == gpb.UpdateResult_UPDATE && v.some(t.node, t.keys, access.Write) ||
-			st.op != gpb.UpdateResult_UPDATE && v.wholly(t.node, t.keys) {
+		if st.op == gpb.UpdateResult_UPDATE && v.some(t.Node, t.Keys, access.Write) ||
+			st.op != gpb.UpdateResult_UPDATE && v.wholly(t.Node, t.Keys) {
 			continue
 		}
-		d.add(v, t.node, t.keys)
+		d.add(v, t.Node, t.Keys)
 	}
 	for _, a := range st.values {
 		if a.leaf != nil && !v.wholly(a.leaf, a.keys) {
@@ -84,13 +82,13 @@ func (d *denied) step(v *view, st step) {
 
 // must notes that an entry that is made, deleted or written whole is not the caller's to write.
 func (t *tx) must(e *txEntry) {
-	if t.view != nil && !t.view.wholly(e.group.node, e.keys) {
-		t.denied.add(t.view, e.group.node, e.keys)
+	if t.view != nil && !t.view.wholly(e.List.Node, e.Keys) {
+		t.denied.add(t.view, e.List.Node, e.Keys)
 	}
 }
 
 // sees reports whether the caller may see a leaf of an entry.
-func (t *tx) sees(e *entry, n *node) bool { return t.view == nil || t.view.Reads(n, e.keys) }
+func (t *tx) sees(e *tree.Entry, n *tree.Node) bool { return t.view == nil || t.view.Reads(n, e.Keys) }
 
 // mayReplaceRows refuses to put one configuration in the place of another, unless the caller may write the rows in
 // which they differ as they are: that is what is done.
@@ -107,7 +105,7 @@ func mayReplaceRows(v *view, diffs []configfile.Difference) error {
 		case v.some(row, keys, access.Read):
 			d.add(v, row, keys)
 		default:
-			d.add(v, row.parent, nil)
+			d.add(v, row.Parent, nil)
 		}
 	}
 	return d.err()
@@ -116,9 +114,9 @@ func mayReplaceRows(v *view, diffs []configfile.Difference) error {
 // checkRows notes rows that a Set would change as they are and the caller may not write.
 func (t *tx) checkRows() {
 	for _, e := range t.order {
-		table, key, ok := e.group.asIs(e.keys)
+		table, key, ok := e.List.AsIs(e.Keys)
 		if ok && t.view != nil && e.touched && e.changed(0) && !t.view.mayWriteRow(table, key) {
-			t.denied.add(t.view, e.group.node, e.keys)
+			t.denied.add(t.view, e.List.Node, e.Keys)
 		}
 	}
 }

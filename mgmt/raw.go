@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -16,19 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Origin sonic-db has the tables of the databases as they are, by the paths of SONiC's server:
-// DATABASE/localhost/TABLE[/KEY[/FIELD]]. A row is a JSON object, a table an object of rows; it is read-only.
-
-// rawOrigin is the origin of these paths.
-const rawOrigin = "sonic-db"
-
-// rawDatabases are those that it has.
-var rawDatabases = []swss.DBName{
-	swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.ConfigDB, swss.FlexCounterDB, swss.StateDB,
-}
-
 func isRaw(prefix, path *gpb.Path) bool {
-	return cmp.Or(prefix.GetOrigin(), path.GetOrigin()) == rawOrigin
+	return cmp.Or(prefix.GetOrigin(), path.GetOrigin()) == tree.RawOrigin
 }
 
 // A rawPath is such a path.
@@ -43,7 +33,7 @@ func (r reader) rawPath(prefix, path *gpb.Path) (p rawPath, err error) {
 	p.elems = append(slices.Clone(prefix.GetElem()), path.GetElem()...)
 	bad := func(format string, args ...any) (rawPath, error) {
 		return p, status.Errorf(codes.InvalidArgument, "sonic-db: %s: "+format,
-			append([]any{pathText(&gpb.Path{Elem: p.elems})}, args...)...)
+			append([]any{tree.PathText(&gpb.Path{Elem: p.elems})}, args...)...)
 	}
 	if a, b := prefix.GetOrigin(), path.GetOrigin(); a != "" && b != "" && a != b {
 		return bad("prefix has origin %q, path has origin %q", a, b)
@@ -57,14 +47,14 @@ func (r reader) rawPath(prefix, path *gpb.Path) (p rawPath, err error) {
 			return bad("element %d is no name alone", i+1)
 		}
 	}
-	if i := slices.Index(rawDatabases, swss.DBName(names[0])); i < 0 {
-		return bad("there is no database %s, there are %v", quoted(names[0]), rawDatabases)
+	if i := slices.Index(tree.RawDatabases, swss.DBName(names[0])); i < 0 {
+		return bad("there is no database %s, there are %v", tree.Quoted(names[0]), tree.RawDatabases)
 	}
 	if names[1] != "localhost" {
-		return bad("there is no namespace %s, there is localhost", quoted(names[1]))
+		return bad("there is no namespace %s, there is localhost", tree.Quoted(names[1]))
 	}
 	p.db, p.table, p.key, p.field = r.redis.DB(swss.DBName(names[0])), names[2], names[3], names[4]
-	if p.key == wildcard {
+	if p.key == tree.Wildcard {
 		p.key = ""
 		if p.field != "" {
 			return bad("a field is that of one row")
@@ -78,7 +68,7 @@ func (r reader) rawPath(prefix, path *gpb.Path) (p rawPath, err error) {
 func (r reader) rawRows(ctx context.Context, p rawPath) (map[string]map[string]string, rawPath, error) {
 	whole, err := p.db.Client().HGetAll(ctx, p.table).Result()
 	if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
-		return nil, p, unavailable(err)
+		return nil, p, tree.Unavailable(err)
 	}
 	if len(whole) > 0 {
 		if p.hash = true; p.field == "" {
@@ -95,8 +85,8 @@ func (r reader) rawTable(ctx context.Context, p rawPath) (rows map[string]map[st
 	prefix := p.table + p.db.Separator()
 	keys := []string{prefix + p.key}
 	if p.key == "" {
-		if keys, err = p.db.Client().Keys(ctx, globEscape(prefix)+"*").Result(); err != nil {
-			return nil, unavailable(err)
+		if keys, err = p.db.Client().Keys(ctx, tree.GlobEscape(prefix)+"*").Result(); err != nil {
+			return nil, tree.Unavailable(err)
 		}
 	}
 	rows = map[string]map[string]string{}
@@ -173,7 +163,7 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 	}
 	val, err := p.value(rows, enc)
 	if err == nil && val == nil {
-		err = status.Errorf(codes.NotFound, "sonic-db: %s: there is nothing", pathText(&gpb.Path{Elem: p.elems}))
+		err = status.Errorf(codes.NotFound, "sonic-db: %s: there is nothing", tree.PathText(&gpb.Path{Elem: p.elems}))
 	}
 	return &gpb.Update{Path: &gpb.Path{Elem: p.elems}, Val: val}, err
 }
@@ -198,13 +188,13 @@ func (p rawPath) shown(
 			table, key = name[:i], name[i+1:]
 		}
 		if v.mayReadRow(nil, p.db.Name(), table, key) {
-			if out[k] = masked(table, fields); v.hides && p.db.Name() == swss.StateDB {
+			if out[k] = tree.Masked(table, fields); v.hides && p.db.Name() == swss.StateDB {
 				out[k] = texts.fields(ctx, v, r, out[k])
 			}
 		}
 	}
 	if len(out) == 0 {
-		return nil, v.refusal(access.SonicDB+": "+pathText(&gpb.Path{Elem: p.elems}), "read")
+		return nil, v.refusal(access.SonicDB+": "+tree.PathText(&gpb.Path{Elem: p.elems}), "read")
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -45,7 +46,7 @@ func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, erro
 		if list.GetMode() == gpb.SubscriptionList_STREAM {
 			interval := intervalOf(sub.GetSampleInterval())
 			if interval != 0 && interval < minSample {
-				return nil, tooFast(pathText(sub.GetPath()), interval, floor{minSample, "rows as they are have no other"})
+				return nil, tooFast(tree.PathText(sub.GetPath()), interval, floor{minSample, "rows as they are have no other"})
 			}
 			if sub.GetMode() == gpb.SubscriptionMode_SAMPLE {
 				f.sample, f.suppress = max(interval, minSample), sub.GetSuppressRedundant()
@@ -76,7 +77,7 @@ func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed)
 			}
 		}
 		if err := listener.Sync(ctx); err != nil {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 	}
 	now := s.now()
@@ -161,7 +162,7 @@ func firstSample(feeds []*rawFeed) (first time.Time) {
 // changedRaw sends what differs of the tables in which something was written. tables has one for each feed on change.
 func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Listener, tables []*swss.Subscriber) error {
 	if err := l.Down(); err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	i := 0
 	for _, f := range feeds {
@@ -170,7 +171,7 @@ func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Liste
 		}
 		rows, err := tables[i].Pops(ctx)
 		if err != nil {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 		if i++; len(rows) == 0 {
 			continue
@@ -192,7 +193,7 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), f.asked)}
 	gone := f.sent
 	f.sent = map[string]string{}
-	for _, key := range sortedKeys(rows) {
+	for _, key := range tree.SortedKeys(rows) {
 		var v any = rows[key]
 		if p.field != "" {
 			text, ok := rows[key][p.field]
@@ -216,7 +217,7 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 			n.Update = append(n.Update, &gpb.Update{Path: p.row(key), Val: val})
 		}
 	}
-	for _, key := range sortedKeys(gone) {
+	for _, key := range tree.SortedKeys(gone) {
 		n.Delete = append(n.Delete, p.row(key))
 	}
 	if quiet || len(n.Update)+len(n.Delete) == 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -107,16 +108,16 @@ func (c *censor) fields(ctx context.Context, v *view, r *swss.Redis, row map[str
 }
 
 // censored hides texts of an entry. What was remembered of a row does not count where one is hidden.
-func (r reader) censored(ctx context.Context, e *entry) {
+func (r reader) censored(ctx context.Context, e *tree.Entry) {
 	if !r.view.hides {
 		return
 	}
-	for i, row := range e.group.rows {
-		if row.DB != swss.StateDB || e.recs[i] == nil {
+	for i, row := range e.List.Rows {
+		if row.DB != swss.StateDB || e.Rows[i] == nil {
 			continue
 		}
-		if shown := r.texts.fields(ctx, r.view, r.redis, e.recs[i]); !maps.Equal(shown, e.recs[i]) {
-			e.recs[i], e.vers[i] = shown, 0
+		if shown := r.texts.fields(ctx, r.view, r.redis, e.Rows[i]); !maps.Equal(shown, e.Rows[i]) {
+			e.Rows[i], e.Versions[i] = shown, 0
 		}
 	}
 }

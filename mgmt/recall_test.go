@@ -8,6 +8,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -85,24 +86,24 @@ func (b *bed) readAnew(v *view, req *gpb.GetRequest) ([]*gpb.Update, error) {
 	if err != nil {
 		return nil, err
 	}
-	targets, err := s.model.resolve(nil, req.GetPath()[0], codes.InvalidArgument)
+	targets, err := s.model.Resolve(nil, req.GetPath()[0], codes.InvalidArgument)
 	if err == nil {
 		targets, err = v.see(targets, nil, req.GetPath()[0])
 	}
 	var out []*gpb.Update
-	for _, t := range limit(targets, depthOf(req.GetExtension())) {
-		sel := s.model.selectLeaves(t.node, t.shows(v.filter(filter)))
+	for _, t := range tree.LimitDepth(targets, depthOf(req.GetExtension())) {
+		sel := s.model.SelectLeaves(t.Node, t.Shows(v.filter(filter)))
 		if len(sel) == 0 {
 			continue
 		}
-		if g := t.node.group; sel[g] == nil {
-			sel[g] = &selected{rows: make([]bool, len(g.rows))}
+		if g := t.Node.List; sel[g] == nil {
+			sel[g] = &tree.Selected{Rows: make([]bool, len(g.Rows))}
 		}
-		data, err := s.reader.seenBy(v).collect(b.ctx, s.model, sel, t.keys)
+		data, err := s.reader.seenBy(v).collect(b.ctx, s.model, sel, t.Keys)
 		if err != nil {
 			return nil, err
 		}
-		out = s.model.appendTarget(t, sel, data, req.GetEncoding(), out, nil)
+		out = s.model.AppendTarget(t, sel, data, req.GetEncoding(), out, nil)
 	}
 	return out, err
 }
@@ -158,8 +159,8 @@ some read /interfaces
 				t.Fatal(err)
 			}
 			wantUpdates(t, req, is, want)
-			for _, g := range b.server.model.groups {
-				if strings.HasPrefix(g.node.path, "/tam/") {
+			for _, g := range b.server.model.Lists {
+				if strings.HasPrefix(g.Node.Path, "/tam/") {
 					recalled += b.server.hub.memos.size(g)
 				}
 			}

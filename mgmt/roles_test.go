@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
@@ -60,7 +61,7 @@ func TestRoles(t *testing.T) {
 		"CONFIG_DB DEVICE_METADATA|global": "hostname=sw",
 	})
 	raw := func(db, table string) *gpb.Path {
-		return &gpb.Path{Origin: rawOrigin, Elem: []*gpb.PathElem{{Name: db}, {Name: "localhost"}, {Name: table}}}
+		return &gpb.Path{Origin: tree.RawOrigin, Elem: []*gpb.PathElem{{Name: db}, {Name: "localhost"}, {Name: table}}}
 	}
 	get := func(p *gpb.Path) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -181,7 +182,7 @@ func TestRolesOfOperations(t *testing.T) {
 func TestErrorsHide(t *testing.T) {
 	b := staffed(t, "r write /tam/flowgroups\nr write /tam/collectors\nr write /interfaces/interface[name=Ethernet0]\n")
 	_, err := b.server.Set(b.as("u"), &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]")}})
-	wantErr(t, err, "FailedPrecondition", "in use by "+hidden)
+	wantErr(t, err, "FailedPrecondition", "in use by "+tree.Hidden)
 	if strings.Contains(err.Error(), "s1") {
 		t.Errorf("the session is named: %v", err)
 	}
@@ -201,7 +202,7 @@ func TestNobody(t *testing.T) {
 	_, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
 	wantErr(t, err, "Unauthenticated")
 	v := (&view{role: "none"})
-	if v.some(b.server.model.root, nil, access.Read) || v.anything(b.server.model) || v.may("commit") == nil {
+	if v.some(b.server.model.Root, nil, access.Read) || v.anything(b.server.model) || v.may("commit") == nil {
 		t.Error("nobody may something")
 	}
 }

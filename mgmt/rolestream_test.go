@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -76,14 +78,14 @@ func (b *bed) wantLines(what string, c *taker, n int, text ...string) {
 				seen[line] = true
 			}
 		case err := <-c.ended:
-			b.t.Fatalf("%s ended after %v: %v", what, sortedKeys(seen), err)
+			b.t.Fatalf("%s ended after %v: %v", what, tree.SortedKeys(seen), err)
 		case <-b.ctx.Done():
-			b.t.Fatalf("%s got %v only, want %d lines", what, sortedKeys(seen), n)
+			b.t.Fatalf("%s got %v only, want %d lines", what, tree.SortedKeys(seen), n)
 		}
 	}
 	for _, w := range text {
 		if !seen[w] || len(seen) > n {
-			b.t.Fatalf("%s got %q, want %d lines, and %q among them", what, sortedKeys(seen), n, w)
+			b.t.Fatalf("%s got %q, want %d lines, and %q among them", what, tree.SortedKeys(seen), n, w)
 		}
 	}
 }

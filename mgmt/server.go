@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/models"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
 
@@ -41,7 +43,7 @@ const (
 type Server struct {
 	gpb.UnimplementedGNMIServer
 	cfg    Config
-	model  *model
+	model  *tree.Model
 	reader reader
 	log    *slog.Logger
 	now    func() time.Time
@@ -98,12 +100,12 @@ func NewServer(cfg Config) (*Server, error) {
 	s.hub = newHub(cfg.Redis, s.log, s.now, s.claim.Load)
 	s.indexer = newIndexer(cfg.Redis)
 	var err error
-	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
+	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
 	s.tallier = &tallier{model: s.model, reader: s.reader}
 	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
-		s.model.root.kid[top].apart = true
+		s.model.Root.Kid[top].Apart = true
 	}
 	s.reader.sources = s.sources()
 	s.guard = newGuard(cfg.logins(), viewsIn(s.model))
@@ -115,7 +117,7 @@ func NewServer(cfg Config) (*Server, error) {
 }
 
 // viewsIn returns what roles may in a tree.
-func viewsIn(m *model) viewsOf {
+func viewsIn(m *tree.Model) viewsOf {
 	return func(roles *access.Roles) (map[access.Role]*view, error) { return newViews(m, bareOperations(), roles) }
 }
 
@@ -124,7 +126,7 @@ func viewsIn(m *model) viewsOf {
 func NewLogins(cfg Config) (*Logins, error) {
 	redis := swss.Look(swss.Config{}) // the model asks nothing of it: what counts are the paths, which roles name
 	defer redis.Close()
-	m, err := newModel(redis, tamtamModules())
+	m, err := tree.New(redis, models.All())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -21,7 +22,7 @@ const commitTries = 10
 type step struct {
 	op     gpb.UpdateResult_Operation
 	path   *gpb.Path // as in the request
-	target []target
+	target []tree.Target
 	values []assignment
 }
 
@@ -153,8 +154,8 @@ func unchanged(err error) error {
 
 // parseSet resolves paths and values, which needs no database. The other steps are parsed even if
 // one is wrong.
-func parseSet(ctx context.Context, m *model, req *gpb.SetRequest) ([]step, *faults) {
-	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &faults{}, wildcards: maxSetSteps}
+func parseSet(ctx context.Context, m *tree.Model, req *gpb.SetRequest) ([]step, *faults) {
+	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &faults{}, wildcards: tree.MaxSetSteps}
 	for _, d := range req.GetDelete() {
 		if ctx.Err() != nil {
 			return nil, p.faults
@@ -189,7 +190,7 @@ func parseSet(ctx context.Context, m *model, req *gpb.SetRequest) ([]step, *faul
 
 // A setParser parses a request.
 type setParser struct {
-	model     *model
+	model     *tree.Model
 	prefix    *gpb.Path
 	steps     []step
 	faults    *faults
@@ -200,34 +201,34 @@ type setParser struct {
 func (p *setParser) fail(err error) { p.faults.add(len(p.steps), err) }
 
 // resolve finds what the path of a step means; none: it is a fault.
-func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *gpb.TypedValue) []target {
-	w := resolver{unknown: codes.NotFound, most: min(p.wildcards, maxSteps)}
-	ts, err := w.resolve(p.model, p.prefix, path)
-	if p.wildcards -= w.beyond(); err == nil {
+func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *gpb.TypedValue) []tree.Target {
+	w := tree.Resolver{Unknown: codes.NotFound, Most: min(p.wildcards, tree.MaxSteps)}
+	ts, err := w.Resolve(p.model, p.prefix, path)
+	if p.wildcards -= w.Beyond(); err == nil {
 		return ts
 	}
 	p.fail(err)
-	at, from := w.lost, w.lostAt
+	at, from := w.Lost, w.LostAt
 	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
-	if at.node == nil || slices.ContainsFunc(w.elems, wild) {
-		at, from = target{node: p.model.root}, 0
+	if at.Node == nil || slices.ContainsFunc(w.Elems, wild) {
+		at, from = tree.Target{Node: p.model.Root}, 0
 	}
 	readable := true
 	if op != gpb.UpdateResult_DELETE {
-		for _, el := range w.elems[from:] {
+		for _, el := range w.Elems[from:] {
 			for _, k := range el.GetKey() {
 				p.faults.made.doubtName(k)
 			}
 		}
 		if err := p.faults.made.doubtValue(val); err != nil {
-			p.fail(fmt.Errorf("%s: %w", pathText(&gpb.Path{Elem: w.elems}), err))
+			p.fail(fmt.Errorf("%s: %w", tree.PathText(&gpb.Path{Elem: w.Elems}), err))
 			readable = false
 		}
-		p.faults.made.doubt(at.node, at.keys, !readable)
+		p.faults.made.doubt(at.Node, at.Keys, !readable)
 	}
 	if op != gpb.UpdateResult_UPDATE {
 		for _, x := range p.candidates(w, at) {
-			p.faults.gone.doubt(x.node, x.keys, true)
+			p.faults.gone.doubt(x.Node, x.Keys, true)
 		}
 	}
 	return nil
@@ -235,64 +236,46 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 
 // candidates returns what a refused path may have meant: any name may replace the one that does not
 // exist.
-func (p *setParser) candidates(w resolver, reached target) []target {
-	if w.lost.node == nil || reached.node != w.lost.node || w.lostAt >= len(w.elems) {
-		return []target{reached}
+func (p *setParser) candidates(w tree.Resolver, reached tree.Target) []tree.Target {
+	if w.Lost.Node == nil || reached.Node != w.Lost.Node || w.LostAt >= len(w.Elems) {
+		return []tree.Target{reached}
 	}
-	elems := slices.Clone(w.elems)
-	elems[w.lostAt] = &gpb.PathElem{Name: "*"}
-	x := resolver{unknown: codes.NotFound, most: min(p.wildcards, maxSteps)}
-	ts, err := x.resolve(p.model, nil, &gpb.Path{Elem: elems})
-	if p.wildcards -= x.beyond(); err != nil {
-		return []target{reached}
+	elems := slices.Clone(w.Elems)
+	elems[w.LostAt] = &gpb.PathElem{Name: "*"}
+	x := tree.Resolver{Unknown: codes.NotFound, Most: min(p.wildcards, tree.MaxSteps)}
+	ts, err := x.Resolve(p.model, nil, &gpb.Path{Elem: elems})
+	if p.wildcards -= x.Beyond(); err != nil {
+		return []tree.Target{reached}
 	}
 	return ts
 }
 
-func (p *setParser) deletion(path *gpb.Path) []target {
+func (p *setParser) deletion(path *gpb.Path) []tree.Target {
 	ts := p.resolve(gpb.UpdateResult_DELETE, path, nil)
 	if err := deletable(ts); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			p.faults.gone.doubt(t.node.meant(), t.keys, true)
+			p.faults.gone.doubt(t.Node.Meant(), t.Keys, true)
 		}
 		return nil
 	}
 	return ts
 }
 
-// meant returns what may have been meant by a node that a Set must not name: for a read-only node
-// the config that it is the state of, for a key the entry.
-func (n *node) meant() *node {
-	if n.keyIndex >= 0 {
-		return n.group.node
-	}
-	if n.config {
-		return n
-	}
-	for !n.parent.config {
-		n = n.parent
-	}
-	if n.name == "state" {
-		return n.parent
-	}
-	return n
-}
-
-func deletable(ts []target) error {
+func deletable(ts []tree.Target) error {
 	for _, t := range ts {
 		switch {
-		case !t.node.writable():
-			return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), t.node.whyNot())
-		case t.node.keyIndex >= 0:
-			return status.Errorf(codes.InvalidArgument, "%s: is the key; delete the entry", t.text())
+		case !t.Node.Writable():
+			return status.Errorf(codes.InvalidArgument, "%s: %v", t.Text(), t.Node.WhyNot())
+		case t.Node.KeyIndex >= 0:
+			return status.Errorf(codes.InvalidArgument, "%s: is the key; delete the entry", t.Text())
 		}
 	}
 	return nil
 }
 
 // update parses an update or replace. If part of a value is wrong, the rest is returned.
-func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]target, []assignment) {
+func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]tree.Target, []assignment) {
 	ts := p.resolve(op, u.GetPath(), u.GetVal())
 	if ts == nil {
 		return nil, nil
@@ -300,31 +283,31 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]targ
 	if err := settable(ts, u); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			p.faults.made.doubt(t.node.meant(), t.keys, true)
+			p.faults.made.doubt(t.Node.Meant(), t.Keys, true)
 		}
 		return nil, nil
 	}
 	f := flattener{faults: p.faults, step: len(p.steps)}
 	readable := f.value(ts[0], u.GetVal())
 	good, bad := p.keysAllowed(f.out)
-	if !readable || bad.has(ts[0].node.group, ts[0].keys) {
+	if !readable || bad.has(ts[0].Node.List, ts[0].Keys) {
 		ts = nil // nothing to replace the removed content with
 	}
 	return ts, good
 }
 
 // settable refuses paths that take no value.
-func settable(ts []target, u *gpb.Update) error {
+func settable(ts []tree.Target, u *gpb.Update) error {
 	t := ts[0]
-	whole := t.node.list && !slices.Contains(t.keys[:len(t.node.group.parent.keys)], wildcard) &&
-		!slices.ContainsFunc(t.keys[len(t.node.group.parent.keys):], func(k string) bool { return k != wildcard })
+	whole := t.Node.IsList && !slices.Contains(t.Keys[:len(t.Node.List.Parent.Keys)], tree.Wildcard) &&
+		!slices.ContainsFunc(t.Keys[len(t.Node.List.Parent.Keys):], func(k string) bool { return k != tree.Wildcard })
 	switch {
-	case len(ts) > 1 || t.item != "" || t.wild() && !whole:
-		return status.Errorf(codes.InvalidArgument, "%s: a value goes to one node, every key given", t.text())
-	case !t.node.writable():
-		return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), t.node.whyNot())
+	case len(ts) > 1 || t.Item != "" || t.Wild() && !whole:
+		return status.Errorf(codes.InvalidArgument, "%s: a value goes to one node, every key given", t.Text())
+	case !t.Node.Writable():
+		return status.Errorf(codes.InvalidArgument, "%s: %v", t.Text(), t.Node.WhyNot())
 	case u.GetVal() == nil && u.GetValue() != nil: //nolint:staticcheck // refused, not used
-		return status.Errorf(codes.Unimplemented, "%s: Update.value is long deprecated: use val", t.text())
+		return status.Errorf(codes.Unimplemented, "%s: Update.value is long deprecated: use val", t.Text())
 	}
 	return nil
 }
@@ -333,9 +316,9 @@ func settable(ts []target, u *gpb.Update) error {
 type badKeys map[string]bool
 
 // has reports whether the entry is one, or below one.
-func (b badKeys) has(g *group, keys []string) bool {
-	for ; len(b) > 0 && g.parent != nil; g = g.parent {
-		if b[entryID(g, keys[:len(g.keys)])] {
+func (b badKeys) has(g *tree.List, keys []string) bool {
+	for ; len(b) > 0 && g.Parent != nil; g = g.Parent {
+		if b[tree.EntryID(g, keys[:len(g.Keys)])] {
 			return true
 		}
 	}
@@ -347,15 +330,15 @@ func (b badKeys) has(g *group, keys []string) bool {
 func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	bad := badKeys{}
 	for _, a := range as {
-		id := entryID(a.group, a.keys)
+		id := tree.EntryID(a.group, a.keys)
 		if a.leaf != nil || bad[id] {
 			continue
 		}
-		outer := a.keys[:len(a.group.parent.keys)]
-		for i, k := range a.group.ownKeys() {
-			if _, err := a.group.node.kid[k].check(a.keys[len(outer)+i]); err != nil {
+		outer := a.keys[:len(a.group.Parent.Keys)]
+		for i, k := range a.group.OwnKeys() {
+			if _, err := a.group.Node.Kid[k].Check(a.keys[len(outer)+i]); err != nil {
 				p.fail(fmt.Errorf("%s: key %s: %w", a.path(), k, err))
-				p.faults.made.doubt(a.group.node, extend(outer, a.group), true)
+				p.faults.made.doubt(a.group.Node, tree.Extend(outer, a.group), true)
 				bad[id] = true
 			}
 		}
@@ -409,21 +392,21 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 
 // prefetch reads the entries that the steps name in few round trips.
 func (t *tx) prefetch(ctx context.Context, steps []step) error {
-	want := map[*group][][]string{}
+	want := map[*tree.List][][]string{}
 	for _, st := range steps {
 		for _, a := range st.values {
-			if a.group.through != nil {
+			if a.group.Through != nil {
 				continue
 			}
 			want[a.group] = append(want[a.group], a.keys)
 		}
 		for _, x := range st.target {
-			if !x.wild() && x.node.group.through == nil {
-				want[x.node.group] = append(want[x.node.group], x.keys)
+			if !x.Wild() && x.Node.List.Through == nil {
+				want[x.Node.List] = append(want[x.Node.List], x.Keys)
 			}
 		}
 	}
-	for _, g := range t.model.groups {
+	for _, g := range t.model.Lists {
 		if err := t.load(ctx, g, want[g]); err != nil {
 			return err
 		}
@@ -455,7 +438,7 @@ func (t *tx) do(ctx context.Context, st step) error {
 		if err != nil {
 			return err
 		}
-		n := a.group.node
+		n := a.group.Node
 		if a.leaf != nil {
 			n = a.leaf
 		}
@@ -465,17 +448,17 @@ func (t *tx) do(ctx context.Context, st step) error {
 }
 
 // did records which step changed a node of an entry; if that failed, the node is in doubt.
-func (t *tx) did(e *txEntry, n *node, err error, d *doubts) {
+func (t *tx) did(e *txEntry, n *tree.Node, err error, d *doubts) {
 	e.step = t.step
-	if n.typ != nil {
+	if n.Type != nil {
 		if e.wrote == nil {
-			e.wrote = map[*node]int{}
+			e.wrote = map[*tree.Node]int{}
 		}
 		e.wrote[n] = t.step
 	}
 	if err != nil {
-		t.faults.add(t.step, at(n, e.keys, err))
-		d.doubt(n, e.keys, true)
+		t.faults.add(t.step, at(n, e.Keys, err))
+		d.doubt(n, e.Keys, true)
 	}
 }
 
@@ -485,16 +468,16 @@ func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 		return nil // it was reported already
 	}
 	if a.leaf == nil {
-		if !e.present && t.view != nil && !t.view.everywhere(e.group.node, e.keys) {
-			t.denied.add(t.view, e.group.node, e.keys)
+		if !e.present && t.view != nil && !t.view.everywhere(e.List.Node, e.Keys) {
+			t.denied.add(t.view, e.List.Node, e.Keys)
 		}
 		err := e.create()
 		e.refused = err != nil
 		return err
 	}
 	v := a.value
-	if a.leaf.leafList && update {
-		v = slices.Clone(e.value(a.leaf))
+	if a.leaf.LeafList && update {
+		v = slices.Clone(e.Value(a.leaf))
 		for _, x := range a.value {
 			if !slices.Contains(v, x) {
 				v = append(v, x)
@@ -506,67 +489,67 @@ func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 
 // remove deletes what a target means. Replacing an entry removes only its content, so that Fixed
 // ones can be replaced too.
-func (t *tx) remove(ctx context.Context, x target, replace bool) error {
-	g, d := x.node.group, &t.faults.gone
-	if x.node.throughOf() != nil {
+func (t *tx) remove(ctx context.Context, x tree.Target, replace bool) error {
+	g, d := x.Node.List, &t.faults.gone
+	if x.Node.ThroughOf() != nil {
 		return t.removeThrough(ctx, x, replace)
 	}
 	if replace {
 		d = &t.faults.made
 	}
-	es, err := t.match(ctx, g, x.keys)
+	es, err := t.match(ctx, g, x.Keys)
 	if err != nil {
 		return err
 	}
 	for _, e := range es {
 		switch {
-		case x.item != "":
-			rest := slices.DeleteFunc(slices.Clone(e.value(x.node)), func(v string) bool { return v == x.item })
-			err = e.put(x.node, rest)
-		case x.node == g.node && g.parent != nil && (x.wild() || !replace):
+		case x.Item != "":
+			rest := slices.DeleteFunc(slices.Clone(e.Value(x.Node)), func(v string) bool { return v == x.Item })
+			err = e.put(x.Node, rest)
+		case x.Node == g.Node && g.Parent != nil && (x.Wild() || !replace):
 			err = e.removeOr(replace)
 		default:
-			err = e.clear(x.node)
+			err = e.clear(x.Node)
 		}
-		t.did(e, x.node, err, d)
+		t.did(e, x.Node, err, d)
 	}
 	if !replace {
 		if err := t.removeOwned(ctx, es, func(*txEntry) bool { return true }); err != nil {
 			return err
 		}
 	}
-	if !x.node.plain {
+	if !x.Node.Plain {
 		if err := t.removeLeavesThrough(ctx, x); err != nil {
 			return err
 		}
 	}
-	if x.node.typ == nil {
+	if x.Node.Type == nil {
 		return t.removeBelow(ctx, x, g, replace, d)
 	}
 	return nil
 }
 
 // removeBelow deletes the entries of the lists below a target.
-func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, d *doubts) error {
-	for _, k := range g.kids {
-		if k.through != nil {
-			if x.node.plain || !k.node.within(x.node) {
+func (t *tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, replace bool, d *doubts) error {
+	for _, k := range g.Kids {
+		if k.Through != nil {
+			if x.Node.Plain || !k.Node.Within(x.Node) {
 				continue
 			}
-			if err := t.removeThrough(ctx, target{node: k.node, keys: extend(x.keys, k)}, false); err != nil {
+			if err := t.removeThrough(ctx, tree.Target{Node: k.Node, Keys: tree.Extend(x.Keys, k)}, false); err != nil {
 				return err
 			}
 			continue
 		}
-		if !k.node.writable() || !k.node.within(x.node) || k.node.parent.apart && !x.node.within(k.node.parent) {
+		if !k.Node.Writable() || !k.Node.Within(x.Node) || k.Node.Parent.Apart && !x.Node.Within(k.Node.Parent) {
 			continue
 		}
-		es, err := t.match(ctx, k, extend(x.keys, k))
+		es, err := t.match(ctx, k, tree.Extend(x.Keys, k))
 		if err != nil {
 			return err
 		}
 		for _, e := range es {
-			t.did(e, k.node, e.removeOr(replace), d)
+			t.did(e, k.Node, e.removeOr(replace), d)
 		}
 		if !replace {
 			if err := t.removeOwned(ctx, es, func(*txEntry) bool { return true }); err != nil {
@@ -583,26 +566,26 @@ func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, 
 // removeOwned removes what entries owned that are gone, as far as goes accepts it: addresses that outlive their
 // interface would be in force again for the next of that name.
 func (t *tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
-	var lists []Owned
-	gone := map[Owned]map[string]*txEntry{}
+	var lists []tree.Owned
+	gone := map[tree.Owned]map[string]*txEntry{}
 	for _, e := range es {
-		for _, o := range e.group.owns {
+		for _, o := range e.List.Owns {
 			if e.present {
 				continue
 			}
 			if gone[o] == nil {
 				gone[o], lists = map[string]*txEntry{}, append(lists, o)
 			}
-			gone[o][o.Prefix+e.keys[0]] = e
+			gone[o][o.Prefix+e.Keys[0]] = e
 		}
 	}
 	for _, o := range lists {
-		g, owners := t.model.find(o.Path).group, gone[o]
+		g, owners := t.model.Find(o.Path).List, gone[o]
 		var keys [][]string
-		err := t.reader.read(ctx, g, extend(nil, g), make([]bool, len(g.rows)), func(es []*entry) error {
+		err := t.reader.read(ctx, g, tree.Extend(nil, g), make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
 			for _, e := range es {
-				if owners[e.keys[0]] != nil {
-					keys = append(keys, e.keys)
+				if owners[e.Keys[0]] != nil {
+					keys = append(keys, e.Keys)
 				}
 			}
 			return nil
@@ -614,10 +597,10 @@ func (t *tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry)
 			return err
 		}
 		for _, e := range t.order {
-			if e.group == g && e.present && owners[e.keys[0]] != nil && goes(e) {
+			if e.List == g && e.present && owners[e.Keys[0]] != nil && goes(e) {
 				t.must(e)
 				e.drop()
-				e.step = owners[e.keys[0]].step
+				e.step = owners[e.Keys[0]].step
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/status"
 )
@@ -16,12 +18,18 @@ const (
 	interfaces  = "/interfaces"
 )
 
-func sampler(name string) string   { return samplerList + "/sampler[name=" + name + "]" }
+func sampler(name string) string { return samplerList + "/sampler[name=" + name + "]" }
+
 func collector(name string) string { return collectors + "/collector[name=" + name + "]" }
+
 func flowgroup(name string) string { return flowgroups + "/flowgroup[name=" + name + "]" }
+
 func tailstamp(name string) string { return sessions + "/tailstamping-session[name=" + name + "]" }
-func port(name string) string      { return interfaces + "/interface[name=" + name + "]" }
+
+func port(name string) string { return interfaces + "/interface[name=" + name + "]" }
+
 func uses(s, f string) *gpb.Update { return update(tailstamp(s)+"/config/flowgroup", `"`+f+`"`) }
+
 func deletes(p ...string) (d []*gpb.Path) {
 	for _, x := range p {
 		d = append(d, path(x))
@@ -303,8 +311,8 @@ func TestMissingMember(t *testing.T) {
 // TestWildcardsOfASet: paths with wildcards cost a Set a bounded amount of work
 // in all, and those without are looked at even then.
 func TestWildcardsOfASet(t *testing.T) {
-	p := &setParser{model: offline(t), faults: &faults{}, wildcards: maxSteps + maxSteps/2}
-	for i, want := range []int{maxSteps / 2, 0, 0} {
+	p := &setParser{model: offline(t), faults: &faults{}, wildcards: tree.MaxSteps + tree.MaxSteps/2}
+	for i, want := range []int{tree.MaxSteps / 2, 0, 0} {
 		p.deletion(path("/.../*/.../*/.../*/.../x"))
 		if p.wildcards != want || p.faults.count != i+1 {
 			t.Errorf("after %d paths %d steps are left, want %d; %d errors", i+1, p.wildcards, want, p.faults.count)

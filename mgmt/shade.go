@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 )
 
 // What a line takes away of one list is often in another, too: a rule is an entry of OpenConfig's ACL and of the tables
@@ -15,22 +16,22 @@ import (
 // A shadow is a row of a group that another group has too, of which lines take something away.
 type shadow struct {
 	row int // of the group
-	of  bound
+	of  tree.Bound
 }
 
 // findShadows notes the groups with rows of which lines take something away elsewhere.
 func (v *view) findShadows() {
-	v.shadows = map[*group][]shadow{}
+	v.shadows = map[*tree.List][]shadow{}
 	if !v.blind {
 		return
 	}
-	for _, g := range v.model.groups {
-		for i, r := range g.rows {
-			if r.Source != "" || r.Table == anyTable {
+	for _, g := range v.model.Lists {
+		for i, r := range g.Rows {
+			if r.Source != "" || r.Table == tree.AnyTable {
 				continue
 			}
-			for _, b := range v.model.bound[r.id()] {
-				if b.group != g && b.row.Map == r.Map && v.takes(b) {
+			for _, b := range v.model.Bound[r.TableID()] {
+				if b.List != g && b.Row.Map == r.Map && v.takes(b) {
 					v.shadows[g] = append(v.shadows[g], shadow{i, b})
 				}
 			}
@@ -39,153 +40,89 @@ func (v *view) findShadows() {
 }
 
 // takes reports whether lines take away something of the entries that have a row.
-func (v *view) takes(b bound) bool {
-	taken := func(n *node) bool {
+func (v *view) takes(b tree.Bound) bool {
+	taken := func(n *tree.Node) bool {
 		return slices.ContainsFunc(v.grants[n], func(g grant) bool { return !g.implied && g.level < access.Read })
 	}
-	return taken(b.group.node) || slices.ContainsFunc(b.group.leaves, func(n *node) bool {
-		return taken(n) && n.isOf(b.row.index)
+	return taken(b.List.Node) || slices.ContainsFunc(b.List.Leaves, func(n *tree.Node) bool {
+		return taken(n) && n.IsOf(b.Row.Index)
 	})
 }
 
-// isOf reports whether a leaf is what a row of its group holds. What says how rows differ is not.
-func (n *node) isOf(row int) bool {
-	return !n.behind && slices.ContainsFunc(n.binds, func(b bind) bool { return b.row == row })
-}
-
 // shade notes which leaves of an entry are not shown because of what lines take away elsewhere; false: the whole entry.
-func (v *view) shade(e *entry) bool {
-	for _, s := range v.shadows[e.group] {
-		r := e.group.rows[s.row]
+func (v *view) shade(e *tree.Entry) bool {
+	for _, s := range v.shadows[e.List] {
+		r := e.List.Rows[s.row]
 		keys, ok := s.entries(e)
 		if !ok {
 			continue
 		}
 		// The entry is the same as one that the role may not read.
-		whole := v.limit(s.of.group.node, keys) < access.Read && s.of.row.written() && len(s.of.row.key.keys) > 0
+		whole := v.limit(s.of.List.Node, keys) < access.Read && s.of.Row.Written() && len(s.of.Row.Template.Keys) > 0
 		if whole && r.Entry {
 			return false
 		}
-		fields, all := v.taken(s.of, keys, r, e.recs[s.row])
+		fields, all := v.taken(s.of, keys, r, e.Rows[s.row])
 		all = all || whole
 		switch {
 		case !all && len(fields) == 0:
-		case r.Entry && r.key.gather >= 0: // its keys are made of them
+		case r.Entry && r.Template.Gather >= 0: // its keys are made of them
 			return false
 		default:
-			e.shadeLeaves(s.row, fields, all)
+			e.ShadeLeaves(s.row, fields, all)
 		}
 	}
 	return true
 }
 
 // entries returns a pattern of the other group's entries that have the row of an entry; false: there is none.
-func (s shadow) entries(e *entry) (keys []string, ok bool) {
-	r := e.group.rows[s.row]
-	if e.recs[s.row] == nil {
+func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
+	r := e.List.Rows[s.row]
+	if e.Rows[s.row] == nil {
 		return nil, false
 	}
-	if r.key.gather >= 0 { // any of several rows
-		keys = extend(nil, s.of.group)
-	} else if keys, ok = s.of.row.key.match(r.key.expand(e.keys, e.own()), len(s.of.group.keys)); !ok {
+	if r.Template.Gather >= 0 { // any of several rows
+		keys = tree.Extend(nil, s.of.List)
+	} else if keys, ok = s.of.Row.Template.Match(r.Template.Expand(e.Keys, e.Own()), len(s.of.List.Keys)); !ok {
 		return nil, false
 	}
-	if s.of.row.At != "" && len(keys) > 0 {
-		keys[0] = s.of.row.At
+	if s.of.Row.At != "" && len(keys) > 0 {
+		keys[0] = s.of.Row.At
 	}
 	return keys, true
 }
 
-// shadeLeaves has leaves of an entry not shown that follow from fields of a row, or from any of them.
-func (e *entry) shadeLeaves(row int, fields map[string]bool, all bool) {
-	all = all || e.group.rows[row].key.gather >= 0
-	for _, n := range e.group.leaves {
-		for _, b := range n.binds {
-			if b.row == row && (all || b.codec.dependsOn(e.keys, e.recs[row], fields)) {
-				if e.shaded == nil {
-					e.shaded = map[*node]bool{}
-				}
-				e.shaded[n] = true
-			}
-		}
-	}
-}
-
 // taken returns the fields of a row on which leaves depend that the role may not read; all: it may be any.
-func (v *view) taken(b bound, keys []string, r *row, rec map[string]string) (fields map[string]bool, all bool) {
+func (v *view) taken(b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string) (fields map[string]bool, all bool) {
 	fields = map[string]bool{}
-	rec = r.known(rec)
-	gathers := b.row.key.gather >= 0
-	note := func(n *node, codec *Codec) {
+	rec = r.Known(rec)
+	gathers := b.Row.Template.Gather >= 0
+	note := func(n *tree.Node, codec *tree.Codec) {
 		switch {
 		case v.limit(n, keys) >= access.Read:
-		case gathers && b.row.Of != "":
-			for _, f := range strings.Fields(b.row.Of) {
+		case gathers && b.Row.Of != "":
+			for _, f := range strings.Fields(b.Row.Of) {
 				fields[f] = true
 			}
-		case gathers, len(b.row.each) > 0 && !slices.Equal(b.row.each, r.each):
+		case gathers, len(b.Row.EachKeys) > 0 && !slices.Equal(b.Row.EachKeys, r.EachKeys):
 			all = true
 		case codec != nil:
 			for f := range rec {
-				if codec.depends(f, keys, rec) {
+				if codec.Depends(f, keys, rec) {
 					fields[f] = true
 				}
 			}
 		}
 	}
 	if gathers {
-		note(b.group.node, nil)
+		note(b.List.Node, nil)
 	}
-	for _, n := range b.group.leaves {
-		for i := range n.binds {
-			if n.binds[i].row == b.row.index {
-				note(n, &n.binds[i].codec)
+	for _, n := range b.List.Leaves {
+		for i := range n.Binds {
+			if n.Binds[i].Row == b.Row.Index {
+				note(n, &n.Binds[i].Codec)
 			}
 		}
 	}
 	return fields, all
-}
-
-// known is a row, or of several as one the fields that are known of each.
-func (r *row) known(rec map[string]string) map[string]string {
-	if r.key.gather < 0 {
-		return rec
-	}
-	rec = map[string]string{}
-	for _, f := range strings.Fields(r.Of) {
-		rec[f] = "2"
-	}
-	return rec
-}
-
-// dependsOn reports whether what a codec makes of a row follows from one of some fields of it.
-func (c *Codec) dependsOn(keys []string, rec map[string]string, fields map[string]bool) bool {
-	for f := range fields {
-		if _, there := rec[f]; there && c.depends(f, keys, rec) {
-			return true
-		}
-	}
-	return false
-}
-
-// depends reports whether what a codec makes of a row follows from a field of it.
-func (c *Codec) depends(field string, keys []string, rec map[string]string) bool {
-	if c.Get == nil {
-		return false
-	}
-	is := c.Get(Record{Keys: keys, Fields: rec, Own: rec})
-	for _, other := range []string{"", "1", "another value"} {
-		changed := make(map[string]string, len(rec))
-		for f, v := range rec {
-			if f != field {
-				changed[f] = v
-			} else if other != "" {
-				changed[f] = other
-			}
-		}
-		if !slices.Equal(is, c.Get(Record{Keys: keys, Fields: changed, Own: changed})) {
-			return true
-		}
-	}
-	return false
 }

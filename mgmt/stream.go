@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -245,11 +247,11 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 
 // fresh returns when all that was written to what feeds read before the call is known.
 func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
-	seen := map[tableID]bool{}
+	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
 		for _, w := range f.watches {
-			w.group.addTables(seen)
-			load = load && slices.Contains(w.pattern, wildcard)
+			w.group.AddTables(seen)
+			load = load && slices.Contains(w.pattern, tree.Wildcard)
 		}
 	}
 	return st.s.hub.fresh(ctx, slices.Collect(maps.Keys(seen)), load)
@@ -367,7 +369,7 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 		if since.IsZero() {
 			since = now
 		}
-		if !isUnavailable(err) || ctx.Err() != nil || now.Sub(since) >= st.s.gate.patience {
+		if !tree.IsUnavailable(err) || ctx.Err() != nil || now.Sub(since) >= st.s.gate.patience {
 			return err
 		}
 		if again == nil {
@@ -419,14 +421,14 @@ func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[change]mark
 	touched := map[string]concerned{}
 	for _, m := range dirty {
 		if p, ok := w.concerns(m.row); ok {
-			id := entryKeys(p)
+			id := tree.KeysText(p)
 			touched[id] = concerned{p, max(touched[id].n, m.n)}
 		}
 	}
 	var single [][]string
-	for _, id := range sortedKeys(touched) {
+	for _, id := range tree.SortedKeys(touched) {
 		p := touched[id].pattern
-		if !slices.Contains(p, wildcard) && w.group.single() {
+		if !slices.Contains(p, tree.Wildcard) && w.group.Single() {
 			single = append(single, p)
 			continue
 		}
@@ -452,19 +454,19 @@ func (c concerned) duplicates() uint32 { return max(c.n, 1) - 1 }
 
 // concerns returns which entries of the watch a changed row may affect.
 func (w *watch) concerns(c *touched) ([]string, bool) {
-	for i, r := range w.group.rows {
-		if r.DB != c.id.db || r.Table != c.id.table || r.Source != "" || !w.reads(i) {
+	for i, r := range w.group.Rows {
+		if r.DB != c.id.DB || r.Table != c.id.Table || r.Source != "" || !w.reads(i) {
 			continue
 		}
-		keys, ok := c.keys(r, len(w.group.keys))
+		keys, ok := c.keys(r, len(w.group.Keys))
 		if ok && r.At != "" {
 			keys[0] = r.At
 		}
-		if !ok || !matches(keys, w.pattern) || !r.serves(keys) {
+		if !ok || !tree.Matches(keys, w.pattern) || !r.Serves(keys) {
 			continue
 		}
 		for i, k := range w.pattern {
-			if k != wildcard {
+			if k != tree.Wildcard {
 				keys[i] = k
 			}
 		}
@@ -537,5 +539,3 @@ func (st *stream) hand(ctx context.Context, m []*gpb.SubscribeResponse) error {
 		return status.Errorf(codes.ResourceExhausted, "the client took nothing for %s", stallLimit)
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -122,9 +123,9 @@ type feed struct {
 
 // A watch is what a feed asks of one group.
 type watch struct {
-	target target
-	*selected
-	group   *group
+	target tree.Target
+	*tree.Selected
+	group   *tree.List
 	pattern []string
 	// sent holds, by entry, a hash of what was sent of each leaf; 0: nothing.
 	sent map[string]*sentEntry
@@ -154,14 +155,14 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 	filter = v.filter(filter)
 	var feeds []*feed
 	for _, sub := range list.GetSubscription() {
-		targets, err := s.model.resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
+		targets, err := s.model.Resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
 		if err == nil {
 			targets, err = v.see(targets, list.GetPrefix(), sub.GetPath())
 		}
 		if err != nil {
 			return nil, err
 		}
-		targets = limit(targets, level)
+		targets = tree.LimitDepth(targets, level)
 		if list.GetMode() != gpb.SubscriptionList_STREAM {
 			feeds = append(feeds, &feed{watches: watches(s.model, targets, filter)})
 			continue
@@ -171,7 +172,7 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 			return nil, err
 		}
 		for _, f := range fs {
-			f.path = pathText(&gpb.Path{Elem: slices.Concat(list.GetPrefix().GetElem(), sub.GetPath().GetElem())})
+			f.path = tree.PathText(&gpb.Path{Elem: slices.Concat(list.GetPrefix().GetElem(), sub.GetPath().GetElem())})
 		}
 		feeds = append(feeds, fs...)
 	}
@@ -179,20 +180,20 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 }
 
 // streamFeeds makes the feeds of one subscription of a STREAM.
-func streamFeeds(m *model, sub *gpb.Subscription, targets []target, filter func(*node) bool) ([]*feed, error) {
+func streamFeeds(m *tree.Model, sub *gpb.Subscription, targets []tree.Target, filter func(*tree.Node) bool) ([]*feed, error) {
 	beat, err := duration(sub.GetHeartbeatInterval(), minHeartbeat, "heartbeat_interval")
 	if err != nil {
 		return nil, err
 	}
-	events := func(n *node) bool { return filter(n) && !n.counter() }
-	counters := func(n *node) bool { return filter(n) && n.counter() }
+	events := func(n *tree.Node) bool { return filter(n) && !n.Counter() }
+	counters := func(n *tree.Node) bool { return filter(n) && n.Counter() }
 	changing := &feed{beat: beat}
 	sampled := sampling(sub, beat)
 	switch sub.GetMode() {
 	case gpb.SubscriptionMode_ON_CHANGE:
 		for _, w := range watches(m, targets, counters) {
 			return nil, status.Errorf(codes.InvalidArgument, "%s: changes with the traffic: SAMPLE it, or take TARGET_DEFINED",
-				target{node: w.leaves[0], keys: w.pattern}.text())
+				tree.Target{Node: w.Leaves[0], Keys: w.pattern}.Text())
 		}
 		changing.watches = watches(m, targets, events)
 		return []*feed{changing}, nil
@@ -220,13 +221,13 @@ func duration(ns uint64, least time.Duration, name string) (time.Duration, error
 }
 
 // watches makes the watches of targets.
-func watches(m *model, targets []target, filter func(*node) bool) []*watch {
+func watches(m *tree.Model, targets []tree.Target, filter func(*tree.Node) bool) []*watch {
 	var out []*watch
 	for _, t := range targets {
-		sel := m.selectLeaves(t.node, t.shows(filter))
-		for _, g := range m.groups {
+		sel := m.SelectLeaves(t.Node, t.Shows(filter))
+		for _, g := range m.Lists {
 			if s := sel[g]; s != nil {
-				out = append(out, &watch{target: t, selected: s, group: g, pattern: extend(t.keys, g),
+				out = append(out, &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g),
 					sent: map[string]*sentEntry{}})
 			}
 		}
@@ -235,16 +236,16 @@ func watches(m *model, targets []target, filter func(*node) bool) []*watch {
 }
 
 // tables returns those whose changes feeds on change need.
-func tables(feeds []*feed) []tableID {
-	var out []tableID
-	seen := map[tableID]bool{}
+func tables(feeds []*feed) []tree.TableID {
+	var out []tree.TableID
+	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
 		if f.sample != 0 {
 			continue
 		}
 		for _, w := range f.watches {
-			for i, r := range w.group.rows {
-				id := tableID{r.DB, r.Table}
+			for i, r := range w.group.Rows {
+				id := tree.TableID{DB: r.DB, Table: r.Table}
 				if w.reads(i) && r.Source == "" && !seen[id] {
 					seen[id] = true
 					out = append(out, id)
@@ -258,8 +259,8 @@ func tables(feeds []*feed) []tableID {
 // reads reports whether what is sent follows from a row, or whether the entry is there.
 func (w *watch) reads(row int) bool {
 	g := w.group
-	return w.rows[row] || g.rows[row].Entry || w.state && len(g.traces) > 0 &&
-		(g.traces[row] || g.rows[row].DB == swss.ConfigDB)
+	return w.Rows[row] || g.Rows[row].Entry || w.State && len(g.Traces) > 0 &&
+		(g.Traces[row] || g.Rows[row].DB == swss.ConfigDB)
 }
 
 // due returns when a feed next has something to do by itself.

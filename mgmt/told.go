@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/models"
+	"tamtam/mgmt/tree"
 	"tamtam/swss/schema"
 )
 
@@ -24,12 +26,12 @@ const (
 )
 
 // toldRows says of all rows of CONFIG_DB whether other nodes tell them.
-func toldRows(ctx context.Context, m *model, r reader, rows configfile.Rows) (map[string]map[string]string, error) {
+func toldRows(ctx context.Context, m *tree.Model, r reader, rows configfile.Rows) (map[string]map[string]string, error) {
 	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
 	for table, keys := range rows {
 		for key, fields := range keys {
 			told := map[string]string{"told": toldNone}
-			if err := checkRow(table, key, fields, t.read); err != nil {
+			if err := models.CheckRow(table, key, fields, t.read); err != nil {
 				told["invalid"] = schema.Reason(err)
 			}
 			if texts := unappliedOf(table, key, fields); len(texts) > 0 {
@@ -39,7 +41,7 @@ func toldRows(ctx context.Context, m *model, r reader, rows configfile.Rows) (ma
 		}
 	}
 	var lists [][]*txEntry
-	for _, g := range m.groups {
+	for _, g := range m.Lists {
 		es, err := t.entries(g)
 		if err != nil {
 			return nil, err
@@ -47,7 +49,7 @@ func toldRows(ctx context.Context, m *model, r reader, rows configfile.Rows) (ma
 		lists = append(lists, es)
 	}
 	for _, es := range lists {
-		if len(es) > 0 && (!es[0].group.node.writable() || es[0].group.through != nil) {
+		if len(es) > 0 && (!es[0].List.Node.Writable() || es[0].List.Through != nil) {
 			continue // its rows are those of other lists, which tell them, or nobody can write them
 		}
 		if err := t.tell(es); err != nil {
@@ -77,7 +79,7 @@ func (t *teller) tellUnnamed() {
 	for table, keys := range t.rows {
 		for key, fields := range keys {
 			for f := range fields {
-				if told := t.out[table+"|"+key]; !nameable(f) && told["invalid"] == "" {
+				if told := t.out[table+"|"+key]; !models.Nameable(f) && told["invalid"] == "" {
 					told["invalid"] = fmt.Sprintf("a field is named %q, which cannot be told", f)
 				}
 			}
@@ -87,7 +89,7 @@ func (t *teller) tellUnnamed() {
 
 // A teller finds that out.
 type teller struct {
-	model  *model
+	model  *tree.Model
 	reader reader
 	ctx    context.Context
 	rows   configfile.Rows
@@ -98,27 +100,27 @@ type teller struct {
 func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
 
 // entries returns those of a list that have a row in CONFIG_DB, with these rows.
-func (t *teller) entries(g *group) (out []*txEntry, err error) {
-	need := g.configRows()
-	if !slices.Contains(need, true) || g.node.parent != nil && g.node.parent.apart {
+func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
+	need := g.ConfigRows()
+	if !slices.Contains(need, true) || g.Node.Parent != nil && g.Node.Parent.Apart {
 		return nil, nil
 	}
-	err = t.reader.read(t.ctx, g, extend(nil, g), need, func(es []*entry) error {
+	err = t.reader.read(t.ctx, g, tree.Extend(nil, g), need, func(es []*tree.Entry) error {
 		for _, e := range es {
-			x := &txEntry{entry: e, present: true, before: make([]map[string]string, len(g.rows))}
+			x := &txEntry{Entry: e, present: true, before: make([]map[string]string, len(g.Rows))}
 			valid := true
-			for i, r := range g.rows {
-				if !r.written() || !r.serves(e.keys) {
-					e.recs[i] = nil
+			for i, r := range g.Rows {
+				if !r.Written() || !r.Serves(e.Keys) {
+					e.Rows[i] = nil
 					continue
 				}
-				table, key := r.place(e.keys, e.own())
-				if e.recs[i] = t.rows[table][key]; !r.its(e, e.recs[i]) {
-					e.recs[i] = nil
+				table, key := r.Place(e.Keys, e.Own())
+				if e.Rows[i] = t.rows[table][key]; !r.Its(e, e.Rows[i]) {
+					e.Rows[i] = nil
 				}
 				valid = valid && t.out[table+"|"+key]["invalid"] == ""
 			}
-			t.there[entryID(g, e.keys)] = valid
+			t.there[tree.EntryID(g, e.Keys)] = valid
 			out = append(out, x)
 		}
 		return nil
@@ -130,9 +132,9 @@ func (t *teller) entries(g *group) (out []*txEntry, err error) {
 func (t *teller) tell(es []*txEntry) error {
 	claims := map[string]int{} // of values that only one entry may have
 	for _, e := range es {
-		for _, n := range e.group.unique {
-			for _, v := range e.value(n) {
-				claims[n.path+"="+v]++
+		for _, n := range e.List.Unique {
+			for _, v := range e.Value(n) {
+				claims[n.Path+"="+v]++
 			}
 		}
 	}
@@ -146,7 +148,7 @@ func (t *teller) tell(es []*txEntry) error {
 		if err != nil {
 			return err
 		}
-		if e.group.parent != nil && t.whole(e, anew) { // the root has rows that are told each by itself
+		if e.List.Parent != nil && t.whole(e, anew) { // the root has rows that are told each by itself
 			t.note(e, anew, nil, nil)
 			continue
 		}
@@ -163,17 +165,17 @@ func (t *teller) tell(es []*txEntry) error {
 
 // madeElsewhere reports whether another list has the row that is the entry, and tells it.
 func (e *txEntry) madeElsewhere() bool {
-	return slices.ContainsFunc(e.group.rows, func(r *row) bool {
-		return r.Entry && r.Elsewhere != "" && e.recs[r.index] != nil
+	return slices.ContainsFunc(e.List.Rows, func(r *tree.ListRow) bool {
+		return r.Entry && r.Elsewhere != "" && e.Rows[r.Index] != nil
 	})
 }
 
 // configured returns the values of the entry's leaves of config, by their index.
 func (e *txEntry) configured() [][]string {
-	values := make([][]string, len(e.group.leaves))
-	for i, n := range e.group.leaves {
-		if n.config {
-			values[i] = e.value(n)
+	values := make([][]string, len(e.List.Leaves))
+	for i, n := range e.List.Leaves {
+		if n.Config {
+			values[i] = e.Value(n)
 		}
 	}
 	return values
@@ -182,31 +184,31 @@ func (e *txEntry) configured() [][]string {
 // allowed reports whether a Set would take the entry, but for what Finish says: the rows are valid, what is mandatory
 // and what it refers to is there.
 func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
-	g := e.group
-	if !t.there[entryID(g, e.keys)] && g.parent != nil || len(g.makes) > 0 {
+	g := e.List
+	if !t.there[tree.EntryID(g, e.Keys)] && g.Parent != nil || len(g.Makes) > 0 {
 		return false // what makes other rows cannot be repeated once they are there
 	}
-	if p := g.parent; p != nil && p.parent != nil && !t.there[entryID(p, e.keys[:len(p.keys)])] {
+	if p := g.Parent; p != nil && p.Parent != nil && !t.there[tree.EntryID(p, e.Keys[:len(p.Keys)])] {
 		return false
 	}
-	for _, n := range g.leaves {
-		v := values[n.index]
-		if n.config && n.mandatory && v == nil {
+	for _, n := range g.Leaves {
+		v := values[n.Index]
+		if n.Config && n.Mandatory && v == nil {
 			return false
 		}
-		if !n.refers() {
+		if !n.Refers() {
 			continue
 		}
 		for _, name := range v {
-			there := func(g *group) bool { return t.there[entryID(g, []string{name})] }
-			if !slices.ContainsFunc(n.targets, there) {
+			there := func(g *tree.List) bool { return t.there[tree.EntryID(g, []string{name})] }
+			if !slices.ContainsFunc(n.Targets, there) {
 				return false
 			}
 		}
 	}
-	for _, n := range g.unique {
-		for _, v := range values[n.index] {
-			if claims[n.path+"="+v] > 1 { // a row that comes before the commands may have it
+	for _, n := range g.Unique {
+		for _, v := range values[n.Index] {
+			if claims[n.Path+"="+v] > 1 { // a row that comes before the commands may have it
 				return false
 			}
 		}
@@ -216,19 +218,19 @@ func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) b
 
 // withoutLeaves is the entry's rows without what its leaves are; nil: they cannot be taken out.
 func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
-	x := t.copyOf(e, e.recs)
-	if x.clear(e.group.node) != nil {
+	x := t.copyOf(e, e.Rows)
+	if x.clear(e.List.Node) != nil {
 		return nil
 	}
-	return x.recs
+	return x.Rows
 }
 
 // copyOf is the entry with copies of other rows.
 func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
-	x := &txEntry{entry: newEntry(e.group, e.keys), present: true, touched: true}
+	x := &txEntry{Entry: tree.NewEntry(e.List, e.Keys), present: true, touched: true}
 	x.before = make([]map[string]string, len(recs))
 	for i, r := range recs {
-		x.recs[i], x.before[i] = maps.Clone(r), maps.Clone(r)
+		x.Rows[i], x.before[i] = maps.Clone(r), maps.Clone(r)
 	}
 	return x
 }
@@ -236,36 +238,36 @@ func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 // write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns
 // what its rows are then; nil: that is refused.
 func (t *teller) write(tx *tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
-	g := e.group
+	g := e.List
 	x := t.copyOf(e, onto)
 	if onto == nil {
-		x.recs, x.before, x.present = make([]map[string]string, len(g.rows)), make([]map[string]string, len(g.rows)), false
-		if g.parent == nil {
+		x.Rows, x.before, x.present = make([]map[string]string, len(g.Rows)), make([]map[string]string, len(g.Rows)), false
+		if g.Parent == nil {
 			x.present = true
 		} else if x.create() != nil {
 			return nil, nil
 		}
 	}
-	for _, n := range g.leaves {
-		if !n.config || n.keyIndex >= 0 || !slices.ContainsFunc(n.binds, func(b bind) bool { return b.codec.Put != nil }) {
+	for _, n := range g.Leaves {
+		if !n.Config || n.KeyIndex >= 0 || !slices.ContainsFunc(n.Binds, func(b tree.Bind) bool { return b.Codec.Put != nil }) {
 			continue
 		}
-		if v := values[n.index]; v != nil && !slices.Equal(v, n.def) && x.put(n, v) != nil {
+		if v := values[n.Index]; v != nil && !slices.Equal(v, n.Default) && x.put(n, v) != nil {
 			return nil, nil
 		}
 	}
 	x.fill()
-	id := entryID(g, e.keys)
+	id := tree.EntryID(g, e.Keys)
 	tx.entries[id] = x
 	defer delete(tx.entries, id)
-	for _, f := range g.finish {
-		if err := f(&finishing{ctx: t.ctx, tx: tx, e: x}); isUnavailable(err) {
+	for _, f := range g.Finish {
+		if err := f(&finishing{ctx: t.ctx, tx: tx, e: x}); tree.IsUnavailable(err) {
 			return nil, err
 		} else if err != nil {
 			return nil, nil
 		}
 	}
-	return x.recs, nil
+	return x.Rows, nil
 }
 
 // sameAt reports whether a row came out as it is.
@@ -273,14 +275,14 @@ func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
 	if recs == nil {
 		return false
 	}
-	table, key := e.group.rows[i].place(e.keys, e.own())
-	return t.same(table, key, recs[i], e.recs[i])
+	table, key := e.List.Rows[i].Place(e.Keys, e.Own())
+	return t.same(table, key, recs[i], e.Rows[i])
 }
 
 // whole reports whether all rows did, and no others.
 func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
-	for i := range e.recs {
-		if e.recs[i] != nil && !t.sameAt(e, recs, i) || e.recs[i] == nil && recs != nil && recs[i] != nil {
+	for i := range e.Rows {
+		if e.Rows[i] != nil && !t.sameAt(e, recs, i) || e.Rows[i] == nil && recs != nil && recs[i] != nil {
 			return false
 		}
 	}
@@ -289,24 +291,24 @@ func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
 
 // note writes down what came of an entry. Rows of a list's entry are told together.
 func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
-	list := e.group.parent != nil
+	list := e.List.Parent != nil
 	all := list && t.whole(e, anew)
 	if list && !all && !t.whole(e, again) {
 		return
 	}
-	for i, r := range e.group.rows {
-		if e.recs[i] == nil {
+	for i, r := range e.List.Rows {
+		if e.Rows[i] == nil {
 			continue
 		}
-		table, key := r.place(e.keys, e.own())
+		table, key := r.Place(e.Keys, e.Own())
 		told := t.out[table+"|"+key]
 		switch {
 		case told["invalid"] != "":
 		case all, !list && t.sameAt(e, anew, i):
 			told["told"] = toldAll
-		case t.sameAt(e, again, i) && checkRow(table, key, rest[i], t.read) == nil:
+		case t.sameAt(e, again, i) && models.CheckRow(table, key, rest[i], t.read) == nil:
 			told["told"] = toldRest
-			if fields := rowFields().Get(Record{Fields: rest[i]}); len(fields) > 0 {
+			if fields := models.RowFields().Get(tree.Record{Fields: rest[i]}); len(fields) > 0 {
 				told["rest"] = strings.Join(fields, "\x00")
 			}
 		}
@@ -319,10 +321,10 @@ func (t *teller) same(table, key string, anew, is map[string]string) bool {
 	if (anew == nil) != (is == nil) {
 		return false
 	}
-	there := Record{Fields: anew}
+	there := tree.Record{Fields: anew}
 	exact := true
 	for f, v := range is {
-		if f == nullField {
+		if f == tree.NullField {
 			continue
 		}
 		now := there.Field(strings.TrimSuffix(f, "@"))
@@ -341,7 +343,7 @@ func (t *teller) same(table, key string, anew, is map[string]string) bool {
 
 // fieldCount is how many fields a row has.
 func fieldCount(row map[string]string) int {
-	if row[nullField] != "" {
+	if row[tree.NullField] != "" {
 		return len(row) - 1
 	}
 	return len(row)
@@ -364,7 +366,7 @@ func knownField(table, field string) bool {
 // meaning is a row in the one form that schema writes it in; false: it has none.
 func (t *teller) meaning(table, key string, fields map[string]string) (map[string]string, bool) {
 	bare := maps.Clone(fields)
-	delete(bare, nullField)
+	delete(bare, tree.NullField)
 	if table == schema.CfgACLRule { // of a flow group
 		tam, _ := schema.BuiltinACLType(schema.ACLTypeTAM)
 		row, err := schema.ParseACLRule(tam, key, bare)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -145,7 +147,7 @@ func (c *Caller) who() []slog.Attr {
 	}
 }
 
-func auditText(text string) string { return cut(oneLine(text), maxAuditText) }
+func auditText(text string) string { return tree.Cut(tree.OneLine(text), maxAuditText) }
 
 // did records what a caller did, or was refused.
 func (t *trail) did(ctx context.Context, operation string, paths []string, input string, err error) {
@@ -157,7 +159,7 @@ func (t *trail) did(ctx context.Context, operation string, paths []string, input
 	if len(paths) > 0 {
 		attrs = append(attrs, slog.Any(AuditPaths, paths))
 	}
-	reason := cut(oneLine(st.Message()), maxAuditReason)
+	reason := tree.Cut(tree.OneLine(st.Message()), maxAuditReason)
 	attrs = append(attrs, slog.String(AuditInput, auditText(input)), slog.String(AuditReason, reason))
 	t.write(st.Code(), attrs...)
 }
@@ -174,7 +176,7 @@ func (g *guard) auditReread(what string, err error) {
 	code := codes.OK
 	if err != nil {
 		code = codes.InvalidArgument
-		attrs = append(attrs, slog.String(AuditReason, cut(oneLine(err.Error()), maxAuditReason)))
+		attrs = append(attrs, slog.String(AuditReason, tree.Cut(tree.OneLine(err.Error()), maxAuditReason)))
 	}
 	g.trail.write(code, attrs...)
 }
@@ -193,7 +195,7 @@ func (t *trail) denied(ctx context.Context, operation string, prefix *gpb.Path, 
 
 // auditPath is a path of a request in the trail.
 func auditPath(mark string, prefix, p *gpb.Path) string {
-	text := pathText(&gpb.Path{Elem: slices.Concat(prefix.GetElem(), p.GetElem())})
+	text := tree.PathText(&gpb.Path{Elem: slices.Concat(prefix.GetElem(), p.GetElem())})
 	if origin := strings.Join([]string{prefix.GetOrigin(), p.GetOrigin()}, ""); origin != "" {
 		text = origin + ":" + text
 	}

@@ -9,9 +9,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	"google.golang.org/grpc/codes"
@@ -22,7 +22,7 @@ import (
 // it is committed. The commit fails if anybody else has written a row that it
 // read, or any Set was committed since this one began, and the Set starts anew.
 type tx struct {
-	model   *model
+	model   *tree.Model
 	reader  reader
 	indexer *indexer
 	turn    string // the last Set when this one began
@@ -39,47 +39,34 @@ type tx struct {
 
 // A txEntry is an entry with its rows before and after.
 type txEntry struct {
-	*entry
+	*tree.Entry
 	before   []map[string]string
 	present  bool // after what was done so far
 	touched  bool
-	refused  bool          // cannot be created
-	promised *row          // it is to be made by another list of the same Set; nil: it is not
-	problems []string      // what finishing it found wrong
-	step     int           // the last that did something to it
-	wrote    map[*node]int // the last that wrote a leaf
-}
-
-func entryID(g *group, keys []string) string {
-	return g.node.path + "\x00" + strings.Join(keys, "\x00")
-}
-
-// configRows are the group's rows that a Set can write.
-func (g *group) configRows() []bool {
-	which := make([]bool, len(g.rows))
-	for i, r := range g.rows {
-		which[i] = r.written()
-	}
-	return which
+	refused  bool               // cannot be created
+	promised *tree.ListRow      // it is to be made by another list of the same Set; nil: it is not
+	problems []string           // what finishing it found wrong
+	step     int                // the last that did something to it
+	wrote    map[*tree.Node]int // the last that wrote a leaf
 }
 
 // load reads entries that are not known yet.
-func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
-	var es []*entry
+func (t *tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
+	var es []*tree.Entry
 	for _, k := range keys {
-		id := entryID(g, k)
+		id := tree.EntryID(g, k)
 		if t.entries[id] != nil {
 			continue
 		}
-		e := &txEntry{entry: newEntry(g, slices.Clone(k))}
+		e := &txEntry{Entry: tree.NewEntry(g, slices.Clone(k))}
 		t.entries[id] = e
 		t.order = append(t.order, e)
-		es = append(es, e.entry)
+		es = append(es, e.Entry)
 	}
-	config := g.configRows()
+	config := g.ConfigRows()
 	for _, own := range []bool{true, false} {
-		which := make([]bool, len(g.rows))
-		for i, r := range g.rows {
+		which := make([]bool, len(g.Rows))
+		for i, r := range g.Rows {
 			which[i] = config[i] && r.Entry == own
 		}
 		if err := t.reader.fetchRows(ctx, g, es, which); err != nil {
@@ -87,10 +74,10 @@ func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 		}
 	}
 	for _, e := range es {
-		x := t.entries[entryID(g, e.keys)]
-		x.present = x.exists()
-		x.before = make([]map[string]string, len(g.rows))
-		for i, rec := range e.recs {
+		x := t.entries[tree.EntryID(g, e.Keys)]
+		x.present = x.Exists()
+		x.before = make([]map[string]string, len(g.Rows))
+		for i, rec := range e.Rows {
 			x.before[i] = maps.Clone(rec)
 		}
 	}
@@ -98,23 +85,23 @@ func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 }
 
 // get returns an entry, reading it if need be.
-func (t *tx) get(ctx context.Context, g *group, keys []string) (*txEntry, error) {
+func (t *tx) get(ctx context.Context, g *tree.List, keys []string) (*txEntry, error) {
 	if err := t.load(ctx, g, [][]string{keys}); err != nil {
 		return nil, err
 	}
-	return t.entries[entryID(g, keys)], nil
+	return t.entries[tree.EntryID(g, keys)], nil
 }
 
 // match returns the entries of a group that fit a pattern: those in the database, and those that
 // this transaction created.
-func (t *tx) match(ctx context.Context, g *group, pattern []string) ([]*txEntry, error) {
+func (t *tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEntry, error) {
 	var keys [][]string
-	if g.parent == nil || !slices.Contains(pattern, wildcard) {
+	if g.Parent == nil || !slices.Contains(pattern, tree.Wildcard) {
 		keys = [][]string{pattern}
 	} else {
-		err := t.reader.read(ctx, g, pattern, make([]bool, len(g.rows)), func(es []*entry) error {
+		err := t.reader.read(ctx, g, pattern, make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
 			for _, e := range es {
-				keys = append(keys, e.keys)
+				keys = append(keys, e.Keys)
 			}
 			return nil
 		})
@@ -127,7 +114,7 @@ func (t *tx) match(ctx context.Context, g *group, pattern []string) ([]*txEntry,
 	}
 	var out []*txEntry
 	for _, e := range t.order {
-		if e.group == g && matches(e.keys, pattern) && (e.present || g.parent == nil) {
+		if e.List == g && tree.Matches(e.Keys, pattern) && (e.present || g.Parent == nil) {
 			out = append(out, e)
 		}
 	}
@@ -142,8 +129,8 @@ func (e *txEntry) create() error {
 		return nil
 	}
 	served := false
-	for i, r := range e.group.rows {
-		if !r.written() || !r.serves(e.keys) {
+	for i, r := range e.List.Rows {
+		if !r.Written() || !r.Serves(e.Keys) {
 			continue
 		}
 		if r.Entry && r.Elsewhere != "" && e.before[i] == nil {
@@ -154,25 +141,25 @@ func (e *txEntry) create() error {
 			return err
 		}
 		served = served || r.Entry
-		e.recs[i] = maps.Clone(e.before[i])
-		if e.recs[i] == nil {
-			e.recs[i] = map[string]string{}
+		e.Rows[i] = maps.Clone(e.before[i])
+		if e.Rows[i] == nil {
+			e.Rows[i] = map[string]string{}
 		}
 	}
 	if !served {
 		return fmt.Errorf("cannot be created: the name does not fit")
 	}
 	e.present = true
-	return e.clear(e.group.node)
+	return e.clear(e.List.Node)
 }
 
 // mayCreate says why a row of an entry that is not there cannot be made.
-func (e *txEntry) mayCreate(r *row, i int) error {
+func (e *txEntry) mayCreate(r *tree.ListRow, i int) error {
 	switch {
 	case r.Entry && r.Fixed != "" && e.before[i] == nil:
 		return fmt.Errorf("cannot be created: %s", r.Fixed)
-	case r.Entry && e.other:
-		return fmt.Errorf("cannot be created: %s|%s is of another type: want another name", r.Table, e.keys[0])
+	case r.Entry && e.Other:
+		return fmt.Errorf("cannot be created: %s|%s is of another type: want another name", r.Table, e.Keys[0])
 	}
 	return nil
 }
@@ -180,10 +167,10 @@ func (e *txEntry) mayCreate(r *row, i int) error {
 // removeOr deletes the entry. It is an error if clients cannot delete it; if its list is replaced,
 // it only loses its content.
 func (e *txEntry) removeOr(replace bool) error {
-	for i, r := range e.group.rows {
-		if r.Entry && r.Fixed != "" && e.recs[i] != nil {
+	for i, r := range e.List.Rows {
+		if r.Entry && r.Fixed != "" && e.Rows[i] != nil {
 			if replace {
-				return e.clear(e.group.node)
+				return e.clear(e.List.Node)
 			}
 			return fmt.Errorf("cannot be deleted: %s", r.Fixed)
 		}
@@ -194,16 +181,16 @@ func (e *txEntry) removeOr(replace bool) error {
 
 func (e *txEntry) drop() {
 	e.touched, e.present = true, false
-	for i := range e.recs {
-		e.recs[i] = nil
+	for i := range e.Rows {
+		e.Rows[i] = nil
 	}
 }
 
 // clear removes the entry's own leaves at and below a node.
-func (e *txEntry) clear(n *node) error {
+func (e *txEntry) clear(n *tree.Node) error {
 	var errs []error
-	for _, l := range e.group.leaves {
-		if l.config && l.keyIndex < 0 && l.within(n) && l.through == nil && !(l.kept && n.plain) {
+	for _, l := range e.List.Leaves {
+		if l.Config && l.KeyIndex < 0 && l.Within(n) && l.Through == nil && !(l.Kept && n.Plain) {
 			errs = append(errs, e.put(l, nil))
 		}
 	}
@@ -211,42 +198,42 @@ func (e *txEntry) clear(n *node) error {
 }
 
 // put sets the value of a leaf; no value removes it.
-func (e *txEntry) put(n *node, v []string) error {
+func (e *txEntry) put(n *tree.Node, v []string) error {
 	e.touched = true
-	for _, b := range n.binds {
-		r := e.group.rows[b.row]
-		if !r.written() || !r.serves(e.keys) {
+	for _, b := range n.Binds {
+		r := e.List.Rows[b.Row]
+		if !r.Written() || !r.Serves(e.Keys) {
 			continue
 		}
-		if b.codec.Put == nil {
-			return errReadOnly
+		if b.Codec.Put == nil {
+			return tree.ErrReadOnly
 		}
 		if e.promised != nil { // the value is right, or it is not; the row is not this entry's to write
-			return b.codec.Put(Record{Keys: e.keys, Fields: map[string]string{}}, v)
+			return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: map[string]string{}}, v)
 		}
-		if e.recs[b.row] == nil {
+		if e.Rows[b.Row] == nil {
 			if len(v) == 0 {
 				return nil
 			}
-			e.recs[b.row] = map[string]string{}
+			e.Rows[b.Row] = map[string]string{}
 		}
-		return b.codec.Put(Record{Keys: e.keys, Fields: e.recs[b.row], Own: e.own()}, v)
+		return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: e.Rows[b.Row], Own: e.Own()}, v)
 	}
 	if len(v) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s has no such leaf", pathText(toPath(e.group.node, e.keys)))
+	return fmt.Errorf("%s has no such leaf", tree.PathText(tree.PathTo(e.List.Node, e.Keys)))
 }
 
 // fill adds the fields that new rows, and rows that lost them, need.
 func (e *txEntry) fill() {
-	for i, r := range e.group.rows {
-		if e.recs[i] == nil || !r.written() {
+	for i, r := range e.List.Rows {
+		if e.Rows[i] == nil || !r.Written() {
 			continue
 		}
 		for f, v := range r.New {
-			lost := e.before[i] == nil || Record{Fields: e.before[i]}.Field(f) != ""
-			if rec := (Record{Fields: e.recs[i]}); lost && rec.Field(f) == "" {
+			lost := e.before[i] == nil || tree.Record{Fields: e.before[i]}.Field(f) != ""
+			if rec := (tree.Record{Fields: e.Rows[i]}); lost && rec.Field(f) == "" {
 				rec.Set(f, v)
 			}
 		}
@@ -254,15 +241,12 @@ func (e *txEntry) fill() {
 }
 
 // text is the path of the entry.
-func (e *txEntry) text() string { return pathText(toPath(e.group.node, e.keys)) }
+func (e *txEntry) text() string { return tree.PathText(tree.PathTo(e.List.Node, e.Keys)) }
 
 // changed reports whether a row differs from what it was.
 func (e *txEntry) changed(i int) bool {
-	return (e.recs[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.recs[i], e.before[i])
+	return (e.Rows[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.Rows[i], e.before[i])
 }
-
-// nullField stands in a row of CONFIG_DB that has no fields.
-const nullField = "NULL"
 
 // errConflict means that somebody else wrote a row, or another Set was committed, during a Set.
 var errConflict = errors.New("a row was written by another")
@@ -280,7 +264,8 @@ var errUnsettled = errors.New("it is not known whether the configuration was cha
 // unsettled is that, with why.
 type unsettled struct{ why error }
 
-func (e unsettled) Error() string   { return e.GRPCStatus().Message() }
+func (e unsettled) Error() string { return e.GRPCStatus().Message() }
+
 func (e unsettled) Unwrap() []error { return []error{errUnsettled, e.why} }
 
 // GRPCStatus is what the client gets.
@@ -301,19 +286,19 @@ func (t *tx) commit(ctx context.Context) error {
 	written := map[string]*txEntry{}
 	var changes []rowChange
 	for _, e := range t.order {
-		for i, r := range e.group.rows {
-			if !r.written() || !r.serves(e.keys) {
+		for i, r := range e.List.Rows {
+			if !r.Written() || !r.Serves(e.Keys) {
 				continue
 			}
-			own := e.own()
+			own := e.Own()
 			if own == nil {
-				own = (&entry{group: e.group, recs: e.before}).own()
+				own = (&tree.Entry{List: e.List, Rows: e.before}).Own()
 			}
-			key := r.hash("|", r.key.expand(e.keys, own))
+			key := r.Hash("|", r.Template.Expand(e.Keys, own))
 			packed = packRead(packed, key, e.before[i])
 			after := e.before[i]
 			if e.touched && e.changed(i) {
-				after = e.recs[i]
+				after = e.Rows[i]
 				if o := written[key]; o != nil {
 					return status.Errorf(codes.InvalidArgument, "%s: is the row %s, which %s writes too", e.text(), key, o.text())
 				}
@@ -350,7 +335,7 @@ func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
 	case err == nil:
 		return nil
 	case swss.NothingSent(err):
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	limited, cancel = context.WithTimeout(ctx, settleLimit)
 	defer cancel()
@@ -361,7 +346,7 @@ func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
 	case done:
 		return nil
 	}
-	return unavailable(err)
+	return tree.Unavailable(err)
 }
 
 func pack(dst []byte, items ...string) []byte {
@@ -391,11 +376,11 @@ func packWrite(dst []byte, before, after map[string]string) []byte {
 		}
 		return pack(dst, n, "0")
 	}
-	if len(after) == 0 || len(after) == 1 && after[nullField] != "" {
-		after = map[string]string{nullField: nullField}
+	if len(after) == 0 || len(after) == 1 && after[tree.NullField] != "" {
+		after = map[string]string{tree.NullField: tree.NullField}
 	} else {
 		after = maps.Clone(after)
-		delete(after, nullField)
+		delete(after, tree.NullField)
 	}
 	var set, gone []string
 	for _, f := range slices.Sorted(maps.Keys(after)) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -36,7 +38,7 @@ func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment
 		if a.leaf == nil {
 			return false
 		}
-		id := entryID(a.group, a.keys) + "\x00" + a.leaf.path
+		id := tree.EntryID(a.group, a.keys) + "\x00" + a.leaf.Path
 		was, known := seen[id]
 		if !known {
 			seen[id] = wording{len(p.steps), a.value}
@@ -46,7 +48,7 @@ func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment
 			return false
 		}
 		p.fail(fmt.Errorf("%s: %s, and union_replace of %s says otherwise", a.path(), valueWords(a.value),
-			pathText(p.steps[was.step].path)))
+			tree.PathText(p.steps[was.step].path)))
 		p.faults.made.doubt(a.leaf, a.keys, true)
 		return true
 	})
@@ -54,7 +56,7 @@ func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment
 
 func valueWords(v []string) string {
 	if len(v) == 1 {
-		return quoted(v[0])
+		return tree.Quoted(v[0])
 	}
 	return fmt.Sprintf("%d values", len(v))
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"tamtam/mgmt/tree"
 )
 
 // finish completes and checks the entries that a Set touched, as far as they are not in doubt. An
@@ -50,40 +52,40 @@ func (t *tx) finish(ctx context.Context) error {
 
 // checkPromise checks that the Set makes an entry that it names, in the list where such are made.
 func (t *tx) checkPromise(e *txEntry) {
-	g := t.model.find(e.promised.Elsewhere).group
-	if made := t.entries[entryID(g, e.keys)]; made != nil && made.present || t.faults.made.entryInDoubt(g, e.keys) {
+	g := t.model.Find(e.promised.Elsewhere).List
+	if made := t.entries[tree.EntryID(g, e.Keys)]; made != nil && made.present || t.faults.made.entryInDoubt(g, e.Keys) {
 		return
 	}
-	t.faults.add(e.step, at(e.group.node, e.keys, fmt.Errorf("cannot be created: %s", e.promised.Fixed)))
+	t.faults.add(e.step, at(e.List.Node, e.Keys, fmt.Errorf("cannot be created: %s", e.promised.Fixed)))
 }
 
 // finishEntry calls what completes an entry. If it cannot be called, what it would create is in
 // doubt.
 func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
-	if len(e.group.finish) == 0 {
+	if len(e.List.Finish) == 0 {
 		return nil
 	}
 	c := &finishing{ctx: ctx, tx: t, e: e}
 	ok := !t.inDoubt(e)
-	for _, f := range e.group.finish {
+	for _, f := range e.List.Finish {
 		if !ok {
 			break
 		}
-		if err := f(c); isUnavailable(err) {
+		if err := f(c); tree.IsUnavailable(err) {
 			return err
 		} else if err != nil {
 			ok = false
-			e.problems = append(e.problems, at(e.group.node, e.keys, err).Error())
-			t.faults.add(e.step, at(e.group.node, e.keys, err))
+			e.problems = append(e.problems, at(e.List.Node, e.Keys, err).Error())
+			t.faults.add(e.step, at(e.List.Node, e.Keys, err))
 		}
 	}
-	for _, makes := range e.group.makes {
+	for _, makes := range e.List.Makes {
 		if ok {
 			break
 		}
 		path, keys := makes(c)
 		for _, k := range keys {
-			t.faults.made.doubt(t.model.find(path), []string{k}, false)
+			t.faults.made.doubt(t.model.Find(path), []string{k}, false)
 		}
 	}
 	return nil
@@ -91,21 +93,21 @@ func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
 
 // inDoubt reports whether what an entry is to become is in doubt.
 func (t *tx) inDoubt(e *txEntry) bool {
-	if t.faults.made.entryInDoubt(e.group, e.keys) {
+	if t.faults.made.entryInDoubt(e.List, e.Keys) {
 		return true
 	}
-	return (&entry{group: e.group, recs: e.before}).own() != nil && t.faults.gone.entryInDoubt(e.group, e.keys)
+	return (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil && t.faults.gone.entryInDoubt(e.List, e.Keys)
 }
 
 // rowInDoubt is inDoubt for a row of an entry. The entry outside of lists has many rows, each
 // independent.
 func (t *tx) rowInDoubt(e *txEntry, row int) bool {
-	if e.group.parent != nil {
+	if e.List.Parent != nil {
 		return t.inDoubt(e)
 	}
-	return slices.ContainsFunc(e.group.leaves, func(n *node) bool {
-		in := slices.ContainsFunc(n.binds, func(b bind) bool { return b.row == row })
-		return in && n.config && (t.faults.made.inDoubt(n, nil) || t.faults.gone.inDoubt(n, nil))
+	return slices.ContainsFunc(e.List.Leaves, func(n *tree.Node) bool {
+		in := slices.ContainsFunc(n.Binds, func(b tree.Bind) bool { return b.Row == row })
+		return in && n.Config && (t.faults.made.inDoubt(n, nil) || t.faults.gone.inDoubt(n, nil))
 	})
 }
 
@@ -120,25 +122,25 @@ func (t *tx) touched() []*txEntry {
 }
 
 // at prefixes each of the joined errors with the path of a node.
-func at(n *node, keys []string, err error) error {
+func at(n *tree.Node, keys []string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var errs []error
-	for _, e := range split(err) {
-		errs = append(errs, fmt.Errorf("%s: %w", pathText(toPath(n, keys)), e))
+	for _, e := range tree.Split(err) {
+		errs = append(errs, fmt.Errorf("%s: %w", tree.PathText(tree.PathTo(n, keys)), e))
 	}
 	return errors.Join(errs...)
 }
 
 // writes reports whether the Set gives the leaf a value.
-func (e *txEntry) writes(n *node) bool {
+func (e *txEntry) writes(n *tree.Node) bool {
 	_, ok := e.wrote[n]
 	return ok
 }
 
 // stepOf returns the step that a fault of a leaf belongs to.
-func (e *txEntry) stepOf(n *node) int {
+func (e *txEntry) stepOf(n *tree.Node) int {
 	if step, ok := e.wrote[n]; ok {
 		return step
 	}
@@ -146,12 +148,12 @@ func (e *txEntry) stepOf(n *node) int {
 }
 
 // was returns the value of a leaf before the Set. A key has none if its entry did not exist.
-func (e *txEntry) was(n *node) []string {
-	x := entry{group: e.group, keys: e.keys, recs: e.before}
-	if n.keyIndex >= 0 && !x.exists() {
+func (e *txEntry) was(n *tree.Node) []string {
+	x := tree.Entry{List: e.List, Keys: e.Keys, Rows: e.before}
+	if n.KeyIndex >= 0 && !x.Exists() {
 		return nil
 	}
-	return x.value(n)
+	return x.Value(n)
 }
 
 // checkEntry checks an entry by itself: what is mandatory, what encloses it,
@@ -162,13 +164,13 @@ func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
 	if err != nil || !whole || !enclosed {
 		return err
 	}
-	for i, r := range e.group.rows {
-		if r.check == nil || e.recs[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
+	for i, r := range e.List.Rows {
+		if r.Check == nil || e.Rows[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
 			continue
 		}
-		fields := maps.Clone(e.recs[i])
-		delete(fields, nullField)
-		err := at(e.group.node, e.keys, r.check(r.key.expand(e.keys, e.own()), fields))
+		fields := maps.Clone(e.Rows[i])
+		delete(fields, tree.NullField)
+		err := at(e.List.Node, e.Keys, r.Check(r.Template.Expand(e.Keys, e.Own()), fields))
 		if err != nil && !slices.Contains(e.problems, err.Error()) {
 			t.faults.add(e.step, err)
 		}
@@ -179,13 +181,13 @@ func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
 // checkMandatory reports whether an entry has all that is mandatory.
 func (t *tx) checkMandatory(e *txEntry) bool {
 	whole := true
-	for _, n := range e.group.leaves {
-		if !n.config || !n.mandatory || e.value(n) != nil {
+	for _, n := range e.List.Leaves {
+		if !n.Config || !n.Mandatory || e.Value(n) != nil {
 			continue
 		}
 		whole = false
-		if !t.faults.made.inDoubt(n, e.keys) {
-			t.faults.add(e.stepOf(n), at(n, e.keys, errors.New("is missing")))
+		if !t.faults.made.inDoubt(n, e.Keys) {
+			t.faults.add(e.stepOf(n), at(n, e.Keys, errors.New("is missing")))
 		}
 	}
 	return whole
@@ -193,17 +195,17 @@ func (t *tx) checkMandatory(e *txEntry) bool {
 
 // checkEnclosed reports whether the enclosing entry exists.
 func (t *tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
-	p := e.group.parent
-	if p == nil || p.parent == nil {
+	p := e.List.Parent
+	if p == nil || p.Parent == nil {
 		return true, nil
 	}
-	outer, err := t.get(ctx, p, e.keys[:len(p.keys)])
+	outer, err := t.get(ctx, p, e.Keys[:len(p.Keys)])
 	if err != nil || outer.present {
 		return true, err
 	}
-	if !t.faults.made.entryInDoubt(p, outer.keys) {
-		name := strings.Join(outer.keys, " ")
-		t.faults.add(e.step, at(e.group.node, e.keys, fmt.Errorf("there is no %s %s", p.node.name, name)))
+	if !t.faults.made.entryInDoubt(p, outer.Keys) {
+		name := strings.Join(outer.Keys, " ")
+		t.faults.add(e.step, at(e.List.Node, e.Keys, fmt.Errorf("there is no %s %s", p.Node.Name, name)))
 	}
 	return false, nil
 }
@@ -213,85 +215,70 @@ func (t *tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	type use struct {
 		e    *txEntry
-		n    *node
+		n    *tree.Node
 		name string
 	}
 	var uses []use
-	wanted := map[*group][][]string{}
+	wanted := map[*tree.List][][]string{}
 	for _, e := range touched {
 		if !e.present {
 			continue
 		}
-		for _, n := range e.group.leaves {
-			if !n.refers() {
+		for _, n := range e.List.Leaves {
+			if !n.Refers() {
 				continue
 			}
 			was := e.was(n)
-			for _, v := range e.value(n) {
-				if slices.Contains(was, v) || t.faults.made.inDoubt(n, e.keys) {
+			for _, v := range e.Value(n) {
+				if slices.Contains(was, v) || t.faults.made.inDoubt(n, e.Keys) {
 					continue
 				}
 				uses = append(uses, use{e, n, v})
-				for _, g := range n.targets {
+				for _, g := range n.Targets {
 					wanted[g] = append(wanted[g], []string{v})
 				}
 			}
 		}
 	}
-	for _, g := range t.model.groups {
+	for _, g := range t.model.Lists {
 		if err := t.load(ctx, g, wanted[g]); err != nil {
 			return err
 		}
 	}
 	for _, u := range uses {
 		keys := []string{u.name}
-		there := func(g *group) bool {
-			return t.entries[entryID(g, keys)].present || t.faults.made.entryInDoubt(g, keys)
+		there := func(g *tree.List) bool {
+			return t.entries[tree.EntryID(g, keys)].present || t.faults.made.entryInDoubt(g, keys)
 		}
-		if !slices.ContainsFunc(u.n.targets, there) {
-			t.faults.add(u.e.stepOf(u.n), at(u.n, u.e.keys, fmt.Errorf("there is no %s %s", u.n.targetName(), u.name)))
+		if !slices.ContainsFunc(u.n.Targets, there) {
+			t.faults.add(u.e.stepOf(u.n), at(u.n, u.e.Keys, fmt.Errorf("there is no %s %s", u.n.TargetName(), u.name)))
 		}
 	}
 	return nil
 }
 
-// refers reports whether a leaf names entries of other lists.
-func (n *node) refers() bool {
-	nested := func(g *group) bool { return len(g.keys) != 1 }
-	return n.config && len(n.targets) > 0 && !slices.ContainsFunc(n.targets, nested)
-}
-
-// targetName is what a leaf names, in words.
-func (n *node) targetName() string {
-	names := make([]string, len(n.targets))
-	for i, g := range n.targets {
-		names[i] = g.node.name
-	}
-	return strings.Join(names, " or ")
-}
-
 // checkInUse checks that nothing refers to what goes away, and names the user. An entry that only
 // now refers to it gets the error that it does not exist.
 func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
-	gone := map[*group]map[string]*txEntry{}
+	gone := map[*tree.List]map[string]*txEntry{}
 	for _, e := range touched {
-		was := (&entry{group: e.group, recs: e.before}).own() != nil
-		if e.present || !was || len(e.group.refs) == 0 || t.faults.made.entryInDoubt(e.group, e.keys) {
+		was := (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil
+		if e.present || !was || len(e.List.Refs) == 0 || t.faults.made.entryInDoubt(e.List, e.Keys) {
 			continue
 		}
-		if gone[e.group] == nil {
-			gone[e.group] = map[string]*txEntry{}
+		if gone[e.List] == nil {
+			gone[e.List] = map[string]*txEntry{}
 		}
-		gone[e.group][e.keys[0]] = e
+		gone[e.List][e.Keys[0]] = e
 	}
-	for _, g := range t.model.groups {
+	for _, g := range t.model.Lists {
 		if gone[g] == nil {
 			continue
 		}
 		users := map[string][]string{}
-		for _, ref := range g.refs {
-			err := t.withLeaf(ctx, ref, sortedKeys(gone[g]), func(e *entry) {
-				for _, v := range e.value(ref) {
+		for _, ref := range g.Refs {
+			err := t.withLeaf(ctx, ref, tree.SortedKeys(gone[g]), func(e *tree.Entry) {
+				for _, v := range e.Value(ref) {
 					if gone[g][v] != nil && t.stays(e, ref, v) {
 						users[v] = append(users[v], t.userName(e, ref))
 					}
@@ -301,31 +288,31 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 				return err
 			}
 		}
-		for _, name := range sortedKeys(users) {
+		for _, name := range tree.SortedKeys(users) {
 			e := gone[g][name]
-			t.faults.add(e.step, Refused(at(g.node, e.keys, fmt.Errorf("in use by %s", some(users[name])))))
+			t.faults.add(e.step, tree.Refused(at(g.Node, e.Keys, fmt.Errorf("in use by %s", some(users[name])))))
 		}
 	}
 	return nil
 }
 
 // stays reports whether an entry had this value before, and is sure to keep it.
-func (t *tx) stays(e *entry, n *node, v string) bool {
-	if t.faults.made.inDoubt(n, e.keys) || t.faults.gone.inDoubt(n, e.keys) {
+func (t *tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
+	if t.faults.made.inDoubt(n, e.Keys) || t.faults.gone.inDoubt(n, e.Keys) {
 		return false
 	}
-	x := t.entries[entryID(e.group, e.keys)]
+	x := t.entries[tree.EntryID(e.List, e.Keys)]
 	return x == nil || slices.Contains(x.was(n), v)
 }
 
 // userName says which entry refers to something, if the caller may see that.
-func (t *tx) userName(e *entry, ref *node) string {
+func (t *tx) userName(e *tree.Entry, ref *tree.Node) string {
 	if !t.sees(e, ref) {
-		return hidden
+		return tree.Hidden
 	}
-	name := e.group.node.name + " " + e.keys[len(e.keys)-1]
-	if len(e.group.parent.keys) > 0 {
-		name = e.group.parent.node.name + " " + strings.Join(e.keys[:len(e.group.parent.keys)], " ") + " " + name
+	name := e.List.Node.Name + " " + e.Keys[len(e.Keys)-1]
+	if len(e.List.Parent.Keys) > 0 {
+		name = e.List.Parent.Node.Name + " " + strings.Join(e.Keys[:len(e.List.Parent.Keys)], " ") + " " + name
 	}
 	return name
 }
@@ -342,8 +329,8 @@ func some(names []string) string {
 
 // checkUnique checks the leaves that no two entries of a list may share.
 func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) error {
-	for _, g := range t.model.groups {
-		for _, n := range g.unique {
+	for _, g := range t.model.Lists {
+		for _, n := range g.Unique {
 			if err := t.checkShared(ctx, touched, n); err != nil {
 				return err
 			}
@@ -359,14 +346,14 @@ type claim struct {
 }
 
 // claims returns the values of a leaf that changed entries take.
-func (t *tx) claims(touched []*txEntry, n *node) map[string]*claim {
+func (t *tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
 	mine := map[string]*claim{}
 	for _, e := range touched {
 		change := &finishing{tx: t, e: e}
-		if e.group != n.group || !e.present || !change.Changed(strings.TrimPrefix(n.path, n.group.node.path+"/")) {
+		if e.List != n.List || !e.present || !change.Changed(strings.TrimPrefix(n.Path, n.List.Node.Path+"/")) {
 			continue
 		}
-		for _, v := range e.value(n) {
+		for _, v := range e.Value(n) {
 			mine[v] = &claim{step: e.stepOf(n)}
 		}
 	}
@@ -374,25 +361,25 @@ func (t *tx) claims(touched []*txEntry, n *node) map[string]*claim {
 }
 
 // checkShared checks one of these leaves.
-func (t *tx) checkShared(ctx context.Context, touched []*txEntry, n *node) error {
-	g := n.group
+func (t *tx) checkShared(ctx context.Context, touched []*txEntry, n *tree.Node) error {
+	g := n.List
 	mine := t.claims(touched, n)
 	if len(mine) == 0 {
 		return nil
 	}
-	return t.withLeaf(ctx, n, sortedKeys(mine), func(e *entry) {
-		x := t.entries[entryID(g, e.keys)]
-		if t.faults.made.inDoubt(n, e.keys) || t.faults.gone.inDoubt(n, e.keys) && (x == nil || !x.writes(n)) {
+	return t.withLeaf(ctx, n, tree.SortedKeys(mine), func(e *tree.Entry) {
+		x := t.entries[tree.EntryID(g, e.Keys)]
+		if t.faults.made.inDoubt(n, e.Keys) || t.faults.gone.inDoubt(n, e.Keys) && (x == nil || !x.writes(n)) {
 			return
 		}
-		for _, v := range e.value(n) {
+		for _, v := range e.Value(n) {
 			c := mine[v]
 			if c == nil {
 				continue
 			}
 			if c.by == "" {
-				if c.by = strings.Join(e.keys, " "); !t.sees(e, n) {
-					c.by = "(" + hidden + ")"
+				if c.by = strings.Join(e.Keys, " "); !t.sees(e, n) {
+					c.by = "(" + tree.Hidden + ")"
 				}
 				continue
 			}
@@ -400,7 +387,7 @@ func (t *tx) checkShared(ctx context.Context, touched []*txEntry, n *node) error
 			if x != nil && x.touched {
 				step = x.stepOf(n)
 			}
-			t.faults.add(step, at(n, e.keys, fmt.Errorf("%s is that of %s %s already", v, g.node.name, c.by)))
+			t.faults.add(step, at(n, e.Keys, fmt.Errorf("%s is that of %s %s already", v, g.Node.Name, c.by)))
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -18,17 +19,17 @@ import (
 // entry is read (entry.value), what a Set does (tx), which operation is done.
 type view struct {
 	role    access.Role
-	rules   string            // that it was made of
-	grants  map[*node][]grant // those that count first come first; the last holds whatever the keys
-	below   map[*node]reach
-	keyed   map[*group]bool // lists in which it depends on keys what may be read
+	rules   string                 // that it was made of
+	grants  map[*tree.Node][]grant // those that count first come first; the last holds whatever the keys
+	below   map[*tree.Node]reach
+	keyed   map[*tree.List]bool // lists in which it depends on keys what may be read
 	ops     map[string]access.Level
 	raw     []access.Rule // of sonic-db
-	model   *model
-	lines   bool                // the file has lines but that for all, which hold for all places where the data is
-	blind   bool                // one of them takes away the reading of something
-	hides   bool                // as blind; also if that is only rows as they are
-	shadows map[*group][]shadow // what of other lists they take away with it
+	model   *tree.Model
+	lines   bool                    // the file has lines but that for all, which hold for all places where the data is
+	blind   bool                    // one of them takes away the reading of something
+	hides   bool                    // as blind; also if that is only rows as they are
+	shadows map[*tree.List][]shadow // what of other lists they take away with it
 }
 
 // A grant is a level for entries with some keys.
@@ -52,12 +53,12 @@ const operationsNode = "operations"
 const operationsModule = "tamtam-operations"
 
 // newView compiles the rules of a role, those that count first coming first, for operations of these names.
-func newView(m *model, role access.Role, rules []access.Rule, operations []string) (*view, error) {
+func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []string) (*view, error) {
 	v := &view{
-		role: role, model: m, grants: map[*node][]grant{}, below: map[*node]reach{}, keyed: map[*group]bool{},
+		role: role, model: m, grants: map[*tree.Node][]grant{}, below: map[*tree.Node]reach{}, keyed: map[*tree.List]bool{},
 		ops: map[string]access.Level{},
 	}
-	of := map[*node][]grant{}
+	of := map[*tree.Node][]grant{}
 	for _, r := range rules {
 		v.rules += r.String() + "\n"
 		if r.Path.Origin == access.SonicDB {
@@ -74,14 +75,14 @@ func newView(m *model, role access.Role, rules []access.Rule, operations []strin
 		if err != nil {
 			return nil, err
 		}
-		implied := n == m.root || r.Line == 0
+		implied := n == m.Root || r.Line == 0
 		of[n] = append(of[n], grant{r.Level, keys, implied})
-		asIs := n.within(m.find("/config-rows")) || n.within(m.find("/configurations"))
+		asIs := n.Within(m.Find("/config-rows")) || n.Within(m.Find("/configurations"))
 		v.lines = v.lines || !implied
 		v.hides = v.hides || !implied && r.Level < access.Read
 		v.blind = v.blind || !implied && !asIs && r.Level < access.Read
 	}
-	v.spread(m.root, nil, of)
+	v.spread(m.Root, nil, of)
 	v.findShadows()
 	for _, name := range operations {
 		for _, path := range []string{"/" + operationsNode + "/" + name, "/" + operationsNode} {
@@ -91,7 +92,7 @@ func newView(m *model, role access.Role, rules []access.Rule, operations []strin
 			}
 		}
 		if _, ok := v.ops[name]; !ok {
-			v.ops[name] = v.level(m.root, nil)
+			v.ops[name] = v.level(m.Root, nil)
 		}
 	}
 	return v, nil
@@ -119,8 +120,8 @@ func checkRawRule(r access.Rule) error {
 	if len(r.Path.Elems) > 2 || r.Level == access.Write {
 		return ruleError(r, "want none or read of %s:/DATABASE/TABLE", access.SonicDB)
 	}
-	if len(r.Path.Elems) > 0 && !slices.Contains(rawDatabases, swss.DBName(r.Path.Elems[0].Name)) {
-		return ruleError(r, "there is no database %s, there are %v", quoted(r.Path.Elems[0].Name), rawDatabases)
+	if len(r.Path.Elems) > 0 && !slices.Contains(tree.RawDatabases, swss.DBName(r.Path.Elems[0].Name)) {
+		return ruleError(r, "there is no database %s, there are %v", tree.Quoted(r.Path.Elems[0].Name), tree.RawDatabases)
 	}
 	return nil
 }
@@ -130,26 +131,26 @@ func ruleError(r access.Rule, format string, args ...any) error {
 }
 
 // ruled is the node that a rule is about, and its keys.
-func ruled(m *model, r access.Rule) (*node, []string, error) {
-	if o := r.Path.Origin; o != "" && o != defaultOrigin {
-		return nil, nil, ruleError(r, "there is no origin %q, there are %s and %s", o, defaultOrigin, access.SonicDB)
+func ruled(m *tree.Model, r access.Rule) (*tree.Node, []string, error) {
+	if o := r.Path.Origin; o != "" && o != tree.DefaultOrigin {
+		return nil, nil, ruleError(r, "there is no origin %q, there are %s and %s", o, tree.DefaultOrigin, access.SonicDB)
 	}
 	p := &gpb.Path{}
 	for _, e := range r.Path.Elems {
 		p.Elem = append(p.Elem, &gpb.PathElem{Name: e.Name, Key: e.Keys})
 	}
-	ts, err := m.resolve(nil, p, codes.InvalidArgument)
+	ts, err := m.Resolve(nil, p, codes.InvalidArgument)
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("line %d: %s", r.Line, status.Convert(err).Message())
-	case ts[0].item != "":
+	case ts[0].Item != "":
 		return nil, nil, ruleError(r, "is one value of a leaf-list: want the leaf-list")
 	}
-	return ts[0].node, ts[0].keys, nil
+	return ts[0].Node, ts[0].Keys, nil
 }
 
 // spread gives a node and all below their grants, and sums them up. above are those of the parent.
-func (v *view) spread(n *node, above []grant, of map[*node][]grant) reach {
+func (v *view) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) reach {
 	own := of[n]
 	grants := above
 	if len(own) > 0 {
@@ -160,17 +161,17 @@ func (v *view) spread(n *node, above []grant, of map[*node][]grant) reach {
 	}
 	v.grants[n] = grants
 	var sum reach
-	if n.typ != nil || n.list && n.writable() { // an entry is made and deleted as such
+	if n.Type != nil || n.IsList && n.Writable() { // an entry is made and deleted as such
 		sum = reachOf(grants)
-		sum.leastKnown = n.writable()
+		sum.leastKnown = n.Writable()
 	}
-	if n.typ == nil {
+	if n.Type == nil {
 		sum.most = access.None
 	}
-	for _, k := range n.kids {
+	for _, k := range n.Kids {
 		r := v.spread(k, grants, of)
 		sum.most, sum.keyed = max(sum.most, r.most), sum.keyed || r.keyed
-		if !r.leastKnown || k.apart {
+		if !r.leastKnown || k.Apart {
 			continue
 		}
 		if !sum.leastKnown {
@@ -179,7 +180,7 @@ func (v *view) spread(n *node, above []grant, of map[*node][]grant) reach {
 		sum.least = min(sum.least, r.least)
 	}
 	v.below[n] = sum
-	v.keyed[n.group] = v.keyed[n.group] || sum.keyed
+	v.keyed[n.List] = v.keyed[n.List] || sum.keyed
 	return sum
 }
 
@@ -199,7 +200,7 @@ func reachOf(grants []grant) (r reach) {
 
 // always reports whether a grant holds for all keys.
 func (g grant) always() bool {
-	return !slices.ContainsFunc(g.keys, func(k string) bool { return k != wildcard })
+	return !slices.ContainsFunc(g.keys, func(k string) bool { return k != tree.Wildcard })
 }
 
 // fits says of a pattern of keys whether the grant holds for some of them, and whether for all.
@@ -207,8 +208,8 @@ func (g grant) fits(keys []string) (some, all bool) {
 	all = true
 	for i, k := range g.keys {
 		switch {
-		case k == wildcard || i < len(keys) && keys[i] == k:
-		case i >= len(keys) || keys[i] == wildcard:
+		case k == tree.Wildcard || i < len(keys) && keys[i] == k:
+		case i >= len(keys) || keys[i] == tree.Wildcard:
 			all = false
 		default:
 			return false, false
@@ -219,7 +220,7 @@ func (g grant) fits(keys []string) (some, all bool) {
 
 // level is what may be done with a node, all keys given. That a list's entry has a key is told with whatever may be
 // seen in it.
-func (v *view) level(n *node, keys []string) access.Level {
+func (v *view) level(n *tree.Node, keys []string) access.Level {
 	for _, g := range v.grants[n] {
 		if _, all := g.fits(keys); all {
 			return g.level
@@ -228,24 +229,24 @@ func (v *view) level(n *node, keys []string) access.Level {
 	return access.None
 }
 
-// Reads implements [Limits].
-func (v *view) Reads(n *node, keys []string) bool {
-	if n.isListKey() {
-		return v.some(n.parent, keys, access.Read)
+// Reads implements [tree.Limits].
+func (v *view) Reads(n *tree.Node, keys []string) bool {
+	if n.IsListKey() {
+		return v.some(n.Parent, keys, access.Read)
 	}
 	return v.level(n, keys) >= access.Read
 }
 
 // some says whether something at or below a node may be so much, of one of the entries that a pattern of keys means.
-func (v *view) some(n *node, keys []string, want access.Level) bool {
+func (v *view) some(n *tree.Node, keys []string, want access.Level) bool {
 	if v == nil {
 		return true
 	}
 	if r := v.below[n]; r.most < want || !r.keyed {
 		return r.most >= want
 	}
-	if len(n.kids) > 0 {
-		return slices.ContainsFunc(n.kids, func(k *node) bool { return v.some(k, keys, want) })
+	if len(n.Kids) > 0 {
+		return slices.ContainsFunc(n.Kids, func(k *tree.Node) bool { return v.some(k, keys, want) })
 	}
 	for _, g := range v.grants[n] {
 		some, all := g.fits(keys)
@@ -260,7 +261,7 @@ func (v *view) some(n *node, keys []string, want access.Level) bool {
 }
 
 // wholly says whether a Set may write all at and below a node, of all entries that a pattern of keys means.
-func (v *view) wholly(n *node, keys []string) bool {
+func (v *view) wholly(n *tree.Node, keys []string) bool {
 	if v == nil {
 		return true
 	}
@@ -268,19 +269,19 @@ func (v *view) wholly(n *node, keys []string) bool {
 	if !r.keyed {
 		return !r.leastKnown || r.least >= access.Write
 	}
-	if n.list && !v.everywhere(n, keys) {
+	if n.IsList && !v.everywhere(n, keys) {
 		return false
 	}
-	if len(n.kids) == 0 {
+	if len(n.Kids) == 0 {
 		return v.everywhere(n, keys)
 	}
-	return !slices.ContainsFunc(n.kids, func(k *node) bool {
-		return k.writable() && !k.apart && !v.wholly(k, keys)
+	return !slices.ContainsFunc(n.Kids, func(k *tree.Node) bool {
+		return k.Writable() && !k.Apart && !v.wholly(k, keys)
 	})
 }
 
 // everywhere says whether a node itself may be written, of all entries that a pattern of keys means.
-func (v *view) everywhere(n *node, keys []string) bool {
+func (v *view) everywhere(n *tree.Node, keys []string) bool {
 	for _, g := range v.grants[n] {
 		some, all := g.fits(keys)
 		if some && g.level < access.Write {
@@ -294,28 +295,28 @@ func (v *view) everywhere(n *node, keys []string) bool {
 }
 
 // filter is a filter of nodes less those of which nothing may be read.
-func (v *view) filter(of func(*node) bool) func(*node) bool {
+func (v *view) filter(of func(*tree.Node) bool) func(*tree.Node) bool {
 	if v == nil {
 		return of
 	}
-	return func(n *node) bool { return of(n) && v.leaf(n) }
+	return func(n *tree.Node) bool { return of(n) && v.leaf(n) }
 }
 
 // leaf says of a leaf whether it may be read with some keys.
-func (v *view) leaf(n *node) bool {
-	if n.isListKey() {
-		n = n.parent
+func (v *view) leaf(n *tree.Node) bool {
+	if n.IsListKey() {
+		n = n.Parent
 	}
 	return v.below[n].most >= access.Read
 }
 
 // see returns the targets of a path of which something may be read. A path of names that means nothing else is refused.
-func (v *view) see(ts []target, paths ...*gpb.Path) ([]target, error) {
+func (v *view) see(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) {
 	if v == nil {
 		return ts, nil
 	}
-	seen := slices.DeleteFunc(slices.Clone(ts), func(t target) bool {
-		return !v.some(t.node, t.keys, access.Read) || v.coversRow(t)
+	seen := slices.DeleteFunc(slices.Clone(ts), func(t tree.Target) bool {
+		return !v.some(t.Node, t.Keys, access.Read) || v.coversRow(t)
 	})
 	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
 	if len(seen) > 0 {
@@ -326,16 +327,16 @@ func (v *view) see(ts []target, paths ...*gpb.Path) ([]target, error) {
 			return nil, nil
 		}
 	}
-	return nil, v.refusal(ts[0].text(), "read")
+	return nil, v.refusal(ts[0].Text(), "read")
 }
 
 // coversRow reports whether a target is a row as it is that the role may not read.
-func (v *view) coversRow(t target) bool {
-	if t.wild() || t.node.group.parent == nil {
+func (v *view) coversRow(t tree.Target) bool {
+	if t.Wild() || t.Node.List.Parent == nil {
 		return false
 	}
-	table, key, ok := t.node.group.asIs(t.keys)
-	return ok && !v.mayReadRow(t.node.group, swss.ConfigDB, table, key)
+	table, key, ok := t.Node.List.AsIs(t.Keys)
+	return ok && !v.mayReadRow(t.Node.List, swss.ConfigDB, table, key)
 }
 
 // refusal is the error of what the role may not.
@@ -352,8 +353,8 @@ func (v *view) may(operation string) error {
 }
 
 // anything says whether the role may change anything.
-func (v *view) anything(m *model) bool {
-	if v.some(m.root, nil, access.Write) {
+func (v *view) anything(m *tree.Model) bool {
+	if v.some(m.Root, nil, access.Write) {
 		return true
 	}
 	for _, level := range v.ops {
@@ -382,11 +383,11 @@ func (v *view) table(db swss.DBName, name string) error {
 		}
 		break
 	}
-	return v.refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, cut(oneLine(name), maxShown)), "read")
+	return v.refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, tree.Cut(tree.OneLine(name), tree.MaxShown)), "read")
 }
 
 // newViews are those of all roles, of a tree and operations.
-func newViews(m *model, operations []string, roles *access.Roles) (map[access.Role]*view, error) {
+func newViews(m *tree.Model, operations []string, roles *access.Roles) (map[access.Role]*view, error) {
 	out := map[access.Role]*view{}
 	for _, role := range roles.Names() {
 		v, err := newView(m, role, roles.Rules(role), operations)

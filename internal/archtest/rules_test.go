@@ -121,8 +121,8 @@ var rules = []room{
 	// the log under the collector
 	{name: "fleet/stream"},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
-		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/access
-		mgmt/configfile mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev
+		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/models
+		mgmt/access mgmt/configfile mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev
 		host/reports host/sflow host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch
 		recordorch orchagent/ifa orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis saisim
 		saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
@@ -150,8 +150,12 @@ var rules = []room{
 	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs"), modules: []string{gnmi, grpc, protobuf}, clock: true},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
-	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf, xcrypto, ygot}, clock: true, below: rooms(`
-		mgmt/access mgmt/configfile yang swss swss/schema tam/altmark`)},
+	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf, xcrypto}, clock: true, below: rooms(`
+		mgmt/models mgmt/tree mgmt/access mgmt/configfile yang swss swss/schema`)},
+	// what the modules of YANG are in the databases
+	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark")},
+	// the tree of YANG, and its entries
+	{name: "mgmt/tree", modules: []string{gnmi, goyang, grpc, protobuf, ygot}, below: rooms("yang swss swss/schema")},
 	// users and roles as files
 	{name: "mgmt/access", below: rooms("swss/schema"), modules: []string{xcrypto}},
 	// CONFIG_DB as files
