@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
 )
 
 // A guard is who is let in, by which way, as whom.
@@ -27,7 +28,7 @@ type guard struct {
 }
 
 // viewsOf returns what each role may.
-type viewsOf func(*access.Roles) (map[access.Role]*view, error)
+type viewsOf func(*access.Roles) (map[access.Role]*rights.View, error)
 
 // newGuard returns a guard that lets nobody in before open has read who there is.
 func newGuard(cfg loginConfig, views viewsOf) *guard {
@@ -48,7 +49,7 @@ func (g *guard) open() error { return errors.Join(g.openAccounts(), g.openClient
 type accounts struct {
 	list  []access.User
 	users map[string]access.User
-	views map[access.Role]*view
+	views map[access.Role]*rights.View
 	proof passwords
 }
 
@@ -78,7 +79,7 @@ func (g *guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
 		rules = string(texts[0])
 	}
 	roles, err := access.ParseRoles(strings.NewReader(rules))
-	var views map[access.Role]*view
+	var views map[access.Role]*rights.View
 	if err == nil {
 		views, err = g.views(roles)
 	}

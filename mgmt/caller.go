@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
@@ -21,7 +22,7 @@ type Caller struct {
 	From      string // address
 	Transport string // the protocol, as gNMI
 
-	view   *view               // what the role may; nil: everything
+	view   *rights.View        // what the role may; nil: everything
 	stored string              // the password as the file has it, of who has shown it
 	chain  []*x509.Certificate // that the client has shown, itself first; nil: it counts for nothing
 	user   bool                // it is one of the users
@@ -43,7 +44,7 @@ func callerOf(ctx context.Context) *Caller {
 		return c
 	}
 	if p, ok := peer.FromContext(ctx); ok {
-		return &Caller{Name: "nobody", Transport: overGNMI, From: fmt.Sprint(p.Addr), view: &view{role: "none"}}
+		return &Caller{Name: "nobody", Transport: overGNMI, From: fmt.Sprint(p.Addr), view: &rights.View{Role: "none"}}
 	}
 	return &Caller{Name: "this process", Role: access.Admin, Transport: "process"}
 }
@@ -52,7 +53,7 @@ func callerOf(ctx context.Context) *Caller {
 func userOf(ctx context.Context) string { return callerOf(ctx).Name }
 
 // viewOf is what the caller of a request may.
-func viewOf(ctx context.Context) *view { return callerOf(ctx).view }
+func viewOf(ctx context.Context) *rights.View { return callerOf(ctx).view }
 
 // still refuses who logged in and could not do so now any more, or has other rights now.
 func (g *guard) still(c *Caller) error {
@@ -71,7 +72,7 @@ func (g *guard) still(c *Caller) error {
 		return status.Errorf(codes.Unauthenticated, "user %s is not there any more", c.Name)
 	case c.stored != "" && c.stored != u.Password:
 		return status.Errorf(codes.Unauthenticated, "user %s has another password now", c.Name)
-	case u.Role != c.Role, !a.views[u.Role].same(c.view):
+	case u.Role != c.Role, !a.views[u.Role].Same(c.view):
 		return status.Errorf(codes.Unavailable, "user %s has other rights now: ask again", c.Name)
 	}
 	return nil

@@ -74,7 +74,7 @@ func (c *finishing) Entries(path, table string) (map[string]map[string]string, e
 
 // Sees implements [tree.Change].
 func (c *finishing) Sees(path, key string) bool {
-	return c.tx.view.some(c.tx.model.Find(path), []string{key}, access.Read)
+	return c.tx.view.Some(c.tx.model.Find(path), []string{key}, access.Read)
 }
 
 // Entry implements [tree.Change].

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -15,17 +16,17 @@ import (
 // A reader reads entries from the databases.
 type reader struct {
 	redis *swss.Redis
-	hub   *hub  // that keeps rows; nil: all are read from the databases
-	left  bool  // also those that are deleted, but may still be in force
-	view  *view // of whoever asks; nil: everything
+	hub   *hub         // that keeps rows; nil: all are read from the databases
+	left  bool         // also those that are deleted, but may still be in force
+	view  *rights.View // of whoever asks; nil: everything
 
 	sources map[string]source
 	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
-	texts   *censor                                    // during one request
+	texts   *rights.Censor                             // during one request
 }
 
 // seenBy returns the reader for what a view shows.
-func (r reader) seenBy(v *view) reader {
+func (r reader) seenBy(v *rights.View) reader {
 	r.view = v
 	return r
 }
@@ -34,7 +35,7 @@ func (r reader) seenBy(v *view) reader {
 func (r reader) with(s *tree.Selected) reader {
 	r.left = s.State
 	if r.made == nil {
-		r.made, r.texts = map[[2]string]map[string]map[string]string{}, &censor{}
+		r.made, r.texts = map[[2]string]map[string]map[string]string{}, &rights.Censor{}
 	}
 	return r
 }
@@ -63,20 +64,20 @@ func (r reader) shows(ctx context.Context, e *tree.Entry) bool {
 		return true
 	}
 	if table, key, ok := e.List.AsIs(e.Keys); ok {
-		if !r.view.mayReadRow(e.List, swss.ConfigDB, table, key) {
+		if !r.view.MayReadRow(e.List, swss.ConfigDB, table, key) {
 			return false
 		}
 		e.Mask(table)
 	}
 	r.censored(ctx, e)
-	if !r.view.shade(e) {
+	if !r.view.Shade(e) {
 		return false
 	}
-	if !r.view.keyed[e.List] { // then it was decided by the selection of leaves
+	if !r.view.Keyed[e.List] { // then it was decided by the selection of leaves
 		return true
 	}
 	e.Limits = r.view
-	return r.view.some(e.List.Node, e.Keys, access.Read)
+	return r.view.Some(e.List.Node, e.Keys, access.Read)
 }
 
 // readKeys passes those of the entries that exist to visit, a chunk at a time.
@@ -239,7 +240,7 @@ func (r reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.E
 // not exist gets one with keys only.
 func (r reader) collect(ctx context.Context, m *tree.Model, sel tree.Selection, pattern []string) (tree.Entries, error) {
 	t := tree.Entries{}
-	r.made, r.texts = map[[2]string]map[string]map[string]string{}, &censor{}
+	r.made, r.texts = map[[2]string]map[string]map[string]string{}, &rights.Censor{}
 	for _, g := range m.Lists {
 		s := sel[g]
 		if s == nil {

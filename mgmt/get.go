@@ -70,7 +70,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 	if err != nil {
 		return nil, err
 	}
-	filter = viewOf(ctx).filter(filter)
+	filter = viewOf(ctx).Filter(filter)
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (s *Server) getPath(
 		return nil, err
 	}
 	size, wild := 0, len(targets) > 1
-	if targets, err = viewOf(ctx).see(targets, req.GetPrefix(), p); err != nil {
+	if targets, err = viewOf(ctx).See(targets, req.GetPrefix(), p); err != nil {
 		return nil, err
 	}
 	targets = tree.LimitDepth(targets, depthOf(req.GetExtension()))

@@ -109,13 +109,13 @@ func (c *Caller) mayRead(databases []swss.DBName) error {
 	if c.view == nil {
 		return nil
 	}
-	if c.view.blind {
+	if c.view.Blind {
 		return status.Errorf(codes.PermissionDenied,
-			"all that the databases hold is shown here, and role %s has a line that takes some of it away", c.view.role)
+			"all that the databases hold is shown here, and role %s has a line that takes some of it away", c.view.Role)
 	}
 	for _, db := range databases {
-		if at, ok := c.view.database(db); !ok {
-			return c.view.refusal(at, "read")
+		if at, ok := c.view.Database(db); !ok {
+			return c.view.Refusal(at, "read")
 		}
 	}
 	return nil

@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
-
-// allRows is the key in the list of a table that the switch does not have.
-const allRows = "(all)"
 
 // An Object is a row of CONFIG_DB that is not in force or not wholly, or a table that the switch does not have.
 type Object struct {
@@ -72,7 +70,7 @@ func (r reader) notInForceRows(ctx context.Context, _ string) (map[string]map[st
 		}
 		name := o.Name
 		if !strings.Contains(name, "|") {
-			name += "|" + allRows
+			name += "|" + rights.AllRows
 		}
 		out[name] = row
 	}

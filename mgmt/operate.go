@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss/schema"
 
@@ -66,12 +67,12 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 			return fmt.Errorf("input: %w", errors.Join(twice...))
 		}
 	}
-	if inner, ok := members[operationsModule+":input"]; ok && len(members) == 1 { // RFC 8040, 3.6
+	if inner, ok := members[rights.OperationsModule+":input"]; ok && len(members) == 1 { // RFC 8040, 3.6
 		return parseInput(inner, must, into)
 	}
 	local := map[string]json.RawMessage{}
 	for name, v := range members {
-		short := strings.TrimPrefix(name, operationsModule+":")
+		short := strings.TrimPrefix(name, rights.OperationsModule+":")
 		if _, again := local[short]; again {
 			return fmt.Errorf("%s is there twice", short)
 		}
@@ -103,7 +104,7 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 
 // Operate does an operation for the caller, and returns its output; nil: it has none. The error has a code.
 func (s *Server) Operate(ctx context.Context, name string, input []byte) (output []byte, err error) {
-	name = strings.TrimPrefix(name, operationsModule+":")
+	name = strings.TrimPrefix(name, rights.OperationsModule+":")
 	all := operations()
 	op, ok := all[name]
 	if !ok {
@@ -136,13 +137,13 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 // told apart, so that a role with a line that takes some away may not do it.
 func (o operation) allowed(ctx context.Context, name string) error {
 	v := viewOf(ctx)
-	if err := v.may(name); err != nil {
+	if err := v.May(name); err != nil {
 		return err
 	}
-	if v != nil && v.blind && o.looks {
+	if v != nil && v.Blind && o.looks {
 		return status.Errorf(codes.PermissionDenied,
 			"/%s/%s: its answer names whatever it meets, and role %s has a line that takes some of it away",
-			operationsNode, name, v.role)
+			rights.OperationsNode, name, v.Role)
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func operationOf(req *gpb.SetRequest) (name string, input []byte, is bool, err e
 	at := func(p *gpb.Path) []*gpb.PathElem { return slices.Concat(req.GetPrefix().GetElem(), p.GetElem()) }
 	of := func(p *gpb.Path) bool {
 		elems := at(p)
-		return len(elems) > 0 && strings.TrimPrefix(elems[0].GetName(), operationsModule+":") == operationsNode
+		return len(elems) > 0 && strings.TrimPrefix(elems[0].GetName(), rights.OperationsModule+":") == rights.OperationsNode
 	}
 	updates := slices.Concat(req.GetUpdate(), req.GetReplace(), req.GetUnionReplace())
 	n := 0
@@ -211,7 +212,7 @@ func count(b bool) int {
 func OperationNames() []string {
 	names := bareOperations()
 	for i, name := range names {
-		names[i] = operationsModule + ":" + name
+		names[i] = rights.OperationsModule + ":" + name
 	}
 	return names
 }

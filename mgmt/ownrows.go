@@ -11,6 +11,7 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -134,8 +135,8 @@ func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
 // rowSeen names a row to a caller.
 func (s *keeping) rowSeen(c *Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
-	if c.view != nil && !(c.view.some(s.model.Find(rowsPath), []string{table, k}, access.Read) &&
-		c.view.mayReadRow(nil, swss.ConfigDB, table, k)) {
+	if c.view != nil && !(c.view.Some(s.model.Find(rights.RowsPath), []string{table, k}, access.Read) &&
+		c.view.MayReadRow(nil, swss.ConfigDB, table, k)) {
 		return tree.Hidden
 	}
 	return key
@@ -194,7 +195,7 @@ func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[st
 		case !known:
 			return false
 		}
-		return v.mayWriteRow(table, key) || v.mayChangeRow(table, key, was, is)
+		return v.MayWriteRow(table, key) || v.MayChangeRow(table, key, was, is)
 	}, string(of)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -20,8 +21,8 @@ import (
 // denied is what a Set would do and the caller may not, a text for each path.
 type denied []string
 
-func (d *denied) add(v *view, n *tree.Node, keys []string) {
-	text := tree.PathText(tree.PathTo(n, keys)) + ": role " + string(v.role) + " may not write it"
+func (d *denied) add(v *rights.View, n *tree.Node, keys []string) {
+	text := tree.PathText(tree.PathTo(n, keys)) + ": role " + string(v.Role) + " may not write it"
 	if !slices.Contains(*d, text) {
 		*d = append(*d, text)
 	}
@@ -45,15 +46,15 @@ func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []step) 
 	if v == nil {
 		return nil
 	}
-	if !v.anything(s.model) {
-		return status.Errorf(codes.PermissionDenied, "/: user %s is %s, which may change nothing", userOf(ctx), v.role)
+	if !v.Anything(s.model) {
+		return status.Errorf(codes.PermissionDenied, "/: user %s is %s, which may change nothing", userOf(ctx), v.Role)
 	}
 	if ext := commitExtension(req.GetExtension()); ext != nil {
 		operation := "commit"
 		if ext.GetCancel() != nil {
 			operation = "cancel-commit"
 		}
-		if err := v.may(operation); err != nil {
+		if err := v.May(operation); err != nil {
 			return err
 		}
 	}
@@ -65,16 +66,16 @@ func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []step) 
 }
 
 // step notes what of a step is denied.
-func (d *denied) step(v *view, st step) {
+func (d *denied) step(v *rights.View, st step) {
 	for _, t := range st.target {
-		if st.op == gpb.UpdateResult_UPDATE && v.some(t.Node, t.Keys, access.Write) ||
-			st.op != gpb.UpdateResult_UPDATE && v.wholly(t.Node, t.Keys) {
+		if st.op == gpb.UpdateResult_UPDATE && v.Some(t.Node, t.Keys, access.Write) ||
+			st.op != gpb.UpdateResult_UPDATE && v.Wholly(t.Node, t.Keys) {
 			continue
 		}
 		d.add(v, t.Node, t.Keys)
 	}
 	for _, a := range st.values {
-		if a.leaf != nil && !v.wholly(a.leaf, a.keys) {
+		if a.leaf != nil && !v.Wholly(a.leaf, a.keys) {
 			d.add(v, a.leaf, a.keys)
 		}
 	}
@@ -82,7 +83,7 @@ func (d *denied) step(v *view, st step) {
 
 // must notes that an entry that is made, deleted or written whole is not the caller's to write.
 func (t *tx) must(e *txEntry) {
-	if t.view != nil && !t.view.wholly(e.List.Node, e.Keys) {
+	if t.view != nil && !t.view.Wholly(e.List.Node, e.Keys) {
 		t.denied.add(t.view, e.List.Node, e.Keys)
 	}
 }
@@ -92,17 +93,17 @@ func (t *tx) sees(e *tree.Entry, n *tree.Node) bool { return t.view == nil || t.
 
 // mayReplaceRows refuses to put one configuration in the place of another, unless the caller may write the rows in
 // which they differ as they are: that is what is done.
-func mayReplaceRows(v *view, diffs []configfile.Difference) error {
+func mayReplaceRows(v *rights.View, diffs []configfile.Difference) error {
 	if v == nil {
 		return nil
 	}
 	var d denied
-	row := v.rowsAsTheyAre()
+	row := v.RowsAsTheyAre()
 	for _, diff := range diffs {
 		keys := []string{diff.Table, diff.Key}
 		switch {
-		case v.mayWriteRow(diff.Table, diff.Key):
-		case v.some(row, keys, access.Read):
+		case v.MayWriteRow(diff.Table, diff.Key):
+		case v.Some(row, keys, access.Read):
 			d.add(v, row, keys)
 		default:
 			d.add(v, row.Parent, nil)
@@ -115,7 +116,7 @@ func mayReplaceRows(v *view, diffs []configfile.Difference) error {
 func (t *tx) checkRows() {
 	for _, e := range t.order {
 		table, key, ok := e.List.AsIs(e.Keys)
-		if ok && t.view != nil && e.touched && e.changed(0) && !t.view.mayWriteRow(table, key) {
+		if ok && t.view != nil && e.touched && e.changed(0) && !t.view.MayWriteRow(table, key) {
 			t.denied.add(t.view, e.List.Node, e.Keys)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -151,7 +152,7 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 	if err != nil {
 		return nil, err
 	}
-	if err := viewOf(ctx).table(p.db.Name(), p.table); err != nil {
+	if err := viewOf(ctx).Table(p.db.Name(), p.table); err != nil {
 		return nil, err
 	}
 	rows, p, err := s.reader.rawRows(ctx, p)
@@ -171,12 +172,12 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 // shown are those of the rows that the path means which the role may read, without secrets. An error
 // says that it may read none of them.
 func (p rawPath) shown(
-	ctx context.Context, v *view, r *swss.Redis, rows map[string]map[string]string,
+	ctx context.Context, v *rights.View, r *swss.Redis, rows map[string]map[string]string,
 ) (map[string]map[string]string, error) {
 	if v == nil || len(rows) == 0 {
 		return rows, nil
 	}
-	var texts censor
+	var texts rights.Censor
 	out := map[string]map[string]string{}
 	for k, fields := range rows {
 		name := p.table
@@ -187,14 +188,14 @@ func (p rawPath) shown(
 		if i := strings.IndexAny(name, ":|"); i >= 0 {
 			table, key = name[:i], name[i+1:]
 		}
-		if v.mayReadRow(nil, p.db.Name(), table, key) {
-			if out[k] = tree.Masked(table, fields); v.hides && p.db.Name() == swss.StateDB {
-				out[k] = texts.fields(ctx, v, r, out[k])
+		if v.MayReadRow(nil, p.db.Name(), table, key) {
+			if out[k] = tree.Masked(table, fields); v.Hides && p.db.Name() == swss.StateDB {
+				out[k] = texts.Fields(ctx, v, r, out[k])
 			}
 		}
 	}
 	if len(out) == 0 {
-		return nil, v.refusal(access.SonicDB+": "+tree.PathText(&gpb.Path{Elem: p.elems}), "read")
+		return nil, v.Refusal(access.SonicDB+": "+tree.PathText(&gpb.Path{Elem: p.elems}), "read")
 	}
 	return out, nil
 }

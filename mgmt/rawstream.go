@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -26,7 +27,7 @@ type rawFeed struct {
 }
 
 // rawFeeds are the feeds of a list of which a path has the origin; nil: none has.
-func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, error) {
+func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*rawFeed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, erro
 		if err != nil {
 			return nil, err
 		}
-		if err := v.table(p.db.Name(), p.table); err != nil {
+		if err := v.Table(p.db.Name(), p.table); err != nil {
 			return nil, err
 		}
 		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -80,7 +81,7 @@ func (b *bed) change(r *rand.Rand) {
 }
 
 // readAnew answers what is at a path from the databases, with nothing that was kept.
-func (b *bed) readAnew(v *view, req *gpb.GetRequest) ([]*gpb.Update, error) {
+func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, error) {
 	s := b.server
 	filter, err := getFilter(req)
 	if err != nil {
@@ -88,11 +89,11 @@ func (b *bed) readAnew(v *view, req *gpb.GetRequest) ([]*gpb.Update, error) {
 	}
 	targets, err := s.model.Resolve(nil, req.GetPath()[0], codes.InvalidArgument)
 	if err == nil {
-		targets, err = v.see(targets, nil, req.GetPath()[0])
+		targets, err = v.See(targets, nil, req.GetPath()[0])
 	}
 	var out []*gpb.Update
 	for _, t := range tree.LimitDepth(targets, depthOf(req.GetExtension())) {
-		sel := s.model.SelectLeaves(t.Node, t.Shows(v.filter(filter)))
+		sel := s.model.SelectLeaves(t.Node, t.Shows(v.Filter(filter)))
 		if len(sel) == 0 {
 			continue
 		}
@@ -125,10 +126,11 @@ some read /interfaces
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		b := newBed(t, nil)
-		some, err := newView(b.server.model, "some", roles.Rules("some"), bareOperations())
+		views, err := rights.NewViews(b.server.model, bareOperations(), roles)
 		if err != nil {
 			t.Fatal(err)
 		}
+		some := views["some"]
 		for range 60 {
 			b.change(r)
 		}
@@ -144,7 +146,7 @@ some read /interfaces
 			if r.IntN(4) == 0 {
 				req.Extension = []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_Depth{Depth: &gnmi_ext.Depth{Level: uint32(1 + r.IntN(5))}}}}
 			}
-			v, ctx := (*view)(nil), b.ctx
+			v, ctx := (*rights.View)(nil), b.ctx
 			if r.IntN(3) == 0 {
 				v, ctx = some, WithCaller(b.ctx, Caller{Name: "u", Role: "some", view: some})
 			}

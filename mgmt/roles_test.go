@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -201,8 +202,8 @@ func TestNobody(t *testing.T) {
 	b := staffed(t, "")
 	_, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
 	wantErr(t, err, "Unauthenticated")
-	v := (&view{role: "none"})
-	if v.some(b.server.model.Root, nil, access.Read) || v.anything(b.server.model) || v.may("commit") == nil {
+	v := (&rights.View{Role: "none"})
+	if v.Some(b.server.model.Root, nil, access.Read) || v.Anything(b.server.model) || v.May("commit") == nil {
 		t.Error("nobody may something")
 	}
 }

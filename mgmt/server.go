@@ -16,6 +16,7 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/models"
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
@@ -118,7 +119,9 @@ func NewServer(cfg Config) (*Server, error) {
 
 // viewsIn returns what roles may in a tree.
 func viewsIn(m *tree.Model) viewsOf {
-	return func(roles *access.Roles) (map[access.Role]*view, error) { return newViews(m, bareOperations(), roles) }
+	return func(roles *access.Roles) (map[access.Role]*rights.View, error) {
+		return rights.NewViews(m, bareOperations(), roles)
+	}
 }
 
 // NewLogins reads what a configuration says of users, roles, certificates and clients' certificates; of it nothing else

@@ -468,7 +468,7 @@ func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 		return nil // it was reported already
 	}
 	if a.leaf == nil {
-		if !e.present && t.view != nil && !t.view.everywhere(e.List.Node, e.Keys) {
+		if !e.present && t.view != nil && !t.view.Everywhere(e.List.Node, e.Keys) {
 			t.denied.add(t.view, e.List.Node, e.Keys)
 		}
 		err := e.create()

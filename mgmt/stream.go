@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -27,10 +28,10 @@ type stream struct {
 	rpc    gpb.GNMI_SubscribeServer
 	list   *gpb.SubscriptionList
 	feeds  []*feed
-	view   *view  // what the caller sees; nil: everything
-	client string // whose share of the server's work it is
-	works  bool   // it has a place to work
-	count  uint64 // passes
+	view   *rights.View // what the caller sees; nil: everything
+	client string       // whose share of the server's work it is
+	works  bool         // it has a place to work
+	count  uint64       // passes
 
 	outbox
 

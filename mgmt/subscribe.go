@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -94,7 +95,7 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 }
 
 // feeds makes those of a list: of origin sonic-db, or of the tree.
-func (s *Server) feeds(v *view, list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
+func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
 	raw, err := s.rawFeeds(v, list)
 	switch {
 	case err != nil:
@@ -138,7 +139,7 @@ type sentEntry struct {
 }
 
 // compile checks a SubscriptionList and makes its feeds, of so many levels below each path; 0: of all.
-func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
+func (s *Server) compile(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -152,12 +153,12 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 	if err != nil {
 		return nil, err
 	}
-	filter = v.filter(filter)
+	filter = v.Filter(filter)
 	var feeds []*feed
 	for _, sub := range list.GetSubscription() {
 		targets, err := s.model.Resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
 		if err == nil {
-			targets, err = v.see(targets, list.GetPrefix(), sub.GetPath())
+			targets, err = v.See(targets, list.GetPrefix(), sub.GetPath())
 		}
 		if err != nil {
 			return nil, err

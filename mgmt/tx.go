@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -29,9 +30,9 @@ type tx struct {
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *faults
-	step    int    // the one that is being executed
-	view    *view  // what the caller may; nil: everything
-	denied  denied // what it may not, and the Set would do
+	step    int          // the one that is being executed
+	view    *rights.View // what the caller may; nil: everything
+	denied  denied       // what it may not, and the Set would do
 	// claim hears which rows are about to be written, and may refuse that. What it returns hears whether they were.
 	claim  func([]rowChange) (func(done bool), error)
 	needed map[string]need

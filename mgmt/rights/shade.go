@@ -1,4 +1,4 @@
-package mgmt
+package rights
 
 import (
 	"slices"
@@ -20,9 +20,9 @@ type shadow struct {
 }
 
 // findShadows notes the groups with rows of which lines take something away elsewhere.
-func (v *view) findShadows() {
+func (v *View) findShadows() {
 	v.shadows = map[*tree.List][]shadow{}
-	if !v.blind {
+	if !v.Blind {
 		return
 	}
 	for _, g := range v.model.Lists {
@@ -40,7 +40,7 @@ func (v *view) findShadows() {
 }
 
 // takes reports whether lines take away something of the entries that have a row.
-func (v *view) takes(b tree.Bound) bool {
+func (v *View) takes(b tree.Bound) bool {
 	taken := func(n *tree.Node) bool {
 		return slices.ContainsFunc(v.grants[n], func(g grant) bool { return !g.implied && g.level < access.Read })
 	}
@@ -49,8 +49,8 @@ func (v *view) takes(b tree.Bound) bool {
 	})
 }
 
-// shade notes which leaves of an entry are not shown because of what lines take away elsewhere; false: the whole entry.
-func (v *view) shade(e *tree.Entry) bool {
+// Shade notes which leaves of an entry are not shown because of what lines take away elsewhere; false: the whole entry.
+func (v *View) Shade(e *tree.Entry) bool {
 	for _, s := range v.shadows[e.List] {
 		r := e.List.Rows[s.row]
 		keys, ok := s.entries(e)
@@ -93,7 +93,7 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 }
 
 // taken returns the fields of a row on which leaves depend that the role may not read; all: it may be any.
-func (v *view) taken(b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string) (fields map[string]bool, all bool) {
+func (v *View) taken(b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string) (fields map[string]bool, all bool) {
 	fields = map[string]bool{}
 	rec = r.Known(rec)
 	gathers := b.Row.Template.Gather >= 0

@@ -1,4 +1,4 @@
-package mgmt
+package rights
 
 import (
 	"fmt"
@@ -14,21 +14,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A view is what one role may do with each node of the tree. nil: everything, as the process itself may. It is asked
+// A View is what one role may do with each node of the tree. nil: everything, as the process itself may. It is asked
 // at the few places that every way in comes through: what a path of a Get or Subscribe means (see, sees), what of an
 // entry is read (entry.value), what a Set does (tx), which operation is done.
-type view struct {
-	role    access.Role
+type View struct {
+	Role    access.Role
 	rules   string                 // that it was made of
 	grants  map[*tree.Node][]grant // those that count first come first; the last holds whatever the keys
 	below   map[*tree.Node]reach
-	keyed   map[*tree.List]bool // lists in which it depends on keys what may be read
+	Keyed   map[*tree.List]bool // lists in which it depends on keys what may be read
 	ops     map[string]access.Level
 	raw     []access.Rule // of sonic-db
 	model   *tree.Model
 	lines   bool                    // the file has lines but that for all, which hold for all places where the data is
-	blind   bool                    // one of them takes away the reading of something
-	hides   bool                    // as blind; also if that is only rows as they are
+	Blind   bool                    // one of them takes away the reading of something
+	Hides   bool                    // as blind; also if that is only rows as they are
 	shadows map[*tree.List][]shadow // what of other lists they take away with it
 }
 
@@ -47,15 +47,15 @@ type reach struct {
 	keyed      bool         // both depend on keys
 }
 
-// operationsNode is where operations are, in paths.
-const operationsNode = "operations"
+// OperationsNode is where operations are, in paths.
+const OperationsNode = "operations"
 
-const operationsModule = "tamtam-operations"
+const OperationsModule = "tamtam-operations"
 
-// newView compiles the rules of a role, those that count first coming first, for operations of these names.
-func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []string) (*view, error) {
-	v := &view{
-		role: role, model: m, grants: map[*tree.Node][]grant{}, below: map[*tree.Node]reach{}, keyed: map[*tree.List]bool{},
+// NewView compiles the rules of a role, those that count first coming first, for operations of these names.
+func NewView(m *tree.Model, role access.Role, rules []access.Rule, operations []string) (*View, error) {
+	v := &View{
+		Role: role, model: m, grants: map[*tree.Node][]grant{}, below: map[*tree.Node]reach{}, Keyed: map[*tree.List]bool{},
 		ops: map[string]access.Level{},
 	}
 	of := map[*tree.Node][]grant{}
@@ -79,13 +79,13 @@ func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []
 		of[n] = append(of[n], grant{r.Level, keys, implied})
 		asIs := n.Within(m.Find("/config-rows")) || n.Within(m.Find("/configurations"))
 		v.lines = v.lines || !implied
-		v.hides = v.hides || !implied && r.Level < access.Read
-		v.blind = v.blind || !implied && !asIs && r.Level < access.Read
+		v.Hides = v.Hides || !implied && r.Level < access.Read
+		v.Blind = v.Blind || !implied && !asIs && r.Level < access.Read
 	}
 	v.spread(m.Root, nil, of)
 	v.findShadows()
 	for _, name := range operations {
-		for _, path := range []string{"/" + operationsNode + "/" + name, "/" + operationsNode} {
+		for _, path := range []string{"/" + OperationsNode + "/" + name, "/" + OperationsNode} {
 			if level, ok := v.ops[path]; ok {
 				v.ops[name] = level
 				break
@@ -99,13 +99,13 @@ func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []
 }
 
 // operation takes a rule that is about operations; false: it is not.
-func (v *view) operation(r access.Rule) bool {
-	if len(r.Path.Elems) == 0 || strings.TrimPrefix(r.Path.Elems[0].Name, operationsModule+":") != operationsNode {
+func (v *View) operation(r access.Rule) bool {
+	if len(r.Path.Elems) == 0 || strings.TrimPrefix(r.Path.Elems[0].Name, OperationsModule+":") != OperationsNode {
 		return false
 	}
 	path := ""
 	for _, e := range r.Path.Elems {
-		path += "/" + strings.TrimPrefix(e.Name, operationsModule+":")
+		path += "/" + strings.TrimPrefix(e.Name, OperationsModule+":")
 	}
 	v.ops[path] = r.Level
 	return true
@@ -150,7 +150,7 @@ func ruled(m *tree.Model, r access.Rule) (*tree.Node, []string, error) {
 }
 
 // spread gives a node and all below their grants, and sums them up. above are those of the parent.
-func (v *view) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) reach {
+func (v *View) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) reach {
 	own := of[n]
 	grants := above
 	if len(own) > 0 {
@@ -180,7 +180,7 @@ func (v *view) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) re
 		sum.least = min(sum.least, r.least)
 	}
 	v.below[n] = sum
-	v.keyed[n.List] = v.keyed[n.List] || sum.keyed
+	v.Keyed[n.List] = v.Keyed[n.List] || sum.keyed
 	return sum
 }
 
@@ -220,7 +220,7 @@ func (g grant) fits(keys []string) (some, all bool) {
 
 // level is what may be done with a node, all keys given. That a list's entry has a key is told with whatever may be
 // seen in it.
-func (v *view) level(n *tree.Node, keys []string) access.Level {
+func (v *View) level(n *tree.Node, keys []string) access.Level {
 	for _, g := range v.grants[n] {
 		if _, all := g.fits(keys); all {
 			return g.level
@@ -230,15 +230,15 @@ func (v *view) level(n *tree.Node, keys []string) access.Level {
 }
 
 // Reads implements [tree.Limits].
-func (v *view) Reads(n *tree.Node, keys []string) bool {
+func (v *View) Reads(n *tree.Node, keys []string) bool {
 	if n.IsListKey() {
-		return v.some(n.Parent, keys, access.Read)
+		return v.Some(n.Parent, keys, access.Read)
 	}
 	return v.level(n, keys) >= access.Read
 }
 
-// some says whether something at or below a node may be so much, of one of the entries that a pattern of keys means.
-func (v *view) some(n *tree.Node, keys []string, want access.Level) bool {
+// Some says whether something at or below a node may be so much, of one of the entries that a pattern of keys means.
+func (v *View) Some(n *tree.Node, keys []string, want access.Level) bool {
 	if v == nil {
 		return true
 	}
@@ -246,7 +246,7 @@ func (v *view) some(n *tree.Node, keys []string, want access.Level) bool {
 		return r.most >= want
 	}
 	if len(n.Kids) > 0 {
-		return slices.ContainsFunc(n.Kids, func(k *tree.Node) bool { return v.some(k, keys, want) })
+		return slices.ContainsFunc(n.Kids, func(k *tree.Node) bool { return v.Some(k, keys, want) })
 	}
 	for _, g := range v.grants[n] {
 		some, all := g.fits(keys)
@@ -260,8 +260,8 @@ func (v *view) some(n *tree.Node, keys []string, want access.Level) bool {
 	return false
 }
 
-// wholly says whether a Set may write all at and below a node, of all entries that a pattern of keys means.
-func (v *view) wholly(n *tree.Node, keys []string) bool {
+// Wholly says whether a Set may write all at and below a node, of all entries that a pattern of keys means.
+func (v *View) Wholly(n *tree.Node, keys []string) bool {
 	if v == nil {
 		return true
 	}
@@ -269,19 +269,19 @@ func (v *view) wholly(n *tree.Node, keys []string) bool {
 	if !r.keyed {
 		return !r.leastKnown || r.least >= access.Write
 	}
-	if n.IsList && !v.everywhere(n, keys) {
+	if n.IsList && !v.Everywhere(n, keys) {
 		return false
 	}
 	if len(n.Kids) == 0 {
-		return v.everywhere(n, keys)
+		return v.Everywhere(n, keys)
 	}
 	return !slices.ContainsFunc(n.Kids, func(k *tree.Node) bool {
-		return k.Writable() && !k.Apart && !v.wholly(k, keys)
+		return k.Writable() && !k.Apart && !v.Wholly(k, keys)
 	})
 }
 
-// everywhere says whether a node itself may be written, of all entries that a pattern of keys means.
-func (v *view) everywhere(n *tree.Node, keys []string) bool {
+// Everywhere says whether a node itself may be written, of all entries that a pattern of keys means.
+func (v *View) Everywhere(n *tree.Node, keys []string) bool {
 	for _, g := range v.grants[n] {
 		some, all := g.fits(keys)
 		if some && g.level < access.Write {
@@ -294,8 +294,8 @@ func (v *view) everywhere(n *tree.Node, keys []string) bool {
 	return false
 }
 
-// filter is a filter of nodes less those of which nothing may be read.
-func (v *view) filter(of func(*tree.Node) bool) func(*tree.Node) bool {
+// Filter is a filter of nodes less those of which nothing may be read.
+func (v *View) Filter(of func(*tree.Node) bool) func(*tree.Node) bool {
 	if v == nil {
 		return of
 	}
@@ -303,20 +303,20 @@ func (v *view) filter(of func(*tree.Node) bool) func(*tree.Node) bool {
 }
 
 // leaf says of a leaf whether it may be read with some keys.
-func (v *view) leaf(n *tree.Node) bool {
+func (v *View) leaf(n *tree.Node) bool {
 	if n.IsListKey() {
 		n = n.Parent
 	}
 	return v.below[n].most >= access.Read
 }
 
-// see returns the targets of a path of which something may be read. A path of names that means nothing else is refused.
-func (v *view) see(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) {
+// See returns the targets of a path of which something may be read. A path of names that means nothing else is refused.
+func (v *View) See(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) {
 	if v == nil {
 		return ts, nil
 	}
 	seen := slices.DeleteFunc(slices.Clone(ts), func(t tree.Target) bool {
-		return !v.some(t.Node, t.Keys, access.Read) || v.coversRow(t)
+		return !v.Some(t.Node, t.Keys, access.Read) || v.coversRow(t)
 	})
 	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
 	if len(seen) > 0 {
@@ -327,34 +327,34 @@ func (v *view) see(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) 
 			return nil, nil
 		}
 	}
-	return nil, v.refusal(ts[0].Text(), "read")
+	return nil, v.Refusal(ts[0].Text(), "read")
 }
 
 // coversRow reports whether a target is a row as it is that the role may not read.
-func (v *view) coversRow(t tree.Target) bool {
+func (v *View) coversRow(t tree.Target) bool {
 	if t.Wild() || t.Node.List.Parent == nil {
 		return false
 	}
 	table, key, ok := t.Node.List.AsIs(t.Keys)
-	return ok && !v.mayReadRow(t.Node.List, swss.ConfigDB, table, key)
+	return ok && !v.MayReadRow(t.Node.List, swss.ConfigDB, table, key)
 }
 
-// refusal is the error of what the role may not.
-func (v *view) refusal(what, verb string) error {
-	return status.Errorf(codes.PermissionDenied, "%s: role %s may not %s it", what, v.role, verb)
+// Refusal is the error of what the role may not.
+func (v *View) Refusal(what, verb string) error {
+	return status.Errorf(codes.PermissionDenied, "%s: role %s may not %s it", what, v.Role, verb)
 }
 
-// may refuses an operation.
-func (v *view) may(operation string) error {
+// May refuses an operation.
+func (v *View) May(operation string) error {
 	if v == nil || v.ops[operation] >= access.Write {
 		return nil
 	}
-	return v.refusal("/"+operationsNode+"/"+operation, "do")
+	return v.Refusal("/"+OperationsNode+"/"+operation, "do")
 }
 
-// anything says whether the role may change anything.
-func (v *view) anything(m *tree.Model) bool {
-	if v.some(m.Root, nil, access.Write) {
+// Anything says whether the role may change anything.
+func (v *View) Anything(m *tree.Model) bool {
+	if v.Some(m.Root, nil, access.Write) {
 		return true
 	}
 	for _, level := range v.ops {
@@ -365,8 +365,8 @@ func (v *view) anything(m *tree.Model) bool {
 	return false
 }
 
-// table refuses to show a table of a database as it is. Keys of Redis may be asked for by names of tables.
-func (v *view) table(db swss.DBName, name string) error {
+// Table refuses to show a table of a database as it is. Keys of Redis may be asked for by names of tables.
+func (v *View) Table(db swss.DBName, name string) error {
 	if v == nil {
 		return nil
 	}
@@ -383,14 +383,14 @@ func (v *view) table(db swss.DBName, name string) error {
 		}
 		break
 	}
-	return v.refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, tree.Cut(tree.OneLine(name), tree.MaxShown)), "read")
+	return v.Refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, tree.Cut(tree.OneLine(name), tree.MaxShown)), "read")
 }
 
-// newViews are those of all roles, of a tree and operations.
-func newViews(m *tree.Model, operations []string, roles *access.Roles) (map[access.Role]*view, error) {
-	out := map[access.Role]*view{}
+// NewViews are those of all roles, of a tree and operations.
+func NewViews(m *tree.Model, operations []string, roles *access.Roles) (map[access.Role]*View, error) {
+	out := map[access.Role]*View{}
 	for _, role := range roles.Names() {
-		v, err := newView(m, role, roles.Rules(role), operations)
+		v, err := NewView(m, role, roles.Rules(role), operations)
 		if err != nil {
 			return nil, err
 		}
@@ -402,13 +402,13 @@ func newViews(m *tree.Model, operations []string, roles *access.Roles) (map[acce
 	return out, nil
 }
 
-// same reports whether two views allow the same.
-func (v *view) same(o *view) bool {
+// Same reports whether two views allow the same.
+func (v *View) Same(o *View) bool {
 	return v == o || v != nil && o != nil && v.rules == o.rules
 }
 
-// database reports whether all tables of a database may be read, and if not, what may not.
-func (v *view) database(db swss.DBName) (at string, ok bool) {
+// Database reports whether all tables of a database may be read, and if not, what may not.
+func (v *View) Database(db swss.DBName) (at string, ok bool) {
 	at = access.SonicDB + ":/" + string(db)
 	for _, r := range v.raw { // those of one table come first
 		elems := r.Path.Elems

@@ -1,4 +1,4 @@
-package mgmt
+package rights
 
 import (
 	"maps"
@@ -12,7 +12,7 @@ import (
 )
 
 // most returns the most that may be done with a row as it is, by the lines about entries that have it.
-func (v *view) most(db swss.DBName, table, key string) access.Level {
+func (v *View) most(db swss.DBName, table, key string) access.Level {
 	least := access.Write
 	if !v.lines {
 		return least
@@ -30,7 +30,7 @@ func (v *view) most(db swss.DBName, table, key string) access.Level {
 
 // limit is the least that lines of the file, but that for all, leave of a node: of any of the entries that a pattern
 // means.
-func (v *view) limit(n *tree.Node, keys []string) access.Level {
+func (v *View) limit(n *tree.Node, keys []string) access.Level {
 	least := access.Write
 	for _, g := range v.grants[n] {
 		some, all := g.fits(keys)
@@ -46,31 +46,31 @@ func (v *view) limit(n *tree.Node, keys []string) access.Level {
 
 // Paths of what shows rows of CONFIG_DB as they are.
 const (
-	rowsPath    = "/config-rows/row"
+	RowsPath    = "/config-rows/row"
 	changesPath = "/configurations/configuration/change"
 )
 
-// mayWriteRow reports whether the role may write a row of CONFIG_DB as it is.
-func (v *view) mayWriteRow(table, key string) bool {
-	return v.wholly(v.rowsAsTheyAre(), []string{table, key}) && v.most(swss.ConfigDB, table, key) >= access.Write
+// MayWriteRow reports whether the role may write a row of CONFIG_DB as it is.
+func (v *View) MayWriteRow(table, key string) bool {
+	return v.Wholly(v.RowsAsTheyAre(), []string{table, key}) && v.most(swss.ConfigDB, table, key) >= access.Write
 }
 
-// mayReadRow reports whether no line takes away from the role the reading of a row of a database as it is: by another
+// MayReadRow reports whether no line takes away from the role the reading of a row of a database as it is: by another
 // of the paths where it is as it is than the list it is in, if any, or because the role may not read all that other
 // lists make of it.
-func (v *view) mayReadRow(in *tree.List, db swss.DBName, table, key string) bool {
+func (v *View) MayReadRow(in *tree.List, db swss.DBName, table, key string) bool {
 	if v == nil {
 		return true
 	}
-	if schema.SecretKey(table) || v.blind && (db == swss.ASICDB || db == swss.FlexCounterDB) {
+	if schema.SecretKey(table) || v.Blind && (db == swss.ASICDB || db == swss.FlexCounterDB) {
 		return false
 	}
 	if db == swss.StateDB && table == schema.StateUnapplied {
 		table, key, row := strings.Cut(key, "|")
 		if !row {
-			key = allRows
+			key = AllRows
 		}
-		return v.mayReadRow(in, swss.ConfigDB, table, key)
+		return v.MayReadRow(in, swss.ConfigDB, table, key)
 	}
 	if db == swss.ConfigDB && v.hiddenAsIs(in, table, key) {
 		return false
@@ -86,20 +86,20 @@ func (v *view) mayReadRow(in *tree.List, db swss.DBName, table, key string) bool
 }
 
 // hiddenAsIs reports whether a line takes away a row of CONFIG_DB as it is, by another list than the one it is in.
-func (v *view) hiddenAsIs(in *tree.List, table, key string) bool {
-	row, change := v.model.Find(rowsPath+"/config/field"), v.model.Find(changesPath+"/state/is")
+func (v *View) hiddenAsIs(in *tree.List, table, key string) bool {
+	row, change := v.model.Find(RowsPath+"/config/field"), v.model.Find(changesPath+"/state/is")
 	return in != row.List && v.limit(row, []string{table, key}) < access.Read ||
 		in != change.List && v.limit(change, []string{tree.Wildcard, table, key}) < access.Read
 }
 
-// mayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
+// MayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
 // makes up is the role's to write, or each leaf in which the two differ, and these say all in which the rows differ.
-func (v *view) mayChangeRow(table, key string, was, is map[string]string) bool {
+func (v *View) MayChangeRow(table, key string, was, is map[string]string) bool {
 	for _, a := range v.model.Aliases(swss.ConfigDB, table, key) {
 		if !a.List.Node.Writable() || !a.Row.Written() || slices.Contains(a.Keys, tree.Wildcard) {
 			continue
 		}
-		if a.List.Parent != nil && v.wholly(a.List.Node, a.Keys) {
+		if a.List.Parent != nil && v.Wholly(a.List.Node, a.Keys) {
 			return true
 		}
 		if was != nil && is != nil && v.mayTurn(a, was, is) {
@@ -110,7 +110,7 @@ func (v *view) mayChangeRow(table, key string, was, is map[string]string) bool {
 }
 
 // mayTurn reports whether the leaves of an entry that the role may write say all in which two contents of a row differ.
-func (v *view) mayTurn(a tree.Alias, was, is map[string]string) bool {
+func (v *View) mayTurn(a tree.Alias, was, is map[string]string) bool {
 	turned := maps.Clone(was)
 	for _, n := range a.List.Leaves {
 		for _, b := range n.Binds {
@@ -131,5 +131,5 @@ func (v *view) mayTurn(a tree.Alias, was, is map[string]string) bool {
 	return maps.Equal(turned, is)
 }
 
-// rowsAsTheyAre is the list of the rows of CONFIG_DB as they are.
-func (v *view) rowsAsTheyAre() *tree.Node { return v.model.Find(rowsPath) }
+// RowsAsTheyAre is the list of the rows of CONFIG_DB as they are.
+func (v *View) RowsAsTheyAre() *tree.Node { return v.model.Find(RowsPath) }
