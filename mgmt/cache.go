@@ -227,7 +227,9 @@ func (r reader) lock() (unlock func()) {
 
 // cached is the reader with what is kept, and sees all that was written to what a selection reads before the call. A
 // whole list is kept from then on; what has a pattern without wildcards is read from the database, unless it is kept.
-func (r reader) cached(ctx context.Context, h *hub, m *tree.Model, sel tree.Selection, pattern []string) (reader, error) {
+func (r reader) cached(
+	ctx context.Context, h *hub, m *tree.Model, sel tree.Selection, pattern []string,
+) (reader, error) {
 	r.hub = h
 	load := false
 	for g := range sel {

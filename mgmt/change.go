@@ -39,7 +39,8 @@ func (c *finishing) Fields(table string) map[string]string {
 // Changed implements [tree.Change].
 func (c *finishing) Changed(path string) bool {
 	n := c.tx.model.Find(c.e.List.Node.Path + "/" + path)
-	return n != nil && !slices.Equal(c.e.Value(n), (&tree.Entry{List: c.e.List, Keys: c.e.Keys, Rows: c.e.before}).Value(n))
+	was := tree.Entry{List: c.e.List, Keys: c.e.Keys, Rows: c.e.before}
+	return n != nil && !slices.Equal(c.e.Value(n), was.Value(n))
 }
 
 // Read implements [tree.Change].

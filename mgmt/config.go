@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/swss"
 )
 
@@ -27,7 +28,7 @@ type Config struct {
 	// the user that they name, and those who are users by the names that they have on this machine. Empty: none.
 	Socket string
 
-	// Who is let in, and how, and who hears of it: see [loginConfig].
+	// Who is let in, and how, and who hears of it: see [auth.Config].
 	NoLogin, Insecure                    bool
 	Dir, CertFile, KeyFile, ClientCAFile string
 	Users                                []access.User
@@ -45,8 +46,8 @@ type Config struct {
 }
 
 // logins are the settings of who is let in.
-func (c Config) logins() loginConfig {
-	return loginConfig{
+func (c Config) logins() auth.Config {
+	return auth.Config{
 		NoLogin: c.NoLogin, Dir: c.Dir, CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile,
 		Insecure: c.Insecure, Users: c.Users, UsersFile: c.UsersFile, Roles: c.Roles, RolesFile: c.RolesFile,
 		Audit: c.Audit, Logger: c.Logger, Clock: c.Clock,
@@ -64,7 +65,7 @@ func (c Config) check() error {
 	if c.Redis == nil {
 		errs = append(errs, errors.New("Redis is missing"))
 	}
-	errs = append(errs, c.logins().checkLogins())
+	errs = append(errs, c.logins().Check())
 	if c.Addr != "" {
 		errs = append(errs, c.MayListen(c.Addr))
 	}

@@ -46,7 +46,9 @@ const chunk = 500
 // read passes the entries of a group whose keys fit the pattern to visit, in
 // order of their keys, a chunk at a time. Only the rows that need names are
 // read, besides those that are the entries.
-func (r reader) read(ctx context.Context, g *tree.List, pattern []string, need []bool, visit func([]*tree.Entry) error) error {
+func (r reader) read(
+	ctx context.Context, g *tree.List, pattern []string, need []bool, visit func([]*tree.Entry) error,
+) error {
 	found, err := r.candidates(ctx, g, pattern)
 	if err != nil {
 		return err
@@ -122,7 +124,9 @@ func (r reader) candidates(ctx context.Context, g *tree.List, pattern []string) 
 }
 
 // rowEntries finds the keys of the entries that a row may make up.
-func (r reader) rowEntries(ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string) (keys [][]string, err error) {
+func (r reader) rowEntries(
+	ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string,
+) (keys [][]string, err error) {
 	keys = [][]string{slices.Clone(pattern)}
 	switch {
 	case row.At != "" && !tree.Matches([]string{row.At}, pattern[:1]):
@@ -238,7 +242,9 @@ func (r reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.E
 
 // collect reads all that a selection asks for below a pattern. An entry whose enclosing entry does
 // not exist gets one with keys only.
-func (r reader) collect(ctx context.Context, m *tree.Model, sel tree.Selection, pattern []string) (tree.Entries, error) {
+func (r reader) collect(
+	ctx context.Context, m *tree.Model, sel tree.Selection, pattern []string,
+) (tree.Entries, error) {
 	t := tree.Entries{}
 	r.made, r.texts = map[[2]string]map[string]map[string]string{}, &rights.Censor{}
 	for _, g := range m.Lists {

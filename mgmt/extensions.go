@@ -92,7 +92,8 @@ func (a *arbiter) elect(role string, id electionID) error {
 	switch {
 	case id.less(was):
 		return status.Errorf(codes.PermissionDenied,
-			"extension master_arbitration: election id %s of role %s is not the highest, which is %s", id, tree.Quoted(role), was)
+			"extension master_arbitration: election id %s of role %s is not the highest, which is %s", id,
+			tree.Quoted(role), was)
 	case !known && len(a.highest) >= maxRoles:
 		return status.Errorf(codes.ResourceExhausted, "extension master_arbitration: role %s would be one more than %d",
 			tree.Quoted(role), maxRoles)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -70,17 +71,17 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 	if err != nil {
 		return nil, err
 	}
-	filter = viewOf(ctx).Filter(filter)
+	filter = auth.ViewOf(ctx).Filter(filter)
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	client := callerOf(ctx).client()
-	if err := s.reading.enter(ctx, client); err != nil {
+	client := auth.CallerOf(ctx).Client()
+	if err := s.reading.Enter(ctx, client); err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	defer s.reading.leave(client)
+	defer s.reading.Leave(client)
 	// No Set is written from the first row that is read to the last.
 	s.snapshot.RLock()
 	defer s.snapshot.RUnlock()
@@ -148,7 +149,7 @@ func (s *Server) getPath(
 		return nil, err
 	}
 	size, wild := 0, len(targets) > 1
-	if targets, err = viewOf(ctx).See(targets, req.GetPrefix(), p); err != nil {
+	if targets, err = auth.ViewOf(ctx).See(targets, req.GetPrefix(), p); err != nil {
 		return nil, err
 	}
 	targets = tree.LimitDepth(targets, depthOf(req.GetExtension()))
@@ -238,7 +239,7 @@ func (s *Server) getTarget(
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	data, err := r.seenBy(viewOf(ctx)).collect(ctx, s.model, sel, t.Keys)
+	data, err := r.seenBy(auth.ViewOf(ctx)).collect(ctx, s.model, sel, t.Keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}

@@ -13,14 +13,17 @@ import (
 // resolvePorts finds the ports that rules name by aliases. Ports are read only if there are such
 // rules.
 func (r reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.Entry) error {
-	config := slices.IndexFunc(g.Rows, func(r *tree.ListRow) bool { return r.DB == swss.ConfigDB && r.Table == schema.CfgACLRule })
+	config := slices.IndexFunc(g.Rows, func(r *tree.ListRow) bool {
+		return r.DB == swss.ConfigDB && r.Table == schema.CfgACLRule
+	})
 	appl := slices.IndexFunc(g.Rows, func(r *tree.ListRow) bool { return r.Wanted != nil })
 	if config < 0 || appl < 0 {
 		return nil
 	}
 	var ports map[string]string
 	for _, e := range entries {
-		names, is := tree.Record{Fields: e.Rows[config]}.Field("IN_PORTS"), tree.Record{Fields: e.Rows[appl]}.Field("IN_PORTS")
+		names := tree.Record{Fields: e.Rows[config]}.Field("IN_PORTS")
+		is := tree.Record{Fields: e.Rows[appl]}.Field("IN_PORTS")
 		if names == "" || is == "" || names == is {
 			continue
 		}

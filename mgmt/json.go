@@ -222,7 +222,8 @@ func (f *flattener) object(n *tree.Node, keys []string, v any) {
 		case k != nil && prefixed && k.Module == mod && again:
 			f.fail(k, tree.Extend(keys, k.List), "is there twice, as %s and %s", tree.Quoted(name), tree.Quoted(local))
 		case k == nil || prefixed && k.Module != mod:
-			f.tell(n, keys, "has no member %s; it has %s", tree.Quoted(name), strings.Join(slices.Sorted(maps.Keys(n.Kid)), ", "))
+			f.tell(n, keys, "has no member %s; it has %s", tree.Quoted(name),
+				strings.Join(slices.Sorted(maps.Keys(n.Kid)), ", "))
 			f.faults.made.doubt(n, keys, false)
 			f.faults.made.doubtJSON(m[name])
 		case !k.Writable():

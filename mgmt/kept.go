@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -186,7 +187,7 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 	var written func(bool)
 	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
 		diffs := configfile.Diff(was, want)
-		if err := mayReplaceRows(viewOf(ctx), diffs); err != nil {
+		if err := mayReplaceRows(auth.ViewOf(ctx), diffs); err != nil {
 			return nil, err
 		}
 		if s.mayEnd(ctx) != nil {

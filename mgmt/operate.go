@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
@@ -111,8 +112,8 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 		return nil, status.Errorf(codes.NotFound, "/operations/%s: there is no such operation, want one of %s", name,
 			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 	}
-	defer func(ctx context.Context) { s.guard.trail.did(ctx, name, nil, string(input), err) }(ctx)
-	who := userOf(ctx)
+	defer func(ctx context.Context) { s.guard.Trail.Did(ctx, name, nil, string(input), err) }(ctx)
+	who := auth.UserOf(ctx)
 	if err := op.allowed(ctx, name); err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 // allowed refuses a caller who may not do an operation. What only looks answers with all kinds of data, which cannot be
 // told apart, so that a role with a line that takes some away may not do it.
 func (o operation) allowed(ctx context.Context, name string) error {
-	v := viewOf(ctx)
+	v := auth.ViewOf(ctx)
 	if err := v.May(name); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
@@ -55,7 +56,7 @@ func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(
 	if t == nil {
 		return func(bool) {}, nil
 	}
-	c := callerOf(ctx)
+	c := auth.CallerOf(ctx)
 	apart := t.ID != "" && !t.begins // what is set now is not of the commit
 	if apart {
 		if err := s.overlap(c, t, changes); err != nil {
@@ -83,7 +84,7 @@ func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(
 }
 
 // overlap refuses to write rows that a commit of gNMI's extension has changed.
-func (s *keeping) overlap(c *Caller, t *trial, changes []rowChange) error {
+func (s *keeping) overlap(c *auth.Caller, t *trial, changes []rowChange) error {
 	for _, ch := range changes {
 		if t.Own[ch.key] != nil {
 			return status.Errorf(codes.FailedPrecondition,
@@ -133,17 +134,17 @@ func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
 }
 
 // rowSeen names a row to a caller.
-func (s *keeping) rowSeen(c *Caller, key string) string {
+func (s *keeping) rowSeen(c *auth.Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
-	if c.view != nil && !(c.view.Some(s.model.Find(rights.RowsPath), []string{table, k}, access.Read) &&
-		c.view.MayReadRow(nil, swss.ConfigDB, table, k)) {
+	if c.View != nil && !(c.View.Some(s.model.Find(rights.RowsPath), []string{table, k}, access.Read) &&
+		c.View.MayReadRow(nil, swss.ConfigDB, table, k)) {
 		return tree.Hidden
 	}
 	return key
 }
 
 // tellsApart reports whether callers are users with names of their own.
-func (s *Server) tellsApart() bool { return len(s.guard.accounts.get().list) > 0 }
+func (s *Server) tellsApart() bool { return s.guard.TellsApart() }
 
 // reverted returns what CONFIG_DB is to be when a trial is undone: what is there, with those of its rows as they are in
 // the configuration to go back to that the trial's user may write and no other has changed. stays names the rest.
@@ -182,15 +183,10 @@ func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.
 // rightsOf returns which rows the user of a trial may turn into others, by the rights that the user has now; of one who
 // is gone, by those of the role then.
 func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[string]string) bool, role string) {
-	a := s.guard.accounts.get()
-	of := t.Role
-	if u, ok := a.users[t.User]; ok {
-		of = u.Role
-	}
-	v, known := a.views[of]
+	v, of, known := s.guard.RightsOf(t.User, t.Role)
 	return func(table, key string, was, is map[string]string) bool {
 		switch {
-		case len(a.list) == 0, known && v == nil:
+		case known && v == nil:
 			return true
 		case !known:
 			return false

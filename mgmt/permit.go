@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
@@ -42,12 +43,12 @@ func (d denied) err() error {
 
 // maySet refuses a Set whose caller may not do all of it.
 func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []step) error {
-	v := viewOf(ctx)
+	v := auth.ViewOf(ctx)
 	if v == nil {
 		return nil
 	}
 	if !v.Anything(s.model) {
-		return status.Errorf(codes.PermissionDenied, "/: user %s is %s, which may change nothing", userOf(ctx), v.Role)
+		return status.Errorf(codes.PermissionDenied, "/: user %s is %s, which may change nothing", auth.UserOf(ctx), v.Role)
 	}
 	if ext := commitExtension(req.GetExtension()); ext != nil {
 		operation := "commit"

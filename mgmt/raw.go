@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -152,14 +153,14 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 	if err != nil {
 		return nil, err
 	}
-	if err := viewOf(ctx).Table(p.db.Name(), p.table); err != nil {
+	if err := auth.ViewOf(ctx).Table(p.db.Name(), p.table); err != nil {
 		return nil, err
 	}
 	rows, p, err := s.reader.rawRows(ctx, p)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	if rows, err = p.shown(ctx, viewOf(ctx), s.reader.redis, rows); err != nil {
+	if rows, err = p.shown(ctx, auth.ViewOf(ctx), s.reader.redis, rows); err != nil {
 		return nil, err
 	}
 	val, err := p.value(rows, enc)

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -148,7 +149,7 @@ some read /interfaces
 			}
 			v, ctx := (*rights.View)(nil), b.ctx
 			if r.IntN(3) == 0 {
-				v, ctx = some, WithCaller(b.ctx, Caller{Name: "u", Role: "some", view: some})
+				v, ctx = some, auth.WithCaller(b.ctx, auth.Caller{Name: "u", Role: "some", View: some})
 			}
 			got, err := b.server.get(ctx, req, true)
 			want, wantErr := b.readAnew(v, req)

@@ -109,7 +109,7 @@ func TestRightIsTakenFromStreams(t *testing.T) {
 	f.rateOf("b", 2)
 	f.want("a stream", takers["a stream"], "U "+rateB+" 2")
 	f.write(t, f.roles, "r read /tam/samplers/sampler[name=a]\n")
-	f.server.guard.endSessions()
+	f.server.guard.EndSessions()
 	f.rateOf("b", 3)
 	f.want("the administrator", all, "U "+rateB+" 2", "U "+rateB+" 3")
 	for what, c := range takers {

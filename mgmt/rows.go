@@ -14,9 +14,11 @@ import (
 
 // sources are what makes rows that are in no database.
 func (s *Server) sources() map[string]source {
-	all := map[string]source{models.SourceTold: s.toldRows, models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
-		models.SourceTallies: s.tallier.tallied, models.SourceTables: s.tableRows, models.SourceDebugCounts: s.reader.debugRows,
-		models.SourceNotInForce: s.reader.notInForceRows}
+	all := map[string]source{
+		models.SourceTold: s.toldRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallier.tallied,
+		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
+		models.SourceDebugCounts: s.reader.debugRows, models.SourceNotInForce: s.reader.notInForceRows,
+	}
 	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
 			if s.cfg.Host == nil {

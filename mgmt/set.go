@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -56,7 +57,7 @@ func (s *Server) SetIf(
 		return s.answer(req, []step{{op: gpb.UpdateResult_UPDATE, path: req.GetUpdate()[0].GetPath()}}), nil
 	}
 	steps, err := s.set(ctx, req, ok)
-	s.guard.trail.did(ctx, "set", changes(req), commitInWords(req), err)
+	s.guard.Trail.Did(ctx, "set", auth.SetPaths(req), commitInWords(req), err)
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +361,7 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 	}
 	t := &tx{
 		model: s.model, reader: s.reader, indexer: s.indexer, turn: turn, entries: map[string]*txEntry{}, faults: parsed,
-		view:  viewOf(ctx),
+		view:  auth.ViewOf(ctx),
 		claim: func(changes []rowChange) (func(bool), error) { return s.kept.claim(ctx, changes) },
 	}
 	if err := t.prefetch(ctx, steps); err != nil {

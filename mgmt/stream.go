@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 
@@ -68,8 +69,8 @@ const maxDirty = 65536
 
 func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, feeds []*feed) *stream {
 	st := &stream{
-		s: s, rpc: rpc, list: list, feeds: feeds, view: viewOf(rpc.Context()),
-		client: callerOf(rpc.Context()).client(),
+		s: s, rpc: rpc, list: list, feeds: feeds, view: auth.ViewOf(rpc.Context()),
+		client: auth.CallerOf(rpc.Context()).Client(),
 		out:    make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
 		dirty: map[change]mark{}, wake: make(chan struct{}, 1),
 	}
@@ -214,7 +215,7 @@ func (st *stream) work(ctx context.Context, f func() error) error {
 
 // begin waits for a place to work.
 func (st *stream) begin(ctx context.Context) error {
-	err := st.s.reading.enter(ctx, st.client)
+	err := st.s.reading.Enter(ctx, st.client)
 	st.works = err == nil
 	return err
 }
@@ -223,7 +224,7 @@ func (st *stream) begin(ctx context.Context) error {
 func (st *stream) rest() {
 	if st.works {
 		st.works = false
-		st.s.reading.leave(st.client)
+		st.s.reading.Leave(st.client)
 	}
 }
 

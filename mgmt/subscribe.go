@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -51,7 +52,7 @@ func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
 	err = w.subscribe(rpc, list, depthOf(req.GetExtension()), w.encoded)
-	w.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
+	w.guard.Trail.Denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
 	return err
 }
 
@@ -64,11 +65,11 @@ func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 }
 
 func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32, wire bool) error {
-	raw, feeds, err := s.feeds(viewOf(rpc.Context()), list, level)
+	raw, feeds, err := s.feeds(auth.ViewOf(rpc.Context()), list, level)
 	if err != nil {
 		return err
 	}
-	ctx, end := s.guard.attend(rpc.Context())
+	ctx, end := s.guard.Attend(rpc.Context())
 	defer end()
 	ctx, leave, err := s.gate.enter(ctx, list.GetMode() == gpb.SubscriptionList_STREAM)
 	if err != nil {
@@ -181,7 +182,9 @@ func (s *Server) compile(v *rights.View, list *gpb.SubscriptionList, level uint3
 }
 
 // streamFeeds makes the feeds of one subscription of a STREAM.
-func streamFeeds(m *tree.Model, sub *gpb.Subscription, targets []tree.Target, filter func(*tree.Node) bool) ([]*feed, error) {
+func streamFeeds(
+	m *tree.Model, sub *gpb.Subscription, targets []tree.Target, filter func(*tree.Node) bool,
+) ([]*feed, error) {
 	beat, err := duration(sub.GetHeartbeatInterval(), minHeartbeat, "heartbeat_interval")
 	if err != nil {
 		return nil, err

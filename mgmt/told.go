@@ -26,7 +26,9 @@ const (
 )
 
 // toldRows says of all rows of CONFIG_DB whether other nodes tell them.
-func toldRows(ctx context.Context, m *tree.Model, r reader, rows configfile.Rows) (map[string]map[string]string, error) {
+func toldRows(
+	ctx context.Context, m *tree.Model, r reader, rows configfile.Rows,
+) (map[string]map[string]string, error) {
 	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
 	for table, keys := range rows {
 		for key, fields := range keys {
@@ -249,7 +251,8 @@ func (t *teller) write(tx *tx, e *txEntry, values [][]string, onto []map[string]
 		}
 	}
 	for _, n := range g.Leaves {
-		if !n.Config || n.KeyIndex >= 0 || !slices.ContainsFunc(n.Binds, func(b tree.Bind) bool { return b.Codec.Put != nil }) {
+		puts := func(b tree.Bind) bool { return b.Codec.Put != nil }
+		if !n.Config || n.KeyIndex >= 0 || !slices.ContainsFunc(n.Binds, puts) {
 			continue
 		}
 		if v := values[n.Index]; v != nil && !slices.Equal(v, n.Default) && x.put(n, v) != nil {

@@ -114,6 +114,6 @@ type wire struct {
 // Get answers a GetRequest.
 func (w wire) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	resp, err := w.get(ctx, req, w.encoded)
-	w.guard.trail.denied(ctx, "get", req.GetPrefix(), pathsAsked(req), err)
+	w.guard.Trail.Denied(ctx, "get", req.GetPrefix(), pathsAsked(req), err)
 	return resp, err
 }

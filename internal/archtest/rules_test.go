@@ -52,12 +52,12 @@ var rules = []room{
 	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
 		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
-		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt collector/alarm collector
-		collector/topology collector/result collector/journey collector/capture tam/record`)},
+		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt mgmt/auth collector/alarm
+		collector collector/topology collector/result collector/journey collector/capture tam/record`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench
 		fleet/dial device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector
+		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
 		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile
 		saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/flymon tam/ipfix tam/record
 		internal/grace`)},
@@ -128,7 +128,8 @@ var rules = []room{
 		saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
-		device/packettrace mgmt/web/door mgmt/web mgmt collector/result swss swss/schema tam/altmark tam/flymon`)},
+		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark
+		tam/flymon`)},
 	// packets, and names
 	{name: "device/packettrace", below: rooms("saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema")},
 	// the form and the amount of the log
@@ -139,21 +140,26 @@ var rules = []room{
 	{name: "device/sender", clock: true, below: rooms(`
 		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/dialout mgmt/outputs mgmt/metrics swss swss/schema`)},
 	// who is let in to a page
-	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt"), modules: []string{grpc}},
+	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// what a browser shows
 	{name: "mgmt/web", below: rooms("collector/alarm collector collector/topology collector/result"), clock: true},
 	// RFC 8040 on the same engine
-	{name: "mgmt/restconf", below: rooms("mgmt yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
+	{name: "mgmt/restconf", below: rooms("mgmt mgmt/auth yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/metrics`)},
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs"), modules: []string{gnmi, grpc, protobuf}, clock: true},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
-	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf, xcrypto}, clock: true, below: rooms(`
-		mgmt/models mgmt/tree mgmt/access mgmt/configfile yang swss swss/schema`)},
+	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`
+		mgmt/auth mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile yang swss swss/schema`)},
+	// who is let in
+	{name: "mgmt/auth", modules: []string{gnmi, grpc, xcrypto}, clock: true, below: rooms(`
+		mgmt/rights mgmt/tree mgmt/access swss`)},
 	// what the modules of YANG are in the databases
 	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark")},
+	// what a role may
+	{name: "mgmt/rights", modules: []string{gnmi, grpc}, below: rooms("mgmt/tree mgmt/access swss swss/schema")},
 	// the tree of YANG, and its entries
 	{name: "mgmt/tree", modules: []string{gnmi, goyang, grpc, protobuf, ygot}, below: rooms("yang swss swss/schema")},
 	// users and roles as files

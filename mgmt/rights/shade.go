@@ -93,7 +93,9 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 }
 
 // taken returns the fields of a row on which leaves depend that the role may not read; all: it may be any.
-func (v *View) taken(b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string) (fields map[string]bool, all bool) {
+func (v *View) taken(
+	b tree.Bound, keys []string, r *tree.ListRow, rec map[string]string,
+) (fields map[string]bool, all bool) {
 	fields = map[string]bool{}
 	rec = r.Known(rec)
 	gathers := b.Row.Template.Gather >= 0

@@ -50,10 +50,11 @@ type reach struct {
 // OperationsNode is where operations are, in paths.
 const OperationsNode = "operations"
 
+// OperationsModule is the module of YANG that has them.
 const OperationsModule = "tamtam-operations"
 
-// NewView compiles the rules of a role, those that count first coming first, for operations of these names.
-func NewView(m *tree.Model, role access.Role, rules []access.Rule, operations []string) (*View, error) {
+// newView compiles the rules of a role, those that count first coming first, for operations of these names.
+func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []string) (*View, error) {
 	v := &View{
 		Role: role, model: m, grants: map[*tree.Node][]grant{}, below: map[*tree.Node]reach{}, Keyed: map[*tree.List]bool{},
 		ops: map[string]access.Level{},
@@ -383,14 +384,15 @@ func (v *View) Table(db swss.DBName, name string) error {
 		}
 		break
 	}
-	return v.Refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, tree.Cut(tree.OneLine(name), tree.MaxShown)), "read")
+	name = tree.Cut(tree.OneLine(name), tree.MaxShown)
+	return v.Refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, name), "read")
 }
 
-// NewViews are those of all roles, of a tree and operations.
+// newViews are those of all roles, of a tree and operations.
 func NewViews(m *tree.Model, operations []string, roles *access.Roles) (map[access.Role]*View, error) {
 	out := map[access.Role]*View{}
 	for _, role := range roles.Names() {
-		v, err := NewView(m, role, roles.Rules(role), operations)
+		v, err := newView(m, role, roles.Rules(role), operations)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"crypto/sha256"
@@ -13,7 +13,7 @@ import (
 // Files of users, roles and certificates are read again while the server runs: whoever asks for what they say makes
 // them be looked at, at most once per rereadPeriod. They are small, so their content says whether they have changed; a
 // time of modification may not. What cannot be read, or is wrong, changes nothing: what was read before stays in force,
-// and log and [Server.Troubles] say so until it is mended.
+// and log and [mgmt.Server.Troubles] say so until it is mended.
 
 // rereadPeriod is how long what files say may be old.
 const rereadPeriod = time.Second

@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type Caller struct {
 	From      string // address
 	Transport string // the protocol, as gNMI
 
-	view   *rights.View        // what the role may; nil: everything
+	View   *rights.View        // what the role may; nil: everything
 	stored string              // the password as the file has it, of who has shown it
 	chain  []*x509.Certificate // that the client has shown, itself first; nil: it counts for nothing
 	user   bool                // it is one of the users
@@ -37,26 +37,26 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, &c)
 }
 
-// callerOf is who a request is from; the process itself is a caller too. Whoever comes by gRPC and was not looked at
+// CallerOf is who a request is from; the process itself is a caller too. Whoever comes by gRPC and was not looked at
 // may nothing.
-func callerOf(ctx context.Context) *Caller {
+func CallerOf(ctx context.Context) *Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return c
 	}
 	if p, ok := peer.FromContext(ctx); ok {
-		return &Caller{Name: "nobody", Transport: overGNMI, From: fmt.Sprint(p.Addr), view: &rights.View{Role: "none"}}
+		return &Caller{Name: "nobody", Transport: overGNMI, From: fmt.Sprint(p.Addr), View: &rights.View{Role: "none"}}
 	}
 	return &Caller{Name: "this process", Role: access.Admin, Transport: "process"}
 }
 
-// userOf is the name of who a request is from.
-func userOf(ctx context.Context) string { return callerOf(ctx).Name }
+// UserOf is the name of who a request is from.
+func UserOf(ctx context.Context) string { return CallerOf(ctx).Name }
 
-// viewOf is what the caller of a request may.
-func viewOf(ctx context.Context) *rights.View { return callerOf(ctx).view }
+// ViewOf is what the caller of a request may.
+func ViewOf(ctx context.Context) *rights.View { return CallerOf(ctx).View }
 
 // still refuses who logged in and could not do so now any more, or has other rights now.
-func (g *guard) still(c *Caller) error {
+func (g *Guard) still(c *Caller) error {
 	if c.chain != nil {
 		if err := g.verify(c.chain); err != nil {
 			return status.Errorf(codes.Unauthenticated, "the client's certificate is not accepted any more: %v", err)
@@ -72,7 +72,7 @@ func (g *guard) still(c *Caller) error {
 		return status.Errorf(codes.Unauthenticated, "user %s is not there any more", c.Name)
 	case c.stored != "" && c.stored != u.Password:
 		return status.Errorf(codes.Unauthenticated, "user %s has another password now", c.Name)
-	case u.Role != c.Role, !a.views[u.Role].Same(c.view):
+	case u.Role != c.Role, !a.views[u.Role].Same(c.View):
 		return status.Errorf(codes.Unavailable, "user %s has other rights now: ask again", c.Name)
 	}
 	return nil
@@ -91,9 +91,9 @@ type session struct {
 	end    context.CancelCauseFunc
 }
 
-// attend returns the context of a request that lasts: it ends when its caller may not go on.
-func (g *guard) attend(ctx context.Context) (context.Context, func()) {
-	c := callerOf(ctx)
+// Attend returns the context of a request that lasts: it ends when its caller may not go on.
+func (g *Guard) Attend(ctx context.Context) (context.Context, func()) {
+	c := CallerOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
 	if !c.user && c.chain == nil {
 		return ctx, func() { end(nil) }
@@ -118,18 +118,18 @@ func (g *guard) attend(ctx context.Context) (context.Context, func()) {
 }
 
 // watchSessions ends those that may not go on, while there are some.
-func (g *guard) watchSessions() {
+func (g *Guard) watchSessions() {
 	tick := time.NewTicker(rereadPeriod)
 	defer tick.Stop()
 	for range tick.C {
-		if !g.endSessions() {
+		if !g.EndSessions() {
 			return
 		}
 	}
 }
 
-// endSessions ends those that may not go on, and reports whether there are some.
-func (g *guard) endSessions() bool {
+// EndSessions ends those that may not go on, and reports whether there are some.
+func (g *Guard) EndSessions() bool {
 	g.sessions.mu.Lock()
 	defer g.sessions.mu.Unlock()
 	for x := range g.sessions.open {

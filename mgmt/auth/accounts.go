@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"bytes"
@@ -13,40 +13,40 @@ import (
 	"tamtam/mgmt/rights"
 )
 
-// A guard is who is let in, by which way, as whom.
-type guard struct {
-	cfg      loginConfig
-	views    viewsOf
+// A Guard is who is let in, by which way, as whom.
+type Guard struct {
+	cfg      Config
+	views    ViewsOf
 	log      *slog.Logger
 	now      func() time.Time
-	accounts *reread[*accounts]
+	accounts *reread[*Accounts]
 	pair     *reread[*tls.Certificate] // the server's own certificate; nil: there is no TLS yet
 	clientCA *reread[*clientCA]        // nil: clients need no certificate
-	trail    trail
-	calls    callsOf
+	Trail    Trail
+	Calls    Calls
 	sessions attended
 }
 
-// viewsOf returns what each role may.
-type viewsOf func(*access.Roles) (map[access.Role]*rights.View, error)
+// ViewsOf returns what each role may.
+type ViewsOf func(*access.Roles) (map[access.Role]*rights.View, error)
 
-// newGuard returns a guard that lets nobody in before open has read who there is.
-func newGuard(cfg loginConfig, views viewsOf) *guard {
+// New returns a guard that lets nobody in before open has read who there is.
+func New(cfg Config, views ViewsOf) *Guard {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	return &guard{cfg: cfg, views: views, log: cfg.Logger, now: cfg.Clock,
-		trail: trail{to: cfg.Audit, now: cfg.Clock, log: cfg.Logger}}
+	return &Guard{cfg: cfg, views: views, log: cfg.Logger, now: cfg.Clock,
+		Trail: Trail{to: cfg.Audit, now: cfg.Clock, log: cfg.Logger}}
 }
 
-// open reads who is let in.
-func (g *guard) open() error { return errors.Join(g.openAccounts(), g.openClientCA()) }
+// Open reads who is let in.
+func (g *Guard) Open() error { return errors.Join(g.openAccounts(), g.openClientCA()) }
 
 // Accounts are who may log in, and what each role sees.
-type accounts struct {
+type Accounts struct {
 	list  []access.User
 	users map[string]access.User
 	views map[access.Role]*rights.View
@@ -54,8 +54,8 @@ type accounts struct {
 }
 
 // openAccounts reads the files, or takes what the configuration has.
-func (g *guard) openAccounts() error {
-	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
+func (g *Guard) openAccounts() error {
+	r := &reread[*Accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
 	for _, name := range []string{g.cfg.UsersFile, g.cfg.RolesFile} {
 		if name != "" {
 			r.files = append(r.files, name)
@@ -67,7 +67,7 @@ func (g *guard) openAccounts() error {
 }
 
 // parseAccounts reads the texts of the files that there are.
-func (g *guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
+func (g *Guard) parseAccounts(texts [][]byte) (a *Accounts, err error) {
 	users, rules := g.cfg.Users, g.cfg.Roles
 	if g.cfg.UsersFile != "" {
 		if users, err = access.ReadUsers(bytes.NewReader(texts[0])); err != nil {
@@ -89,7 +89,7 @@ func (g *guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
 	if err := roles.Check(users); err != nil {
 		return nil, within(g.cfg.UsersFile, err)
 	}
-	a = &accounts{list: users, users: map[string]access.User{}, views: views}
+	a = &Accounts{list: users, users: map[string]access.User{}, views: views}
 	for _, u := range users {
 		a.users[u.Name] = u
 	}
@@ -104,10 +104,24 @@ func within(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// troubles say of files that are read while the server runs why what they say now is not in force.
-func (g *guard) troubles() []string {
+// TellsApart reports whether callers are users with names of their own.
+func (g *Guard) TellsApart() bool { return len(g.accounts.get().list) > 0 }
+
+// RightsOf returns what a user may now, and as which role; of one who is gone, what the role may that the user had.
+// nil: everything. False: there is no such role any more.
+func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role access.Role, known bool) {
+	a := g.accounts.get()
+	if u, ok := a.users[name]; ok {
+		had = u.Role
+	}
+	v, known = a.views[had]
+	return v, had, known || len(a.list) == 0
+}
+
+// Troubles say of files that are read while the server runs why what they say now is not in force.
+func (g *Guard) Troubles() []string {
 	var all []string
-	doubts := []func() string{g.accounts.doubt, g.trail.doubt}
+	doubts := []func() string{g.accounts.doubt, g.Trail.doubt}
 	if g.pair != nil {
 		doubts = append(doubts, g.pair.doubt)
 	}

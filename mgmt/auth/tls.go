@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"crypto/ecdsa"
@@ -39,9 +39,9 @@ const (
 	renewAhead = 30 * 24 * time.Hour
 )
 
-// credentials returns what the TCP listener requires of its clients.
-func (g *guard) credentials() (credentials.TransportCredentials, error) {
-	conf, err := g.tls()
+// Credentials returns what the TCP listener requires of its clients.
+func (g *Guard) Credentials() (credentials.TransportCredentials, error) {
+	conf, err := g.TLS()
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func (g *guard) credentials() (credentials.TransportCredentials, error) {
 	return talkativeTLS{credentials.NewTLS(conf), g.log}, nil
 }
 
-// tls returns what the server is configured to have before its clients' connections; nil: nothing.
-func (g *guard) tls() (*tls.Config, error) {
+// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
+func (g *Guard) TLS() (*tls.Config, error) {
 	if g.cfg.Insecure {
 		return nil, nil
 	}
@@ -101,7 +101,7 @@ type clientCA struct {
 const mostVerified = 4096
 
 // openClientCA reads who signs the certificates of clients.
-func (g *guard) openClientCA() error {
+func (g *Guard) openClientCA() error {
 	if g.cfg.ClientCAFile == "" {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (g *guard) openClientCA() error {
 }
 
 // verify says whether a client's certificate is one of the CA that is in force, and of now.
-func (g *guard) verify(chain []*x509.Certificate) error {
+func (g *Guard) verify(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
 		return errors.New("there is none")
 	}
@@ -152,7 +152,7 @@ func (g *guard) verify(chain []*x509.Certificate) error {
 }
 
 // proven is the common name of a client's certificate, with its chain; "": clients need none.
-func (g *guard) proven(state *tls.ConnectionState) (string, []*x509.Certificate, error) {
+func (g *Guard) proven(state *tls.ConnectionState) (string, []*x509.Certificate, error) {
 	if state == nil || g.clientCA == nil {
 		return "", nil, nil
 	}

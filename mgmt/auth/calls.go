@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"net"
@@ -16,14 +16,19 @@ const (
 )
 
 // CallsOf counts what each source has going on.
-type callsOf struct {
+type Calls struct {
 	mu sync.Mutex
 	of map[netip.Addr]*[2]int
 }
 
+// Enter gives a request a place among those of its source, until leave.
+func (g *Guard) Enter(from net.Addr, lasts bool) (leave func(), err error) {
+	return g.Calls.enter(from, lasts)
+}
+
 // enter gives a call from an address a place among those of its source, until leave. This machine's own users, who come
 // by the unix socket, are not counted.
-func (c *callsOf) enter(from net.Addr, lasts bool) (leave func(), err error) {
+func (c *Calls) enter(from net.Addr, lasts bool) (leave func(), err error) {
 	source := sourceOf(from)
 	if !source.IsValid() {
 		return func() {}, nil

@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"context"
@@ -25,14 +25,14 @@ import (
 // overGNMI is the protocol of callers by gRPC.
 const overGNMI = "gNMI"
 
-// tap looks at an RPC before anything but its header is read: who it is from, and whether there is a place for it among
+// Tap looks at an RPC before anything but its header is read: who it is from, and whether there is a place for it among
 // those of its source. So strangers make the server hold no message.
-func (g *guard) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	p, _ := peer.FromContext(ctx)
 	leave := func() {}
 	if p != nil {
 		var err error
-		if leave, err = g.calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
+		if leave, err = g.Calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
 			return ctx, err
 		}
 	}
@@ -47,7 +47,7 @@ func (g *guard) tap(ctx context.Context, info *tap.Info) (context.Context, error
 
 // authenticate finds the caller of an RPC: a local peer on the unix socket, a name with its password, or a name that
 // the client's certificate proves.
-func (g *guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Caller, error) {
+func (g *Guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Caller, error) {
 	cred := Credentials{Transport: overGNMI, Asks: method}
 	cred.Name, _ = only(md, "username")
 	cred.Password, cred.Given = only(md, "password")
@@ -62,12 +62,12 @@ func (g *guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Calle
 			cred.TLS = &info.State
 		}
 	}
-	return g.login(cred)
+	return g.Login(cred)
 }
 
 // loginLocal finds the caller at the unix socket. Root and the server's own user are admin, and may be any user, to see
 // and do what that one can; others of this machine are the users of their names.
-func (g *guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
+func (g *Guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
 	own, a := p.own(), g.accounts.get()
 	cred.Given = cred.Given && cred.Password != "" // clients send an empty one with the name
 	cred.From, cred.Transport = p.String(), "unix socket"
@@ -76,7 +76,7 @@ func (g *guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
 	}
 	switch {
 	case cred.Given:
-		return g.login(cred)
+		return g.Login(cred)
 	case own && cred.Name == "":
 		return Caller{Name: p.String(), Role: access.Admin, From: cred.From, Transport: cred.Transport}, nil
 	case !own:
@@ -110,8 +110,8 @@ type Credentials struct {
 	Asks           string               // what for: the method
 }
 
-// login finds a user: by name and password, or by the name that a client certificate proves.
-func (g *guard) login(cred Credentials) (Caller, error) {
+// Login finds a user: by name and password, or by the name that a client certificate proves.
+func (g *Guard) Login(cred Credentials) (Caller, error) {
 	cred.Given = cred.Given && cred.Password != ""
 	proven, chain, err := g.proven(cred.TLS)
 	if err != nil {
@@ -147,20 +147,20 @@ func (g *guard) login(cred Credentials) (Caller, error) {
 }
 
 // refuseLogin is the error of a login that is refused.
-func (g *guard) refuseLogin(cred Credentials, why string) error {
+func (g *Guard) refuseLogin(cred Credentials, why string) error {
 	// Whether somebody serves is asked without credentials, by health checks every few seconds: that is no try.
 	if cred.Name != "" || cred.Given || cred.Asks != gpb.GNMI_Capabilities_FullMethodName {
-		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(tree.OneLine(cred.Name), tree.MaxShown), "method", cred.Asks,
-			"peer", cred.From)
-		g.trail.login(cred, why)
+		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(tree.OneLine(cred.Name), tree.MaxShown),
+			"method", cred.Asks, "peer", cred.From)
+		g.Trail.login(cred, why)
 	}
 	return status.Error(codes.Unauthenticated, why)
 }
 
 // caller is a user who has logged in.
-func (a *accounts) caller(u access.User, cred Credentials) Caller {
+func (a *Accounts) caller(u access.User, cred Credentials) Caller {
 	return Caller{
-		Name: u.Name, Role: u.Role, From: cred.From, Transport: cred.Transport, view: a.views[u.Role], user: true,
+		Name: u.Name, Role: u.Role, From: cred.From, Transport: cred.Transport, View: a.views[u.Role], user: true,
 	}
 }
 
@@ -181,7 +181,7 @@ type passwords struct {
 }
 
 // right reports whether got is the user's password. Of a user that there is not it takes as long to say so.
-func (a *accounts) right(u access.User, known bool, got string) bool {
+func (a *Accounts) right(u access.User, known bool, got string) bool {
 	if !known {
 		u = a.list[0]
 		for _, o := range a.list {

@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"tamtam/mgmt/access"
 )
 
-// A loginConfig says who is let in, and how.
-type loginConfig struct {
+// A Config says who is let in, and how.
+type Config struct {
 	// NoLogin serves Addr, and RESTCONF, to whoever can connect also where that is not this machine alone, though nobody
 	// is asked for a login.
 	NoLogin bool
@@ -42,8 +42,8 @@ type loginConfig struct {
 	Clock func() time.Time
 }
 
-// checkLogins refuses settings that contradict each other, naming both.
-func (c loginConfig) checkLogins() error {
+// Check refuses settings that contradict each other, naming both.
+func (c Config) Check() error {
 	var errs []error
 	conflict := func(bad bool, a, b, why string) {
 		if bad {
@@ -56,7 +56,7 @@ func (c loginConfig) checkLogins() error {
 }
 
 // checkTLS finds what contradicts itself in what clients are shown, and have to show.
-func (c loginConfig) checkTLS(conflict func(bad bool, a, b, why string)) {
+func (c Config) checkTLS(conflict func(bad bool, a, b, why string)) {
 	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
 	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile",
 		"without TLS clients cannot show certificates")
@@ -65,22 +65,22 @@ func (c loginConfig) checkTLS(conflict func(bad bool, a, b, why string)) {
 }
 
 // checkUsers finds what contradicts itself in who is let in.
-func (c loginConfig) checkUsers(conflict func(bad bool, a, b, why string)) {
+func (c Config) checkUsers(conflict func(bad bool, a, b, why string)) {
 	users := len(c.Users) > 0
 	conflict(c.Insecure && (users || c.UsersFile != ""), "Insecure", "Users", "passwords would travel in clear")
 	conflict(users && c.UsersFile != "", "Users", "UsersFile", "there is one list of users")
 	conflict(c.Roles != "" && c.RolesFile != "", "Roles", "RolesFile", "there is one list of roles")
-	conflict(c.NoLogin && c.asksLogin(), "NoLogin", "Users or ClientCAFile", "there is a login")
+	conflict(c.NoLogin && c.AsksLogin(), "NoLogin", "Users or ClientCAFile", "there is a login")
 }
 
-// asksLogin says that not whoever can connect is let in.
-func (c loginConfig) asksLogin() bool {
+// AsksLogin says that not whoever can connect is let in.
+func (c Config) AsksLogin() bool {
 	return len(c.Users) > 0 || c.UsersFile != "" || c.ClientCAFile != ""
 }
 
 // MayListen refuses an address that others can reach while nobody is asked for a login.
-func (c loginConfig) MayListen(addr string) error {
-	if c.asksLogin() || c.NoLogin || Local(addr) {
+func (c Config) MayListen(addr string) error {
+	if c.AsksLogin() || c.NoLogin || Local(addr) {
 		return nil
 	}
 	return fmt.Errorf("%s can be reached by others, and whoever can connect would be admin: make a login "+

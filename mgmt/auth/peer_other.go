@@ -1,6 +1,6 @@
 //go:build !linux
 
-package mgmt
+package auth
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 const maxReading = 8
 
 // Shares are the places. The zero value has none.
-type shares struct {
+type Shares struct {
 	mu      sync.Mutex
 	free    int
 	clients map[string]*share // those that have a place, or wait
@@ -32,13 +32,14 @@ type share struct {
 	waiting []chan struct{} // closed when it has a place; the first came first
 }
 
-func newShares(places int) *shares { return &shares{free: places, clients: map[string]*share{}} }
+// NewShares returns so many places, all free.
+func NewShares(places int) *Shares { return &Shares{free: places, clients: map[string]*share{}} }
 
-// places is how many there are on this machine.
-func places() int { return min(max(runtime.GOMAXPROCS(0), 2), maxReading) }
+// Places is how many there are on this machine.
+func Places() int { return min(max(runtime.GOMAXPROCS(0), 2), maxReading) }
 
-// enter waits for a place.
-func (s *shares) enter(ctx context.Context, client string) error {
+// Enter waits for a place.
+func (s *Shares) Enter(ctx context.Context, client string) error {
 	s.mu.Lock()
 	c := s.clients[client]
 	if c == nil {
@@ -65,15 +66,25 @@ func (s *shares) enter(ctx context.Context, client string) error {
 	return context.Cause(ctx)
 }
 
-// leave gives a place back.
-func (s *shares) leave(client string) {
+// Of returns how many places a client has, and how many it waits for.
+func (s *Shares) Of(client string) (held, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.clients[client]; c != nil {
+		return c.held, len(c.waiting)
+	}
+	return 0, 0
+}
+
+// Leave gives a place back.
+func (s *Shares) Leave(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.back(client)
 }
 
 // back takes a place from a client, and gives it to the next. The caller holds mu.
-func (s *shares) back(client string) {
+func (s *Shares) back(client string) {
 	s.clients[client].held--
 	s.free++
 	s.forget(client)
@@ -81,14 +92,14 @@ func (s *shares) back(client string) {
 }
 
 // forget forgets a client that has nothing and waits for nothing. The caller holds mu.
-func (s *shares) forget(client string) {
+func (s *Shares) forget(client string) {
 	if c := s.clients[client]; c.held == 0 && len(c.waiting) == 0 {
 		delete(s.clients, client)
 	}
 }
 
 // give gives free places to those that wait. The caller holds mu.
-func (s *shares) give() {
+func (s *Shares) give() {
 	for s.free > 0 {
 		var next *share
 		for _, c := range s.clients {
@@ -113,8 +124,8 @@ func (c *share) before(o *share) bool {
 	return c.held < o.held || c.held == o.held && c.last < o.last
 }
 
-// client names who shares places: a user, or where a caller without a name of its own comes from.
-func (c *Caller) client() string {
+// Client names who shares places: a user, or where a caller without a name of its own comes from.
+func (c *Caller) Client() string {
 	if c.user {
 		return "user " + c.Name
 	}

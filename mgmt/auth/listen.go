@@ -1,4 +1,4 @@
-package mgmt
+package auth
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// listenUnix listens on a socket for this user alone, or all, replacing one that nobody serves any more. It creates the
+// ListenUnix listens on a socket for this user alone, or all, replacing one that nobody serves any more. It creates the
 // directory if needed.
-func listenUnix(path string, all bool) (net.Listener, error) {
+func ListenUnix(path string, all bool) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
 		return nil, fmt.Errorf("socket %s is served by another process", path)
@@ -97,13 +97,13 @@ type knownBy struct {
 	door *Door
 }
 
-// knownAt returns credentials whose clients are known at a door.
-func knownAt(door *Door, c credentials.TransportCredentials) credentials.TransportCredentials {
+// KnownAt returns credentials whose clients are known at a door.
+func KnownAt(door *Door, c credentials.TransportCredentials) credentials.TransportCredentials {
 	return knownBy{c, door}
 }
 
-// local returns what the unix socket requires of its clients.
-func (g *guard) local() credentials.TransportCredentials { return unixCredentials{g.isUser} }
+// Local returns what the unix socket requires of its clients.
+func (g *Guard) Local() credentials.TransportCredentials { return unixCredentials{g.isUser} }
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (k knownBy) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -158,7 +158,7 @@ func Local(addr string) bool {
 }
 
 // isUser reports whether a local process is of somebody who is a user.
-func (g *guard) isUser(p unixPeer) bool {
+func (g *Guard) isUser(p unixPeer) bool {
 	_, ok := g.accounts.get().users[p.name()]
 	return ok
 }
