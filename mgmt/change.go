@@ -45,7 +45,7 @@ func (c *finishing) Changed(path string) bool {
 
 // Read implements [tree.Change].
 func (c *finishing) Read(db swss.DBName, table, key string) (map[string]string, error) {
-	row, found, err := swss.NewTable(c.tx.reader.redis.DB(db), table).Get(c.ctx, key)
+	row, found, err := swss.NewTable(c.tx.reader.Redis.DB(db), table).Get(c.ctx, key)
 	switch {
 	case err != nil:
 		return nil, tree.Unavailable(err)

@@ -150,14 +150,13 @@
 // # Security
 //
 // TLS of at least 1.2, with a CA and certificate made in Config.Dir if none is
-// given. Credentials are checked for every RPC, reflection included, when its header has come (package auth). With users
-// a client needs name and password, or a client certificate whose common name is
+// given. Credentials are checked for every RPC, reflection included, when its header has come (package auth). With
+// users a client needs name and password, or a client certificate whose common name is
 // the user's; without users whoever can connect is admin, and the server listens on loopback alone unless it is told
 // otherwise. Passwords need TLS. At the unix socket root and the server's own user are admin.
 //
-// What a role may is one value (package rights), which whatever comes from outside has in its context: which nodes a path
-// of a Get or Subscribe means, which leaves of an entry are read, what a Set may change (permit.go), which operation is
-// done. Where data is in several places, what is taken away at one is taken away at all. Requests
-// of the process itself have none. Files of users, roles and certificates are read again.
-// Settings that contradict each other are refused at the start, both named.
+// What a role may is one value (package rights), which whatever comes from outside has in its context: which nodes a
+// path of a Get or Subscribe means, which leaves of an entry are read, what a Set may change, which operation is done.
+// Where data is in several places, what is taken away at one is taken away at all. Requests of the process itself have
+// none. Files of users, roles and certificates are read again. Settings that contradict each other are refused at the start, both named.
 package mgmt

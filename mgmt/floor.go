@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -27,7 +28,7 @@ type floor struct {
 
 // pace gives each feed that samples its interval, or refuses one that is too short. An interval holds as long as the
 // stream does: if a group is then read more slowly, values repeat.
-func pace(ctx context.Context, r reader, feeds []*feed) error {
+func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 	polls := map[string]floor{}
 	for _, f := range feeds {
 		if !f.samples {
@@ -55,7 +56,7 @@ func tooFast(path string, asked time.Duration, fl floor) error {
 }
 
 // floorOf is that of a feed; polls has the intervals of groups that are known already.
-func floorOf(ctx context.Context, r reader, f *feed, polls map[string]floor) (floor, error) {
+func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floor) (floor, error) {
 	fl := floor{minSample, "nothing of it is a counter that is polled"}
 	found := false
 	for _, w := range f.watches {
@@ -84,11 +85,11 @@ func floorOf(ctx context.Context, r reader, f *feed, polls map[string]floor) (fl
 
 // poll is how often a group of counters is read while it is enabled; as for orchagent, a row that is not valid says
 // nothing.
-func poll(ctx context.Context, r reader, name string, polls map[string]floor) (floor, error) {
+func poll(ctx context.Context, r fetch.Reader, name string, polls map[string]floor) (floor, error) {
 	if fl, ok := polls[name]; ok {
 		return fl, nil
 	}
-	fields, _, err := swss.NewTable(r.redis.DB(swss.ConfigDB), schema.CfgFlexCounter).Get(ctx, name)
+	fields, _, err := swss.NewTable(r.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter).Get(ctx, name)
 	if err != nil {
 		return floor{}, tree.Unavailable(err)
 	}

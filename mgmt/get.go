@@ -235,11 +235,11 @@ func (s *Server) getTarget(
 	if sel[g] == nil { // its entries are needed anyway
 		sel[g] = &tree.Selected{Rows: make([]bool, len(g.Rows))}
 	}
-	r, err := s.reader.cached(ctx, s.hub, s.model, sel, t.Keys)
+	r, err := s.reader.Cached(ctx, s.hub, s.model, sel, t.Keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	data, err := r.seenBy(auth.ViewOf(ctx)).collect(ctx, s.model, sel, t.Keys)
+	data, err := r.SeenBy(auth.ViewOf(ctx)).Collect(ctx, s.model, sel, t.Keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}

@@ -162,9 +162,9 @@ func (t *tx) withLeaf(ctx context.Context, leaf *tree.Node, values []string, vis
 	case err != nil:
 		return err
 	case !ok:
-		err = t.reader.read(ctx, g, tree.Extend(nil, g), need, stored)
+		err = t.reader.Read(ctx, g, tree.Extend(nil, g), need, stored)
 	default:
-		err = t.reader.readKeys(ctx, g, keys, need, stored)
+		err = t.reader.ReadKeys(ctx, g, keys, need, stored)
 	}
 	if err != nil {
 		return err

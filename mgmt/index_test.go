@@ -74,7 +74,7 @@ func indexAgainstReadingAll(t *testing.T, seed uint64) {
 				for _, k := range keys {
 					named[k[0]] = true
 				}
-				err = b.server.reader.read(b.ctx, g, tree.Extend(nil, g), nil, func(es []*tree.Entry) error {
+				err = b.server.reader.Read(b.ctx, g, tree.Extend(nil, g), nil, func(es []*tree.Entry) error {
 					for _, e := range es {
 						for _, v := range e.Value(leaf) {
 							if v == value && !named[e.Keys[0]] {

@@ -63,7 +63,7 @@ func (s *keeping) archive() configfile.Archive {
 
 // stored is CONFIG_DB as it is.
 func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
-	rows, err := configfile.Stored(ctx, s.reader.redis)
+	rows, err := configfile.Stored(ctx, s.reader.Redis)
 	if err != nil {
 		return nil, tree.Unavailable(err)
 	}
@@ -219,7 +219,7 @@ func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (c
 }
 
 func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
-	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
+	turn, err := s.reader.Redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
 		return tree.Unavailable(err)
 	}
@@ -247,7 +247,7 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 	if err := t.write(context.WithoutCancel(ctx), packed, next); err != nil {
 		return err
 	}
-	if err := s.reader.redis.DB(swss.ConfigDB).SetInitialized(context.WithoutCancel(ctx), true); err != nil {
+	if err := s.reader.Redis.DB(swss.ConfigDB).SetInitialized(context.WithoutCancel(ctx), true); err != nil {
 		s.log.Warn("the configuration is in CONFIG_DB, but SONiC's utilities are not told so", "error", err)
 	}
 	return nil

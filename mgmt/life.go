@@ -61,12 +61,12 @@ func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 	if err := claim.Check(ctx); err != nil {
 		return err
 	}
-	return s.hub.step(ctx)
+	return s.hub.Step(ctx)
 }
 
 // distrust makes everything that was read be read again.
 func (s *Server) distrust() {
-	s.hub.distrust()
+	s.hub.Distrust()
 	s.indexer.doubtful.Store(true)
 	s.tallier.doubtful.Store(true)
 }

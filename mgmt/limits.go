@@ -34,7 +34,7 @@ func (t *tx) checkSizes(ctx context.Context, touched []*txEntry) error {
 		if more[table] <= 0 || !schema.Limited(table) {
 			continue
 		}
-		has, err := swss.NewTable(t.reader.redis.DB(swss.ConfigDB), table).AtLeast(ctx, schema.MaxRows-more[table]+1)
+		has, err := swss.NewTable(t.reader.Redis.DB(swss.ConfigDB), table).AtLeast(ctx, schema.MaxRows-more[table]+1)
 		if err != nil {
 			return tree.Unavailable(err)
 		}

@@ -55,7 +55,7 @@ func (s *keeping) ask(ctx context.Context, word, answer string, must map[string]
 	if err := s.askSyncd(ctx, word, id, request); err != nil {
 		return nil, err
 	}
-	row, ok, err := swss.NewTable(s.reader.redis.DB(swss.StateDB), schema.StatePacketTrace).Get(ctx, id)
+	row, ok, err := swss.NewTable(s.reader.Redis.DB(swss.StateDB), schema.StatePacketTrace).Get(ctx, id)
 	switch {
 	case err != nil:
 		return nil, tree.Unavailable(err)
@@ -74,7 +74,7 @@ func traceName(id string) bool {
 
 // askSyncd asks syncd, and waits for the answer.
 func (s *keeping) askSyncd(ctx context.Context, word, id string, request []byte) error {
-	db, to := s.reader.redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
+	db, to := s.reader.Redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
 	sub := db.Subscribe(ctx, to)
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {

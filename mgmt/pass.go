@@ -18,7 +18,7 @@ type pass struct {
 // pass reads the entries of a watch that fit a pattern and sends them.
 func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass) error {
 	st.count++
-	err := st.reader.seenBy(st.view).with(w.Selected).read(ctx, w.group, pattern, w.Rows, func(es []*tree.Entry) error {
+	err := st.reader.SeenBy(st.view).With(w.Selected).Read(ctx, w.group, pattern, w.Rows, func(es []*tree.Entry) error {
 		for _, e := range es {
 			st.notify(w, e, how)
 		}
@@ -34,10 +34,10 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 // passKeys is a pass over some entries that changed.
 func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touched map[string]concerned) error {
 	st.count++
-	r := st.reader.seenBy(st.view).with(w.Selected)
-	err := r.readKeys(ctx, w.group, keys, w.Rows, func(es []*tree.Entry) error {
+	r := st.reader.SeenBy(st.view).With(w.Selected)
+	err := r.ReadKeys(ctx, w.group, keys, w.Rows, func(es []*tree.Entry) error {
 		for _, e := range es {
-			if !r.shows(ctx, e) {
+			if !r.Shows(ctx, e) {
 				continue
 			}
 			st.notify(w, e, pass{duplicates: touched[tree.KeysText(e.Keys)].duplicates()})
@@ -70,21 +70,21 @@ func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
 		}
 		old.pass = st.count
 	}
-	m := st.s.hub.memos.of(w.group, id)
+	m := st.s.hub.Memos.Of(w.group, id)
 	if st.wire {
-		m.codedPath(e)
+		m.CodedPath(e)
 	}
 	for i, l := range w.Leaves {
-		v := st.s.hub.memos.leaf(e, m, l)
+		v := st.s.hub.Memos.Leaf(e, m, l)
 		var was uint64
 		if old != nil {
-			was, old.hashes[i] = old.hashes[i], v.hash
+			was, old.hashes[i] = old.hashes[i], v.Hash
 		}
 		switch {
 		case how.quiet:
-		case v.hash == 0 && was != 0:
+		case v.Hash == 0 && was != 0:
 			n.gone(e.Path(l))
-		case v.hash != 0 && (how.all || v.hash != was):
+		case v.Hash != 0 && (how.all || v.Hash != was):
 			n.update(e, l, v)
 		}
 	}
@@ -118,7 +118,7 @@ func (st *stream) deletes(w *watch, pattern []string, how pass) {
 func (st *stream) end(w *watch, old *sentEntry) {
 	id := tree.KeysText(old.keys)
 	delete(w.sent, id)
-	st.s.hub.memos.forget(w.group, id)
+	st.s.hub.Memos.Forget(w.group, id)
 	at := w.target.Node
 	if w.group.Node.Within(at) {
 		at = w.group.Node

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/tree"
 	"tamtam/swss/swsstest"
 
@@ -120,7 +121,7 @@ func TestRawModes(t *testing.T) {
 
 // Whatever a path of this origin is, it is a path or an error that says what is wrong.
 func FuzzRawPath(f *testing.F) {
-	r := reader{redis: swsstest.Start(f)}
+	r := fetch.Reader{Redis: swsstest.Start(f)}
 	f.Add("CONFIG_DB", "localhost", "PORT", "Ethernet0", "mtu")
 	f.Add("x", "", "*", "*", "")
 	f.Fuzz(func(t *testing.T, a, b, c, d, e string) {
@@ -129,8 +130,8 @@ func FuzzRawPath(f *testing.F) {
 			p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
 		}
 		for n := range len(p.GetElem()) + 1 {
-			got, err := r.rawPath(nil, &gpb.Path{Origin: tree.RawOrigin, Elem: p.GetElem()[:n]})
-			if err == nil && (got.table == "" || got.db == nil || got.field != "" && got.key == "") {
+			got, err := r.ParseRaw(nil, &gpb.Path{Origin: tree.RawOrigin, Elem: p.GetElem()[:n]})
+			if err == nil && (got.Table == "" || got.DB == nil || got.Field != "" && got.Key == "") {
 				t.Errorf("%q: %+v", p, got)
 			}
 		}

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -21,7 +21,7 @@ import (
 // A rawFeed is a subscription to such a path.
 type rawFeed struct {
 	*feed
-	path  rawPath
+	path  fetch.RawPath
 	asked *gpb.Path
 	sent  map[string]string // rows as JSON, by key
 }
@@ -36,11 +36,11 @@ func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*rawFee
 		if !isRaw(list.GetPrefix(), sub.GetPath()) {
 			continue
 		}
-		p, err := s.reader.rawPath(list.GetPrefix(), sub.GetPath())
+		p, err := s.reader.ParseRaw(list.GetPrefix(), sub.GetPath())
 		if err != nil {
 			return nil, err
 		}
-		if err := v.Table(p.db.Name(), p.table); err != nil {
+		if err := v.Table(p.DB.Name(), p.Table); err != nil {
 			return nil, err
 		}
 		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}
@@ -70,11 +70,11 @@ func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed)
 	var listener *swss.Listener
 	var tables []*swss.Subscriber
 	if st.list.GetMode() == gpb.SubscriptionList_STREAM {
-		listener = swss.NewListener(s.reader.redis)
+		listener = swss.NewListener(s.reader.Redis)
 		defer listener.Close()
 		for _, f := range feeds {
 			if f.sample == 0 {
-				tables = append(tables, swss.NewSubscriber(listener, f.path.db, f.path.table).Brief())
+				tables = append(tables, swss.NewSubscriber(listener, f.path.DB, f.path.Table).Brief())
 			}
 		}
 		if err := listener.Sync(ctx); err != nil {
@@ -196,14 +196,14 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 	f.sent = map[string]string{}
 	for _, key := range tree.SortedKeys(rows) {
 		var v any = rows[key]
-		if p.field != "" {
-			text, ok := rows[key][p.field]
+		if p.Field != "" {
+			text, ok := rows[key][p.Field]
 			if !ok {
 				continue
 			}
 			v = text
 		}
-		val, err := rawTyped(v, st.list.GetEncoding())
+		val, err := fetch.RawTyped(v, st.list.GetEncoding())
 		if err != nil {
 			return err
 		}
@@ -215,11 +215,11 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 		delete(gone, key)
 		f.sent[key] = string(text)
 		if all || !there || was != string(text) {
-			n.Update = append(n.Update, &gpb.Update{Path: p.row(key), Val: val})
+			n.Update = append(n.Update, &gpb.Update{Path: p.Row(key), Val: val})
 		}
 	}
 	for _, key := range tree.SortedKeys(gone) {
-		n.Delete = append(n.Delete, p.row(key))
+		n.Delete = append(n.Delete, p.Row(key))
 	}
 	if quiet || len(n.Update)+len(n.Delete) == 0 {
 		return nil
@@ -228,27 +228,19 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 }
 
 // read returns the rows that a feed's path means, as far as the caller may read them.
-func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]string, rawPath, error) {
-	rows, p, err := st.s.reader.rawRows(ctx, f.path)
+func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]string, fetch.RawPath, error) {
+	rows, p, err := st.s.reader.ReadRaw(ctx, f.path)
 	if err != nil {
 		return nil, p, err
 	}
-	if p.hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
+	if p.Hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
 		return nil, p, status.Errorf(codes.InvalidArgument,
-			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.table)
+			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.Table)
 	}
-	if rows, err = p.shown(ctx, st.view, st.s.reader.redis, rows); err != nil && p.key == "" && !p.hash {
+	if rows, err = p.Shown(ctx, st.view, st.s.reader.Redis, rows); err != nil && p.Key == "" && !p.Hash {
 		return nil, p, nil // others may come
 	}
 	return rows, p, err
-}
-
-// row is the path of a row, or of the field of it, that a path means.
-func (p rawPath) row(key string) *gpb.Path {
-	if p.key != "" || key == "" {
-		return &gpb.Path{Elem: p.elems}
-	}
-	return &gpb.Path{Elem: append(slices.Clone(p.elems[:3]), &gpb.PathElem{Name: key})}
 }
 
 // pollRaw answers Polls until the client ends.

@@ -101,7 +101,7 @@ func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, erro
 		if g := t.Node.List; sel[g] == nil {
 			sel[g] = &tree.Selected{Rows: make([]bool, len(g.Rows))}
 		}
-		data, err := s.reader.seenBy(v).collect(b.ctx, s.model, sel, t.Keys)
+		data, err := s.reader.SeenBy(v).Collect(b.ctx, s.model, sel, t.Keys)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ some read /interfaces
 			wantUpdates(t, req, is, want)
 			for _, g := range b.server.model.Lists {
 				if strings.HasPrefix(g.Node.Path, "/tam/") {
-					recalled += b.server.hub.memos.size(g)
+					recalled += b.server.hub.Memos.Size(g)
 				}
 			}
 		}

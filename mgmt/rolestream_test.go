@@ -60,7 +60,7 @@ func TestRolesOfStreams(t *testing.T) {
 	b.rows(samplers("6", ""))
 	b.wantLines("the administrator", all, 2, "D /tam/samplers/sampler[name=b]/config")
 	b.want("the role", one, "U "+rateA+" 6")
-	b.server.hub.distrust() // everything is read again
+	b.server.hub.Distrust() // everything is read again
 	b.rateOf("b", 7)
 	b.wantLines("the administrator", all, 2, "U "+rateB+" 7")
 	b.rateOf("a", 8)

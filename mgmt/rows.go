@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 )
 
 // sources are what makes rows that are in no database.
-func (s *Server) sources() map[string]source {
-	all := map[string]source{
+func (s *Server) sources() map[string]fetch.Source {
+	all := map[string]fetch.Source{
 		models.SourceTold: s.toldRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallier.tallied,
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
-		models.SourceDebugCounts: s.reader.debugRows, models.SourceNotInForce: s.reader.notInForceRows,
+		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
 	}
 	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
@@ -41,7 +42,7 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 
 // tableRows are the tables of CONFIG_DB, with how many rows each has.
 func (s *Server) tableRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
-	db := s.reader.redis.DB(swss.ConfigDB)
+	db := s.reader.Redis.DB(swss.ConfigDB)
 	keys, err := db.Client().Keys(ctx, "*").Result()
 	if err != nil {
 		return nil, tree.Unavailable(err)

@@ -16,6 +16,7 @@ import (
 
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/auth"
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
@@ -46,11 +47,11 @@ type Server struct {
 	gpb.UnimplementedGNMIServer
 	cfg    Config
 	model  *tree.Model
-	reader reader
+	reader fetch.Reader
 	log    *slog.Logger
 	now    func() time.Time
 	after  func(time.Duration) <-chan time.Time
-	hub    *hub
+	hub    *fetch.Hub
 
 	setting     sync.Mutex // one Set or operation at a time
 	kept        *keeping
@@ -84,7 +85,7 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
-		reader:      reader{redis: cfg.Redis},
+		reader:      fetch.Reader{Redis: cfg.Redis},
 		gate:        gate{patience: streamPatience},
 		reading:     auth.NewShares(auth.Places()),
 		subscribers: make(chan struct{}, maxSubscribers),
@@ -99,7 +100,7 @@ func NewServer(cfg Config) (*Server, error) {
 		s.after = time.After
 	}
 	s.kept = &keeping{Server: s, closed: make(chan struct{})}
-	s.hub = newHub(cfg.Redis, s.log, s.now, s.claim.Load)
+	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
 	s.indexer = newIndexer(cfg.Redis)
 	var err error
 	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
@@ -109,7 +110,7 @@ func NewServer(cfg Config) (*Server, error) {
 	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
 		s.model.Root.Kid[top].Apart = true
 	}
-	s.reader.sources = s.sources()
+	s.reader.Sources = s.sources()
 	s.guard = auth.New(cfg.logins(), viewsIn(s.model))
 	if err := s.open(); err != nil {
 		s.Close()
@@ -255,7 +256,7 @@ func (s *Server) Close() {
 	if s.cfg.Socket != "" {
 		os.Remove(s.cfg.Socket)
 	}
-	s.hub.close()
+	s.hub.Close()
 	s.indexer.close()
 	if s.tallier != nil {
 		s.tallier.close()

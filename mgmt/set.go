@@ -352,7 +352,7 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 
 // trySet executes the steps on the current rows if ok has nothing against it. parsed has the faults found so far.
 func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok func(context.Context) error) error {
-	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
+	turn, err := s.reader.Redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
 		return err
 	}
@@ -583,7 +583,7 @@ func (t *tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry)
 	for _, o := range lists {
 		g, owners := t.model.Find(o.Path).List, gone[o]
 		var keys [][]string
-		err := t.reader.read(ctx, g, tree.Extend(nil, g), make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
+		err := t.reader.Read(ctx, g, tree.Extend(nil, g), make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
 			for _, e := range es {
 				if owners[e.Keys[0]] != nil {
 					keys = append(keys, e.Keys)

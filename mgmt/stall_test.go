@@ -49,7 +49,7 @@ func TestStalledSubscriber(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a cancelled RPC ended well")
 	}
-	if got := len(b.server.hub.subscribers(tree.TableID{DB: "CONFIG_DB", Table: "TAM_SAMPLINGRATE_TABLE"})); got > 1 {
+	if got := len(b.server.hub.Subscribers(tree.TableID{DB: "CONFIG_DB", Table: "TAM_SAMPLINGRATE_TABLE"})); got > 1 {
 		t.Errorf("%d subscribers are left", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/auth"
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 
@@ -25,7 +26,7 @@ import (
 // entries.
 type stream struct {
 	s      *Server
-	reader reader
+	reader fetch.Reader
 	rpc    gpb.GNMI_SubscribeServer
 	list   *gpb.SubscriptionList
 	feeds  []*feed
@@ -41,7 +42,7 @@ type stream struct {
 	failed error         // of the sender, once sent is closed
 
 	mu    sync.Mutex
-	dirty map[change]mark
+	dirty map[fetch.ChangedRow]mark
 	lost  bool // too much changed to remember: read everything
 	doubt bool // what is known may not be what the databases say: see whether they can be read
 	wake  chan struct{}
@@ -61,7 +62,7 @@ type outbox struct {
 // A mark is how often a row was marked, and the row.
 type mark struct {
 	n   uint32
-	row *touched
+	row *fetch.Touched
 }
 
 // maxDirty bounds the rows that are remembered one by one.
@@ -72,10 +73,10 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 		s: s, rpc: rpc, list: list, feeds: feeds, view: auth.ViewOf(rpc.Context()),
 		client: auth.CallerOf(rpc.Context()).Client(),
 		out:    make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
-		dirty: map[change]mark{}, wake: make(chan struct{}, 1),
+		dirty: map[fetch.ChangedRow]mark{}, wake: make(chan struct{}, 1),
 	}
 	st.reader = s.reader
-	st.reader.hub = s.hub
+	st.reader.Hub = s.hub
 	go func() {
 		defer close(st.sent)
 		for batch := range st.out {
@@ -91,15 +92,15 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 
 // close ends the stream. The sender is waited for only if it has not stalled.
 func (st *stream) close(err error) {
-	st.s.hub.leave(st)
+	st.s.hub.Leave(st)
 	close(st.out)
 	if err == nil {
 		<-st.sent
 	}
 }
 
-// mark records that rows changed.
-func (st *stream) mark(rows []*touched) {
+// Mark records that rows changed.
+func (st *stream) Mark(rows []*fetch.Touched) {
 	if len(rows) == 0 {
 		return
 	}
@@ -113,7 +114,7 @@ func (st *stream) mark(rows []*touched) {
 		if st.lost {
 			break
 		}
-		st.dirty[row.change] = mark{st.dirty[row.change].n + 1, row}
+		st.dirty[row.ChangedRow] = mark{st.dirty[row.ChangedRow].n + 1, row}
 	}
 	st.rouse()
 }
@@ -135,8 +136,8 @@ func (st *stream) lose() {
 	st.rouse()
 }
 
-// suspect records that the databases may not be readable: if they are, what has changed has been marked.
-func (st *stream) suspect() {
+// Suspect records that the databases may not be readable: if they are, what has changed has been marked.
+func (st *stream) Suspect() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.doubt = true
@@ -156,7 +157,7 @@ func (st *stream) run(ctx context.Context) error {
 	stream := st.list.GetMode() == gpb.SubscriptionList_STREAM
 	if stream {
 		if t := tables(st.feeds); len(t) > 0 {
-			if err := st.s.hub.join(ctx, st, t); err != nil {
+			if err := st.s.hub.Join(ctx, st, t); err != nil {
 				return err
 			}
 		}
@@ -195,7 +196,7 @@ func (st *stream) atOnce(ctx context.Context, f func() error) error {
 	}
 	all := st.batch
 	st.batch = nil
-	for part := range slices.Chunk(all, chunk) {
+	for part := range slices.Chunk(all, fetch.Chunk) {
 		st.batch = part
 		if err := st.flush(ctx); err != nil {
 			return err
@@ -256,7 +257,7 @@ func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
 			load = load && slices.Contains(w.pattern, tree.Wildcard)
 		}
 	}
-	return st.s.hub.fresh(ctx, slices.Collect(maps.Keys(seen)), load)
+	return st.s.hub.Fresh(ctx, slices.Collect(maps.Keys(seen)), load)
 }
 
 // synced tells the client that it has all.
@@ -375,7 +376,7 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 			return err
 		}
 		if again == nil {
-			again = st.s.after(retryPeriod)
+			again = st.s.after(fetch.RetryPeriod)
 		}
 	}
 }
@@ -394,7 +395,7 @@ func (st *stream) due() (time.Time, bool) {
 func (st *stream) changed(ctx context.Context) error {
 	st.mu.Lock()
 	dirty, lost, doubt := st.dirty, st.lost, st.doubt
-	st.dirty, st.lost, st.doubt = map[change]mark{}, false, false
+	st.dirty, st.lost, st.doubt = map[fetch.ChangedRow]mark{}, false, false
 	st.mu.Unlock()
 	if lost || doubt { // who cannot read the databases is to learn of it
 		if err := st.fresh(ctx, st.feeds, false); err != nil {
@@ -416,7 +417,7 @@ func (st *stream) changed(ctx context.Context) error {
 }
 
 // changedIn sends what differs of the entries of a watch that changed.
-func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[change]mark, lost bool) error {
+func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[fetch.ChangedRow]mark, lost bool) error {
 	if lost {
 		return st.pass(ctx, w, w.pattern, pass{})
 	}
@@ -455,12 +456,12 @@ type concerned struct {
 func (c concerned) duplicates() uint32 { return max(c.n, 1) - 1 }
 
 // concerns returns which entries of the watch a changed row may affect.
-func (w *watch) concerns(c *touched) ([]string, bool) {
+func (w *watch) concerns(c *fetch.Touched) ([]string, bool) {
 	for i, r := range w.group.Rows {
-		if r.DB != c.id.DB || r.Table != c.id.Table || r.Source != "" || !w.reads(i) {
+		if r.DB != c.Table.DB || r.Table != c.Table.Table || r.Source != "" || !w.reads(i) {
 			continue
 		}
-		keys, ok := c.keys(r, len(w.group.Keys))
+		keys, ok := c.KeysOf(r, len(w.group.Keys))
 		if ok && r.At != "" {
 			keys[0] = r.At
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -18,7 +19,7 @@ type tallier struct {
 
 	mu       sync.Mutex
 	model    *tree.Model
-	reader   reader
+	reader   fetch.Reader
 	listener *swss.Listener // nil until somebody asks
 	lists    []*tally
 }
@@ -35,7 +36,7 @@ type tally struct {
 
 // start begins to watch the lists below /tam whose entries have a status.
 func (t *tallier) start() {
-	t.listener = swss.NewListener(t.reader.redis)
+	t.listener = swss.NewListener(t.reader.Redis)
 	for _, g := range t.model.Lists {
 		status := t.model.Find(g.Node.Path + "/state/status")
 		of := g.Parent != nil && strings.HasPrefix(g.Node.Path, "/tam/") && len(g.Keys) == 1 && g.Node.Config
@@ -45,7 +46,7 @@ func (t *tallier) start() {
 		c := &tally{group: g, need: make([]bool, len(g.Rows)), words: map[string]string{}, count: map[string]int{}}
 		for i, r := range g.Rows {
 			if c.need[i] = !r.Counter && r.DB != swss.CountersDB; c.need[i] {
-				c.sources = append(c.sources, swss.NewSubscriber(t.listener, t.reader.redis.DB(r.DB), r.Table))
+				c.sources = append(c.sources, swss.NewSubscriber(t.listener, t.reader.Redis.DB(r.DB), r.Table))
 				c.rows = append(c.rows, r)
 			}
 		}
@@ -82,7 +83,7 @@ func (t *tallier) tallied(ctx context.Context, _ string) (map[string]map[string]
 }
 
 // update looks at the entries again whose rows were written.
-func (c *tally) update(ctx context.Context, r reader) error {
+func (c *tally) update(ctx context.Context, r fetch.Reader) error {
 	dirty := map[string]bool{}
 	for i, s := range c.sources {
 		changed, err := s.Pops(ctx)
@@ -103,8 +104,8 @@ func (c *tally) update(ctx context.Context, r reader) error {
 		keys = append(keys, []string{k})
 	}
 	now := map[string]string{}
-	r.left = true
-	err := r.readKeys(ctx, c.group, keys, c.need, func(es []*tree.Entry) error {
+	r.Left = true
+	err := r.ReadKeys(ctx, c.group, keys, c.need, func(es []*tree.Entry) error {
 		for _, e := range es {
 			now[e.Keys[0]] = e.Standing()
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/tree"
 	"tamtam/swss/schema"
@@ -27,7 +28,7 @@ const (
 
 // toldRows says of all rows of CONFIG_DB whether other nodes tell them.
 func toldRows(
-	ctx context.Context, m *tree.Model, r reader, rows configfile.Rows,
+	ctx context.Context, m *tree.Model, r fetch.Reader, rows configfile.Rows,
 ) (map[string]map[string]string, error) {
 	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
 	for table, keys := range rows {
@@ -92,7 +93,7 @@ func (t *teller) tellUnnamed() {
 // A teller finds that out.
 type teller struct {
 	model  *tree.Model
-	reader reader
+	reader fetch.Reader
 	ctx    context.Context
 	rows   configfile.Rows
 	out    map[string]map[string]string
@@ -107,7 +108,7 @@ func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 	if !slices.Contains(need, true) || g.Node.Parent != nil && g.Node.Parent.Apart {
 		return nil, nil
 	}
-	err = t.reader.read(t.ctx, g, tree.Extend(nil, g), need, func(es []*tree.Entry) error {
+	err = t.reader.Read(t.ctx, g, tree.Extend(nil, g), need, func(es []*tree.Entry) error {
 		for _, e := range es {
 			x := &txEntry{Entry: e, present: true, before: make([]map[string]string, len(g.Rows))}
 			valid := true

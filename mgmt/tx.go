@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -24,7 +25,7 @@ import (
 // read, or any Set was committed since this one began, and the Set starts anew.
 type tx struct {
 	model   *tree.Model
-	reader  reader
+	reader  fetch.Reader
 	indexer *indexer
 	turn    string // the last Set when this one began
 	entries map[string]*txEntry
@@ -70,7 +71,7 @@ func (t *tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 		for i, r := range g.Rows {
 			which[i] = config[i] && r.Entry == own
 		}
-		if err := t.reader.fetchRows(ctx, g, es, which); err != nil {
+		if err := t.reader.FetchRows(ctx, g, es, which); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func (t *tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEn
 	if g.Parent == nil || !slices.Contains(pattern, tree.Wildcard) {
 		keys = [][]string{pattern}
 	} else {
-		err := t.reader.read(ctx, g, pattern, make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
+		err := t.reader.Read(ctx, g, pattern, make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
 			for _, e := range es {
 				keys = append(keys, e.Keys)
 			}
@@ -325,7 +326,7 @@ func (t *tx) commit(ctx context.Context) error {
 
 // write runs the commit, and finds out what came of it if the answer is lost.
 func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
-	db := t.reader.redis.DB(swss.ConfigDB)
+	db := t.reader.Redis.DB(swss.ConfigDB)
 	limited, cancel := context.WithTimeout(ctx, commitLimit)
 	reply, err := db.Run(limited, commitScript, nil, packed)
 	changed, _ := reply.(string)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -37,14 +38,14 @@ func (n *notice) empty() bool {
 }
 
 // update adds the value of a leaf.
-func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *leafMemo) {
+func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
 	enc := n.st.list.GetEncoding()
 	if !n.st.wire {
-		n.message.Update = append(n.message.Update, &gpb.Update{Path: e.Path(leaf), Val: leaf.Typed(l.value, enc),
+		n.message.Update = append(n.message.Update, &gpb.Update{Path: e.Path(leaf), Val: leaf.Typed(l.Value, enc),
 			Duplicates: n.how.duplicates})
 		return
 	}
-	raw, dup := l.update(e, leaf, enc), uint64(n.how.duplicates)
+	raw, dup := l.Update(e, leaf, enc), uint64(n.how.duplicates)
 	size := len(raw)
 	if dup > 0 {
 		size += protowire.SizeTag(fieldDuplicates) + protowire.SizeVarint(dup)

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 
 // fetch reads rows of the entries: first those that make up the entries, from which keys and
 // counter maps follow, then the others that are needed.
-func (r reader) fetch(ctx context.Context, g *tree.List, entries []*tree.Entry, need []bool) error {
+func (r Reader) fetch(ctx context.Context, g *tree.List, entries []*tree.Entry, need []bool) error {
 	first := make([]bool, len(g.Rows))
 	rest := make([]bool, len(g.Rows))
 	for i, row := range g.Rows {
 		first[i] = row.Entry || len(g.Derive) > 0 && row.Map == ""
 		rest[i] = !first[i] && (need == nil || need[i])
 	}
-	if err := r.fetchRows(ctx, g, entries, first); err != nil {
+	if err := r.FetchRows(ctx, g, entries, first); err != nil {
 		return err
 	}
 	there := slices.DeleteFunc(slices.Clone(entries), func(e *tree.Entry) bool { return !e.Exists() })
-	if err := r.fetchRows(ctx, g, there, rest); err != nil {
+	if err := r.FetchRows(ctx, g, there, rest); err != nil {
 		return err
 	}
 	if len(there) < len(entries) {
@@ -72,7 +72,8 @@ func (w *want) hash() map[string]string {
 	return fields
 }
 
-func (r reader) fetchRows(ctx context.Context, g *tree.List, entries []*tree.Entry, which []bool) error {
+// FetchRows reads those of the rows of entries that which has.
+func (r Reader) FetchRows(ctx context.Context, g *tree.List, entries []*tree.Entry, which []bool) error {
 	byDB := map[swss.DBName][]*want{}
 	for i, row := range g.Rows {
 		if !which[i] {
@@ -92,8 +93,8 @@ func (r reader) fetchRows(ctx context.Context, g *tree.List, entries []*tree.Ent
 		}
 	}
 	for name, wants := range byDB {
-		for c := range slices.Chunk(wants, chunk) {
-			if err := r.fetchDB(ctx, r.redis.DB(name), g, c); err != nil {
+		for c := range slices.Chunk(wants, Chunk) {
+			if err := r.fetchDB(ctx, r.Redis.DB(name), g, c); err != nil {
 				return err
 			}
 		}
@@ -102,11 +103,11 @@ func (r reader) fetchRows(ctx context.Context, g *tree.List, entries []*tree.Ent
 }
 
 // fetchNames finds the keys of rows that are known by another name: those of counters, in their maps.
-func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
+func (r Reader) fetchNames(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
 	if !slices.ContainsFunc(wants, func(w *want) bool { return g.Rows[w.row].Map != "" }) {
 		return nil
 	}
-	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
+	err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
 		for _, w := range wants {
 			if m := g.Rows[w.row].Map; m != "" {
 				w.name = p.HGet(ctx, m, w.key)
@@ -125,9 +126,9 @@ func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *tree.List, wants
 	return nil
 }
 
-// pipelined sends commands at once. It fails if any of them does, but for keys that are not there or not what was asked
+// Pipelined sends commands at once. It fails if any of them does, but for keys that are not there or not what was asked
 // for.
-func pipelined(ctx context.Context, db *swss.DB, add func(redis.Pipeliner) error) error {
+func Pipelined(ctx context.Context, db *swss.DB, add func(redis.Pipeliner) error) error {
 	cmds, err := db.Client().Pipelined(ctx, add)
 	errs := []error{err}
 	for _, c := range cmds {
@@ -141,14 +142,14 @@ func pipelined(ctx context.Context, db *swss.DB, add func(redis.Pipeliner) error
 	return nil
 }
 
-func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
+func (r Reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
 	if err := r.fetchNames(ctx, db, g, wants); err != nil {
 		return err
 	}
 	if err := r.fetchMade(ctx, g, wants); err != nil {
 		return err
 	}
-	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
+	err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
 		for _, w := range wants {
 			r := g.Rows[w.row]
 			switch key := r.Hash(db.Separator(), w.key); {
@@ -170,18 +171,18 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []
 	return r.fetchCleared(ctx, db, g, wants)
 }
 
-// A source makes rows that are in no database: fields by row key, of the entries whose first key is first, or of all if
+// A Source makes rows that are in no database: fields by row key, of the entries whose first key is first, or of all if
 // that is a wildcard. It may make more.
-type source func(ctx context.Context, first string) (map[string]map[string]string, error)
+type Source func(ctx context.Context, first string) (map[string]map[string]string, error)
 
 // from returns the rows of a source, which is asked once for a request.
-func (r reader) from(ctx context.Context, name, first string) (map[string]map[string]string, error) {
+func (r Reader) from(ctx context.Context, name, first string) (map[string]map[string]string, error) {
 	for _, k := range []string{tree.Wildcard, first} {
 		if rows, ok := r.made[[2]string{name, k}]; ok {
 			return rows, nil
 		}
 	}
-	rows, err := r.sources[name](ctx, first)
+	rows, err := r.Sources[name](ctx, first)
 	if err == nil && r.made != nil {
 		r.made[[2]string{name, first}] = rows
 	}
@@ -189,7 +190,7 @@ func (r reader) from(ctx context.Context, name, first string) (map[string]map[st
 }
 
 // fetchMade asks the sources of rows.
-func (r reader) fetchMade(ctx context.Context, g *tree.List, wants []*want) error {
+func (r Reader) fetchMade(ctx context.Context, g *tree.List, wants []*want) error {
 	for _, w := range wants {
 		name := g.Rows[w.row].Source
 		if name == "" {

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // resolvePorts finds the ports that rules name by aliases. Ports are read only if there are such
 // rules.
-func (r reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.Entry) error {
+func (r Reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.Entry) error {
 	config := slices.IndexFunc(g.Rows, func(r *tree.ListRow) bool {
 		return r.DB == swss.ConfigDB && r.Table == schema.CfgACLRule
 	})
@@ -40,8 +40,8 @@ func (r reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.
 
 // portNames returns the ports by alias. A port's own name comes before any alias; of ports with the
 // same alias the first has it.
-func (r reader) portNames(ctx context.Context) (map[string]string, error) {
-	db := r.redis.DB(swss.ConfigDB)
+func (r Reader) portNames(ctx context.Context) (map[string]string, error) {
+	db := r.Redis.DB(swss.ConfigDB)
 	rows, err := swss.NewTable(db, schema.CfgPort).Dump(ctx)
 	if err != nil {
 		return nil, tree.Unavailable(err)

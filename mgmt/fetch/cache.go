@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // Rows of tables that a list or a subscriber asks for are read once: the hub keeps them, and Redis' keyspace events say
 // which to read again. Before a request reads rows that are kept, what was written before the request has been
-// received ([hub.fresh]); while that cannot be known the request fails, as it would if it read the database itself.
+// received ([Hub.Fresh]); while that cannot be known the request fails, as it would if it read the database itself.
 // Rows of counters are not kept: they change all the time, whether somebody looks or not.
 
 // maxKept bounds the rows of a table that are kept. Larger tables are read as they are asked for.
@@ -124,9 +124,9 @@ func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	return found
 }
 
-// fresh returns when all that was written to the tables before the call is kept. Tables that nobody asked for yet are
+// Fresh returns when all that was written to the tables before the call is kept. Tables that nobody asked for yet are
 // read if load says so.
-func (h *hub) fresh(ctx context.Context, ids []tree.TableID, load bool) error {
+func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	asked := time.Now()
 	var use []*watched
 	h.mu.RLock()
@@ -162,7 +162,7 @@ func (h *hub) fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 }
 
 // synced returns when all that was written before asked has been received. The caller has the turn.
-func (h *hub) synced(ctx context.Context, asked time.Time) error {
+func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	l := h.listening()
 	if h.newest.After(asked) && l.Down() == nil {
 		return nil // who came after us, and went first, has waited for it
@@ -171,7 +171,7 @@ func (h *hub) synced(ctx context.Context, asked time.Time) error {
 	if claim := h.claim(); claim != nil {
 		// Of a database that was emptied or exchanged no event tells.
 		if err := claim.Ours(ctx); errors.Is(err, swss.ErrAnew) {
-			h.distrust()
+			h.Distrust()
 		} else if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (h *hub) synced(ctx context.Context, asked time.Time) error {
 }
 
 // pop takes what was written to a table. The caller has the turn.
-func (h *hub) pop(ctx context.Context, w *watched) error {
+func (h *Hub) pop(ctx context.Context, w *watched) error {
 	rows, err := w.source.Pops(ctx)
 	if err != nil || len(rows) == 0 && (w.kept != nil || w.large) {
 		return err
@@ -195,45 +195,45 @@ func (h *hub) pop(ctx context.Context, w *watched) error {
 	if len(w.users) == 0 || len(changed) == 0 {
 		return nil
 	}
-	marks := make([]*touched, len(changed))
+	marks := make([]*Touched, len(changed))
 	for i, row := range changed {
-		marks[i] = &touched{change: change{w.id, row.Key}}
+		marks[i] = &Touched{ChangedRow: ChangedRow{w.id, row.Key}}
 	}
 	for st := range w.users {
-		st.mark(marks)
+		st.Mark(marks)
 	}
 	return nil
 }
 
 // kept is the table of a row, if it is kept, for a reader that may use that: its user holds the hub's lock for reading.
-func (r reader) kept(row *tree.ListRow) *keptTable {
-	if r.hub == nil || !row.Cacheable() {
+func (r Reader) kept(row *tree.ListRow) *keptTable {
+	if r.Hub == nil || !row.Cacheable() {
 		return nil
 	}
-	if w := r.hub.tables[row.TableID()]; w != nil {
+	if w := r.Hub.tables[row.TableID()]; w != nil {
 		return w.kept
 	}
 	return nil
 }
 
 // lock takes the hub's lock for reading, if the reader has a hub.
-func (r reader) lock() (unlock func()) {
-	if r.hub == nil {
+func (r Reader) lock() (unlock func()) {
+	if r.Hub == nil {
 		return func() {}
 	}
-	r.hub.mu.RLock()
-	return r.hub.mu.RUnlock
+	r.Hub.mu.RLock()
+	return r.Hub.mu.RUnlock
 }
 
-// cached is the reader with what is kept, and sees all that was written to what a selection reads before the call. A
+// Cached is the reader with what is kept, and sees all that was written to what a selection reads before the call. A
 // whole list is kept from then on; what has a pattern without wildcards is read from the database, unless it is kept.
-func (r reader) cached(
-	ctx context.Context, h *hub, m *tree.Model, sel tree.Selection, pattern []string,
-) (reader, error) {
-	r.hub = h
+func (r Reader) Cached(
+	ctx context.Context, h *Hub, m *tree.Model, sel tree.Selection, pattern []string,
+) (Reader, error) {
+	r.Hub = h
 	load := false
 	for g := range sel {
 		load = load || g.Parent != nil && slices.Contains(tree.Extend(pattern, g), tree.Wildcard)
 	}
-	return r, h.fresh(ctx, m.TablesOf(sel), load)
+	return r, h.Fresh(ctx, m.TablesOf(sel), load)
 }

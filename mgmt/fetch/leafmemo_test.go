@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"strconv"
@@ -11,9 +11,9 @@ import (
 func TestMemosAreBounded(t *testing.T) {
 	m, g := newMemos(), &tree.List{}
 	for i := range 2*maxMemos + 1 {
-		m.of(g, strconv.Itoa(i))
+		m.Of(g, strconv.Itoa(i))
 	}
-	if n := m.size(g); n != 1 {
+	if n := m.Size(g); n != 1 {
 		t.Errorf("%d entries are remembered, want the one after two times %d", n, maxMemos)
 	}
 }

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // censored hides texts of an entry. What was remembered of a row does not count where one is hidden.
-func (r reader) censored(ctx context.Context, e *tree.Entry) {
+func (r Reader) censored(ctx context.Context, e *tree.Entry) {
 	if !r.view.Hides {
 		return
 	}
@@ -17,7 +17,7 @@ func (r reader) censored(ctx context.Context, e *tree.Entry) {
 		if row.DB != swss.StateDB || e.Rows[i] == nil {
 			continue
 		}
-		if shown := r.texts.Fields(ctx, r.view, r.redis, e.Rows[i]); !maps.Equal(shown, e.Rows[i]) {
+		if shown := r.texts.Fields(ctx, r.view, r.Redis, e.Rows[i]); !maps.Equal(shown, e.Rows[i]) {
 			e.Rows[i], e.Versions[i] = shown, 0
 		}
 	}

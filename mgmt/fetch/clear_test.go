@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ const (
 // One statistic that counts anew does not bring back the others of its object.
 func TestOneStatisticCountsAnew(t *testing.T) {
 	base, err := json.Marshal(map[string]string{
-		clearedAt: "T", "SAI_PORT_STAT_IF_IN_OCTETS": "100", "SAI_PORT_STAT_IF_IN_ERRORS": "9", debugStat: "50",
+		ClearedAt: "T", "SAI_PORT_STAT_IF_IN_OCTETS": "100", "SAI_PORT_STAT_IF_IN_ERRORS": "9", debugStat: "50",
 		portSince: "P", debugSince: "P",
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func TestOneStatisticCountsAnew(t *testing.T) {
 func TestRandomStatisticsCountAnew(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xc1ea))
-		base, is, want := map[string]string{clearedAt: "T"}, map[string]string{}, map[string]string{}
+		base, is, want := map[string]string{ClearedAt: "T"}, map[string]string{}, map[string]string{}
 		for i := range 1 + rnd.IntN(8) {
 			stat := fmt.Sprintf("SAI_PORT_STAT_%d", i)
 			if rnd.IntN(3) == 0 {

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // What a reader does with tables that are kept, in place of asking the database.
 
 // fetchKept puts a row of the entries as far as it is kept, and returns the entries of which it is not.
-func (r reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entry {
+func (r Reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entry {
 	defer r.lock()()
 	t := r.kept(row)
 	if t == nil {
@@ -42,7 +42,7 @@ func (r reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entr
 
 // keptKeys are the keys of the entries that a row may make up, or be a trace of, in order; false: its table is not
 // kept.
-func (r reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]string, bool) {
+func (r Reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]string, bool) {
 	defer r.lock()()
 	t := r.kept(of.row)
 	if t == nil {
@@ -63,7 +63,7 @@ func (r reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]strin
 }
 
 // keptFields puts the names of the fields of each entry's row; false: its table is not kept.
-func (r reader) keptFields(row *tree.ListRow, entries []*tree.Entry, names [][]string) bool {
+func (r Reader) keptFields(row *tree.ListRow, entries []*tree.Entry, names [][]string) bool {
 	defer r.lock()()
 	t := r.kept(row)
 	if t == nil {
@@ -83,7 +83,7 @@ func (r reader) keptFields(row *tree.ListRow, entries []*tree.Entry, names [][]s
 }
 
 // keptParts are the rows that are as one; false: their table is not kept.
-func (r reader) keptParts(row *tree.ListRow, of map[string][]*tree.Entry, keys int) (parts []*gathered, kept bool) {
+func (r Reader) keptParts(row *tree.ListRow, of map[string][]*tree.Entry, keys int) (parts []*gathered, kept bool) {
 	defer r.lock()()
 	t := r.kept(row)
 	if t == nil {

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 )
 
 // tracedKeys finds the keys of entries that may be deleted but in force.
-func (r reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
-	if !r.left || len(g.Traces) == 0 {
+func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
+	if !r.Left || len(g.Traces) == 0 {
 		return nil, nil
 	}
 	if !slices.Contains(pattern, tree.Wildcard) {
@@ -26,7 +26,7 @@ func (r reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) 
 			found = tree.Union(found, kept)
 			continue
 		}
-		db := r.redis.DB(row.DB)
+		db := r.Redis.DB(row.DB)
 		prefix := row.Table + db.Separator()
 		keys, err := db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.WithDefaults().Glob(pattern)).Result()
 		if err != nil {
@@ -45,8 +45,8 @@ func (r reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) 
 
 // fetchLeft reads the traces of entries that are not configured, and, for those that may be in
 // force, the other rows that are needed.
-func (r reader) fetchLeft(ctx context.Context, g *tree.List, gone []*tree.Entry, rest []bool) error {
-	if !r.left || len(g.Traces) == 0 {
+func (r Reader) fetchLeft(ctx context.Context, g *tree.List, gone []*tree.Entry, rest []bool) error {
+	if !r.Left || len(g.Traces) == 0 {
 		return nil
 	}
 	traces, rest := slices.Clone(g.Traces), slices.Clone(rest)
@@ -55,7 +55,7 @@ func (r reader) fetchLeft(ctx context.Context, g *tree.List, gone []*tree.Entry,
 		traces[i] = traces[i] || config && !row.Entry
 		rest[i] = rest[i] && !traces[i] && !config
 	}
-	if err := r.fetchRows(ctx, g, gone, traces); err != nil {
+	if err := r.FetchRows(ctx, g, gone, traces); err != nil {
 		return err
 	}
 	var left []*tree.Entry
@@ -64,5 +64,5 @@ func (r reader) fetchLeft(ctx context.Context, g *tree.List, gone []*tree.Entry,
 			left = append(left, e)
 		}
 	}
-	return r.fetchRows(ctx, g, left, rest)
+	return r.FetchRows(ctx, g, left, rest)
 }

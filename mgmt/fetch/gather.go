@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type gathered struct {
 }
 
 // fetchGathered reads the rows that fit a key with {*}.
-func (r reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) error {
+func (r Reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) error {
 	of, pattern := row.Sharers(entries)
 	found, err := r.gather(ctx, row, of, pattern)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []
 }
 
 // gather reads what entries with the same keys share.
-func (r reader) gather(
+func (r Reader) gather(
 	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (map[string]map[string]string, error) {
 	if len(of) == 0 {
@@ -65,10 +65,10 @@ func (r reader) gather(
 }
 
 // readGathered reads the rows, with what is asked for of them.
-func (r reader) readGathered(
+func (r Reader) readGathered(
 	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (parts []*gathered, err error) {
-	db := r.redis.DB(row.DB)
+	db := r.Redis.DB(row.DB)
 	prefix := row.Table + db.Separator()
 	var keys []string
 	if row.Map != "" {
@@ -97,8 +97,8 @@ func (r reader) readGathered(
 
 // readParts reads some fields of rows.
 func readParts(ctx context.Context, db *swss.DB, parts []*gathered, fields []string) error {
-	for c := range slices.Chunk(parts, chunk) {
-		err := pipelined(ctx, db, func(p redis.Pipeliner) error {
+	for c := range slices.Chunk(parts, Chunk) {
+		err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
 			for _, g := range c {
 				g.values = p.HMGet(ctx, g.key, fields...)
 			}

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 	"tamtam/swss"
 )
 
-// A hub watches tables for all who ask and subscribe: each table once, from the first who does on. It keeps their rows.
-type hub struct {
+// A Hub watches tables for all who ask and subscribe: each table once, from the first who does on. It keeps their rows.
+type Hub struct {
 	redis *swss.Redis
 	log   *slog.Logger
 	now   func() time.Time
 	claim func() *swss.Claim // to the databases; nil: nobody else has them
 
 	reading chan struct{} // holds a value while nobody reads the sources; who takes it has the turn
-	memos   *memos
+	Memos   *Memos
 	newest  time.Time // what was written before has been received; of who has the turn
 
 	mu       sync.RWMutex
@@ -35,31 +35,33 @@ type hub struct {
 	troubled bool
 }
 
-// A subscriber hears of the rows that change in the tables that it has joined. It does not wait in these calls.
-type subscriber interface {
-	// mark hears which rows changed.
-	mark(rows []*touched)
-	// suspect hears that the databases may not be readable.
-	suspect()
+// A Subscriber hears of the rows that change in the tables that it has joined. It does not wait in these calls.
+type Subscriber interface {
+	// Mark hears which rows changed.
+	Mark(rows []*Touched)
+	// Suspect hears that the databases may not be readable.
+	Suspect()
 }
 
 type watched struct {
 	id     tree.TableID
 	source *swss.Subscriber
-	users  map[subscriber]struct{}
+	users  map[Subscriber]struct{}
 	kept   *keptTable // nil: it was not read yet, or is too large
 	large  bool
 }
 
-func newHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *hub {
-	h := &hub{redis: r, log: log, now: now, claim: claim, tables: map[tree.TableID]*watched{},
-		memos: newMemos(), reading: make(chan struct{}, 1)}
+// NewHub returns a hub that watches nothing yet. claim returns what the databases are claimed by; nil: nobody else has
+// them.
+func NewHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *Hub {
+	h := &Hub{redis: r, log: log, now: now, claim: claim, tables: map[tree.TableID]*watched{},
+		Memos: newMemos(), reading: make(chan struct{}, 1)}
 	h.reading <- struct{}{}
 	return h
 }
 
 // turn waits until nobody else reads the sources, and returns what ends that.
-func (h *hub) turn(ctx context.Context) (release func(), err error) {
+func (h *Hub) turn(ctx context.Context) (release func(), err error) {
 	select {
 	case <-h.reading:
 		return func() { h.reading <- struct{}{} }, nil
@@ -68,8 +70,8 @@ func (h *hub) turn(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// join makes st hear of every change in tables from now on.
-func (h *hub) join(ctx context.Context, st subscriber, tables []tree.TableID) error {
+// Join makes st hear of every change in tables from now on.
+func (h *Hub) Join(ctx context.Context, st Subscriber, tables []tree.TableID) error {
 	release, err := h.turn(ctx)
 	if err != nil {
 		return err
@@ -90,14 +92,14 @@ func (h *hub) join(ctx context.Context, st subscriber, tables []tree.TableID) er
 }
 
 // table returns a table that is watched, from now on if it was not before.
-func (h *hub) table(id tree.TableID) *watched {
+func (h *Hub) table(id tree.TableID) *watched {
 	l := h.listening()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.tables[id]
 	if w == nil {
 		source := swss.NewSubscriber(l, h.redis.DB(id.DB), id.Table).Stored().Brief()
-		w = &watched{id: id, source: source, users: map[subscriber]struct{}{}}
+		w = &watched{id: id, source: source, users: map[Subscriber]struct{}{}}
 		h.tables[id] = w
 		h.order = append(h.order, id)
 	}
@@ -105,7 +107,7 @@ func (h *hub) table(id tree.TableID) *watched {
 }
 
 // listening returns the listener, which runs from now on if it did not before.
-func (h *hub) listening() *swss.Listener {
+func (h *Hub) listening() *swss.Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listener == nil {
@@ -116,8 +118,8 @@ func (h *hub) listening() *swss.Listener {
 	return h.listener
 }
 
-// leave undoes join.
-func (h *hub) leave(st subscriber) {
+// Leave undoes join.
+func (h *Hub) Leave(st Subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.tables {
@@ -125,8 +127,8 @@ func (h *hub) leave(st subscriber) {
 	}
 }
 
-// subscribers are those that have joined a table.
-func (h *hub) subscribers(id tree.TableID) []subscriber {
+// Subscribers are those that have joined a table.
+func (h *Hub) Subscribers(id tree.TableID) []Subscriber {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if w := h.tables[id]; w != nil {
@@ -135,12 +137,12 @@ func (h *hub) subscribers(id tree.TableID) []subscriber {
 	return nil
 }
 
-func (h *hub) run(ctx context.Context, l *swss.Listener) {
+func (h *Hub) run(ctx context.Context, l *swss.Listener) {
 	defer close(h.done)
 	for {
 		var again <-chan time.Time
 		if h.dispatch(ctx, l) != nil {
-			again = time.After(retryPeriod)
+			again = time.After(RetryPeriod)
 		}
 		select {
 		case <-ctx.Done():
@@ -151,8 +153,8 @@ func (h *hub) run(ctx context.Context, l *swss.Listener) {
 	}
 }
 
-// step returns when all that was written before has been passed on.
-func (h *hub) step(ctx context.Context) error {
+// Step returns when all that was written before has been passed on.
+func (h *Hub) Step(ctx context.Context) error {
 	l := h.connection()
 	if l == nil {
 		return nil // there are no subscribers
@@ -164,21 +166,21 @@ func (h *hub) step(ctx context.Context) error {
 	return h.dispatch(ctx, l)
 }
 
-func (h *hub) connection() *swss.Listener {
+func (h *Hub) connection() *swss.Listener {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.listener
 }
 
-// distrust makes all tables be read again.
-func (h *hub) distrust() {
+// Distrust makes all tables be read again.
+func (h *Hub) Distrust() {
 	if l := h.connection(); l != nil {
 		l.Distrust()
 	}
 }
 
 // dispatch passes on what changed.
-func (h *hub) dispatch(ctx context.Context, l *swss.Listener) error {
+func (h *Hub) dispatch(ctx context.Context, l *swss.Listener) error {
 	err := l.Down()
 	if err == nil {
 		err = h.pass(ctx)
@@ -189,7 +191,7 @@ func (h *hub) dispatch(ctx context.Context, l *swss.Listener) error {
 	return err
 }
 
-func (h *hub) pass(ctx context.Context) error {
+func (h *Hub) pass(ctx context.Context) error {
 	release, err := h.turn(ctx)
 	if err != nil {
 		return err
@@ -208,7 +210,7 @@ func (h *hub) pass(ctx context.Context) error {
 
 // settle notes how passing on went. Where it failed, every subscriber sees whether the databases can be read, and is
 // told if they cannot.
-func (h *hub) settle(err error) {
+func (h *Hub) settle(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && !h.troubled {
@@ -219,12 +221,12 @@ func (h *hub) settle(err error) {
 	}
 	for _, w := range h.tables {
 		for st := range w.users {
-			st.suspect()
+			st.Suspect()
 		}
 	}
 }
 
-func (h *hub) close() {
+func (h *Hub) Close() {
 	h.mu.Lock()
 	l, stop, done := h.listener, h.stop, h.done
 	h.mu.Unlock()
@@ -236,15 +238,15 @@ func (h *hub) close() {
 	l.Close()
 }
 
-// A change is a row that changed.
-type change struct {
-	id  tree.TableID
-	key string
+// A ChangedRow is a row that changed.
+type ChangedRow struct {
+	Table tree.TableID
+	Key   string
 }
 
-// A touched is a row that changed, for all streams that hear of it.
-type touched struct {
-	change
+// A Touched is a row that changed, for all streams that hear of it.
+type Touched struct {
+	ChangedRow
 
 	mu    sync.Mutex
 	found []rowKeys
@@ -256,8 +258,8 @@ type rowKeys struct {
 	keys []string
 }
 
-// keys are those of the entries that have the row. The caller may change them.
-func (t *touched) keys(r *tree.ListRow, n int) ([]string, bool) {
+// KeysOf are those of the entries that have the row. The caller may change them.
+func (t *Touched) KeysOf(r *tree.ListRow, n int) ([]string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range t.found {
@@ -265,10 +267,10 @@ func (t *touched) keys(r *tree.ListRow, n int) ([]string, bool) {
 			return slices.Clone(f.keys), f.keys != nil
 		}
 	}
-	keys, _ := r.Template.Match(t.key, n)
+	keys, _ := r.Template.Match(t.Key, n)
 	t.found = append(t.found, rowKeys{r, keys})
 	return slices.Clone(keys), keys != nil
 }
 
-// retryPeriod is the wait before what failed is read again.
-const retryPeriod = time.Second
+// RetryPeriod is the wait before what failed is read again.
+const RetryPeriod = time.Second

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -53,9 +53,9 @@ func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 	return list, nil
 }
 
-// notInForceRows are the rows of the list.
-func (r reader) notInForceRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
-	list, err := NotInForce(ctx, r.redis)
+// NotInForceRows are the rows of the list.
+func (r Reader) NotInForceRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
+	list, err := NotInForce(ctx, r.Redis)
 	if err != nil {
 		return nil, tree.Unavailable(err)
 	}

@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"hash/maphash"
@@ -17,39 +17,39 @@ import (
 // asked for: of entries that only Get, ONCE and Poll have seen nobody hears that they are gone.
 const maxMemos = 50_000
 
-// memos are those of the entries that subscribers were sent something of, or that were in a list that a Get asked for.
-type memos struct {
+// Memos are those of the entries that subscribers were sent something of, or that were in a list that a Get asked for.
+type Memos struct {
 	seed maphash.Seed // of the hashes of values
 
 	mu      sync.RWMutex
-	entries map[*tree.List]map[string]*memo
+	entries map[*tree.List]map[string]*Memo
 }
 
-// A memo is what is remembered of an entry.
-type memo struct {
+// A Memo is what is remembered of an entry.
+type Memo struct {
 	recall atomic.Pointer[tree.Recall] // for Gets
 
 	mu     sync.Mutex
 	path   []byte                   // as it travels; nil: it was not asked for
-	leaves map[*tree.Node]*leafMemo // for subscribers
+	leaves map[*tree.Node]*LeafMemo // for subscribers
 }
 
-// A leafMemo is a leaf's value, which nobody changes.
-type leafMemo struct {
+// A LeafMemo is a leaf's value, which nobody changes.
+type LeafMemo struct {
 	stamp uint64 // of the rows that it follows from
-	value []string
-	hash  uint64 // 0: it has none
+	Value []string
+	Hash  uint64 // 0: it has none
 
 	mu    sync.Mutex
 	coded [gpb.Encoding_JSON_IETF + 1][]byte // the update, by encoding
 }
 
-func newMemos() *memos {
-	return &memos{seed: maphash.MakeSeed(), entries: map[*tree.List]map[string]*memo{}}
+func newMemos() *Memos {
+	return &Memos{seed: maphash.MakeSeed(), entries: map[*tree.List]map[string]*Memo{}}
 }
 
-// of returns the memo of an entry.
-func (m *memos) of(g *tree.List, id string) *memo {
+// Of returns the memo of an entry.
+func (m *Memos) Of(g *tree.List, id string) *Memo {
 	m.mu.RLock()
 	x := m.entries[g][id]
 	m.mu.RUnlock()
@@ -59,24 +59,24 @@ func (m *memos) of(g *tree.List, id string) *memo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.entries[g] == nil || len(m.entries[g]) >= maxMemos {
-		m.entries[g] = map[string]*memo{}
+		m.entries[g] = map[string]*Memo{}
 	}
 	if x = m.entries[g][id]; x == nil {
-		x = &memo{}
+		x = &Memo{}
 		m.entries[g][id] = x
 	}
 	return x
 }
 
-// size is how many entries of a group are remembered.
-func (m *memos) size(g *tree.List) int {
+// Size is how many entries of a group are remembered.
+func (m *Memos) Size(g *tree.List) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.entries[g])
 }
 
 // recalled returns what a Get remembered of an entry; nil: nothing.
-func (m *memos) recalled(g *tree.List, id string) *tree.Recall {
+func (m *Memos) recalled(g *tree.List, id string) *tree.Recall {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if x := m.entries[g][id]; x != nil {
@@ -85,17 +85,17 @@ func (m *memos) recalled(g *tree.List, id string) *tree.Recall {
 	return nil
 }
 
-// forget forgets an entry that is not there.
-func (m *memos) forget(g *tree.List, id string) {
+// Forget forgets an entry that is not there.
+func (m *Memos) Forget(g *tree.List, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.entries[g], id)
 }
 
-// leaf returns what a leaf of an entry is, from the memo of the entry if that is still right.
-func (m *memos) leaf(e *tree.Entry, x *memo, n *tree.Node) *leafMemo {
+// Leaf returns what a leaf of an entry is, from the memo of the entry if that is still right.
+func (m *Memos) Leaf(e *tree.Entry, x *Memo, n *tree.Node) *LeafMemo {
 	if e.Hides(n) { // from this subscriber; for whom it is there, it has the same value
-		return &leafMemo{}
+		return &LeafMemo{}
 	}
 	stamp, ok := e.Stamp(n)
 	if !ok {
@@ -108,29 +108,29 @@ func (m *memos) leaf(e *tree.Entry, x *memo, n *tree.Node) *leafMemo {
 		l = m.make(e, n)
 		l.stamp = stamp
 		if x.leaves == nil {
-			x.leaves = map[*tree.Node]*leafMemo{}
+			x.leaves = map[*tree.Node]*LeafMemo{}
 		}
 		x.leaves[n] = l
 	}
 	return l
 }
 
-func (m *memos) make(e *tree.Entry, n *tree.Node) *leafMemo {
-	l := &leafMemo{value: e.Value(n)}
-	if len(l.value) > 0 {
+func (m *Memos) make(e *tree.Entry, n *tree.Node) *LeafMemo {
+	l := &LeafMemo{Value: e.Value(n)}
+	if len(l.Value) > 0 {
 		var h maphash.Hash
 		h.SetSeed(m.seed)
-		for _, s := range l.value {
+		for _, s := range l.Value {
 			h.WriteString(s)
 			h.WriteByte(0)
 		}
-		l.hash = max(h.Sum64(), 1)
+		l.Hash = max(h.Sum64(), 1)
 	}
 	return l
 }
 
-// codedPath puts the path of an entry.
-func (x *memo) codedPath(e *tree.Entry) {
+// CodedPath puts the path of an entry.
+func (x *Memo) CodedPath(e *tree.Entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.path == nil {
@@ -139,12 +139,12 @@ func (x *memo) codedPath(e *tree.Entry) {
 	e.Coded = x.path
 }
 
-// update is the update of the leaf in an encoding, as it travels, without duplicates.
-func (l *leafMemo) update(e *tree.Entry, n *tree.Node, enc gpb.Encoding) []byte {
+// Update is the update of the leaf in an encoding, as it travels, without duplicates.
+func (l *LeafMemo) Update(e *tree.Entry, n *tree.Node, enc gpb.Encoding) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.coded[enc] == nil {
-		l.coded[enc] = e.AppendUpdate(nil, n, l.value, enc)
+		l.coded[enc] = e.AppendUpdate(nil, n, l.Value, enc)
 	}
 	return l.coded[enc]
 }

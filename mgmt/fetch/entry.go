@@ -1,4 +1,4 @@
-package mgmt
+package fetch
 
 import (
 	"context"
@@ -13,55 +13,55 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A reader reads entries from the databases.
-type reader struct {
-	redis *swss.Redis
-	hub   *hub         // that keeps rows; nil: all are read from the databases
-	left  bool         // also those that are deleted, but may still be in force
+// A Reader reads entries from the databases.
+type Reader struct {
+	Redis *swss.Redis
+	Hub   *Hub         // that keeps rows; nil: all are read from the databases
+	Left  bool         // also those that are deleted, but may still be in force
 	view  *rights.View // of whoever asks; nil: everything
 
-	sources map[string]source
+	Sources map[string]Source
 	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
 	texts   *rights.Censor                             // during one request
 }
 
-// seenBy returns the reader for what a view shows.
-func (r reader) seenBy(v *rights.View) reader {
+// SeenBy returns the reader for what a view shows.
+func (r Reader) SeenBy(v *rights.View) Reader {
 	r.view = v
 	return r
 }
 
-// with returns the reader for a selection: a request for config alone gets what is configured.
-func (r reader) with(s *tree.Selected) reader {
-	r.left = s.State
+// With returns the reader for a selection: a request for config alone gets what is configured.
+func (r Reader) With(s *tree.Selected) Reader {
+	r.Left = s.State
 	if r.made == nil {
 		r.made, r.texts = map[[2]string]map[string]map[string]string{}, &rights.Censor{}
 	}
 	return r
 }
 
-// chunk bounds the entries that are read at once: each of many subscribers may hold this many.
-const chunk = 500
+// Chunk bounds the entries that are read at once: each of many subscribers may hold this many.
+const Chunk = 500
 
-// read passes the entries of a group whose keys fit the pattern to visit, in
+// Read passes the entries of a group whose keys fit the pattern to visit, in
 // order of their keys, a chunk at a time. Only the rows that need names are
 // read, besides those that are the entries.
-func (r reader) read(
+func (r Reader) Read(
 	ctx context.Context, g *tree.List, pattern []string, need []bool, visit func([]*tree.Entry) error,
 ) error {
 	found, err := r.candidates(ctx, g, pattern)
 	if err != nil {
 		return err
 	}
-	return r.readKeys(ctx, g, found, need, func(es []*tree.Entry) error {
+	return r.ReadKeys(ctx, g, found, need, func(es []*tree.Entry) error {
 		return visit(slices.DeleteFunc(es, func(e *tree.Entry) bool {
-			return !e.Derive() || !tree.Matches(e.Keys, pattern) || !r.shows(ctx, e)
+			return !e.Derive() || !tree.Matches(e.Keys, pattern) || !r.Shows(ctx, e)
 		}))
 	})
 }
 
-// shows reports whether something of an entry may be read, and lets only that be read.
-func (r reader) shows(ctx context.Context, e *tree.Entry) bool {
+// Shows reports whether something of an entry may be read, and lets only that be read.
+func (r Reader) Shows(ctx context.Context, e *tree.Entry) bool {
 	if r.view == nil {
 		return true
 	}
@@ -82,12 +82,12 @@ func (r reader) shows(ctx context.Context, e *tree.Entry) bool {
 	return r.view.Some(e.List.Node, e.Keys, access.Read)
 }
 
-// readKeys passes those of the entries that exist to visit, a chunk at a time.
+// ReadKeys passes those of the entries that exist to visit, a chunk at a time.
 // It keeps none of them.
-func (r reader) readKeys(
+func (r Reader) ReadKeys(
 	ctx context.Context, g *tree.List, keys [][]string, need []bool, visit func([]*tree.Entry) error,
 ) error {
-	for c := range slices.Chunk(keys, chunk) {
+	for c := range slices.Chunk(keys, Chunk) {
 		es := tree.NewEntries(g, c)
 		if err := r.fetch(ctx, g, es, need); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (r reader) readKeys(
 }
 
 // candidates finds the keys of the entries that may exist.
-func (r reader) candidates(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
+func (r Reader) candidates(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
 	if g.Parent == nil {
 		return [][]string{nil}, nil
 	}
@@ -124,7 +124,7 @@ func (r reader) candidates(ctx context.Context, g *tree.List, pattern []string) 
 }
 
 // rowEntries finds the keys of the entries that a row may make up.
-func (r reader) rowEntries(
+func (r Reader) rowEntries(
 	ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string,
 ) (keys [][]string, err error) {
 	keys = [][]string{slices.Clone(pattern)}
@@ -146,7 +146,7 @@ func (r reader) rowEntries(
 }
 
 // rowKeys finds the keys of a row that fit the pattern among those of its table.
-func (r reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string) ([][]string, error) {
+func (r Reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string) ([][]string, error) {
 	if found, ok := r.keptKeys(g, matching{row, false}, pattern); ok {
 		for _, m := range found {
 			for _, i := range row.EachKeys {
@@ -155,7 +155,7 @@ func (r reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pa
 		}
 		return found, nil
 	}
-	db := r.redis.DB(row.DB)
+	db := r.Redis.DB(row.DB)
 	prefix := row.Hash(db.Separator(), "")
 	var keys []string
 	var err error
@@ -190,9 +190,9 @@ func (r reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pa
 
 // fieldKeys finds the entries that are the fields of rows. Fields that the
 // key's type does not allow are left out.
-func (r reader) fieldKeys(ctx context.Context, g *tree.List, row *tree.ListRow, keys [][]string) ([][]string, error) {
+func (r Reader) fieldKeys(ctx context.Context, g *tree.List, row *tree.ListRow, keys [][]string) ([][]string, error) {
 	var found [][]string
-	for c := range slices.Chunk(keys, chunk) {
+	for c := range slices.Chunk(keys, Chunk) {
 		es := tree.NewEntries(g, c)
 		fields, err := r.fields(ctx, row, es)
 		if err != nil {
@@ -210,7 +210,7 @@ func (r reader) fieldKeys(ctx context.Context, g *tree.List, row *tree.ListRow, 
 }
 
 // fields returns the names of the fields of each entry's row.
-func (r reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) ([][]string, error) {
+func (r Reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) ([][]string, error) {
 	names := make([][]string, len(entries))
 	if row.Template.Gather >= 0 {
 		of, pattern := row.Sharers(entries)
@@ -223,9 +223,9 @@ func (r reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.E
 	if r.keptFields(row, entries, names) {
 		return names, nil
 	}
-	db := r.redis.DB(row.DB)
+	db := r.Redis.DB(row.DB)
 	read := make([]*redis.MapStringStringCmd, len(entries))
-	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
+	err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
 		for i, e := range entries {
 			read[i] = p.HGetAll(ctx, row.Table+db.Separator()+row.Template.Expand(e.Keys, nil))
 		}
@@ -240,9 +240,9 @@ func (r reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.E
 	return names, nil
 }
 
-// collect reads all that a selection asks for below a pattern. An entry whose enclosing entry does
+// Collect reads all that a selection asks for below a pattern. An entry whose enclosing entry does
 // not exist gets one with keys only.
-func (r reader) collect(
+func (r Reader) Collect(
 	ctx context.Context, m *tree.Model, sel tree.Selection, pattern []string,
 ) (tree.Entries, error) {
 	t := tree.Entries{}
@@ -252,7 +252,7 @@ func (r reader) collect(
 		if s == nil {
 			continue
 		}
-		err := r.with(s).read(ctx, g, tree.Extend(pattern, g), s.Rows, func(es []*tree.Entry) error {
+		err := r.With(s).Read(ctx, g, tree.Extend(pattern, g), s.Rows, func(es []*tree.Entry) error {
 			if len(t[g]) < maxMemos {
 				r.recall(es)
 			}
