@@ -219,7 +219,8 @@ func checkUnionReplace(b *bed) {
 	// No path undoes what another one set, whichever comes first.
 	got := b.mustSet(union(
 		update(entryA+"/config", `{"sampling-rate":5}`), update("/tam/samplers", `{"sampler":[{"name":"c","config":{"sampling-rate":3}}]}`)))
-	if r := got.GetResponse(); len(r) != 2 || r[0].GetOp() != unionReplace || tree.PathText(r[1].GetPath()) != "/tam/samplers" {
+	if r := got.GetResponse(); len(r) != 2 || r[0].GetOp() != gpb.UpdateResult_UNION_REPLACE ||
+		tree.PathText(r[1].GetPath()) != "/tam/samplers" {
 		b.t.Error(got)
 	}
 	b.wantRow(rowA, "sampling-rate=5")

@@ -158,5 +158,6 @@
 // What a role may is one value (package rights), which whatever comes from outside has in its context: which nodes a
 // path of a Get or Subscribe means, which leaves of an entry are read, what a Set may change, which operation is done.
 // Where data is in several places, what is taken away at one is taken away at all. Requests of the process itself have
-// none. Files of users, roles and certificates are read again. Settings that contradict each other are refused at the start, both named.
+// none. Files of users, roles and certificates are read again. Settings that contradict each other are refused at the
+// start, both named.
 package mgmt

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
-	"unicode/utf8"
 
-	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/tree"
 	"tamtam/swss/swsstest"
@@ -14,7 +12,6 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
 )
 
 // offline is a model alone.
@@ -57,50 +54,6 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzUpdate: any value for any path is taken apart or refused.
-func FuzzUpdate(f *testing.F) {
-	m := offline(f)
-	for _, s := range []string{
-		`path{elem{name:"tam"}} val{json_ietf_val:"{\"openconfig-tam:samplers\":{\"sampler\":[{\"name\":\"a\",\"config\":{\"sampling-rate\":1}}]}}"}`,
-		`path{elem{name:"tam"} elem{name:"switch"} elem{name:"config"} elem{name:"switch-id"}} val{uint_val:1}`,
-		`path{elem{name:"tam"} elem{name:"samplers"} elem{name:"sampler"}} val{json_val:"[{},{\"name\":1},null]"}`,
-		`path{elem{name:"tam"} elem{name:"flowgroups"} elem{name:"flowgroup" key{key:"name" value:"f"}} elem{name:"config"} elem{name:"interfaces"}} val{leaflist_val{element{string_val:"Ethernet0"}}}`,
-		`path{elem{name:"tam"} elem{name:"tablerecord-sessions"} elem{name:"tablerecord-session" key{key:"name" value:"r"}} elem{name:"config"}} val{json_ietf_val:"{\"must-record\":[\"a\",\"a\",\"b,c\"],\"truncate\":63,\"phv\":\"16+\"}"}`,
-		`val{ascii_val:"x"}`, `val{}`, ``,
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		u := &gpb.Update{}
-		if prototext.Unmarshal(data, u) != nil && proto.Unmarshal(data, u) != nil {
-			return
-		}
-		steps, faults := parseSet(t.Context(), m, &gpb.SetRequest{Replace: []*gpb.Update{u}, Update: []*gpb.Update{u}})
-		if len(steps) != 2 {
-			t.Fatalf("%d steps, want 2", len(steps))
-		}
-		if err := faults.err(); err != nil {
-			wantBounded(t, err)
-			if faults.count%2 != 0 || faults.first[0].step != 0 {
-				t.Fatalf("%d errors of two times the same, the first of step %d", faults.count, faults.first[0].step)
-			}
-		}
-		for _, a := range steps[0].values {
-			if len(a.keys) != len(a.group.Keys) {
-				t.Fatalf("%s: %d keys, want %d", a.path(), len(a.keys), len(a.group.Keys))
-			}
-			if a.leaf == nil {
-				continue
-			}
-			for _, v := range a.value {
-				if c, err := a.leaf.Check(v); err != nil || c != v {
-					t.Fatalf("%s: %q is not canonical: %v", a.path(), v, err)
-				}
-			}
-		}
-	})
-}
-
 // FuzzRow: any row is shown as valid JSON, and what is shown can be written
 // back.
 func FuzzRow(f *testing.F) {
@@ -120,23 +73,6 @@ func FuzzRow(f *testing.F) {
 				e.Rows[i] = map[string]string{f1: v1, f2: v2}
 			}
 			checkShown(t, e)
-		}
-	})
-}
-
-// A name that is twice in an object is found, wherever it is; what is in strings is no name.
-func FuzzTwice(f *testing.F) {
-	f.Add(`{"a":{"b":[{"c":1,"c":2}]}}`)
-	f.Add(`{"a\":":"{\"x\":1}","a":":\\"}`)
-	f.Add(`{"\ud800":1,"\udfff":2}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		var v any
-		if !utf8.ValidString(text) || json.Unmarshal([]byte(text), &v) != nil {
-			return
-		}
-		twice := configfile.Doubled([]byte(text))
-		if _, err := decodeJSON([]byte(text)); (err != nil) != (len(twice) > 0) {
-			t.Errorf("%s: %v, and what is twice there is %v", text, err, twice)
 		}
 	})
 }

@@ -231,20 +231,10 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 	if err != nil {
 		return err
 	}
-	next := swss.NewTurn()
-	packed := pack(nil, swss.KeyMark, turn, next)
-	for _, d := range configfile.Diff(was, want) {
-		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
-		packed = packRead(packed, d.Table+"|"+d.Key, before)
-		if d.Kind == configfile.Removed {
-			after = nil
-		}
-		packed = packWrite(packed, before, after)
-	}
+	write := replacement(s.reader, turn, was, want)
 	s.snapshot.Lock()
 	defer s.snapshot.Unlock()
-	t := &tx{model: s.model, reader: s.reader}
-	if err := t.write(context.WithoutCancel(ctx), packed, next); err != nil {
+	if err := write(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	if err := s.reader.Redis.DB(swss.ConfigDB).SetInitialized(context.WithoutCancel(ctx), true); err != nil {

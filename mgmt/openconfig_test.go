@@ -296,9 +296,9 @@ func TestViewsTellNoRow(t *testing.T) {
 		b.rows(map[string]string{"CONFIG_DB " + row: fields})
 	}
 	for row, told := range map[string]string{
-		"PORTCHANNEL|PortChannel1": toldAll, "VLAN|Vlan10": toldAll, "VLAN_INTERFACE|Vlan10": toldAll,
-		"VLAN_INTERFACE|Vlan10|10.0.0.1/24": toldAll, "LOOPBACK_INTERFACE|Loopback0": toldAll,
-		"DEVICE_METADATA|localhost": toldRest, "ACL_TABLE|A": toldNone, "ACL_RULE|A|RULE_1": toldNone, "SCHEDULER|s": toldNone,
+		"PORTCHANNEL|PortChannel1": "ALL", "VLAN|Vlan10": "ALL", "VLAN_INTERFACE|Vlan10": "ALL",
+		"VLAN_INTERFACE|Vlan10|10.0.0.1/24": "ALL", "LOOPBACK_INTERFACE|Loopback0": "ALL",
+		"DEVICE_METADATA|localhost": "REST", "ACL_TABLE|A": "NONE", "ACL_RULE|A|RULE_1": "NONE", "SCHEDULER|s": "NONE",
 	} {
 		table, key, _ := strings.Cut(row, "|")
 		got, err := b.get(fmt.Sprintf("/config-rows/row[table=%s][key=%s]/state/told", table, key))

@@ -59,6 +59,11 @@ func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []step) 
 			return err
 		}
 	}
+	return mayDo(v, steps)
+}
+
+// mayDo refuses steps that a role may not do, as far as their paths and values tell.
+func mayDo(v *rights.View, steps []step) error {
 	var d denied
 	for _, st := range steps {
 		d.step(v, st)

@@ -360,30 +360,10 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 		return err
 	}
 	t := &tx{
-		model: s.model, reader: s.reader, indexer: s.indexer, turn: turn, entries: map[string]*txEntry{}, faults: parsed,
-		view:  auth.ViewOf(ctx),
+		model: s.model, reader: s.reader, indexer: s.indexer, turn: turn, view: auth.ViewOf(ctx),
 		claim: func(changes []rowChange) (func(bool), error) { return s.kept.claim(ctx, changes) },
 	}
-	if err := t.prefetch(ctx, steps); err != nil {
-		return err
-	}
-	if err := t.clearUnion(ctx, steps); err != nil {
-		return err
-	}
-	for i, st := range steps {
-		t.step = i
-		if err := t.do(ctx, st); err != nil {
-			return err
-		}
-	}
-	if err := t.finish(ctx); err != nil {
-		return err
-	}
-	t.checkRows()
-	if err := t.denied.err(); err != nil { // what else is wrong may tell what the caller may not see
-		return err
-	}
-	if err := t.faults.err(); err != nil {
+	if err := t.do(ctx, steps, parsed); err != nil {
 		return err
 	}
 	s.snapshot.Lock()
@@ -415,8 +395,34 @@ func (t *tx) prefetch(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// do executes a step. What fails of it is a fault, and in doubt; an error comes from the database.
-func (t *tx) do(ctx context.Context, st step) error {
+// do executes steps in memory, and checks what comes of them. parsed has the faults found so far; the error has all, or
+// says what the caller may not.
+func (t *tx) do(ctx context.Context, steps []step, parsed *faults) error {
+	t.entries, t.faults = map[string]*txEntry{}, parsed
+	if err := t.prefetch(ctx, steps); err != nil {
+		return err
+	}
+	if err := t.clearUnion(ctx, steps); err != nil {
+		return err
+	}
+	for i, st := range steps {
+		t.step = i
+		if err := t.execute(ctx, st); err != nil {
+			return err
+		}
+	}
+	if err := t.finish(ctx); err != nil {
+		return err
+	}
+	t.checkRows()
+	if err := t.denied.err(); err != nil { // what else is wrong may tell what the caller may not see
+		return err
+	}
+	return t.faults.err()
+}
+
+// execute executes a step. What fails of it is a fault, and in doubt; an error comes from the database.
+func (t *tx) execute(ctx context.Context, st step) error {
 	if st.op == gpb.UpdateResult_DELETE || st.op == gpb.UpdateResult_REPLACE {
 		for _, x := range st.target {
 			if err := t.remove(ctx, x, st.op == gpb.UpdateResult_REPLACE); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
@@ -349,6 +350,22 @@ func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
 		return nil
 	}
 	return tree.Unavailable(err)
+}
+
+// replacement returns what writes CONFIG_DB anew, all of it or nothing: was is what was read of it since the Set that
+// turn names was the last.
+func replacement(r fetch.Reader, turn string, was, want configfile.Rows) func(context.Context) error {
+	next := swss.NewTurn()
+	packed := pack(nil, swss.KeyMark, turn, next)
+	for _, d := range configfile.Diff(was, want) {
+		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
+		packed = packRead(packed, d.Table+"|"+d.Key, before)
+		if d.Kind == configfile.Removed {
+			after = nil
+		}
+		packed = packWrite(packed, before, after)
+	}
+	return func(ctx context.Context) error { return (&tx{reader: r}).write(ctx, packed, next) }
 }
 
 func pack(dst []byte, items ...string) []byte {
