@@ -19,7 +19,7 @@
 // # Views
 //
 // Some rows have two places: our own, where they are written, and OpenConfig's (Group.View), which a Set refuses
-// with the reason, or does in ours (Group.Through, through.go). Access lists are of the first kind, addresses and
+// with the reason, or does in ours (Group.Through). Access lists are of the first kind, addresses and
 // subinterfaces of the second. A leaf-list such as the
 // members of a port channel comes from several rows ({*} in Row.Key). What is known of the machine comes from
 // Config.Host, as rows of tables that no database has.

@@ -16,6 +16,7 @@ import (
 
 	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -187,13 +188,15 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 	var written func(bool)
 	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
 		diffs := configfile.Diff(was, want)
-		if err := mayReplaceRows(auth.ViewOf(ctx), diffs); err != nil {
+		if err := set.MayReplace(auth.ViewOf(ctx), diffs); err != nil {
 			return nil, err
 		}
 		if s.mayEnd(ctx) != nil {
-			var changes []rowChange
+			var changes []set.RowChange
 			for _, d := range diffs {
-				changes = append(changes, rowChange{d.Table + "|" + d.Key, was[d.Table][d.Key], want[d.Table][d.Key]})
+				changes = append(changes, set.RowChange{
+					Key: d.Table + "|" + d.Key, Before: was[d.Table][d.Key], After: want[d.Table][d.Key],
+				})
 			}
 			var err error
 			if written, err = s.claim(ctx, changes); err != nil {
@@ -211,7 +214,7 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 // rewrite makes CONFIG_DB what plan makes of what is there, all of it or nothing. The caller holds setting.
 func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	for range commitTries {
-		if err := s.tryRewrite(ctx, plan); !errors.Is(err, errConflict) {
+		if err := s.tryRewrite(ctx, plan); !errors.Is(err, set.ErrConflict) {
 			return err
 		}
 	}
@@ -231,7 +234,7 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 	if err != nil {
 		return err
 	}
-	write := replacement(s.reader, turn, was, want)
+	write := set.Replacement(s.reader, turn, was, want)
 	s.snapshot.Lock()
 	defer s.snapshot.Unlock()
 	if err := write(context.WithoutCancel(ctx)); err != nil {

@@ -67,7 +67,7 @@ func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 // distrust makes everything that was read be read again.
 func (s *Server) distrust() {
 	s.hub.Distrust()
-	s.indexer.doubtful.Store(true)
+	s.indexer.Doubtful.Store(true)
 	s.tallier.doubtful.Store(true)
 }
 

@@ -13,6 +13,7 @@ import (
 	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/rights"
+	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -20,16 +21,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
-
-// A commit on trial belongs to the user who began it. What ends it takes back rows that this user may write, and that
-// no other has changed meanwhile: so a trial gives no right that its user lacks, and undoes no work of others. Without
-// users there is nobody to tell apart, and all that changes is the trial's.
-
-// A rowChange is a row of CONFIG_DB and what becomes of it; nil: there is none.
-type rowChange struct {
-	key           string // TABLE|key
-	before, after map[string]string
-}
 
 // digest stands for what a row is.
 func digest(row map[string]string) string {
@@ -51,7 +42,7 @@ const pastServers = "a client of the database"
 // claim notes in the trial whose the rows are that the caller is about to write, and refuses to let rows be written
 // that a commit of gNMI's extension has changed. What it returns is called with whether they were written. The caller
 // holds setting.
-func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(bool), err error) {
+func (s *keeping) claim(ctx context.Context, changes []set.RowChange) (written func(bool), err error) {
 	t := s.trial
 	if t == nil {
 		return func(bool) {}, nil
@@ -76,20 +67,20 @@ func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(
 	}
 	return func(done bool) {
 		for _, ch := range changes {
-			if done && t.Others[ch.key] == "" {
-				t.Own[ch.key] = []string{digest(ch.after)}
+			if done && t.Others[ch.Key] == "" {
+				t.Own[ch.Key] = []string{digest(ch.After)}
 			}
 		}
 	}, nil
 }
 
 // overlap refuses to write rows that a commit of gNMI's extension has changed.
-func (s *keeping) overlap(c *auth.Caller, t *trial, changes []rowChange) error {
+func (s *keeping) overlap(c *auth.Caller, t *trial, changes []set.RowChange) error {
 	for _, ch := range changes {
-		if t.Own[ch.key] != nil {
+		if t.Own[ch.Key] != nil {
 			return status.Errorf(codes.FailedPrecondition,
 				"%s: %s, and it changed a row that this would write; %s or an admin may confirm or cancel it",
-				s.rowSeen(c, ch.key), t.waits(), t.User)
+				s.rowSeen(c, ch.Key), t.waits(), t.User)
 		}
 	}
 	return nil
@@ -97,14 +88,14 @@ func (s *keeping) overlap(c *auth.Caller, t *trial, changes []rowChange) error {
 
 // noteOwn notes that the trial's user is about to write rows: each is what it was or what it will be. One that is not
 // as the user left it was changed by another.
-func (s *keeping) noteOwn(t *trial, changes []rowChange) {
+func (s *keeping) noteOwn(t *trial, changes []set.RowChange) {
 	for _, ch := range changes {
 		switch {
-		case t.Others[ch.key] != "":
-		case !t.begins && s.tellsApart() && !slices.Contains(s.left(t, ch.key), digest(ch.before)):
-			t.Others[ch.key] = pastServers
+		case t.Others[ch.Key] != "":
+		case !t.begins && s.tellsApart() && !slices.Contains(s.left(t, ch.Key), digest(ch.Before)):
+			t.Others[ch.Key] = pastServers
 		default:
-			t.Own[ch.key] = []string{digest(ch.before), digest(ch.after)}
+			t.Own[ch.Key] = []string{digest(ch.Before), digest(ch.After)}
 		}
 	}
 }
@@ -124,9 +115,9 @@ func (s *keeping) left(t *trial, key string) []string {
 }
 
 // noteOthers notes that another has changed rows. If that cannot be written to the disk, what the rows are tells it.
-func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
+func (s *keeping) noteOthers(t *trial, name string, changes []set.RowChange) {
 	for _, ch := range changes {
-		t.Others[ch.key] = name
+		t.Others[ch.Key] = name
 	}
 	if err := s.noteTrial(t); err != nil {
 		s.log.Error("it is not on the disk whose rows are not of an unconfirmed commit", "user", t.User, "error", err)

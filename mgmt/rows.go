@@ -9,6 +9,7 @@ import (
 	"tamtam/mgmt/configfile"
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
+	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 )
@@ -37,7 +38,7 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 	if err != nil {
 		return nil, err
 	}
-	return toldRows(ctx, s.model, s.reader, rows)
+	return set.Told(ctx, s.model, s.reader, rows)
 }
 
 // tableRows are the tables of CONFIG_DB, with how many rows each has.

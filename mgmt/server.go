@@ -19,6 +19,7 @@ import (
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/rights"
+	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
@@ -56,7 +57,7 @@ type Server struct {
 	setting     sync.Mutex // one Set or operation at a time
 	kept        *keeping
 	arbiter     arbiter
-	indexer     *indexer // of the Set
+	indexer     *set.Indexer // of the Set
 	tallier     *tallier
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
@@ -101,7 +102,7 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s.kept = &keeping{Server: s, closed: make(chan struct{})}
 	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
-	s.indexer = newIndexer(cfg.Redis)
+	s.indexer = set.NewIndexer(cfg.Redis)
 	var err error
 	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -257,7 +258,7 @@ func (s *Server) Close() {
 		os.Remove(s.cfg.Socket)
 	}
 	s.hub.Close()
-	s.indexer.close()
+	s.indexer.Close()
 	if s.tallier != nil {
 		s.tallier.close()
 	}

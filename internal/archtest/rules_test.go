@@ -152,7 +152,11 @@ var rules = []room{
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`
-		mgmt/fetch mgmt/auth mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile yang swss swss/schema`)},
+		mgmt/set mgmt/fetch mgmt/auth mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile yang swss
+		swss/schema`)},
+	// a Set on the rows of CONFIG_DB
+	{name: "mgmt/set", modules: []string{gnmi, grpc}, clock: true, below: rooms(`
+		mgmt/fetch mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile swss swss/schema`)},
 	// entries from the databases
 	{name: "mgmt/fetch", modules: []string{gnmi, goredis, grpc}, clock: true, below: rooms(`
 		mgmt/rights mgmt/tree mgmt/access swss swss/schema`)},

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // finish completes and checks the entries that a Set touched, as far as they are not in doubt. An
 // error comes from the database.
-func (t *tx) finish(ctx context.Context) error {
+func (t *Tx) finish(ctx context.Context) error {
 	for _, e := range t.touched() {
 		e.fill()
 		if err := t.finishEntry(ctx, e); err != nil {
@@ -51,8 +51,8 @@ func (t *tx) finish(ctx context.Context) error {
 }
 
 // checkPromise checks that the Set makes an entry that it names, in the list where such are made.
-func (t *tx) checkPromise(e *txEntry) {
-	g := t.model.Find(e.promised.Elsewhere).List
+func (t *Tx) checkPromise(e *txEntry) {
+	g := t.Model.Find(e.promised.Elsewhere).List
 	if made := t.entries[tree.EntryID(g, e.Keys)]; made != nil && made.present || t.faults.made.entryInDoubt(g, e.Keys) {
 		return
 	}
@@ -61,7 +61,7 @@ func (t *tx) checkPromise(e *txEntry) {
 
 // finishEntry calls what completes an entry. If it cannot be called, what it would create is in
 // doubt.
-func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
+func (t *Tx) finishEntry(ctx context.Context, e *txEntry) error {
 	if len(e.List.Finish) == 0 {
 		return nil
 	}
@@ -85,14 +85,14 @@ func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
 		}
 		path, keys := makes(c)
 		for _, k := range keys {
-			t.faults.made.doubt(t.model.Find(path), []string{k}, false)
+			t.faults.made.doubt(t.Model.Find(path), []string{k}, false)
 		}
 	}
 	return nil
 }
 
 // inDoubt reports whether what an entry is to become is in doubt.
-func (t *tx) inDoubt(e *txEntry) bool {
+func (t *Tx) inDoubt(e *txEntry) bool {
 	if t.faults.made.entryInDoubt(e.List, e.Keys) {
 		return true
 	}
@@ -101,7 +101,7 @@ func (t *tx) inDoubt(e *txEntry) bool {
 
 // rowInDoubt is inDoubt for a row of an entry. The entry outside of lists has many rows, each
 // independent.
-func (t *tx) rowInDoubt(e *txEntry, row int) bool {
+func (t *Tx) rowInDoubt(e *txEntry, row int) bool {
 	if e.List.Parent != nil {
 		return t.inDoubt(e)
 	}
@@ -111,7 +111,7 @@ func (t *tx) rowInDoubt(e *txEntry, row int) bool {
 	})
 }
 
-func (t *tx) touched() []*txEntry {
+func (t *Tx) touched() []*txEntry {
 	var out []*txEntry
 	for _, e := range t.order {
 		if e.touched {
@@ -158,7 +158,7 @@ func (e *txEntry) was(n *tree.Node) []string {
 
 // checkEntry checks an entry by itself: what is mandatory, what encloses it,
 // and its rows as a whole.
-func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
+func (t *Tx) checkEntry(ctx context.Context, e *txEntry) error {
 	whole := t.checkMandatory(e)
 	enclosed, err := t.checkEnclosed(ctx, e)
 	if err != nil || !whole || !enclosed {
@@ -179,7 +179,7 @@ func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
 }
 
 // checkMandatory reports whether an entry has all that is mandatory.
-func (t *tx) checkMandatory(e *txEntry) bool {
+func (t *Tx) checkMandatory(e *txEntry) bool {
 	whole := true
 	for _, n := range e.List.Leaves {
 		if !n.Config || !n.Mandatory || e.Value(n) != nil {
@@ -194,7 +194,7 @@ func (t *tx) checkMandatory(e *txEntry) bool {
 }
 
 // checkEnclosed reports whether the enclosing entry exists.
-func (t *tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
+func (t *Tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	p := e.List.Parent
 	if p == nil || p.Parent == nil {
 		return true, nil
@@ -212,7 +212,7 @@ func (t *tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 
 // checkRefs checks that what changed entries newly refer to exists. What they
 // referred to before may be missing, or be named by an alias, through others.
-func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
+func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	type use struct {
 		e    *txEntry
 		n    *tree.Node
@@ -240,7 +240,7 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 			}
 		}
 	}
-	for _, g := range t.model.Lists {
+	for _, g := range t.Model.Lists {
 		if err := t.load(ctx, g, wanted[g]); err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 
 // checkInUse checks that nothing refers to what goes away, and names the user. An entry that only
 // now refers to it gets the error that it does not exist.
-func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
+func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	gone := map[*tree.List]map[string]*txEntry{}
 	for _, e := range touched {
 		was := (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil
@@ -271,7 +271,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 		}
 		gone[e.List][e.Keys[0]] = e
 	}
-	for _, g := range t.model.Lists {
+	for _, g := range t.Model.Lists {
 		if gone[g] == nil {
 			continue
 		}
@@ -297,7 +297,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 }
 
 // stays reports whether an entry had this value before, and is sure to keep it.
-func (t *tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
+func (t *Tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
 	if t.faults.made.inDoubt(n, e.Keys) || t.faults.gone.inDoubt(n, e.Keys) {
 		return false
 	}
@@ -306,7 +306,7 @@ func (t *tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
 }
 
 // userName says which entry refers to something, if the caller may see that.
-func (t *tx) userName(e *tree.Entry, ref *tree.Node) string {
+func (t *Tx) userName(e *tree.Entry, ref *tree.Node) string {
 	if !t.sees(e, ref) {
 		return tree.Hidden
 	}
@@ -328,8 +328,8 @@ func some(names []string) string {
 }
 
 // checkUnique checks the leaves that no two entries of a list may share.
-func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) error {
-	for _, g := range t.model.Lists {
+func (t *Tx) checkUnique(ctx context.Context, touched []*txEntry) error {
+	for _, g := range t.Model.Lists {
 		for _, n := range g.Unique {
 			if err := t.checkShared(ctx, touched, n); err != nil {
 				return err
@@ -346,7 +346,7 @@ type claim struct {
 }
 
 // claims returns the values of a leaf that changed entries take.
-func (t *tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
+func (t *Tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
 	mine := map[string]*claim{}
 	for _, e := range touched {
 		change := &finishing{tx: t, e: e}
@@ -361,7 +361,7 @@ func (t *tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
 }
 
 // checkShared checks one of these leaves.
-func (t *tx) checkShared(ctx context.Context, touched []*txEntry, n *tree.Node) error {
+func (t *Tx) checkShared(ctx context.Context, touched []*txEntry, n *tree.Node) error {
 	g := n.List
 	mine := t.claims(touched, n)
 	if len(mine) == 0 {

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"errors"
@@ -20,9 +20,9 @@ const (
 	maxErrorsText = 7500 // of all, as they travel
 )
 
-// faults is all that is wrong with a Set: the first errors in the order of the
+// Faults is all that is wrong with a Set: the first errors in the order of the
 // request, and how many there are.
-type faults struct {
+type Faults struct {
 	made  doubts  // what failed steps would have created or changed
 	gone  doubts  // what they would have deleted: no excuse for what the Set writes
 	first []fault // by step
@@ -37,7 +37,7 @@ type fault struct {
 }
 
 // add adds what is wrong with a step; joined errors count one each.
-func (f *faults) add(step int, err error) {
+func (f *Faults) add(step int, err error) {
 	if err == nil {
 		return
 	}
@@ -83,7 +83,7 @@ func explain(err error) (string, codes.Code) {
 }
 
 // err is the answer to the Set; nil: nothing is wrong with it.
-func (f *faults) err() error {
+func (f *Faults) err() error {
 	if f.count == 0 {
 		return nil
 	}

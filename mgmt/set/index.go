@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"tamtam/swss"
 )
 
-// An indexer finds the entries of lists by the value of a leaf without reading all their rows: it
+// An Indexer finds the entries of lists by the value of a leaf without reading all their rows: it
 // keeps the values in CONFIG_DB of the leaves it was asked for, and catches up with writes before
 // each answer. Only the goroutine of a Set uses it.
-type indexer struct {
+type Indexer struct {
 	redis    *swss.Redis
 	listener *swss.Listener // nil until first used
-	doubtful atomic.Bool    // everything is to be read again
+	Doubtful atomic.Bool    // everything is to be read again
 	leaves   map[*tree.Node]*index
 }
 
@@ -38,18 +38,19 @@ type indexed struct {
 	keys, values []string
 }
 
-func newIndexer(r *swss.Redis) *indexer { return &indexer{redis: r, leaves: map[*tree.Node]*index{}} }
+// NewIndexer returns an indexer that knows nothing yet.
+func NewIndexer(r *swss.Redis) *Indexer { return &Indexer{redis: r, leaves: map[*tree.Node]*index{}} }
 
-// find returns the keys of the entries whose leaf has one of the values, in order; some entries may
+// Find returns the keys of the entries whose leaf has one of the values, in order; some entries may
 // no longer have it. False: the leaf cannot be indexed.
-func (x *indexer) find(ctx context.Context, leaf *tree.Node, values []string) ([][]string, bool, error) {
+func (x *Indexer) Find(ctx context.Context, leaf *tree.Node, values []string) ([][]string, bool, error) {
 	if !leaf.Indexable() {
 		return nil, false, nil
 	}
 	if x.listener == nil {
 		x.listener = swss.NewListener(x.redis)
 	}
-	if x.doubtful.Swap(false) {
+	if x.Doubtful.Swap(false) {
 		x.listener.Distrust()
 	}
 	ix := x.leaves[leaf]
@@ -72,7 +73,7 @@ func (x *indexer) find(ctx context.Context, leaf *tree.Node, values []string) ([
 	return slices.CompactFunc(out, slices.Equal), true, nil
 }
 
-func (x *indexer) add(leaf *tree.Node) *index {
+func (x *Indexer) add(leaf *tree.Node) *index {
 	ix := &index{leaf: leaf, binds: leaf.Binds, rows: map[rowID]indexed{}, values: map[string]map[rowID]bool{}}
 	for _, b := range leaf.Binds {
 		r := leaf.List.Rows[b.Row]
@@ -135,7 +136,7 @@ func (ix *index) put(id rowID, c swss.KeyOpFieldsValues) {
 	}
 }
 
-func (x *indexer) close() {
+func (x *Indexer) Close() {
 	if x.listener != nil {
 		x.listener.Close()
 	}
@@ -143,7 +144,7 @@ func (x *indexer) close() {
 
 // withLeaf visits the entries whose leaf has one of the values, as they will be, with at least the
 // row that holds the leaf. It may visit others too.
-func (t *tx) withLeaf(ctx context.Context, leaf *tree.Node, values []string, visit func(*tree.Entry)) error {
+func (t *Tx) withLeaf(ctx context.Context, leaf *tree.Node, values []string, visit func(*tree.Entry)) error {
 	g := leaf.List
 	need := make([]bool, len(g.Rows))
 	for _, b := range leaf.Binds {
@@ -157,14 +158,14 @@ func (t *tx) withLeaf(ctx context.Context, leaf *tree.Node, values []string, vis
 		}
 		return nil
 	}
-	keys, ok, err := t.indexer.find(ctx, leaf, values)
+	keys, ok, err := t.Indexer.Find(ctx, leaf, values)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
-		err = t.reader.Read(ctx, g, tree.Extend(nil, g), need, stored)
+		err = t.Reader.Read(ctx, g, tree.Extend(nil, g), need, stored)
 	default:
-		err = t.reader.ReadKeys(ctx, g, keys, need, stored)
+		err = t.Reader.ReadKeys(ctx, g, keys, need, stored)
 	}
 	if err != nil {
 		return err

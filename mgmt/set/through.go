@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // putThrough does an assignment where it is configured; false: here. An error comes from the database. What contains
 // such a list may be one that no Set writes: then its entry is only named.
-func (t *tx) putThrough(ctx context.Context, a assignment) (bool, error) {
+func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	n, leaf := a.group.Node, ""
 	if a.leaf == nil && a.group.ReadOnly() {
 		for i, c := range a.group.Derive {
@@ -42,7 +42,7 @@ func (t *tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 }
 
 // removeThrough removes what a target means, and the lists below it, where that is configured.
-func (t *tx) removeThrough(ctx context.Context, x tree.Target, replace bool) error {
+func (t *Tx) removeThrough(ctx context.Context, x tree.Target, replace bool) error {
 	whole := x.Node == x.Node.List.Node && (x.Wild() || !replace) || x.Node.Through != nil
 	if by := x.Node.ThroughOf(); by != nil {
 		err := by.Remove(ctx, t, x.Keys, x.Node, whole)
@@ -64,7 +64,7 @@ func (t *tx) removeThrough(ctx context.Context, x tree.Target, replace bool) err
 }
 
 // removeLeavesThrough removes the leaves below a target that are written elsewhere.
-func (t *tx) removeLeavesThrough(ctx context.Context, x tree.Target) error {
+func (t *Tx) removeLeavesThrough(ctx context.Context, x tree.Target) error {
 	for _, l := range x.Node.List.Leaves {
 		if l.Through != nil && l.Within(x.Node) {
 			if err := t.removeThrough(ctx, tree.Target{Node: l, Keys: x.Keys}, false); err != nil {
@@ -76,7 +76,7 @@ func (t *tx) removeLeavesThrough(ctx context.Context, x tree.Target) error {
 }
 
 // removeNamed removes what the value of a replace names of the lists that are written elsewhere: of them it says all.
-func (t *tx) removeNamed(ctx context.Context, st step) error {
+func (t *Tx) removeNamed(ctx context.Context, st Step) error {
 	done := map[string]bool{}
 	for _, a := range st.values {
 		keys := tree.Extend(a.keys[:len(a.group.OuterKeys())], a.group)
@@ -93,8 +93,8 @@ func (t *tx) removeNamed(ctx context.Context, st step) error {
 }
 
 // Make implements [tree.Setting].
-func (t *tx) Make(ctx context.Context, list string, keys ...string) error {
-	g := t.model.Find(list).List
+func (t *Tx) Make(ctx context.Context, list string, keys ...string) error {
+	g := t.Model.Find(list).List
 	e, err := t.get(ctx, g, keys)
 	if err != nil {
 		return err
@@ -105,8 +105,8 @@ func (t *tx) Make(ctx context.Context, list string, keys ...string) error {
 }
 
 // Erase implements [tree.Setting].
-func (t *tx) Erase(ctx context.Context, list string, keys ...string) error {
-	g := t.model.Find(list).List
+func (t *Tx) Erase(ctx context.Context, list string, keys ...string) error {
+	g := t.Model.Find(list).List
 	e, err := t.get(ctx, g, keys)
 	if err != nil {
 		return err
@@ -116,8 +116,8 @@ func (t *tx) Erase(ctx context.Context, list string, keys ...string) error {
 }
 
 // Match implements [tree.Setting].
-func (t *tx) Match(ctx context.Context, list string, pattern ...string) ([][]string, error) {
-	es, err := t.match(ctx, t.model.Find(list).List, pattern)
+func (t *Tx) Match(ctx context.Context, list string, pattern ...string) ([][]string, error) {
+	es, err := t.match(ctx, t.Model.Find(list).List, pattern)
 	keys := make([][]string, len(es))
 	for i, e := range es {
 		keys[i] = e.Keys
@@ -126,8 +126,8 @@ func (t *tx) Match(ctx context.Context, list string, pattern ...string) ([][]str
 }
 
 // Write implements [tree.Setting].
-func (t *tx) Write(ctx context.Context, list string, keys []string, table string, c tree.Codec, v []string) error {
-	e, err := t.get(ctx, t.model.Find(list).List, keys)
+func (t *Tx) Write(ctx context.Context, list string, keys []string, table string, c tree.Codec, v []string) error {
+	e, err := t.get(ctx, t.Model.Find(list).List, keys)
 	if err != nil {
 		return err
 	}
@@ -150,21 +150,21 @@ type need struct {
 }
 
 // Needs implements [tree.Setting].
-func (t *tx) Needs(list, leaf string, keys []string, there tree.Finder) {
+func (t *Tx) Needs(list, leaf string, keys []string, there tree.Finder) {
 	if t.needed == nil {
 		t.needed = map[string]need{}
 	}
-	n := t.model.Find(list + "/" + leaf)
+	n := t.Model.Find(list + "/" + leaf)
 	t.needed[tree.EntryID(n.List, keys)] = need{n, keys, t.step, there}
 }
 
 // Forgo implements [tree.Setting].
-func (t *tx) Forgo(list string, keys []string) {
-	delete(t.needed, tree.EntryID(t.model.Find(list).List, keys))
+func (t *Tx) Forgo(list string, keys []string) {
+	delete(t.needed, tree.EntryID(t.Model.Find(list).List, keys))
 }
 
 // checkNeeds checks that they have it.
-func (t *tx) checkNeeds(ctx context.Context) error {
+func (t *Tx) checkNeeds(ctx context.Context) error {
 	for _, id := range tree.SortedKeys(t.needed) {
 		n := t.needed[id]
 		there, err := n.of(ctx, t, n.keys)

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ func (a assignment) path() string {
 // doubt.
 type flattener struct {
 	out    []assignment
-	faults *faults
+	faults *Faults
 	step   int
 }
 

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // checkSizes refuses rows that no daemon would read, and rows of a table that has as many as are taken.
-func (t *tx) checkSizes(ctx context.Context, touched []*txEntry) error {
+func (t *Tx) checkSizes(ctx context.Context, touched []*txEntry) error {
 	more := map[string]int{} // rows that come, less those that go, of tables that are limited
 	last := map[string]*txEntry{}
 	for _, e := range touched {
@@ -34,7 +34,7 @@ func (t *tx) checkSizes(ctx context.Context, touched []*txEntry) error {
 		if more[table] <= 0 || !schema.Limited(table) {
 			continue
 		}
-		has, err := swss.NewTable(t.reader.Redis.DB(swss.ConfigDB), table).AtLeast(ctx, schema.MaxRows-more[table]+1)
+		has, err := swss.NewTable(t.Reader.Redis.DB(swss.ConfigDB), table).AtLeast(ctx, schema.MaxRows-more[table]+1)
 		if err != nil {
 			return tree.Unavailable(err)
 		}

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"context"
@@ -26,8 +26,8 @@ const (
 	toldNone = "NONE"
 )
 
-// toldRows says of all rows of CONFIG_DB whether other nodes tell them.
-func toldRows(
+// Told says of all rows of CONFIG_DB whether other nodes tell them.
+func Told(
 	ctx context.Context, m *tree.Model, r fetch.Reader, rows configfile.Rows,
 ) (map[string]map[string]string, error) {
 	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
@@ -141,7 +141,7 @@ func (t *teller) tell(es []*txEntry) error {
 			}
 		}
 	}
-	tx := &tx{model: t.model, reader: t.reader, entries: map[string]*txEntry{}, faults: &faults{}}
+	tx := &Tx{Model: t.model, Reader: t.reader, entries: map[string]*txEntry{}, faults: &Faults{}}
 	for _, e := range es {
 		values := e.configured()
 		if e.madeElsewhere() || !t.allowed(e, values, claims) {
@@ -240,7 +240,7 @@ func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 
 // write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns
 // what its rows are then; nil: that is refused.
-func (t *teller) write(tx *tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
+func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
 	g := e.List
 	x := t.copyOf(e, onto)
 	if onto == nil {

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"bytes"
@@ -21,22 +21,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A tx is one Set on the rows of CONFIG_DB that it touches, in memory until
+// A Tx is one Set on the rows of CONFIG_DB that it touches, in memory until
 // it is committed. The commit fails if anybody else has written a row that it
 // read, or any Set was committed since this one began, and the Set starts anew.
-type tx struct {
-	model   *tree.Model
-	reader  fetch.Reader
-	indexer *indexer
-	turn    string // the last Set when this one began
+type Tx struct {
+	Model   *tree.Model
+	Reader  fetch.Reader
+	Indexer *Indexer
+	Turn    string // the last Set when this one began
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
-	faults  *faults
+	faults  *Faults
 	step    int          // the one that is being executed
-	view    *rights.View // what the caller may; nil: everything
+	View    *rights.View // what the caller may; nil: everything
 	denied  denied       // what it may not, and the Set would do
-	// claim hears which rows are about to be written, and may refuse that. What it returns hears whether they were.
-	claim  func([]rowChange) (func(done bool), error)
+	// Claim hears which rows are about to be written, and may refuse that. What it returns hears whether they were.
+	Claim  func([]RowChange) (func(done bool), error)
 	needed map[string]need
 }
 
@@ -54,7 +54,7 @@ type txEntry struct {
 }
 
 // load reads entries that are not known yet.
-func (t *tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
+func (t *Tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 	var es []*tree.Entry
 	for _, k := range keys {
 		id := tree.EntryID(g, k)
@@ -72,7 +72,7 @@ func (t *tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 		for i, r := range g.Rows {
 			which[i] = config[i] && r.Entry == own
 		}
-		if err := t.reader.FetchRows(ctx, g, es, which); err != nil {
+		if err := t.Reader.FetchRows(ctx, g, es, which); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (t *tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
 }
 
 // get returns an entry, reading it if need be.
-func (t *tx) get(ctx context.Context, g *tree.List, keys []string) (*txEntry, error) {
+func (t *Tx) get(ctx context.Context, g *tree.List, keys []string) (*txEntry, error) {
 	if err := t.load(ctx, g, [][]string{keys}); err != nil {
 		return nil, err
 	}
@@ -97,12 +97,12 @@ func (t *tx) get(ctx context.Context, g *tree.List, keys []string) (*txEntry, er
 
 // match returns the entries of a group that fit a pattern: those in the database, and those that
 // this transaction created.
-func (t *tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEntry, error) {
+func (t *Tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEntry, error) {
 	var keys [][]string
 	if g.Parent == nil || !slices.Contains(pattern, tree.Wildcard) {
 		keys = [][]string{pattern}
 	} else {
-		err := t.reader.Read(ctx, g, pattern, make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
+		err := t.Reader.Read(ctx, g, pattern, make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
 			for _, e := range es {
 				keys = append(keys, e.Keys)
 			}
@@ -251,8 +251,8 @@ func (e *txEntry) changed(i int) bool {
 	return (e.Rows[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.Rows[i], e.before[i])
 }
 
-// errConflict means that somebody else wrote a row, or another Set was committed, during a Set.
-var errConflict = errors.New("a row was written by another")
+// ErrConflict means that somebody else wrote a row, or another Set was committed, during a Set.
+var ErrConflict = errors.New("a row was written by another")
 
 // commitLimit is how long a Set waits for the answer to its commit. It does not end with the RPC: what was begun has an
 // outcome, and the next Set begins behind it.
@@ -261,33 +261,33 @@ const commitLimit = 30 * time.Second
 // settleLimit is how long the outcome of a commit is asked for that got no answer.
 const settleLimit = 10 * time.Second
 
-// errUnsettled is found in the error of a Set of which nobody can tell whether it was done.
-var errUnsettled = errors.New("it is not known whether the configuration was changed; read it before you try again")
+// ErrUnsettled is found in the error of a Set of which nobody can tell whether it was done.
+var ErrUnsettled = errors.New("it is not known whether the configuration was changed; read it before you try again")
 
 // unsettled is that, with why.
 type unsettled struct{ why error }
 
 func (e unsettled) Error() string { return e.GRPCStatus().Message() }
 
-func (e unsettled) Unwrap() []error { return []error{errUnsettled, e.why} }
+func (e unsettled) Unwrap() []error { return []error{ErrUnsettled, e.why} }
 
 // GRPCStatus is what the client gets.
 func (e unsettled) GRPCStatus() *status.Status {
-	return status.Newf(codes.Unavailable, "%s: %v", swss.Why(e.why), errUnsettled)
+	return status.Newf(codes.Unavailable, "%s: %v", swss.Why(e.why), ErrUnsettled)
 }
 
 //go:embed commit.lua
 var commitText string
 
-// commit writes all changed rows at once, unless a row that was read is no
+// Commit writes all changed rows at once, unless a row that was read is no
 // longer what it was. (WATCH would do the same, in time that grows with the
 // square of the rows.)
-func (t *tx) commit(ctx context.Context) error {
+func (t *Tx) Commit(ctx context.Context) error {
 	next := swss.NewTurn()
-	packed := pack(nil, swss.KeyMark, t.turn, next)
+	packed := pack(nil, swss.KeyMark, t.Turn, next)
 	writes := false
 	written := map[string]*txEntry{}
-	var changes []rowChange
+	var changes []RowChange
 	for _, e := range t.order {
 		for i, r := range e.List.Rows {
 			if !r.Written() || !r.Serves(e.Keys) {
@@ -306,7 +306,7 @@ func (t *tx) commit(ctx context.Context) error {
 					return status.Errorf(codes.InvalidArgument, "%s: is the row %s, which %s writes too", e.text(), key, o.text())
 				}
 				written[key] = e
-				changes = append(changes, rowChange{key, e.before[i], after})
+				changes = append(changes, RowChange{key, e.before[i], after})
 			}
 			size := len(packed)
 			packed = packWrite(packed, e.before[i], after)
@@ -316,25 +316,25 @@ func (t *tx) commit(ctx context.Context) error {
 	if !writes {
 		return nil
 	}
-	done, err := t.claim(changes)
+	done, err := t.Claim(changes)
 	if err != nil {
 		return err
 	}
-	err = t.write(context.WithoutCancel(ctx), packed, next)
+	err = t.send(context.WithoutCancel(ctx), packed, next)
 	done(err == nil)
 	return err
 }
 
-// write runs the commit, and finds out what came of it if the answer is lost.
-func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
-	db := t.reader.Redis.DB(swss.ConfigDB)
+// send runs the commit, and finds out what came of it if the answer is lost.
+func (t *Tx) send(ctx context.Context, packed []byte, turn string) error {
+	db := t.Reader.Redis.DB(swss.ConfigDB)
 	limited, cancel := context.WithTimeout(ctx, commitLimit)
 	reply, err := db.Run(limited, commitScript, nil, packed)
 	changed, _ := reply.(string)
 	cancel()
 	switch {
 	case err == nil && changed != "":
-		return fmt.Errorf("%s: %w", changed, errConflict)
+		return fmt.Errorf("%s: %w", changed, ErrConflict)
 	case err == nil:
 		return nil
 	case swss.NothingSent(err):
@@ -352,9 +352,9 @@ func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
 	return tree.Unavailable(err)
 }
 
-// replacement returns what writes CONFIG_DB anew, all of it or nothing: was is what was read of it since the Set that
+// Replacement returns what writes CONFIG_DB anew, all of it or nothing: was is what was read of it since the Set that
 // turn names was the last.
-func replacement(r fetch.Reader, turn string, was, want configfile.Rows) func(context.Context) error {
+func Replacement(r fetch.Reader, turn string, was, want configfile.Rows) func(context.Context) error {
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, turn, next)
 	for _, d := range configfile.Diff(was, want) {
@@ -365,7 +365,7 @@ func replacement(r fetch.Reader, turn string, was, want configfile.Rows) func(co
 		}
 		packed = packWrite(packed, before, after)
 	}
-	return func(ctx context.Context) error { return (&tx{reader: r}).write(ctx, packed, next) }
+	return func(ctx context.Context) error { return (&Tx{Reader: r}).send(ctx, packed, next) }
 }
 
 func pack(dst []byte, items ...string) []byte {

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 
 const unionReplace = gpb.UpdateResult_UNION_REPLACE
 
-// checkUnion refuses a union_replace beside other operations.
-func checkUnion(req *gpb.SetRequest) error {
+// CheckUnion refuses a union_replace beside other operations.
+func CheckUnion(req *gpb.SetRequest) error {
 	if len(req.GetUnionReplace()) > 0 && len(req.GetDelete())+len(req.GetReplace())+len(req.GetUpdate()) > 0 {
 		return status.Error(codes.InvalidArgument, "union_replace goes with no delete, replace or update in one request")
 	}
@@ -48,7 +48,7 @@ func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment
 			return false
 		}
 		p.fail(fmt.Errorf("%s: %s, and union_replace of %s says otherwise", a.path(), valueWords(a.value),
-			tree.PathText(p.steps[was.step].path)))
+			tree.PathText(p.steps[was.step].Path)))
 		p.faults.made.doubt(a.leaf, a.keys, true)
 		return true
 	})
@@ -62,9 +62,9 @@ func valueWords(v []string) string {
 }
 
 // clearUnion removes what the paths of a union_replace name, before anything of it is set.
-func (t *tx) clearUnion(ctx context.Context, steps []step) error {
+func (t *Tx) clearUnion(ctx context.Context, steps []Step) error {
 	for i, st := range steps {
-		if st.op != unionReplace || len(st.target) == 0 {
+		if st.Op != unionReplace || len(st.target) == 0 {
 			continue
 		}
 		t.step = i

@@ -1,4 +1,4 @@
-package mgmt
+package set
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // A finishing is the [tree.Change] of an entry that a Set finishes.
 type finishing struct {
 	ctx context.Context
-	tx  *tx
+	tx  *Tx
 	e   *txEntry
 }
 
@@ -38,14 +38,14 @@ func (c *finishing) Fields(table string) map[string]string {
 
 // Changed implements [tree.Change].
 func (c *finishing) Changed(path string) bool {
-	n := c.tx.model.Find(c.e.List.Node.Path + "/" + path)
+	n := c.tx.Model.Find(c.e.List.Node.Path + "/" + path)
 	was := tree.Entry{List: c.e.List, Keys: c.e.Keys, Rows: c.e.before}
 	return n != nil && !slices.Equal(c.e.Value(n), was.Value(n))
 }
 
 // Read implements [tree.Change].
 func (c *finishing) Read(db swss.DBName, table, key string) (map[string]string, error) {
-	row, found, err := swss.NewTable(c.tx.reader.Redis.DB(db), table).Get(c.ctx, key)
+	row, found, err := swss.NewTable(c.tx.Reader.Redis.DB(db), table).Get(c.ctx, key)
 	switch {
 	case err != nil:
 		return nil, tree.Unavailable(err)
@@ -57,7 +57,7 @@ func (c *finishing) Read(db swss.DBName, table, key string) (map[string]string, 
 
 // Entries implements [tree.Change].
 func (c *finishing) Entries(path, table string) (map[string]map[string]string, error) {
-	g := c.tx.model.Find(path).List
+	g := c.tx.Model.Find(path).List
 	es, err := c.tx.match(c.ctx, g, tree.Extend(nil, g))
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (c *finishing) Entries(path, table string) (map[string]map[string]string, e
 
 // Sees implements [tree.Change].
 func (c *finishing) Sees(path, key string) bool {
-	return c.tx.view.Some(c.tx.model.Find(path), []string{key}, access.Read)
+	return c.tx.View.Some(c.tx.Model.Find(path), []string{key}, access.Read)
 }
 
 // Entry implements [tree.Change].
@@ -89,7 +89,7 @@ func (c *finishing) Entry(path, key, table string) (map[string]string, error) {
 
 // InDoubt implements [tree.Change].
 func (c *finishing) InDoubt(path, key string) bool {
-	g, f := c.tx.model.Find(path).List, c.tx.faults
+	g, f := c.tx.Model.Find(path).List, c.tx.faults
 	return f.made.entryInDoubt(g, []string{key}) || f.gone.entryInDoubt(g, []string{key})
 }
 
@@ -125,5 +125,5 @@ func (c *finishing) RemoveEntry(path, key string) error {
 }
 
 func (c *finishing) entry(path, key string) (*txEntry, error) {
-	return c.tx.get(c.ctx, c.tx.model.Find(path).List, []string{key})
+	return c.tx.get(c.ctx, c.tx.Model.Find(path).List, []string{key})
 }
