@@ -19,11 +19,11 @@ type Guard struct {
 	views    ViewsOf
 	log      *slog.Logger
 	now      func() time.Time
-	accounts *reread[*Accounts]
+	accounts *reread[*accounts]
 	pair     *reread[*tls.Certificate] // the server's own certificate; nil: there is no TLS yet
 	clientCA *reread[*clientCA]        // nil: clients need no certificate
 	Trail    Trail
-	Calls    Calls
+	calls    calls
 	sessions attended
 }
 
@@ -45,8 +45,8 @@ func New(cfg Config, views ViewsOf) *Guard {
 // Open reads who is let in.
 func (g *Guard) Open() error { return errors.Join(g.openAccounts(), g.openClientCA()) }
 
-// Accounts are who may log in, and what each role sees.
-type Accounts struct {
+// accounts are who may log in, and what each role sees.
+type accounts struct {
 	list  []access.User
 	users map[string]access.User
 	views map[access.Role]*rights.View
@@ -55,7 +55,7 @@ type Accounts struct {
 
 // openAccounts reads the files, or takes what the configuration has.
 func (g *Guard) openAccounts() error {
-	r := &reread[*Accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
+	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
 	for _, name := range []string{g.cfg.UsersFile, g.cfg.RolesFile} {
 		if name != "" {
 			r.files = append(r.files, name)
@@ -67,7 +67,7 @@ func (g *Guard) openAccounts() error {
 }
 
 // parseAccounts reads the texts of the files that there are.
-func (g *Guard) parseAccounts(texts [][]byte) (a *Accounts, err error) {
+func (g *Guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
 	users, rules := g.cfg.Users, g.cfg.Roles
 	if g.cfg.UsersFile != "" {
 		if users, err = access.ReadUsers(bytes.NewReader(texts[0])); err != nil {
@@ -89,7 +89,7 @@ func (g *Guard) parseAccounts(texts [][]byte) (a *Accounts, err error) {
 	if err := roles.Check(users); err != nil {
 		return nil, within(g.cfg.UsersFile, err)
 	}
-	a = &Accounts{list: users, users: map[string]access.User{}, views: views}
+	a = &accounts{list: users, users: map[string]access.User{}, views: views}
 	for _, u := range users {
 		a.users[u.Name] = u
 	}

@@ -32,7 +32,7 @@ func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error
 	leave := func() {}
 	if p != nil {
 		var err error
-		if leave, err = g.Calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
+		if leave, err = g.calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
 			return ctx, err
 		}
 	}
@@ -158,7 +158,7 @@ func (g *Guard) refuseLogin(cred Credentials, why string) error {
 }
 
 // caller is a user who has logged in.
-func (a *Accounts) caller(u access.User, cred Credentials) Caller {
+func (a *accounts) caller(u access.User, cred Credentials) Caller {
 	return Caller{
 		Name: u.Name, Role: u.Role, From: cred.From, Transport: cred.Transport, View: a.views[u.Role], user: true,
 	}
@@ -181,7 +181,7 @@ type passwords struct {
 }
 
 // right reports whether got is the user's password. Of a user that there is not it takes as long to say so.
-func (a *Accounts) right(u access.User, known bool, got string) bool {
+func (a *accounts) right(u access.User, known bool, got string) bool {
 	if !known {
 		u = a.list[0]
 		for _, o := range a.list {

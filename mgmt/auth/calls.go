@@ -16,19 +16,19 @@ const (
 )
 
 // CallsOf counts what each source has going on.
-type Calls struct {
+type calls struct {
 	mu sync.Mutex
 	of map[netip.Addr]*[2]int
 }
 
 // Enter gives a request a place among those of its source, until leave.
 func (g *Guard) Enter(from net.Addr, lasts bool) (leave func(), err error) {
-	return g.Calls.enter(from, lasts)
+	return g.calls.enter(from, lasts)
 }
 
 // enter gives a call from an address a place among those of its source, until leave. This machine's own users, who come
 // by the unix socket, are not counted.
-func (c *Calls) enter(from net.Addr, lasts bool) (leave func(), err error) {
+func (c *calls) enter(from net.Addr, lasts bool) (leave func(), err error) {
 	source := sourceOf(from)
 	if !source.IsValid() {
 		return func() {}, nil

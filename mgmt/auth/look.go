@@ -32,7 +32,7 @@ func LookStatus(err error) int {
 func (g *Guard) Look(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
 	leave = func() {}
 	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		if leave, err = g.Calls.enter(net.TCPAddrFromAddrPort(at), lasts); err != nil {
+		if leave, err = g.calls.enter(net.TCPAddrFromAddrPort(at), lasts); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // One source has only so many places, whatever it does with them; others have theirs.
 func TestCallsOfOneSource(t *testing.T) {
-	var c Calls
+	var c calls
 	var leaves []func()
 	for _, tt := range []struct {
 		lasts bool

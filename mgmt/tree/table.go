@@ -85,7 +85,7 @@ type Row struct {
 	At string
 	// JSON names a field that is JSON of more fields of the row.
 	JSON string
-	// Source names what makes the rows of the entries, which are in no database (see [mgmt.reader.from]): a table of
+	// Source names what makes the rows of the entries, which are in no database (package fetch): a table of
 	// Config.Host, or what the server itself knows.
 	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
