@@ -83,8 +83,8 @@
 // client gets the newest values, costs a bounded amount of memory, and delays nobody.
 // Update.duplicates counts the writes of the row, or the samples, that one update stands for. A
 // client that takes nothing for five minutes is cut off with ResourceExhausted. Clients share the processors
-// ([auth.Shares]): what one has asked for keeps another waiting for a chunk of entries, not for all of it. Samples are taken
-// at start + k times the interval, however much changes.
+// ([auth.Shares]): what one has asked for keeps another waiting for a chunk of entries, not for all of it. Samples are
+// taken at start + k times the interval, however much changes.
 //
 // # Losing the databases
 //
