@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/models"
 )
 
 // Machine tells mgmt.Config.Host of the machine that mgmtd runs on, from Linux' /proc: what cannot be read there is not
@@ -32,11 +32,11 @@ const tick = time.Second / userHz
 
 func (m machine) table(name string) map[string]map[string]string {
 	switch name {
-	case mgmt.HostFacts:
+	case models.HostFacts:
 		return map[string]map[string]string{"switch": m.facts()}
-	case mgmt.HostState:
+	case models.HostState:
 		return map[string]map[string]string{"switch": m.state()}
-	case mgmt.HostProcesses:
+	case models.HostProcesses:
 		return m.processes()
 	}
 	return nil

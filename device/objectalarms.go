@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/fetch"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -172,7 +172,7 @@ func causeOf(reason string) string {
 
 // announce returns the line that is logged once at the start; "" if all of the configuration is in force.
 func announce(ctx context.Context, r *swss.Redis) (string, error) {
-	list, err := mgmt.NotInForce(ctx, r)
+	list, err := fetch.NotInForce(ctx, r)
 	if err != nil {
 		return "", err
 	}

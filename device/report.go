@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/fetch"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/swss"
@@ -225,7 +225,7 @@ func (r *SessionReport) countSYNs(what string, n uint64) {
 
 // Problems lists the configured objects that STATE_DB says are not active.
 func Problems(ctx context.Context, r *swss.Redis) ([]Problem, error) {
-	all, err := mgmt.NotInForce(ctx, r)
+	all, err := fetch.NotInForce(ctx, r)
 	list := []Problem{}
 	for _, o := range all {
 		if o.Word != "" {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,7 +29,7 @@ func (b *bed) everyOutput(name string) map[string]string {
 	for _, top := range []string{"/", "/config-rows", "/configurations", "/tallies", "/not-in-force"} {
 		ask(top, path(top))
 	}
-	for _, db := range rawDatabases {
+	for _, db := range tree.RawDatabases {
 		keys, err := b.redis.DB(db).Client().Keys(b.ctx, "*").Result()
 		if err != nil {
 			b.t.Fatal(err)
@@ -38,7 +40,7 @@ func (b *bed) everyOutput(name string) map[string]string {
 				table = key[:i]
 			}
 			for _, elem := range []string{key, table} {
-				ask(string(db)+" "+elem, &gpb.Path{Origin: rawOrigin, Elem: []*gpb.PathElem{
+				ask(string(db)+" "+elem, &gpb.Path{Origin: tree.RawOrigin, Elem: []*gpb.PathElem{
 					{Name: string(db)}, {Name: "localhost"}, {Name: elem}}})
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/protobuf/proto"
 )
@@ -93,18 +95,15 @@ func (b *bed) want(what string, c *taker, text ...string) {
 // waiting is how often each row is marked that a client was not told of.
 func (b *bed) waiting(c *taker) map[string]int {
 	b.t.Helper()
-	if err := b.server.hub.step(b.ctx); err != nil { // all that was written is marked
+	if err := b.server.hub.Step(b.ctx); err != nil { // all that was written is marked
 		b.t.Fatal(err)
 	}
-	h := b.server.hub
-	h.mu.RLock()
-	defer h.mu.RUnlock()
 	rows := map[string]int{}
-	for st := range h.tables[tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}].users {
-		if st.rpc == gpb.GNMI_SubscribeServer(c) {
+	for _, user := range b.server.hub.Subscribers(tree.TableID{DB: "CONFIG_DB", Table: "TAM_SAMPLINGRATE_TABLE"}) {
+		if st := user.(*stream); st.rpc == gpb.GNMI_SubscribeServer(c) {
 			st.mu.Lock()
 			for id, m := range st.dirty {
-				rows[id.key] = int(m.n)
+				rows[id.Key] = int(m.n)
 			}
 			st.mu.Unlock()
 		}
@@ -294,7 +293,7 @@ func TestFirstValuesAreNoDuplicates(t *testing.T) {
 	}
 	st := newStream(b.server, c, list, feeds)
 	defer st.close(nil)
-	if err := b.server.hub.join(b.ctx, st, tables(feeds)); err != nil {
+	if err := b.server.hub.Join(b.ctx, st, tables(feeds)); err != nil {
 		t.Fatal(err)
 	}
 	b.rows(samplers("1", ""))

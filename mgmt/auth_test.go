@@ -2,9 +2,14 @@ package mgmt
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +18,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/swss/swsstest"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -30,7 +36,7 @@ var someUsers = []access.User{
 // trust is a client's TLS that knows the generated CA.
 func trust(t testing.TB, dir string) *tls.Config {
 	t.Helper()
-	ca, err := os.ReadFile(filepath.Join(dir, caFile))
+	ca, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,33 +79,8 @@ func TestGeneratedCertificate(t *testing.T) {
 	t.Run("plaintext", func(t *testing.T) {
 		wantErr(t, capabilities(b, b.dial(grpc.WithTransportCredentials(insecure.NewCredentials()))), "Unavailable")
 	})
-	t.Run("kept", func(t *testing.T) {
-		before, _ := os.ReadFile(filepath.Join(dir, serverFile))
-		if err := makeCertificates(dir, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		if after, _ := os.ReadFile(filepath.Join(dir, serverFile)); string(after) != string(before) {
-			t.Error("a good certificate is made anew")
-		}
-	})
-	t.Run("renewed under the same CA", func(t *testing.T) {
-		if err := makeCertificates(dir, time.Now().Add(serverLife)); err != nil {
-			t.Fatal(err)
-		}
-		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, serverFile), filepath.Join(dir, serverKeyFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: conf.RootCAs, CurrentTime: time.Now().Add(serverLife)}); err != nil {
-			t.Error(err)
-		}
-		b.server.guard.pair.lookAgain()
-		if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err == nil {
-			t.Error("the running server does not show the new certificate, which is of next year")
-		}
-	})
 	t.Run("keys are secret", func(t *testing.T) {
-		for _, f := range []string{caKeyFile, serverKeyFile} {
+		for _, f := range []string{"ca.key", "server.key"} {
 			if info, err := os.Stat(filepath.Join(dir, f)); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%s: %v %v", f, info.Mode(), err)
 			}
@@ -107,21 +88,50 @@ func TestGeneratedCertificate(t *testing.T) {
 	})
 }
 
-// clientCert makes a CA in dir and a client certificate by it.
-func clientCert(t *testing.T, dir, name string, now time.Time) tls.Certificate {
+// clientCert is a client's certificate, good for two hours around a time, by the CA in dir, which is made if need be.
+func clientCert(t testing.TB, dir, name string, now time.Time) tls.Certificate {
 	t.Helper()
-	ca, err := makeCA(dir, now)
-	if err != nil {
-		t.Fatal(err)
+	made := func(template, parent *x509.Certificate, signer any) tls.Certificate {
+		t.Helper()
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parent == nil {
+			parent, signer = template, key
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 	}
-	cert, err := sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, &ca, filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"))
+	ca, err := tls.LoadX509KeyPair(filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca.key"))
 	if err != nil {
-		t.Fatal(err)
+		ca = made(&x509.Certificate{
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a CA of clients"}, NotBefore: now.Add(-time.Hour),
+			NotAfter: now.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		}, nil, nil)
+		key, err := x509.MarshalPKCS8PrivateKey(ca.PrivateKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, block := range map[string]*pem.Block{
+			"ca.pem": {Type: "CERTIFICATE", Bytes: ca.Certificate[0]}, "ca.key": {Type: "PRIVATE KEY", Bytes: key},
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	return cert
+	return made(&x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, ca.Leaf, ca.PrivateKey)
 }
 
 func TestMutualTLS(t *testing.T) {
@@ -129,7 +139,7 @@ func TestMutualTLS(t *testing.T) {
 	dir, clients, strangers := t.TempDir(), t.TempDir(), t.TempDir()
 	guest := clientCert(t, clients, "guest", now)
 	b := newBed(t, func(c *Config) {
-		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, filepath.Join(clients, caFile), someUsers
+		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, filepath.Join(clients, "ca.pem"), someUsers
 	})
 	dial := func(certs ...tls.Certificate) gpb.GNMIClient {
 		conf := trust(t, dir)
@@ -292,19 +302,12 @@ func TestHashedPasswords(t *testing.T) {
 	}
 }
 
-// lookAgain has the files looked at when somebody asks next.
-func (r *reread[T]) lookAgain() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.looked = time.Time{}
-}
-
 func TestLimits(t *testing.T) {
 	b := newBed(t, nil)
 	_, err := b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{update("/tam", `"`+strings.Repeat("x", maxRequest)+`"`)}})
 	wantErr(t, err, "ResourceExhausted")
-	for range places() { // others read and do not end
-		if err := b.server.reading.enter(b.ctx, "another"); err != nil {
+	for range auth.Places() { // others read and do not end
+		if err := b.server.reading.Enter(b.ctx, "another"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 
@@ -17,6 +18,17 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+)
+
+// Lists, statistics and words that tests name.
+const (
+	interfaceList = "/interfaces/interface"
+	vlanList      = "/vlans/vlan"
+	routedList    = "/routing/interfaces/interface"
+	neighborList  = "/routing/neighbors/neighbor"
+	rulePackets   = "SAI_ACL_COUNTER_ATTR_PACKETS"
+	ruleOctets    = "SAI_ACL_COUNTER_ATTR_BYTES"
+	silentLACP    = "LACP has said nothing of it since it was configured: hostd, or hostifd, speaks LACP"
 )
 
 // A bed is a server on an embedded Redis with a client.
@@ -81,7 +93,7 @@ func (b *bed) dial(opts ...grpc.DialOption) gpb.GNMIClient {
 // deletes the row. Values have no spaces, "_" stands for one.
 func (b *bed) rows(rows map[string]string) {
 	b.t.Helper()
-	for _, k := range sortedKeys(rows) {
+	for _, k := range tree.SortedKeys(rows) {
 		name, key, _ := strings.Cut(k, " ")
 		db := b.redis.DB(swss.DBName(name))
 		if rows[k] == "" {
@@ -110,7 +122,7 @@ func (b *bed) row(key string) string {
 		b.t.Fatal(err)
 	}
 	var out []string
-	for _, f := range sortedKeys(hash) {
+	for _, f := range tree.SortedKeys(hash) {
 		out = append(out, f+"="+hash[f])
 	}
 	return strings.Join(out, " ")

@@ -41,7 +41,7 @@ func fill(b testing.TB, r *swss.Redis, n int) {
 		put(swss.StateDB, "TAM_STATE_TAILSTAMPING_TABLE", s, state)
 		put(swss.CountersDB, "TAM_TAILSTAMPING_COUNTERS", s, swss.FieldValues{"MATCHED_PACKETS": "1", "MATCHED_BYTES": "64", "STAMPED_PACKETS": "1",
 			"NOT_STAMPED_NOT_TCP_UDP": "0", "NOT_STAMPED_NOT_ETHERNET_II": "0", "NOT_STAMPED_CUT": "0", "NOT_STAMPED_MTU": "0"})
-		put(swss.CountersDB, "COUNTERS", oid, swss.FieldValues{aclPackets: "1", aclOctets: "64"})
+		put(swss.CountersDB, "COUNTERS", oid, swss.FieldValues{rulePackets: "1", ruleOctets: "64"})
 		rules["TAM:"+f] = oid
 	}
 	ctx := context.Background()

@@ -7,28 +7,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-)
-
-// Cleared counters go on in the chip and in COUNTERS_DB, where others read them too: what they were when they were
-// cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
-// that counted: when syncd has another, which counts anew, nothing is subtracted, and nothing from a statistic that is
-// below what it was.
-
-const (
-	clearedKey  = schema.CountersCleared
-	clearedAt   = "at"    // the field of a row with when it was cleared
-	clearedLife = "life"  // the field with the mark of the syncd that counted
-	countsMark  = "syncd" // whose mark in COUNTERS_DB it is
 )
 
 // A counted is a kind of counters: rows of a table, of one name each.
@@ -87,10 +76,10 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 				strings.Join(slices.Sorted(maps.Keys(countedKinds)), ", ")+" or "+debugKind)
 		}
 		for _, c := range countedKinds[kind] {
-			db := s.reader.redis.DB(cmp.Or(c.db, swss.CountersDB))
+			db := s.reader.Redis.DB(cmp.Or(c.db, swss.CountersDB))
 			found, err := c.keys(ctx, db, in.Name)
 			if err != nil {
-				return unavailable(err)
+				return tree.Unavailable(err)
 			}
 			for _, key := range found {
 				keys = append(keys, countedRow{db, key})
@@ -100,29 +89,29 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 	if in.Name != "" && len(keys) == 0 {
 		return status.Errorf(codes.NotFound, "%s: %s has no counters", in.Kind, in.Name)
 	}
-	db := s.reader.redis.DB(swss.CountersDB)
+	db := s.reader.Redis.DB(swss.CountersDB)
 	err := s.rememberCounters(ctx, db, keys, at)
 	if err == nil && in.Kind == "all" && in.Name == "" {
 		err = forgetOthers(ctx, db, keys)
 	}
 	if err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	return nil
 }
 
 // forgetOthers drops what was remembered of rows that are no more.
 func forgetOthers(ctx context.Context, db *swss.DB, keys []countedRow) error {
-	known := map[string]bool{clearedLife: true}
+	known := map[string]bool{fetch.ClearedLife: true}
 	for _, k := range keys {
 		known[k.key] = true
 	}
-	gone, err := db.Client().HKeys(ctx, clearedKey).Result()
+	gone, err := db.Client().HKeys(ctx, fetch.ClearedKey).Result()
 	if err != nil {
 		return err
 	}
-	for c := range slices.Chunk(slices.DeleteFunc(gone, func(k string) bool { return known[k] }), chunk) {
-		if err := db.Client().HDel(ctx, clearedKey, c...).Err(); err != nil {
+	for c := range slices.Chunk(slices.DeleteFunc(gone, func(k string) bool { return known[k] }), fetch.Chunk) {
+		if err := db.Client().HDel(ctx, fetch.ClearedKey, c...).Err(); err != nil {
 			return err
 		}
 	}
@@ -153,22 +142,22 @@ func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []stri
 
 // rememberCounters keeps what counters are, and when that was.
 func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []countedRow, at string) error {
-	marks, err := db.Client().HMGet(ctx, swss.KeyMark, countsMark).Result()
+	marks, err := db.Client().HMGet(ctx, swss.KeyMark, fetch.CountsMark).Result()
 	if err != nil {
 		return err
 	}
 	life := fmt.Sprint(marks[0])
-	before, err := db.Client().HGet(ctx, clearedKey, clearedLife).Result()
+	before, err := db.Client().HGet(ctx, fetch.ClearedKey, fetch.ClearedLife).Result()
 	if err != nil && err != redis.Nil {
 		return err
 	}
 	if before != life { // of another chip
-		if err := db.Client().Del(ctx, clearedKey).Err(); err != nil {
+		if err := db.Client().Del(ctx, fetch.ClearedKey).Err(); err != nil {
 			return err
 		}
 	}
-	for c := range slices.Chunk(keys, chunk) {
-		values := []any{clearedLife, life}
+	for c := range slices.Chunk(keys, fetch.Chunk) {
+		values := []any{fetch.ClearedLife, life}
 		for i := 0; i < len(c); {
 			j := i
 			for j < len(c) && c[j].db == c[i].db {
@@ -179,7 +168,7 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []coun
 			}
 			i = j
 		}
-		if err := db.Client().HSet(ctx, clearedKey, values...).Err(); err != nil {
+		if err := db.Client().HSet(ctx, fetch.ClearedKey, values...).Err(); err != nil {
 			return err
 		}
 	}
@@ -189,7 +178,7 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []coun
 // appendCounts reads rows of one database, and appends the key and the counters of each, and at when it was.
 func appendCounts(ctx context.Context, values []any, of []countedRow, at string) ([]any, error) {
 	rows := make([]*redis.MapStringStringCmd, len(of))
-	err := pipelined(ctx, of[0].db, func(p redis.Pipeliner) error {
+	err := fetch.Pipelined(ctx, of[0].db, func(p redis.Pipeliner) error {
 		for i, r := range of {
 			rows[i] = p.HGetAll(ctx, r.key)
 		}
@@ -201,7 +190,7 @@ func appendCounts(ctx context.Context, values []any, of []countedRow, at string)
 	for i, r := range of {
 		was := rows[i].Val()
 		maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) })
-		was[clearedAt] = at
+		was[fetch.ClearedAt] = at
 		text, err := json.Marshal(was)
 		if err != nil {
 			return nil, err
@@ -210,102 +199,3 @@ func appendCounts(ctx context.Context, values []any, of []countedRow, at string)
 	}
 	return values, nil
 }
-
-// fetchCleared finds what counters were when they were cleared, where they were, and takes it from what they are.
-func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
-	of := slices.DeleteFunc(slices.Clone(wants), func(w *want) bool {
-		row := g.rows[w.row]
-		return !row.Counter || w.cmd == nil || len(w.e.recs[w.row]) == 0 ||
-			db.Name() != swss.CountersDB && row.Table != schema.StateWire
-	})
-	if len(of) == 0 {
-		return nil
-	}
-	separator := db.Separator()
-	db = r.redis.DB(swss.CountersDB)
-	life, err := db.Client().HGet(ctx, clearedKey, clearedLife).Result()
-	if err == redis.Nil {
-		return nil
-	}
-	if err != nil {
-		return unavailable(err)
-	}
-	bases := make([]*redis.StringCmd, len(of))
-	var mark *redis.StringCmd
-	err = pipelined(ctx, db, func(p redis.Pipeliner) error {
-		mark = p.HGet(ctx, swss.KeyMark, countsMark)
-		for i, w := range of {
-			bases[i] = p.HGet(ctx, clearedKey, g.rows[w.row].hash(separator, w.key))
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	now := mark.Val()
-	if mark.Err() == redis.Nil {
-		now = fmt.Sprint(nil)
-	}
-	if now != life {
-		return nil
-	}
-	for i, w := range of {
-		w.e.recs[w.row] = since(bases[i].Val(), w.e.recs[w.row])
-	}
-	return nil
-}
-
-// later is the later of two times; where one is not known, neither is that.
-func later(a, b string) string {
-	at, err := time.Parse(time.RFC3339Nano, a)
-	bt, errB := time.Parse(time.RFC3339Nano, b)
-	switch {
-	case err != nil || errB != nil:
-		return ""
-	case at.After(bt):
-		return a
-	}
-	return b
-}
-
-// since returns a row of counters less what they were. What was kept of a statistic counts for that statistic: one that
-// is below it counts anew, and the others of the object go on. Those of a group that counts since another time than it
-// did all count anew.
-func since(was string, is map[string]string) map[string]string {
-	var base map[string]string
-	if was == "" || json.Unmarshal([]byte(was), &base) != nil {
-		return is
-	}
-	out := maps.Clone(is)
-	anew := map[bool]bool{} // by isDebug
-	for f, v := range base {
-		group, ok := strings.CutPrefix(f, schema.FieldCountedSince)
-		switch {
-		case !ok:
-		case is[f] != v:
-			anew[group == schema.FlexDebugCounter] = true
-		default:
-			out[f] = base[clearedAt]
-		}
-	}
-	for f, v := range base {
-		from, err := strconv.ParseUint(v, 10, 64)
-		now, errNow := strconv.ParseUint(is[f], 10, 64)
-		if err != nil || errNow != nil || anew[isDebug(f)] {
-			continue
-		}
-		if now >= from {
-			out[f] = strconv.FormatUint(now-from, 10)
-			continue
-		}
-		group := schema.GroupPort
-		if isDebug(f) {
-			group = schema.FlexDebugCounter
-		}
-		delete(out, schema.FieldCountedSince+group) // others of the group go on: there is no one time
-	}
-	return out
-}
-
-// isDebug reports whether a statistic is that of a debug counter.
-func isDebug(stat string) bool { return strings.Contains(stat, "DROP_REASON") }

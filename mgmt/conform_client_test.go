@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -61,9 +63,9 @@ func clientOfEnvironment(t *testing.T, b *bed) gpb.GNMIClient {
 func gnmicGet(args []string, req *gpb.GetRequest) ([]string, error) {
 	text := func(p *gpb.Path) string {
 		if p.GetOrigin() == "" {
-			return pathText(p)
+			return tree.PathText(p)
 		}
-		return p.GetOrigin() + ":" + pathText(p)
+		return p.GetOrigin() + ":" + tree.PathText(p)
 	}
 	if len(req.GetExtension()) > 0 || len(req.GetPath()) == 0 {
 		return nil, errCannotAsk

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -72,7 +74,7 @@ func checkDepth(b *bed) {
 	b.refusedSet(&gpb.SetRequest{Update: []*gpb.Update{update(rateA, "9")}, Extension: ofDepth(1)}, "InvalidArgument", "depth")
 	_, err := b.client.Capabilities(b.ctx, &gpb.CapabilityRequest{Extension: ofDepth(1)})
 	wantErr(b.t, err, "InvalidArgument", "depth")
-	raw := &gpb.Path{Origin: rawOrigin, Elem: path("/CONFIG_DB/localhost/PORT").Elem}
+	raw := &gpb.Path{Origin: tree.RawOrigin, Elem: path("/CONFIG_DB/localhost/PORT").Elem}
 	b.refused(&gpb.GetRequest{Path: []*gpb.Path{raw}, Extension: ofDepth(1)}, "Unimplemented", "depth")
 }
 

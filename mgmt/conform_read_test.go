@@ -6,11 +6,12 @@ import (
 	"strings"
 	"sync"
 
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	reflectpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"tamtam/mgmt/tree"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	reflectpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 )
 
 const (
@@ -139,7 +140,7 @@ func checkCapabilities(b *bed) {
 			b.t.Error(m)
 		}
 	}
-	for _, name := range models(b.server.model.root, map[string]bool{}) {
+	for _, name := range modelsBelow(b.server.model.Root, map[string]bool{}) {
 		if name != "" && !named[name] {
 			b.t.Errorf("%s has nodes, and is not named", name)
 		}
@@ -207,7 +208,7 @@ func checkPrefixAlone(b *bed) {
 		b.t.Errorf("a subscription without a path: %v, %v", m, err)
 	}
 	rows := path("/CONFIG_DB/localhost/PORT/Ethernet0/mtu")
-	rows.Origin = rawOrigin
+	rows.Origin = tree.RawOrigin
 	one := b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{rows}})
 	b.wantText(answerText(b.mustGet(&gpb.GetRequest{Prefix: rows})), answerText(one))
 }
@@ -236,7 +237,7 @@ func checkSONiCTarget(b *bed) {
 		b.refusedSet(&gpb.SetRequest{Prefix: prefix, Update: []*gpb.Update{update(rateA, "5")}}, "InvalidArgument", "sonic-db")
 	}
 	rows := path("/CONFIG_DB/localhost/PORT/Ethernet0/mtu")
-	rows.Origin = rawOrigin
+	rows.Origin = tree.RawOrigin
 	got := b.mustGet(&gpb.GetRequest{Prefix: &gpb.Path{Target: "CONFIG_DB"}, Path: []*gpb.Path{rows}})
 	if got.GetNotification()[0].GetPrefix().GetTarget() != "CONFIG_DB" {
 		b.t.Error(got)
@@ -360,8 +361,8 @@ func checkModels(b *bed) {
 	ask := &gpb.GetRequest{Path: []*gpb.Path{path("/interfaces")}, Encoding: asPROT,
 		UseModels: []*gpb.ModelData{{Name: "openconfig-interfaces"}}}
 	for _, u := range b.mustGet(ask).GetNotification()[0].GetUpdate() {
-		ts, err := b.server.model.resolve(nil, u.GetPath(), 0)
-		if err != nil || ts[0].node.module != "openconfig-interfaces" {
+		ts, err := b.server.model.Resolve(nil, u.GetPath(), 0)
+		if err != nil || ts[0].Node.Module != "openconfig-interfaces" {
 			b.t.Errorf("%v %v", u, err)
 		}
 		if u.GetVal().GetStringVal() == "ethernetCsmacd" {

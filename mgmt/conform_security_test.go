@@ -2,8 +2,6 @@ package mgmt
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,7 +47,7 @@ func checkCertificates(b *bed) {
 	dir, clients := t.TempDir(), t.TempDir()
 	guest := clientCert(t, clients, "guest", now)
 	x := newBed(t, func(c *Config) {
-		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, filepath.Join(clients, caFile), someUsers
+		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, filepath.Join(clients, "ca.pem"), someUsers
 	})
 	dial := func(certs ...tls.Certificate) gpb.GNMIClient {
 		conf := trust(t, dir)
@@ -58,13 +56,10 @@ func checkCertificates(b *bed) {
 	}
 	wantErr(t, capabilities(x, dial()), "Unavailable")
 	wantErr(t, capabilities(x, dial(clientCert(t, t.TempDir(), "guest", now))), "Unavailable")
-	ca, err := tls.LoadX509KeyPair(filepath.Join(clients, caFile), filepath.Join(clients, caKeyFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantErr(t, capabilities(x, dial(expired(t, &ca, now))), "Unavailable")
+	expired := clientCert(t, clients, "guest", now.Add(-2*time.Hour))
+	wantErr(t, capabilities(x, dial(expired)), "Unavailable")
 	client := dial(guest)
-	_, err = client.Capabilities(metadata.AppendToOutgoingContext(x.ctx, "username", "guest"), &gpb.CapabilityRequest{})
+	_, err := client.Capabilities(metadata.AppendToOutgoingContext(x.ctx, "username", "guest"), &gpb.CapabilityRequest{})
 	wantErr(t, err, "OK")
 	_, err = client.Capabilities(metadata.AppendToOutgoingContext(x.ctx, "username", "root"), &gpb.CapabilityRequest{})
 	wantErr(t, err, "Unauthenticated")
@@ -101,20 +96,6 @@ func checkUsers(b *bed) {
 	if after := x.config(); after != before {
 		b.t.Errorf("changed:\n%s", after)
 	}
-}
-
-// expired is a certificate of guest that was good until an hour ago.
-func expired(t testing.TB, ca *tls.Certificate, now time.Time) tls.Certificate {
-	t.Helper()
-	dir := t.TempDir()
-	cert, err := sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "guest"}, NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, ca, filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
 }
 
 // onceOf is the error of a ONCE.

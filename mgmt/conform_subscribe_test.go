@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -191,8 +193,8 @@ func checkLeaves(b *bed) {
 		list.Encoding, list.AllowAggregation = asPROT, aggregate
 		for _, n := range b.subscribe(list).initial() {
 			for _, u := range n.GetUpdate() {
-				ts, err := b.server.model.resolve(nil, u.GetPath(), 0)
-				if err != nil || len(ts) != 1 || ts[0].wild() || ts[0].node.typ == nil {
+				ts, err := b.server.model.Resolve(nil, u.GetPath(), 0)
+				if err != nil || len(ts) != 1 || ts[0].Wild() || ts[0].Node.Type == nil {
 					b.t.Errorf("%v is no leaf: %v", u, err)
 				}
 			}
@@ -222,7 +224,7 @@ func checkNoPathTwice(b *bed) {
 	for _, n := range b.subscribe(listOf(onceMode, subOf(0, "/"))).initial() {
 		seen := map[string]bool{}
 		for _, u := range n.GetUpdate() {
-			p := pathText(u.GetPath())
+			p := tree.PathText(u.GetPath())
 			if seen[p] {
 				b.t.Errorf("%s is there twice", p)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tamtam/mgmt/conform"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -119,7 +120,7 @@ func answerText(resp *gpb.GetResponse) string {
 			if text == "" {
 				text = v.String()
 			}
-			lines = append(lines, pathText(u.GetPath())+" "+text)
+			lines = append(lines, tree.PathText(u.GetPath())+" "+text)
 		}
 		notes = append(notes, strings.Join(lines, "\n"))
 	}
@@ -142,11 +143,11 @@ func (b *bed) wantRow(key, want string) {
 	}
 }
 
-// models are the names of the models of all nodes below a node.
-func models(n *node, in map[string]bool) []string {
-	in[n.module] = true
-	for _, k := range n.kids {
-		models(k, in)
+// modelsBelow are the names of the models of all nodes below a node.
+func modelsBelow(n *tree.Node, in map[string]bool) []string {
+	in[n.Module] = true
+	for _, k := range n.Kids {
+		modelsBelow(k, in)
 	}
 	return slices.Sorted(maps.Keys(in))
 }

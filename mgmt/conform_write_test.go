@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/protobuf/types/known/anypb"
 )
@@ -176,7 +178,7 @@ func checkResults(b *bed) {
 	got := b.mustSet(req)
 	var text []string
 	for _, r := range got.GetResponse() {
-		text = append(text, r.GetOp().String()+" "+pathText(r.GetPath()))
+		text = append(text, r.GetOp().String()+" "+tree.PathText(r.GetPath()))
 	}
 	b.wantText(strings.Join(text, "\n"), "DELETE /tam/samplers/sampler[name=a]\nDELETE /tam/samplers/sampler[name=z]\nREPLACE "+
 		rateA+"\nUPDATE "+rateB+"\nUPDATE "+rateA)
@@ -217,7 +219,8 @@ func checkUnionReplace(b *bed) {
 	// No path undoes what another one set, whichever comes first.
 	got := b.mustSet(union(
 		update(entryA+"/config", `{"sampling-rate":5}`), update("/tam/samplers", `{"sampler":[{"name":"c","config":{"sampling-rate":3}}]}`)))
-	if r := got.GetResponse(); len(r) != 2 || r[0].GetOp() != unionReplace || pathText(r[1].GetPath()) != "/tam/samplers" {
+	if r := got.GetResponse(); len(r) != 2 || r[0].GetOp() != gpb.UpdateResult_UNION_REPLACE ||
+		tree.PathText(r[1].GetPath()) != "/tam/samplers" {
 		b.t.Error(got)
 	}
 	b.wantRow(rowA, "sampling-rate=5")

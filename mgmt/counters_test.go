@@ -19,8 +19,8 @@ func TestCountersThatNobodyKnows(t *testing.T) {
 		{sessionS + "/state/counters", "TAM_TAILSTAMPING_COUNTERS:s1", "stamped-packets", "STAMPED_PACKETS"},
 		{sessionS + "/state/counters/not-stamped", "TAM_TAILSTAMPING_COUNTERS:s1", "mtu", "NOT_STAMPED_MTU"},
 		{"/tam/tablerecord-sessions/tablerecord-session[name=r]/state/counters", "TAM_TABLERECORD_COUNTERS:r", "lost", "LOST"},
-		{"/tam/flowgroups/flowgroup[name=f1]/state", "COUNTERS:oid:0x9000000000001", "packets", aclPackets},
-		{"/acl/tables/table[name=TAM]/rules/rule[rule-name=f1]/state", "COUNTERS:oid:0x9000000000001", "matched-octets", aclOctets},
+		{"/tam/flowgroups/flowgroup[name=f1]/state", "COUNTERS:oid:0x9000000000001", "packets", rulePackets},
+		{"/acl/tables/table[name=TAM]/rules/rule[rule-name=f1]/state", "COUNTERS:oid:0x9000000000001", "matched-octets", ruleOctets},
 		{"/interfaces/interface[name=Ethernet0]/state/counters", "COUNTERS:oid:0x1000000000001", "in-errors", "SAI_PORT_STAT_IF_IN_ERRORS"},
 		{
 			"/interfaces/interface[name=Ethernet0]/state/counters", "COUNTERS:oid:0x1000000000001", "in-pkts",

@@ -1,13 +1,19 @@
 // Package mgmt is the northbound: a gNMI server on the modules of package
-// yang. What belongs here: what translates between the YANG tree and the rows of
-// the databases, and what lets clients in. It never looks into the ASIC, and of
-// the databases it writes CONFIG_DB alone.
+// yang. What belongs here: what answers requests and subscribers, keeps configurations, and does operations, with the
+// packages below. It never looks into the ASIC, and of the databases it writes CONFIG_DB alone.
+//
+//	tree    the tree of YANG bound to rows, paths, values, entries
+//	models  what the modules are in the databases
+//	rights  what a role may do
+//	auth    who is let in, as whom and by which way; the audit trail
+//	fetch   reads entries from the databases, and keeps rows of them
+//	set     executes a Set on the rows of CONFIG_DB
 //
 // # One table per module
 //
 // The engine knows no feature. What the nodes of a module are in the databases is one value of type
-// [Module] per module; tamtamModules lists them. Each row of it says: these leaves of this list are
-// in that row of that table, its key made from the list's keys, each leaf in a field by a [Codec];
+// [tree.Module] per module; package models has them. Each row of it says: these leaves of this list are
+// in that row of that table, its key made from the list's keys, each leaf in a field by a [tree.Codec];
 // counters are found through a counter map. A new feature adds a YANG module, go generate ./yang,
 // and a table. A leaf without a table, or a table that names an unknown leaf, fails every test and
 // the start of the server.
@@ -19,7 +25,7 @@
 // # Views
 //
 // Some rows have two places: our own, where they are written, and OpenConfig's (Group.View), which a Set refuses
-// with the reason, or does in ours (Group.Through, through.go). Access lists are of the first kind, addresses and
+// with the reason, or does in ours (Group.Through). Access lists are of the first kind, addresses and
 // subinterfaces of the second. A leaf-list such as the
 // members of a port channel comes from several rows ({*} in Row.Key). What is known of the machine comes from
 // Config.Host, as rows of tables that no database has.
@@ -36,9 +42,9 @@
 // but YANG does not allow is left out. One Get, one ONCE and each Poll sees all or nothing of any Set, whatever
 // paths it has.
 //
-// Rows of lists that were asked for as a whole, or subscribed to, are read once and kept (type hub): keyspace events
+// Rows of lists that were asked for as a whole, or subscribed to, are read once and kept (fetch.Hub): keyspace events
 // say which to read again, and a request first waits until all that was written before it has been heard of. Counters
-// are read as they are asked for, and Sets read the databases themselves. A table of more than maxKept rows is not
+// are read as they are asked for, and Sets read the databases themselves. A table of more than 200,000 rows is not
 // kept.
 //
 // # Writing
@@ -51,9 +57,9 @@
 // lost, the turn that it took tells what came of it. Fields that no module knows stay. An update of a
 // leaf-list adds to it, a replace sets it; a delete of name[.=value] removes one value.
 //
-// A Set that fails reports all that is wrong with it, in order (type faults): if a step cannot be
-// parsed or executed, the others are still checked. What it names is in doubt from then on (type
-// doubts), and an error that fixing the step would remove is not reported, such as a reference to
+// A Set that fails reports all that is wrong with it, in order (set.Faults): if a step cannot be
+// parsed or executed, the others are still checked. What it names is in doubt from then on,
+// and an error that fixing the step would remove is not reported, such as a reference to
 // an entry that the step was to create. If it is not clear what a step meant, rather too much is in
 // doubt: a further error may show up when another is fixed, but no reported error is wrong.
 //
@@ -62,7 +68,7 @@
 // Configurations are kept as whole config_db.json files (package configfile): what the next start loads, and the last
 // that were started with, saved, committed or replaced. An operation (Server.Operate) copies one onto another, commits,
 // or goes back. A row of any table can be read and written as it is (config-rows), checked as the daemons read it; its
-// state says whether the other nodes tell it, which is tried, not listed (type teller).
+// state says whether the other nodes tell it, which is tried, not listed (set.Told).
 //
 // # Subscribing
 //
@@ -76,9 +82,9 @@
 // that changed, not their values: they are read when the client takes the next message, so a slow
 // client gets the newest values, costs a bounded amount of memory, and delays nobody.
 // Update.duplicates counts the writes of the row, or the samples, that one update stands for. A
-// client that takes nothing for five minutes is cut off with ResourceExhausted. Clients share the processors (type
-// shares): what one has asked for keeps another waiting for a chunk of entries, not for all of it. Samples are taken
-// at start + k times the interval, however much changes.
+// client that takes nothing for five minutes is cut off with ResourceExhausted. Clients share the processors
+// ([auth.Shares]): what one has asked for keeps another waiting for a chunk of entries, not for all of it. Samples are
+// taken at start + k times the interval, however much changes.
 //
 // # Losing the databases
 //
@@ -150,14 +156,14 @@
 // # Security
 //
 // TLS of at least 1.2, with a CA and certificate made in Config.Dir if none is
-// given. Credentials are checked for every RPC, reflection included, when its header has come (guard.tap). With users
-// a client needs name and password, or a client certificate whose common name is
+// given. Credentials are checked for every RPC, reflection included, when its header has come (package auth). With
+// users a client needs name and password, or a client certificate whose common name is
 // the user's; without users whoever can connect is admin, and the server listens on loopback alone unless it is told
 // otherwise. Passwords need TLS. At the unix socket root and the server's own user are admin.
 //
-// What a role may is one value (type view), which whatever comes from outside has in its context: which nodes a path
-// of a Get or Subscribe means, which leaves of an entry are read, what a Set may change (permit.go), which operation is
-// done. Where data is in several places, what is taken away at one is taken away at all (alias.go, shade.go). Requests
-// of the process itself have none. Files of users, roles and certificates are read again (type reread).
-// Settings that contradict each other are refused at the start, both named.
+// What a role may is one value (package rights), which whatever comes from outside has in its context: which nodes a
+// path of a Get or Subscribe means, which leaves of an entry are read, what a Set may change, which operation is done.
+// Where data is in several places, what is taken away at one is taken away at all. Requests of the process itself have
+// none. Files of users, roles and certificates are read again. Settings that contradict each other are refused at the
+// start, both named.
 package mgmt

@@ -2,8 +2,9 @@ package mgmt
 
 import (
 	"fmt"
-	"math"
 	"sync"
+
+	"tamtam/mgmt/tree"
 
 	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"google.golang.org/grpc/codes"
@@ -41,33 +42,7 @@ func depthOf(exts []*gnmi_ext.Extension) uint32 {
 }
 
 // errRawDepth refuses a depth of tables, which have none.
-var errRawDepth = status.Errorf(codes.Unimplemented, "extension depth is not served of origin %s", rawOrigin)
-
-// limit gives targets the depth that is asked for.
-func limit(ts []target, level uint32) []target {
-	for i := range ts {
-		ts[i].level = level
-	}
-	return ts
-}
-
-// open reports whether the target may mean nothing though its path is right.
-func (t target) open() bool { return t.wild() || t.level > 0 }
-
-// shows returns the filter with what is too deep below the target left out: a list and its entry are one level.
-func (t target) shows(filter func(*node) bool) func(*node) bool {
-	if t.level == 0 {
-		return filter
-	}
-	most := int(min(t.level, math.MaxInt32))
-	return func(n *node) bool {
-		depth := 0
-		for at := n; at != t.node && at != nil; at = at.parent {
-			depth++
-		}
-		return depth <= most && filter(n)
-	}
-}
+var errRawDepth = status.Errorf(codes.Unimplemented, "extension depth is not served of origin %s", tree.RawOrigin)
 
 // maxRoles bounds the roles that election ids are remembered of.
 const maxRoles = 256
@@ -117,10 +92,11 @@ func (a *arbiter) elect(role string, id electionID) error {
 	switch {
 	case id.less(was):
 		return status.Errorf(codes.PermissionDenied,
-			"extension master_arbitration: election id %s of role %s is not the highest, which is %s", id, quoted(role), was)
+			"extension master_arbitration: election id %s of role %s is not the highest, which is %s", id,
+			tree.Quoted(role), was)
 	case !known && len(a.highest) >= maxRoles:
 		return status.Errorf(codes.ResourceExhausted, "extension master_arbitration: role %s would be one more than %d",
-			quoted(role), maxRoles)
+			tree.Quoted(role), maxRoles)
 	case a.highest == nil:
 		a.highest = map[string]electionID{}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
@@ -24,45 +26,15 @@ type floor struct {
 	why   string // what sets it
 }
 
-// polledBy names the groups of counters, by their rows of FLEX_COUNTER_TABLE, of which a row is read; nil: it is not
-// read at intervals.
-func polledBy(r *row) []string {
-	switch {
-	case r.DB != swss.CountersDB:
-		return nil
-	case r.Table == schema.CountersTailStamp: // made of ACL counters whenever these are read
-		return []string{"ACL"}
-	}
-	switch r.Map {
-	case schema.CountersACLRuleMap:
-		return []string{"ACL"}
-	case schema.CountersPolicerNameMap:
-		return []string{"POLICER"}
-	case schema.CountersPortNameMap:
-		return []string{"PORT"}
-	case schema.CountersQueueNameMap:
-		return []string{"QUEUE", "QUEUE_WATERMARK"}
-	}
-	return nil
-}
-
-// polledBy names the groups of which the leaf is read.
-func (n *node) polledBy() (groups []string) {
-	for _, b := range n.binds {
-		groups = append(groups, polledBy(n.group.rows[b.row])...)
-	}
-	return groups
-}
-
 // pace gives each feed that samples its interval, or refuses one that is too short. An interval holds as long as the
 // stream does: if a group is then read more slowly, values repeat.
-func (r reader) pace(ctx context.Context, feeds []*feed) error {
+func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 	polls := map[string]floor{}
 	for _, f := range feeds {
 		if !f.samples {
 			continue
 		}
-		fl, err := r.floor(ctx, f, polls)
+		fl, err := floorOf(ctx, r, f, polls)
 		switch {
 		case err != nil:
 			return err
@@ -83,22 +55,22 @@ func tooFast(path string, asked time.Duration, fl floor) error {
 		fl.why)
 }
 
-// floor is that of a feed; polls has the intervals of groups that are known already.
-func (r reader) floor(ctx context.Context, f *feed, polls map[string]floor) (floor, error) {
+// floorOf is that of a feed; polls has the intervals of groups that are known already.
+func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floor) (floor, error) {
 	fl := floor{minSample, "nothing of it is a counter that is polled"}
 	found := false
 	for _, w := range f.watches {
-		for _, leaf := range w.leaves {
-			if leaf.keyIndex >= 0 {
+		for _, leaf := range w.Leaves {
+			if leaf.KeyIndex >= 0 {
 				continue // it is in the path
 			}
-			groups := leaf.polledBy()
+			groups := leaf.PolledBy()
 			if len(groups) == 0 {
-				why := fmt.Sprintf("%s is no counter that is polled", target{node: leaf, keys: w.pattern}.text())
+				why := fmt.Sprintf("%s is no counter that is polled", tree.Target{Node: leaf, Keys: w.pattern}.Text())
 				return floor{minSample, why}, nil
 			}
 			for _, name := range groups {
-				poll, err := r.poll(ctx, name, polls)
+				poll, err := poll(ctx, r, name, polls)
 				if err != nil {
 					return floor{}, err
 				}
@@ -113,13 +85,13 @@ func (r reader) floor(ctx context.Context, f *feed, polls map[string]floor) (flo
 
 // poll is how often a group of counters is read while it is enabled; as for orchagent, a row that is not valid says
 // nothing.
-func (r reader) poll(ctx context.Context, name string, polls map[string]floor) (floor, error) {
+func poll(ctx context.Context, r fetch.Reader, name string, polls map[string]floor) (floor, error) {
 	if fl, ok := polls[name]; ok {
 		return fl, nil
 	}
-	fields, _, err := swss.NewTable(r.redis.DB(swss.ConfigDB), schema.CfgFlexCounter).Get(ctx, name)
+	fields, _, err := swss.NewTable(r.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter).Get(ctx, name)
 	if err != nil {
-		return floor{}, unavailable(err)
+		return floor{}, tree.Unavailable(err)
 	}
 	row, err := schema.ParseFlexCounter(name, fields)
 	key := schema.CfgFlexCounter + "|" + name

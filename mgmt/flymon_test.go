@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/flymon"
@@ -227,40 +228,38 @@ func TestFlyMonOnChange(t *testing.T) {
 // TestDecimal: decimal64 rounds to its fraction digits and has the form of RFC 7950.
 func TestDecimal(t *testing.T) {
 	m := offline(t)
-	amount := m.find(flyMonTasks + "/flymon-task/metrics/metric/state/estimate")
-	part := m.find(flyMonTasks + "/flymon-task/state/last-epoch/load")
+	amount := m.Find(flyMonTasks + "/flymon-task/metrics/metric/state/estimate")
+	part := m.Find(flyMonTasks + "/flymon-task/state/last-epoch/load")
 	for _, tt := range []struct {
-		leaf     *node
+		leaf     *tree.Node
 		in, want string // "": refused
 	}{
 		{amount, "0", "0.0"}, {amount, "12", "12.0"}, {amount, "-0.5", "-0.5"}, {amount, "1.23456", "1.2346"}, {amount, "1e3", "1000.0"}, {amount, "-0.00001", "0.0"},
 		{amount, "922337203685477", "922337203685477.0"}, {amount, "1e15", ""}, {amount, "NaN", ""}, {amount, "Inf", ""}, {amount, "", ""}, {amount, "1,5", ""},
 		{part, "0.1234567", "0.123457"}, {part, "1", "1.0"}, {part, "0.000001", "0.000001"}, {part, "1.0000001", "1.0"}, {part, "1.1", ""}, {part, "-0.1", ""}, {part, "0.9999999", "1.0"},
 	} {
-		got, err := tt.leaf.check(tt.in)
+		got, err := tt.leaf.Check(tt.in)
 		if got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("%s %q is %q, %v, want %q", tt.leaf.name, tt.in, got, err, tt.want)
+			t.Errorf("%s %q is %q, %v, want %q", tt.leaf.Name, tt.in, got, err, tt.want)
 		}
 		if err != nil {
 			continue
 		}
-		if again, err := tt.leaf.check(got); again != got {
-			t.Errorf("%s %q is %q when read again: %v", tt.leaf.name, got, again, err)
+		if again, err := tt.leaf.Check(got); again != got {
+			t.Errorf("%s %q is %q when read again: %v", tt.leaf.Name, got, again, err)
 		}
-		for _, enc := range []bool{false, true} {
-			v, err := decodeJSON(tt.leaf.appendJSON(nil, []string{got}, enc))
-			if err != nil {
-				t.Fatal(err)
+		for ietf, enc := range map[bool]gpb.Encoding{false: gpb.Encoding_JSON, true: gpb.Encoding_JSON_IETF} {
+			val := tt.leaf.Typed([]string{got}, enc)
+			v := decoded(t, append(val.GetJsonVal(), val.GetJsonIetfVal()...))
+			if _, number := v.(json.Number); number == ietf {
+				t.Errorf("%s %q is %v in JSON (IETF: %v)", tt.leaf.Name, got, v, ietf)
 			}
-			if _, number := v.(json.Number); number == enc {
-				t.Errorf("%s %q is %v in JSON (IETF: %v)", tt.leaf.name, got, v, enc)
-			}
-			if back, err := tt.leaf.fromJSON(v); err != nil || first(back) != got {
-				t.Errorf("%s %q comes back from JSON as %q, %v", tt.leaf.name, got, back, err)
+			if back, err := tt.leaf.FromJSON(v); err != nil || tree.First(back) != got {
+				t.Errorf("%s %q comes back from JSON as %q, %v", tt.leaf.Name, got, back, err)
 			}
 		}
-		if back, err := tt.leaf.fromScalar(tt.leaf.scalar(got)); err != nil || first(back) != got {
-			t.Errorf("%s %q comes back from protobuf as %q, %v", tt.leaf.name, got, back, err)
+		if back, err := tt.leaf.FromScalar(tt.leaf.Typed([]string{got}, gpb.Encoding_PROTO)); err != nil || tree.First(back) != got {
+			t.Errorf("%s %q comes back from protobuf as %q, %v", tt.leaf.Name, got, back, err)
 		}
 	}
 }

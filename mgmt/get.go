@@ -4,10 +4,12 @@ import (
 	"context"
 	"slices"
 
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // checkEncoding refuses encodings that Capabilities does not list.
@@ -23,9 +25,9 @@ func encodings() []gpb.Encoding {
 }
 
 // useModels returns the filter that a request's use_models means.
-func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
+func useModels(models []*gpb.ModelData) (func(*tree.Node) bool, error) {
 	if len(models) == 0 {
-		return func(*node) bool { return true }, nil
+		return func(*tree.Node) bool { return true }, nil
 	}
 	names := map[string]bool{}
 	for _, u := range models {
@@ -39,30 +41,20 @@ func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
 		}
 		names[u.GetName()] = true
 	}
-	return func(n *node) bool { return names[n.module] && n.speaks(names) }, nil
-}
-
-// speaks reports whether the leaf has no words of models but these: identities may be of another model than the leaf.
-func (n *node) speaks(models map[string]bool) bool {
-	for _, module := range n.enum {
-		if module != "" && !models[module] {
-			return false
-		}
-	}
-	return true
+	return func(n *tree.Node) bool { return names[n.Module] && n.Speaks(names) }, nil
 }
 
 // dataType returns the filter that a request's type means.
-func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
+func dataType(t gpb.GetRequest_DataType) (func(*tree.Node) bool, error) {
 	switch t {
 	case gpb.GetRequest_ALL:
-		return func(*node) bool { return true }, nil
+		return func(*tree.Node) bool { return true }, nil
 	case gpb.GetRequest_CONFIG: // what can be set as it is
-		return (*node).writable, nil
+		return (*tree.Node).Writable, nil
 	case gpb.GetRequest_STATE:
-		return func(n *node) bool { return !n.config }, nil
+		return func(n *tree.Node) bool { return !n.Config }, nil
 	case gpb.GetRequest_OPERATIONAL:
-		return func(n *node) bool { return !n.config && !n.mirrored }, nil
+		return func(n *tree.Node) bool { return !n.Config && !n.Mirrored }, nil
 	}
 	return nil, status.Errorf(codes.InvalidArgument, "type %d is not known", t)
 }
@@ -75,21 +67,21 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 
 // get is Get; wire: what it returns is only sent, and may be encoded already.
 func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
-	filter, err := s.model.getFilter(req)
+	filter, err := getFilter(req)
 	if err != nil {
 		return nil, err
 	}
-	filter = viewOf(ctx).filter(filter)
+	filter = auth.ViewOf(ctx).Filter(filter)
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	client := callerOf(ctx).client()
-	if err := s.reading.enter(ctx, client); err != nil {
+	client := auth.CallerOf(ctx).Client()
+	if err := s.reading.Enter(ctx, client); err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	defer s.reading.leave(client)
+	defer s.reading.Leave(client)
 	// No Set is written from the first row that is read to the last.
 	s.snapshot.RLock()
 	defer s.snapshot.RUnlock()
@@ -132,16 +124,16 @@ func pathsAsked(req *gpb.GetRequest) []*gpb.Path {
 }
 
 // once lets a document of configuration say everything in one place alone.
-func once(filter func(*node) bool, req *gpb.GetRequest, at *node) func(*node) bool {
-	if req.GetType() != gpb.GetRequest_CONFIG || !at.plain {
+func once(filter func(*tree.Node) bool, req *gpb.GetRequest, at *tree.Node) func(*tree.Node) bool {
+	if req.GetType() != gpb.GetRequest_CONFIG || !at.Plain {
 		return filter
 	}
-	return func(n *node) bool { return filter(n) && !n.elsewhere() }
+	return func(n *tree.Node) bool { return filter(n) && !n.Elsewhere() }
 }
 
 // getPath answers one path of a GetRequest. The caller holds the snapshot.
 func (s *Server) getPath(
-	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*node) bool, wire bool,
+	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*tree.Node) bool, wire bool,
 ) (*gpb.Notification, error) {
 	n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
 	if isRaw(req.GetPrefix(), p) {
@@ -152,16 +144,16 @@ func (s *Server) getPath(
 		n.Update = append(n.Update, u)
 		return n, err
 	}
-	targets, err := s.model.resolve(req.GetPrefix(), p, codes.InvalidArgument)
+	targets, err := s.model.Resolve(req.GetPrefix(), p, codes.InvalidArgument)
 	if err != nil {
 		return nil, err
 	}
 	size, wild := 0, len(targets) > 1
-	if targets, err = viewOf(ctx).see(targets, req.GetPrefix(), p); err != nil {
+	if targets, err = auth.ViewOf(ctx).See(targets, req.GetPrefix(), p); err != nil {
 		return nil, err
 	}
-	targets = limit(targets, depthOf(req.GetExtension()))
-	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, target.open)
+	targets = tree.LimitDepth(targets, depthOf(req.GetExtension()))
+	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, tree.Target.Open)
 	var raw *[]byte // updates as they travel
 	if wire && req.GetEncoding() == gpb.Encoding_PROTO {
 		raw = &[]byte{}
@@ -169,7 +161,7 @@ func (s *Server) getPath(
 	}
 	for _, t := range targets {
 		from := len(n.Update)
-		if n.Update, err = s.getTarget(ctx, t, once(filter, req, t.node), req.GetEncoding(), n.Update, raw); err != nil {
+		if n.Update, err = s.getTarget(ctx, t, once(filter, req, t.Node), req.GetEncoding(), n.Update, raw); err != nil {
 			return nil, err
 		}
 		for _, u := range n.Update[from:] {
@@ -182,14 +174,14 @@ func (s *Server) getPath(
 			break // the caller says so
 		}
 	}
-	if len(n.Update) == 0 && (raw == nil || len(*raw) == 0) && !wild && targets[0].node != s.model.root {
-		return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].text())
+	if len(n.Update) == 0 && (raw == nil || len(*raw) == 0) && !wild && targets[0].Node != s.model.Root {
+		return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].Text())
 	}
 	return n, nil
 }
 
 // getFilter returns the filter for the nodes that a GetRequest asks for.
-func (m *model) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
+func getFilter(req *gpb.GetRequest) (func(*tree.Node) bool, error) {
 	if err := checkEncoding(req.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -200,11 +192,11 @@ func (m *model) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	ofModel, err := m.useModels(req.GetUseModels())
+	ofModel, err := useModels(req.GetUseModels())
 	if err != nil {
 		return nil, err
 	}
-	return func(n *node) bool { return ofType(n) && ofModel(n) }, nil
+	return func(n *tree.Node) bool { return ofType(n) && ofModel(n) }, nil
 }
 
 // updateSize is the approximate size of an update in an answer.
@@ -233,82 +225,23 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 
 // getTarget appends the data of a target: to raw, as it travels, if there is such. The caller holds the snapshot.
 func (s *Server) getTarget(
-	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
+	ctx context.Context, t tree.Target, filter func(*tree.Node) bool, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
 ) ([]*gpb.Update, error) {
-	sel := s.model.selectLeaves(t.node, t.shows(filter))
+	sel := s.model.SelectLeaves(t.Node, t.Shows(filter))
 	if len(sel) == 0 {
 		return out, nil
 	}
-	g := t.node.group
+	g := t.Node.List
 	if sel[g] == nil { // its entries are needed anyway
-		sel[g] = &selected{rows: make([]bool, len(g.rows))}
+		sel[g] = &tree.Selected{Rows: make([]bool, len(g.Rows))}
 	}
-	r, err := s.reader.cached(ctx, s.hub, s.model, sel, t.keys)
+	r, err := s.reader.Cached(ctx, s.hub, s.model, sel, t.Keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	data, err := r.seenBy(viewOf(ctx)).collect(ctx, s.model, sel, t.keys)
+	data, err := r.SeenBy(auth.ViewOf(ctx)).Collect(ctx, s.model, sel, t.Keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	return s.model.appendTarget(t, sel, data, enc, out, raw), nil
-}
-
-// appendTarget appends what was read of a target.
-func (m *model) appendTarget(
-	t target, sel selection, data tree, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
-) []*gpb.Update {
-	if enc == gpb.Encoding_PROTO {
-		for _, g := range m.groups {
-			if sel[g] == nil {
-				continue
-			}
-			for _, e := range data[g] {
-				if raw != nil {
-					*raw = appendRaw(*raw, e, sel[g].leaves, enc)
-					continue
-				}
-				out = appendLeaves(out, e, sel[g].leaves, enc)
-			}
-		}
-		return out
-	}
-	w := newJSONWriter(data, sel, enc == gpb.Encoding_JSON_IETF)
-	for _, e := range data[t.node.group] {
-		raw := w.value(t.node, e)
-		if raw == nil {
-			if t.node != m.root {
-				continue
-			}
-			raw = []byte("{}")
-		}
-		v := &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: raw}}
-		if enc == gpb.Encoding_JSON_IETF {
-			v.Value = &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}
-		}
-		out = append(out, &gpb.Update{Path: e.path(t.node), Val: v})
-	}
-	return out
-}
-
-// appendLeaves appends an update for each leaf of an entry that has a value.
-func appendLeaves(out []*gpb.Update, e *entry, leaves []*node, enc gpb.Encoding) []*gpb.Update {
-	for _, n := range leaves {
-		if v := e.value(n); len(v) > 0 {
-			out = append(out, &gpb.Update{Path: e.path(n), Val: n.typed(v, enc)})
-		}
-	}
-	return out
-}
-
-// appendRaw is appendLeaves to what travels.
-func appendRaw(dst []byte, e *entry, leaves []*node, enc gpb.Encoding) []byte {
-	var one []byte
-	for _, n := range leaves {
-		if v := e.value(n); len(v) > 0 {
-			one = e.appendUpdate(one[:0], n, v, enc)
-			dst = protowire.AppendBytes(protowire.AppendTag(dst, fieldUpdate, protowire.BytesType), one)
-		}
-	}
-	return dst
+	return s.model.AppendTarget(t, sel, data, enc, out, raw), nil
 }

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/mgmt/models"
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -124,7 +127,7 @@ func TestGet(t *testing.T) {
 					t.Errorf("timestamp or prefix: %v", n)
 				}
 				for _, u := range n.GetUpdate() {
-					got = append(got, pathText(u.GetPath())+" "+strings.Join(strings.Fields(u.GetVal().String()), " "))
+					got = append(got, tree.PathText(u.GetPath())+" "+strings.Join(strings.Fields(u.GetVal().String()), " "))
 				}
 			}
 			for i := range got { // the text form of messages is not stable in its spaces
@@ -195,7 +198,7 @@ func TestCapabilities(t *testing.T) {
 			t.Error(m)
 		}
 	}
-	for _, m := range tamtamModules() {
+	for _, m := range models.All() {
 		if !names[m.Name] {
 			t.Errorf("%s is not in the models", m.Name)
 		}

@@ -5,9 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
-
 	"tamtam/internal/randtest"
+	"tamtam/mgmt/set"
+	"tamtam/mgmt/tree"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // What others write into CONFIG_DB counts in the very next Set.
@@ -45,8 +47,8 @@ func TestIndexAgainstReadingAll(t *testing.T) {
 func indexAgainstReadingAll(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, seed))
 	b := newBed(t, nil)
-	x := newIndexer(b.redis)
-	t.Cleanup(x.close)
+	x := set.NewIndexer(b.redis)
+	t.Cleanup(x.Close)
 	for round := range 40 {
 		rows := map[string]string{}
 		for range rnd.IntN(6) {
@@ -59,25 +61,25 @@ func indexAgainstReadingAll(t *testing.T, seed uint64) {
 			b.rows(map[string]string{key: ""})
 		}
 		b.rows(rows)
-		g := b.server.model.root.kid["tam"].kid["flowgroups"].kid["flowgroup"].group
-		for _, leaf := range g.leaves {
-			for _, value := range map[string][]string{"id": {"1", "2"}, "interfaces": {"Ethernet0", "Ethernet4"}}[leaf.name] {
-				if !leaf.config {
+		g := b.server.model.Root.Kid["tam"].Kid["flowgroups"].Kid["flowgroup"].List
+		for _, leaf := range g.Leaves {
+			for _, value := range map[string][]string{"id": {"1", "2"}, "interfaces": {"Ethernet0", "Ethernet4"}}[leaf.Name] {
+				if !leaf.Config {
 					continue
 				}
-				keys, ok, err := x.find(b.ctx, leaf, []string{value})
+				keys, ok, err := x.Find(b.ctx, leaf, []string{value})
 				if err != nil || !ok {
-					t.Fatalf("round %d: find %s: %v, %v", round, leaf.path, ok, err)
+					t.Fatalf("round %d: find %s: %v, %v", round, leaf.Path, ok, err)
 				}
 				named := map[string]bool{}
 				for _, k := range keys {
 					named[k[0]] = true
 				}
-				err = b.server.reader.read(b.ctx, g, extend(nil, g), nil, func(es []*entry) error {
+				err = b.server.reader.Read(b.ctx, g, tree.Extend(nil, g), nil, func(es []*tree.Entry) error {
 					for _, e := range es {
-						for _, v := range e.value(leaf) {
-							if v == value && !named[e.keys[0]] {
-								t.Errorf("round %d: %s of %v is %s, the index does not name it", round, leaf.path, e.keys, value)
+						for _, v := range e.Value(leaf) {
+							if v == value && !named[e.Keys[0]] {
+								t.Errorf("round %d: %s of %v is %s, the index does not name it", round, leaf.Path, e.Keys, value)
 							}
 						}
 					}

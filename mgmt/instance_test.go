@@ -1,6 +1,12 @@
 package mgmt
 
-import "testing"
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
 
 // The one network instance has the VLANs, the MAC addresses and the static routes.
 func TestNetworkInstance(t *testing.T) {
@@ -48,21 +54,21 @@ func TestForwardingTable(t *testing.T) {
 		"APPL_DB ROUTE_TABLE:2001:db8::/32":   "nexthop=:: ifname=Ethernet0",
 		"APPL_DB ROUTE_TABLE:2001:db8::1":     "nexthop=fe80::1 ifname=Ethernet0",
 	}
-	one, both := hop{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}, []hop{
+	one, both := nextHop{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}, []nextHop{
 		{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}, {Address: "10.0.0.2", Interface: "Ethernet4", Weight: "3"},
 	}
-	group := afts + "/next-hop-groups/next-hop-group[id=" + hopGroup(both) + "]"
+	group := afts + "/next-hop-groups/next-hop-group[id=" + nextHopGroup(both) + "]"
 	shows(t, routes, map[string]string{
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.1.0.0/16]/state": `{"openconfig-network-instance:prefix":"10.1.0.0/16",
-			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:BGP","openconfig-aft-network-instance:next-hop-group":"` + hopGroup(both) + `"}`,
-		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/next-hop-group":  `"` + hopGroup(both) + `"`,
+			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:BGP","openconfig-aft-network-instance:next-hop-group":"` + nextHopGroup(both) + `"}`,
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/next-hop-group":  `"` + nextHopGroup(both) + `"`,
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/origin-protocol": "",
-		afts + "/ipv4-unicast/ipv4-entry[prefix=10.3.0.1/32]/state/next-hop-group":  `"` + hopGroup([]hop{one}) + `"`,
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.3.0.1/32]/state/next-hop-group":  `"` + nextHopGroup([]nextHop{one}) + `"`,
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.4.0.0/16]/state/next-hop-group":  "",
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.4.0.0/16]/state/prefix":          `"10.4.0.0/16"`,
 		afts + "/ipv6-unicast/ipv6-entry[prefix=2001:db8::1/128]/state/prefix":      `"2001:db8::1/128"`,
 		afts + "/ipv6-unicast/ipv6-entry[prefix=10.1.0.0/16]":                       "",
-		group + "/state": `{"openconfig-network-instance:id":"` + hopGroup(both) + `"}`,
+		group + "/state": `{"openconfig-network-instance:id":"` + nextHopGroup(both) + `"}`,
 		group + "/next-hops/next-hop[index=" + both[1].index() + "]/state": `{"openconfig-network-instance:index":"` + both[1].index() + `",
 			"openconfig-network-instance:weight":"3"}`,
 		group + "/next-hops/next-hop[index=7]": "",
@@ -78,7 +84,7 @@ func TestForwardingTableOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1"})
 	const hops = "/network-instances/network-instance[name=default]/afts/next-hops/next-hop"
-	index := hop{Address: "10.0.0.1", Interface: "Ethernet0"}.index()
+	index := nextHop{Address: "10.0.0.1", Interface: "Ethernet0"}.index()
 	s := b.subscribe(streamOf(subOf(onChange, "/network-instances/network-instance[name=*]/afts/next-hops/next-hop[index=*]/state/ip-address")))
 	s.want("S")
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0"})
@@ -86,7 +92,7 @@ func TestForwardingTableOnChange(t *testing.T) {
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.2.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0"})
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": ""})
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.3.0.0/16": "nexthop=10.0.0.2 ifname=Ethernet0"})
-	s.want("U " + hops + "[index=" + hop{Address: "10.0.0.2", Interface: "Ethernet0"}.index() + `]/state/ip-address "10.0.0.2"`)
+	s.want("U " + hops + "[index=" + nextHop{Address: "10.0.0.2", Interface: "Ethernet0"}.index() + `]/state/ip-address "10.0.0.2"`)
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.2.0.0/16": ""})
 	s.want("D " + hops + "[index=" + index + "]/state/ip-address")
 }
@@ -103,4 +109,24 @@ func TestQueuesOfPorts(t *testing.T) {
 		"/qos/interfaces/interface[interface-id=Ethernet0]/interface-ref":               `{"openconfig-qos:state":{"interface":"Ethernet0"}}`,
 		"/qos/interfaces/interface[interface-id=Ethernet0]/output/queues/queue[name=4]": "",
 	})
+}
+
+// A nextHop is what the number of a next hop is made of, and its weight in a group.
+type nextHop struct{ Address, Interface, Weight string }
+
+func (h nextHop) index() string { return hashed(h.Address + "@" + h.Interface) }
+
+func nextHopGroup(hops []nextHop) string {
+	var texts []string
+	for _, h := range hops {
+		texts = append(texts, h.Address+"@"+h.Interface+"*"+h.Weight)
+	}
+	slices.Sort(texts)
+	return hashed(strings.Join(texts, ","))
+}
+
+func hashed(text string) string {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return strconv.FormatUint(h.Sum64(), 10)
 }

@@ -14,7 +14,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/set"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	"google.golang.org/grpc/codes"
@@ -61,9 +64,9 @@ func (s *keeping) archive() configfile.Archive {
 
 // stored is CONFIG_DB as it is.
 func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
-	rows, err := configfile.Stored(ctx, s.reader.redis)
+	rows, err := configfile.Stored(ctx, s.reader.Redis)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	}
 	return rows, nil
 }
@@ -185,13 +188,15 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 	var written func(bool)
 	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
 		diffs := configfile.Diff(was, want)
-		if err := viewOf(ctx).mayReplace(diffs); err != nil {
+		if err := set.MayReplace(auth.ViewOf(ctx), diffs); err != nil {
 			return nil, err
 		}
 		if s.mayEnd(ctx) != nil {
-			var changes []rowChange
+			var changes []set.RowChange
 			for _, d := range diffs {
-				changes = append(changes, rowChange{d.Table + "|" + d.Key, was[d.Table][d.Key], want[d.Table][d.Key]})
+				changes = append(changes, set.RowChange{
+					Key: d.Table + "|" + d.Key, Before: was[d.Table][d.Key], After: want[d.Table][d.Key],
+				})
 			}
 			var err error
 			if written, err = s.claim(ctx, changes); err != nil {
@@ -209,7 +214,7 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 // rewrite makes CONFIG_DB what plan makes of what is there, all of it or nothing. The caller holds setting.
 func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	for range commitTries {
-		if err := s.tryRewrite(ctx, plan); !errors.Is(err, errConflict) {
+		if err := s.tryRewrite(ctx, plan); !errors.Is(err, set.ErrConflict) {
 			return err
 		}
 	}
@@ -217,9 +222,9 @@ func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (c
 }
 
 func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
-	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
+	turn, err := s.reader.Redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	was, err := s.stored(ctx)
 	if err != nil {
@@ -229,23 +234,13 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 	if err != nil {
 		return err
 	}
-	next := swss.NewTurn()
-	packed := pack(nil, swss.KeyMark, turn, next)
-	for _, d := range configfile.Diff(was, want) {
-		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
-		packed = packRead(packed, d.Table+"|"+d.Key, before)
-		if d.Kind == configfile.Removed {
-			after = nil
-		}
-		packed = packWrite(packed, before, after)
-	}
+	write := set.Replacement(s.reader, turn, was, want)
 	s.snapshot.Lock()
 	defer s.snapshot.Unlock()
-	t := &tx{model: s.model, reader: s.reader}
-	if err := t.write(context.WithoutCancel(ctx), packed, next); err != nil {
+	if err := write(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	if err := s.reader.redis.DB(swss.ConfigDB).SetInitialized(context.WithoutCancel(ctx), true); err != nil {
+	if err := s.reader.Redis.DB(swss.ConfigDB).SetInitialized(context.WithoutCancel(ctx), true); err != nil {
 		s.log.Warn("the configuration is in CONFIG_DB, but SONiC's utilities are not told so", "error", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/fetch"
 	"tamtam/swss"
 
 	"github.com/google/go-cmp/cmp"
@@ -559,11 +560,11 @@ func TestClearCounters(t *testing.T) {
 		}
 	}
 	db := k.redis.DB(swss.CountersDB).Client()
-	if err := db.HSet(k.ctx, clearedKey, "COUNTERS:oid:0x99", "{}").Err(); err != nil { // of a port that is no more
+	if err := db.HSet(k.ctx, fetch.ClearedKey, "COUNTERS:oid:0x99", "{}").Err(); err != nil { // of a port that is no more
 		t.Fatal(err)
 	}
 	k.must("clear-counters", `{"kind": "all"}`)
-	if left := db.HKeys(k.ctx, clearedKey).Val(); len(left) != 3 {
+	if left := db.HKeys(k.ctx, fetch.ClearedKey).Val(); len(left) != 3 {
 		t.Errorf("what was cleared of what is gone stays: %v", left)
 	}
 }

@@ -14,9 +14,6 @@ const (
 	lookLimit  = 3 * time.Second
 )
 
-// retryPeriod is the wait before what failed is read again.
-const retryPeriod = time.Second
-
 // Databases returns those that the server reads: a claim to all of them goes to [Server.Live]. That to CONFIG_DB, which
 // it writes, is the first.
 func Databases() []swss.DBName {
@@ -64,13 +61,13 @@ func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 	if err := claim.Check(ctx); err != nil {
 		return err
 	}
-	return s.hub.step(ctx)
+	return s.hub.Step(ctx)
 }
 
 // distrust makes everything that was read be read again.
 func (s *Server) distrust() {
-	s.hub.distrust()
-	s.indexer.doubtful.Store(true)
+	s.hub.Distrust()
+	s.indexer.Doubtful.Store(true)
 	s.tallier.doubtful.Store(true)
 }
 

@@ -3,12 +3,9 @@ package mgmt
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 
-	"tamtam/mgmt/access"
-	"tamtam/swss"
+	"tamtam/mgmt/auth"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -23,20 +20,17 @@ type Looks struct{ of *Server }
 // LooksOf asks a server.
 func LooksOf(s *Server) Looks { return Looks{s} }
 
-// pageDatabases are those whose tables, or what collectors make of them, a page shows.
-func pageDatabases() []swss.DBName { return []swss.DBName{swss.StateDB, swss.CountersDB, swss.ApplDB} }
-
 // Enter lets a request for a page in: it returns the request's context, with its caller, and what ends it. Who asks
 // must be a user, if there are users, whose role may read all tables of STATE_DB, COUNTERS_DB and APPL_DB as they are,
 // by its lines of sonic-db: whoever may read these may see what other lines hide. A request that lasts ends when its
 // caller may not go on. The error has the code Unauthenticated, PermissionDenied, or ResourceExhausted.
 func (s Looks) Enter(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
-	return s.of.guard.look(r, lasts)
+	return s.of.guard.Look(r, lasts)
 }
 
 // Listen listens at an address for a server that lets in those who may look, as Enter does, by TLS where they log in;
-// open lets in whoever can connect. Connections come in by a [Door].
-func (s Looks) Listen(addr string, open bool, server *http.Server) (*Web, error) {
+// open lets in whoever can connect. Connections come in by a [auth.Door].
+func (s Looks) Listen(addr string, open bool, server *http.Server) (*auth.Web, error) {
 	server.ErrorLog = slog.NewLogLogger(s.of.log.Handler(), slog.LevelDebug)
 	if s.of.AsksLogin() && !open {
 		var err error
@@ -45,7 +39,7 @@ func (s Looks) Listen(addr string, open bool, server *http.Server) (*Web, error)
 		}
 		server.Handler = s.behind(server.Handler)
 	}
-	return NewWeb(addr, server)
+	return auth.NewWeb(addr, server)
 }
 
 // behind answers those who may look, and others with what they lack.
@@ -53,7 +47,7 @@ func (s Looks) behind(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, leave, err := s.Enter(r, false)
 		if err != nil {
-			code := LookStatus(err)
+			code := auth.LookStatus(err)
 			if code == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", `Basic realm="tamtam", charset="UTF-8"`)
 			}
@@ -63,81 +57,6 @@ func (s Looks) behind(h http.Handler) http.Handler {
 		defer leave()
 		h.ServeHTTP(w, r.WithContext(ctx))
 	})
-}
-
-// LookStatus returns the HTTP status for an error of [Looks.Enter].
-func LookStatus(err error) int {
-	switch status.Code(err) {
-	case codes.Unauthenticated:
-		return http.StatusUnauthorized
-	case codes.PermissionDenied:
-		return http.StatusForbidden
-	case codes.ResourceExhausted:
-		return http.StatusTooManyRequests
-	}
-	return http.StatusServiceUnavailable
-}
-
-// look is [Looks.Enter].
-func (g *guard) look(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
-	leave = func() {}
-	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		if leave, err = g.calls.enter(net.TCPAddrFromAddrPort(at), lasts); err != nil {
-			return nil, nil, err
-		}
-	}
-	c := Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "page", Asks: r.Method}
-	c.Name, c.Password, c.Given = r.BasicAuth()
-	caller, err := g.login(c)
-	if err == nil {
-		err = caller.mayRead(pageDatabases())
-	}
-	if err != nil {
-		leave()
-		return nil, nil, err
-	}
-	ctx = WithCaller(r.Context(), caller)
-	if !lasts {
-		return ctx, leave, nil
-	}
-	ctx, end := g.attend(ctx)
-	called := leave // not the result of that name
-	return ctx, func() { end(); called() }, nil
-}
-
-// mayRead refuses a caller whose role may not read all tables of databases as they are.
-func (c *Caller) mayRead(databases []swss.DBName) error {
-	if c.view == nil {
-		return nil
-	}
-	if c.view.blind {
-		return status.Errorf(codes.PermissionDenied,
-			"all that the databases hold is shown here, and role %s has a line that takes some of it away", c.view.role)
-	}
-	for _, db := range databases {
-		if at, ok := c.view.database(db); !ok {
-			return c.view.refusal(at, "read")
-		}
-	}
-	return nil
-}
-
-// database reports whether all tables of a database may be read, and if not, what may not.
-func (v *view) database(db swss.DBName) (at string, ok bool) {
-	at = access.SonicDB + ":/" + string(db)
-	for _, r := range v.raw { // those of one table come first
-		elems := r.Path.Elems
-		if len(elems) > 0 && elems[0].Name != string(db) {
-			continue
-		}
-		switch read := r.Level >= access.Read; {
-		case len(elems) < 2:
-			return at, read
-		case !read:
-			return at + "/" + elems[1].Name, false
-		}
-	}
-	return at, false
 }
 
 // MayDo refuses a caller whose role may not do an operation.
@@ -159,7 +78,7 @@ func (s Looks) Look(ctx context.Context, name string, input []byte) ([]byte, err
 		return nil, err
 	}
 	defer leave()
-	output, err := op.do(s.of.kept, ctx, userOf(ctx), input)
+	output, err := op.do(s.of.kept, ctx, auth.UserOf(ctx), input)
 	if err != nil {
 		return nil, s.of.operationError(ctx, name, err)
 	}

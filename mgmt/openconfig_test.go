@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -21,7 +23,7 @@ func shows(t *testing.T, rows, want map[string]string) {
 
 func (b *bed) shows(t *testing.T, want map[string]string) {
 	t.Helper()
-	for _, path := range sortedKeys(want) {
+	for _, path := range tree.SortedKeys(want) {
 		got, err := b.get(path)
 		switch {
 		case want[path] == "" && (err == nil && got != "" || err != nil && !strings.Contains(err.Error(), "NotFound")):
@@ -294,9 +296,9 @@ func TestViewsTellNoRow(t *testing.T) {
 		b.rows(map[string]string{"CONFIG_DB " + row: fields})
 	}
 	for row, told := range map[string]string{
-		"PORTCHANNEL|PortChannel1": toldAll, "VLAN|Vlan10": toldAll, "VLAN_INTERFACE|Vlan10": toldAll,
-		"VLAN_INTERFACE|Vlan10|10.0.0.1/24": toldAll, "LOOPBACK_INTERFACE|Loopback0": toldAll,
-		"DEVICE_METADATA|localhost": toldRest, "ACL_TABLE|A": toldNone, "ACL_RULE|A|RULE_1": toldNone, "SCHEDULER|s": toldNone,
+		"PORTCHANNEL|PortChannel1": "ALL", "VLAN|Vlan10": "ALL", "VLAN_INTERFACE|Vlan10": "ALL",
+		"VLAN_INTERFACE|Vlan10|10.0.0.1/24": "ALL", "LOOPBACK_INTERFACE|Loopback0": "ALL",
+		"DEVICE_METADATA|localhost": "REST", "ACL_TABLE|A": "NONE", "ACL_RULE|A|RULE_1": "NONE", "SCHEDULER|s": "NONE",
 	} {
 		table, key, _ := strings.Cut(row, "|")
 		got, err := b.get(fmt.Sprintf("/config-rows/row[table=%s][key=%s]/state/told", table, key))
@@ -334,9 +336,9 @@ func TestLACPOfBefore(t *testing.T) {
 		"CONFIG_DB PORTCHANNEL_MEMBER|PortChannel1|Ethernet4": "NULL=NULL",
 	})
 	b.shows(t, map[string]string{
-		lag + "state/lag-links": `0`, lag + "state/partner-id": "", lag + "state/not-up-because": strconv.Quote(neverSaid),
+		lag + "state/lag-links": `0`, lag + "state/partner-id": "", lag + "state/not-up-because": strconv.Quote(silentLACP),
 		member + "mux": `"DETACHED"`, member + "selected": `false`, member + "receive-state": "",
-		member + "not-distributing-because":                          strconv.Quote(neverSaid),
+		member + "not-distributing-because":                          strconv.Quote(silentLACP),
 		strings.Replace(member, "Ethernet0", "Ethernet4", 1) + "mux": `"DISTRIBUTING"`,
 	})
 	s := b.subscribe(streamOf(subOf(onChange, member+"mux")))
@@ -347,5 +349,5 @@ func TestLACPOfBefore(t *testing.T) {
 	b.rows(map[string]string{"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet0": "status=disabled oper_status=down incarnation=6/11"})
 	s.want("U " + member + `mux "DETACHED"`)
 	b.rows(map[string]string{"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0": ""})
-	b.shows(t, map[string]string{member + "not-distributing-because": strconv.Quote(neverSaid)})
+	b.shows(t, map[string]string{member + "not-distributing-because": strconv.Quote(silentLACP)})
 }

@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
 	"tamtam/swss/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -23,11 +26,6 @@ import (
 // form of it is RFC 8040's POST to /operations/tamtam-operations:NAME; gNMI has none, so that there it is a Set of
 // one update, alone in its request, whose path is /operations/NAME and whose value is the input. What an operation
 // finds is read where the tree has it; one that has an output has it in the answer of RESTCONF.
-
-// operationsNode is where operations are, in paths.
-const operationsNode = "operations"
-
-const operationsModule = "tamtam-operations"
 
 // An operation is one rpc: it parses its input, does it, and returns its output, as RFC 7951 writes it; nil: it has
 // none.
@@ -70,12 +68,12 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 			return fmt.Errorf("input: %w", errors.Join(twice...))
 		}
 	}
-	if inner, ok := members[operationsModule+":input"]; ok && len(members) == 1 { // RFC 8040, 3.6
+	if inner, ok := members[rights.OperationsModule+":input"]; ok && len(members) == 1 { // RFC 8040, 3.6
 		return parseInput(inner, must, into)
 	}
 	local := map[string]json.RawMessage{}
 	for name, v := range members {
-		short := strings.TrimPrefix(name, operationsModule+":")
+		short := strings.TrimPrefix(name, rights.OperationsModule+":")
 		if _, again := local[short]; again {
 			return fmt.Errorf("%s is there twice", short)
 		}
@@ -107,15 +105,15 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 
 // Operate does an operation for the caller, and returns its output; nil: it has none. The error has a code.
 func (s *Server) Operate(ctx context.Context, name string, input []byte) (output []byte, err error) {
-	name = strings.TrimPrefix(name, operationsModule+":")
+	name = strings.TrimPrefix(name, rights.OperationsModule+":")
 	all := operations()
 	op, ok := all[name]
 	if !ok {
 		return nil, status.Errorf(codes.NotFound, "/operations/%s: there is no such operation, want one of %s", name,
 			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 	}
-	defer func(ctx context.Context) { s.guard.trail.did(ctx, name, nil, string(input), err) }(ctx)
-	who := userOf(ctx)
+	defer func(ctx context.Context) { s.guard.Trail.Did(ctx, name, nil, string(input), err) }(ctx)
+	who := auth.UserOf(ctx)
 	if err := op.allowed(ctx, name); err != nil {
 		return nil, err
 	}
@@ -139,14 +137,14 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 // allowed refuses a caller who may not do an operation. What only looks answers with all kinds of data, which cannot be
 // told apart, so that a role with a line that takes some away may not do it.
 func (o operation) allowed(ctx context.Context, name string) error {
-	v := viewOf(ctx)
-	if err := v.may(name); err != nil {
+	v := auth.ViewOf(ctx)
+	if err := v.May(name); err != nil {
 		return err
 	}
-	if v != nil && v.blind && o.looks {
+	if v != nil && v.Blind && o.looks {
 		return status.Errorf(codes.PermissionDenied,
 			"/%s/%s: its answer names whatever it meets, and role %s has a line that takes some of it away",
-			operationsNode, name, v.role)
+			rights.OperationsNode, name, v.Role)
 	}
 	return nil
 }
@@ -156,7 +154,7 @@ func (s *Server) operationError(ctx context.Context, name string, err error) err
 	st, ok := status.FromError(err)
 	switch {
 	case ok:
-	case isUnavailable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case tree.IsUnavailable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		st = status.Convert(s.dbError(ctx, err))
 	default:
 		st = status.New(codes.FailedPrecondition, err.Error())
@@ -169,7 +167,7 @@ func operationOf(req *gpb.SetRequest) (name string, input []byte, is bool, err e
 	at := func(p *gpb.Path) []*gpb.PathElem { return slices.Concat(req.GetPrefix().GetElem(), p.GetElem()) }
 	of := func(p *gpb.Path) bool {
 		elems := at(p)
-		return len(elems) > 0 && strings.TrimPrefix(elems[0].GetName(), operationsModule+":") == operationsNode
+		return len(elems) > 0 && strings.TrimPrefix(elems[0].GetName(), rights.OperationsModule+":") == rights.OperationsNode
 	}
 	updates := slices.Concat(req.GetUpdate(), req.GetReplace(), req.GetUnionReplace())
 	n := 0
@@ -213,9 +211,12 @@ func count(b bool) int {
 
 // OperationNames are the names of the operations, with their module, in order.
 func OperationNames() []string {
-	names := slices.Sorted(maps.Keys(operations()))
+	names := bareOperations()
 	for i, name := range names {
-		names[i] = operationsModule + ":" + name
+		names[i] = rights.OperationsModule + ":" + name
 	}
 	return names
 }
+
+// bareOperations are the names of the operations without their module, in order.
+func bareOperations() []string { return slices.Sorted(maps.Keys(operations())) }

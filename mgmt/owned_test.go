@@ -25,7 +25,7 @@ func TestDeleteOfAPortChannelThatSpeaksLACP(t *testing.T) {
 		"STATE_DB LACP_TABLE|PortChannel9": spoken, "STATE_DB LACP_MEMBER_TABLE|PortChannel9|Ethernet0": "runner.selected=true",
 	}
 	for name, req := range map[string]*gpb.SetRequest{
-		"delete":              deleting(interfacesPath + "[name=PortChannel9]"),
+		"delete":              deleting(interfaceList + "[name=PortChannel9]"),
 		"replace of the list": replacing(update("/interfaces", `{"interface":[]}`)),
 		"replace of all":      replacing(update("/", `{}`)),
 	} {
@@ -39,7 +39,7 @@ func TestDeleteOfAPortChannelThatSpeaksLACP(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(rows)
 	b.rows(map[string]string{"CONFIG_DB VLAN_MEMBER|Vlan10|PortChannel9": "tagging_mode=tagged"})
-	_, err := b.client.Set(b.ctx, deleting(interfacesPath+"[name=PortChannel9]"))
+	_, err := b.client.Set(b.ctx, deleting(interfaceList+"[name=PortChannel9]"))
 	wantErr(t, err, "FailedPrecondition", "in use by vlan 10 member PortChannel9")
 }
 
@@ -55,7 +55,7 @@ func TestOwnedGoesWithItsOwner(t *testing.T) {
 		"CONFIG_DB PORTCHANNEL|PortChannel6":     "admin_status=up", "CONFIG_DB PORTCHANNEL_INTERFACE|PortChannel6": "mtu=1500",
 		"CONFIG_DB PORTCHANNEL_INTERFACE|PortChannel6|192.0.2.9/30": "NULL=NULL",
 	}
-	const pc, vlan = interfacesPath + "[name=PortChannel6]", vlanListPath + "[vlan-id=6]"
+	const pc, vlan = interfaceList + "[name=PortChannel6]", vlanList + "[vlan-id=6]"
 	again := update(pc, `{"config":{"name":"PortChannel6","type":"ieee8023adLag"}}`)
 	vlan6 := []string{"VLAN_INTERFACE|Vlan6", "VLAN_INTERFACE|Vlan6|10.6.0.1/24", "NEIGH|Vlan6|10.6.0.2", "FDB|Vlan6|02:00:00:00:00:01"}
 	vlan60 := []string{"VLAN_INTERFACE|Vlan60", "VLAN_INTERFACE|Vlan60|10.60.0.1/24", "FDB|Vlan60|02:00:00:00:00:01"}
@@ -101,15 +101,15 @@ type owner struct{ addresses, neighbours map[string]bool }
 
 // made returns the updates that make an owner.
 func (o owner) made(name string) []*gpb.Update {
-	us := []*gpb.Update{update(interfacesPath+"[name="+name+"]", `{"config":{"name":"`+name+`","type":"ieee8023adLag"}}`)}
+	us := []*gpb.Update{update(interfaceList+"[name="+name+"]", `{"config":{"name":"`+name+`","type":"ieee8023adLag"}}`)}
 	if id, vlan := strings.CutPrefix(name, "Vlan"); vlan {
-		us[0] = update(vlanListPath+"[vlan-id="+id+"]", `{}`)
+		us[0] = update(vlanList+"[vlan-id="+id+"]", `{}`)
 	}
 	for _, ip := range slices.Sorted(maps.Keys(o.addresses)) {
 		us = append(us, update(addressAt(name, ip)+"/config/prefix-length", "24"))
 	}
 	for _, ip := range slices.Sorted(maps.Keys(o.neighbours)) {
-		us = append(us, update(staticNeighborPath+"[interface="+name+"][address="+ip+"]", `{"config":{"mac-address":"02:00:00:00:00:09"}}`))
+		us = append(us, update(neighborList+"[interface="+name+"][address="+ip+"]", `{"config":{"mac-address":"02:00:00:00:00:09"}}`))
 	}
 	return us
 }
@@ -131,9 +131,9 @@ func TestRandomOwners(t *testing.T) {
 			_, there := left[name]
 			req := &gpb.SetRequest{}
 			remove := func() {
-				at := interfacesPath + "[name=" + name + "]"
+				at := interfaceList + "[name=" + name + "]"
 				if id, vlan := strings.CutPrefix(name, "Vlan"); vlan {
-					at = []string{vlanListPath, theirVLANs + "/vlan"}[r.IntN(2)] + "[vlan-id=" + id + "]"
+					at = []string{vlanList, theirVLANs + "/vlan"}[r.IntN(2)] + "[vlan-id=" + id + "]"
 				}
 				req.Delete = append(req.Delete, path(at))
 				delete(left, name)

@@ -10,23 +10,17 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/set"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
-
-// A commit on trial belongs to the user who began it. What ends it takes back rows that this user may write, and that
-// no other has changed meanwhile: so a trial gives no right that its user lacks, and undoes no work of others. Without
-// users there is nobody to tell apart, and all that changes is the trial's.
-
-// A rowChange is a row of CONFIG_DB and what becomes of it; nil: there is none.
-type rowChange struct {
-	key           string // TABLE|key
-	before, after map[string]string
-}
 
 // digest stands for what a row is.
 func digest(row map[string]string) string {
@@ -35,7 +29,7 @@ func digest(row map[string]string) string {
 	}
 	h := sha256.New()
 	for _, f := range slices.Sorted(maps.Keys(row)) {
-		if f != nullField {
+		if f != tree.NullField {
 			fmt.Fprintf(h, "%d:%s%d:%s", len(f), f, len(row[f]), row[f])
 		}
 	}
@@ -48,12 +42,12 @@ const pastServers = "a client of the database"
 // claim notes in the trial whose the rows are that the caller is about to write, and refuses to let rows be written
 // that a commit of gNMI's extension has changed. What it returns is called with whether they were written. The caller
 // holds setting.
-func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(bool), err error) {
+func (s *keeping) claim(ctx context.Context, changes []set.RowChange) (written func(bool), err error) {
 	t := s.trial
 	if t == nil {
 		return func(bool) {}, nil
 	}
-	c := callerOf(ctx)
+	c := auth.CallerOf(ctx)
 	apart := t.ID != "" && !t.begins // what is set now is not of the commit
 	if apart {
 		if err := s.overlap(c, t, changes); err != nil {
@@ -73,20 +67,20 @@ func (s *keeping) claim(ctx context.Context, changes []rowChange) (written func(
 	}
 	return func(done bool) {
 		for _, ch := range changes {
-			if done && t.Others[ch.key] == "" {
-				t.Own[ch.key] = []string{digest(ch.after)}
+			if done && t.Others[ch.Key] == "" {
+				t.Own[ch.Key] = []string{digest(ch.After)}
 			}
 		}
 	}, nil
 }
 
 // overlap refuses to write rows that a commit of gNMI's extension has changed.
-func (s *keeping) overlap(c *Caller, t *trial, changes []rowChange) error {
+func (s *keeping) overlap(c *auth.Caller, t *trial, changes []set.RowChange) error {
 	for _, ch := range changes {
-		if t.Own[ch.key] != nil {
+		if t.Own[ch.Key] != nil {
 			return status.Errorf(codes.FailedPrecondition,
 				"%s: %s, and it changed a row that this would write; %s or an admin may confirm or cancel it",
-				s.rowSeen(c, ch.key), t.waits(), t.User)
+				s.rowSeen(c, ch.Key), t.waits(), t.User)
 		}
 	}
 	return nil
@@ -94,14 +88,14 @@ func (s *keeping) overlap(c *Caller, t *trial, changes []rowChange) error {
 
 // noteOwn notes that the trial's user is about to write rows: each is what it was or what it will be. One that is not
 // as the user left it was changed by another.
-func (s *keeping) noteOwn(t *trial, changes []rowChange) {
+func (s *keeping) noteOwn(t *trial, changes []set.RowChange) {
 	for _, ch := range changes {
 		switch {
-		case t.Others[ch.key] != "":
-		case !t.begins && s.tellsApart() && !slices.Contains(s.left(t, ch.key), digest(ch.before)):
-			t.Others[ch.key] = pastServers
+		case t.Others[ch.Key] != "":
+		case !t.begins && s.tellsApart() && !slices.Contains(s.left(t, ch.Key), digest(ch.Before)):
+			t.Others[ch.Key] = pastServers
 		default:
-			t.Own[ch.key] = []string{digest(ch.before), digest(ch.after)}
+			t.Own[ch.Key] = []string{digest(ch.Before), digest(ch.After)}
 		}
 	}
 }
@@ -121,9 +115,9 @@ func (s *keeping) left(t *trial, key string) []string {
 }
 
 // noteOthers notes that another has changed rows. If that cannot be written to the disk, what the rows are tells it.
-func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
+func (s *keeping) noteOthers(t *trial, name string, changes []set.RowChange) {
 	for _, ch := range changes {
-		t.Others[ch.key] = name
+		t.Others[ch.Key] = name
 	}
 	if err := s.noteTrial(t); err != nil {
 		s.log.Error("it is not on the disk whose rows are not of an unconfirmed commit", "user", t.User, "error", err)
@@ -131,17 +125,17 @@ func (s *keeping) noteOthers(t *trial, name string, changes []rowChange) {
 }
 
 // rowSeen names a row to a caller.
-func (s *keeping) rowSeen(c *Caller, key string) string {
+func (s *keeping) rowSeen(c *auth.Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
-	if c.view != nil && !(c.view.some(s.model.find(rowsPath), []string{table, k}, access.Read) &&
-		c.view.mayReadRow(nil, swss.ConfigDB, table, k)) {
-		return hidden
+	if c.View != nil && !(c.View.Some(s.model.Find(rights.RowsPath), []string{table, k}, access.Read) &&
+		c.View.MayReadRow(nil, swss.ConfigDB, table, k)) {
+		return tree.Hidden
 	}
 	return key
 }
 
 // tellsApart reports whether callers are users with names of their own.
-func (s *Server) tellsApart() bool { return len(s.guard.accounts.get().list) > 0 }
+func (s *Server) tellsApart() bool { return s.guard.TellsApart() }
 
 // reverted returns what CONFIG_DB is to be when a trial is undone: what is there, with those of its rows as they are in
 // the configuration to go back to that the trial's user may write and no other has changed. stays names the rest.
@@ -180,20 +174,15 @@ func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.
 // rightsOf returns which rows the user of a trial may turn into others, by the rights that the user has now; of one who
 // is gone, by those of the role then.
 func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[string]string) bool, role string) {
-	a := s.guard.accounts.get()
-	of := t.Role
-	if u, ok := a.users[t.User]; ok {
-		of = u.Role
-	}
-	v, known := a.views[of]
+	v, of, known := s.guard.RightsOf(t.User, t.Role)
 	return func(table, key string, was, is map[string]string) bool {
 		switch {
-		case len(a.list) == 0, known && v == nil:
+		case known && v == nil:
 			return true
 		case !known:
 			return false
 		}
-		return v.mayWriteRow(table, key) || v.mayChangeRow(table, key, was, is)
+		return v.MayWriteRow(table, key) || v.MayChangeRow(table, key, was, is)
 	}, string(of)
 }
 
@@ -226,43 +215,4 @@ func joined(a, b string) string {
 		return a + b
 	}
 	return a + "; " + b
-}
-
-// mayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
-// makes up is the role's to write, or each leaf in which the two differ, and these say all in which the rows differ.
-func (v *view) mayChangeRow(table, key string, was, is map[string]string) bool {
-	for _, a := range v.model.aliases(swss.ConfigDB, table, key) {
-		if !a.group.node.writable() || !a.row.written() || slices.Contains(a.keys, wildcard) {
-			continue
-		}
-		if a.group.parent != nil && v.wholly(a.group.node, a.keys) {
-			return true
-		}
-		if was != nil && is != nil && v.mayTurn(a, was, is) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayTurn reports whether the leaves of an entry that the role may write say all in which two contents of a row differ.
-func (v *view) mayTurn(a alias, was, is map[string]string) bool {
-	turned := maps.Clone(was)
-	for _, n := range a.group.leaves {
-		for _, b := range n.binds {
-			if b.row != a.row.index || b.codec.Put == nil || !n.config {
-				continue
-			}
-			before := b.codec.Get(Record{Keys: a.keys, Fields: was, Own: was})
-			after := b.codec.Get(Record{Keys: a.keys, Fields: is, Own: is})
-			if slices.Equal(before, after) {
-				continue
-			}
-			if v.level(n, a.keys) < access.Write ||
-				b.codec.Put(Record{Keys: a.keys, Fields: turned, Own: turned}, after) != nil {
-				return false
-			}
-		}
-	}
-	return maps.Equal(turned, is)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 
@@ -42,7 +43,7 @@ func (s *keeping) ask(ctx context.Context, word, answer string, must map[string]
 		delete(in, "id")
 		if err := json.Unmarshal(given, &id); err != nil || !traceName(id) {
 			return nil, status.Errorf(codes.InvalidArgument, "id is %s, want 1 to %d letters, digits and dashes",
-				quoted(string(given)), mostTraceName)
+				tree.Quoted(string(given)), mostTraceName)
 		}
 	}
 	request, err := json.Marshal(in)
@@ -54,10 +55,10 @@ func (s *keeping) ask(ctx context.Context, word, answer string, must map[string]
 	if err := s.askSyncd(ctx, word, id, request); err != nil {
 		return nil, err
 	}
-	row, ok, err := swss.NewTable(s.reader.redis.DB(swss.StateDB), schema.StatePacketTrace).Get(ctx, id)
+	row, ok, err := swss.NewTable(s.reader.Redis.DB(swss.StateDB), schema.StatePacketTrace).Get(ctx, id)
 	switch {
 	case err != nil:
-		return nil, unavailable(err)
+		return nil, tree.Unavailable(err)
 	case !ok || !json.Valid([]byte(row[schema.PacketTraceJSON])):
 		return nil, status.Error(codes.Internal, "syncd has answered, and there is no answer")
 	}
@@ -73,17 +74,17 @@ func traceName(id string) bool {
 
 // askSyncd asks syncd, and waits for the answer.
 func (s *keeping) askSyncd(ctx context.Context, word, id string, request []byte) error {
-	db, to := s.reader.redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
+	db, to := s.reader.Redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
 	sub := db.Subscribe(ctx, to)
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	heard, err := swss.NewNotificationProducer(db, schema.PacketTraceChannel).Send(ctx, word, to,
 		[]swss.Pair{{Field: schema.PacketTraceRequest, Value: string(request)}})
 	switch {
 	case err != nil:
-		return unavailable(err)
+		return tree.Unavailable(err)
 	case heard == 0:
 		return status.Error(codes.Unavailable, "nobody answers: syncd is not running, or its chip is not the simulated one")
 	}
@@ -99,12 +100,12 @@ func (s *keeping) askSyncd(ctx context.Context, word, id string, request []byte)
 		answer, err := swss.DecodeFields(m.Payload)
 		switch {
 		case err != nil || len(answer) == 0:
-			return status.Errorf(codes.Internal, "the answer %s cannot be read", quoted(m.Payload))
+			return status.Errorf(codes.Internal, "the answer %s cannot be read", tree.Quoted(m.Payload))
 		case answer[0].Field == schema.PacketTraceRefused:
 			return status.Error(codes.InvalidArgument, answer[0].Value)
 		case answer[0].Field == schema.PacketTraceDone:
 			return nil
 		}
-		return status.Errorf(codes.Internal, "the answer is %s", quoted(answer[0].Field))
+		return status.Errorf(codes.Internal, "the answer is %s", tree.Quoted(answer[0].Field))
 	}
 }

@@ -3,6 +3,8 @@ package mgmt
 import (
 	"context"
 	"slices"
+
+	"tamtam/mgmt/tree"
 )
 
 // A pass says how the entries of a watch are read and sent once.
@@ -16,7 +18,7 @@ type pass struct {
 // pass reads the entries of a watch that fit a pattern and sends them.
 func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass) error {
 	st.count++
-	err := st.reader.seenBy(st.view).with(w.selected).read(ctx, w.group, pattern, w.rows, func(es []*entry) error {
+	err := st.reader.SeenBy(st.view).With(w.Selected).Read(ctx, w.group, pattern, w.Rows, func(es []*tree.Entry) error {
 		for _, e := range es {
 			st.notify(w, e, how)
 		}
@@ -32,13 +34,13 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 // passKeys is a pass over some entries that changed.
 func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touched map[string]concerned) error {
 	st.count++
-	r := st.reader.seenBy(st.view).with(w.selected)
-	err := r.readKeys(ctx, w.group, keys, w.rows, func(es []*entry) error {
+	r := st.reader.SeenBy(st.view).With(w.Selected)
+	err := r.ReadKeys(ctx, w.group, keys, w.Rows, func(es []*tree.Entry) error {
 		for _, e := range es {
-			if !r.shows(ctx, e) {
+			if !r.Shows(ctx, e) {
 				continue
 			}
-			st.notify(w, e, pass{duplicates: touched[entryKeys(e.keys)].duplicates()})
+			st.notify(w, e, pass{duplicates: touched[tree.KeysText(e.Keys)].duplicates()})
 		}
 		return st.flush(ctx)
 	})
@@ -46,48 +48,43 @@ func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touch
 		return err
 	}
 	for _, k := range keys {
-		if old := w.sent[entryKeys(k)]; old != nil && old.pass != st.count {
+		if old := w.sent[tree.KeysText(k)]; old != nil && old.pass != st.count {
 			st.end(w, old)
 		}
 	}
 	return st.flush(ctx)
 }
 
-// single reports whether entries can be read by their keys alone.
-func (g *group) single() bool {
-	return len(g.derive) == 0 && !slices.ContainsFunc(g.rows, func(r *row) bool { return len(r.each) > 0 })
-}
-
 // notify queues the Notification of one entry, if there is something to send.
-func (st *stream) notify(w *watch, e *entry, how pass) {
-	id := entryKeys(e.keys)
-	n := &notice{st: st, how: how, at: e.at}
+func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
+	id := tree.KeysText(e.Keys)
+	n := &notice{st: st, how: how, at: e.ReadAt}
 	if how.all || n.at.IsZero() {
 		n.at = st.s.now()
 	}
 	var old *sentEntry
 	if !how.forget {
 		if old = w.sent[id]; old == nil {
-			old = &sentEntry{keys: e.keys, hashes: make([]uint64, len(w.leaves))}
+			old = &sentEntry{keys: e.Keys, hashes: make([]uint64, len(w.Leaves))}
 			w.sent[id] = old
 		}
 		old.pass = st.count
 	}
-	m := st.s.hub.memos.of(w.group, id)
+	m := st.s.hub.Memos.Of(w.group, id)
 	if st.wire {
-		m.codedPath(e)
+		m.CodedPath(e)
 	}
-	for i, l := range w.leaves {
-		v := st.s.hub.memos.leaf(e, m, l)
+	for i, l := range w.Leaves {
+		v := st.s.hub.Memos.Leaf(e, m, l)
 		var was uint64
 		if old != nil {
-			was, old.hashes[i] = old.hashes[i], v.hash
+			was, old.hashes[i] = old.hashes[i], v.Hash
 		}
 		switch {
 		case how.quiet:
-		case v.hash == 0 && was != 0:
-			n.gone(e.path(l))
-		case v.hash != 0 && (how.all || v.hash != was):
+		case v.Hash == 0 && was != 0:
+			n.gone(e.Path(l))
+		case v.Hash != 0 && (how.all || v.Hash != was):
 			n.update(e, l, v)
 		}
 	}
@@ -100,18 +97,18 @@ func (st *stream) notify(w *watch, e *entry, how pass) {
 // pass.
 func (st *stream) deletes(w *watch, pattern []string, how pass) {
 	var gone []*sentEntry
-	if !slices.Contains(pattern, wildcard) {
-		if old := w.sent[entryKeys(pattern)]; old != nil && old.pass != st.count {
+	if !slices.Contains(pattern, tree.Wildcard) {
+		if old := w.sent[tree.KeysText(pattern)]; old != nil && old.pass != st.count {
 			gone = append(gone, old)
 		}
 	} else {
 		for _, old := range w.sent {
-			if old.pass != st.count && matches(old.keys, pattern) {
+			if old.pass != st.count && tree.Matches(old.keys, pattern) {
 				gone = append(gone, old)
 			}
 		}
 	}
-	slices.SortFunc(gone, func(a, b *sentEntry) int { return compareKeys(a.keys, b.keys) })
+	slices.SortFunc(gone, func(a, b *sentEntry) int { return tree.CompareKeys(a.keys, b.keys) })
 	for _, old := range gone {
 		st.end(w, old)
 	}
@@ -119,17 +116,17 @@ func (st *stream) deletes(w *watch, pattern []string, how pass) {
 
 // end queues the Notification that an entry is gone.
 func (st *stream) end(w *watch, old *sentEntry) {
-	id := entryKeys(old.keys)
+	id := tree.KeysText(old.keys)
 	delete(w.sent, id)
-	st.s.hub.memos.forget(w.group, id)
-	at := w.target.node
-	if w.group.node.within(at) {
-		at = w.group.node
+	st.s.hub.Memos.Forget(w.group, id)
+	at := w.target.Node
+	if w.group.Node.Within(at) {
+		at = w.group.Node
 	}
 	if !slices.ContainsFunc(old.hashes, func(h uint64) bool { return h != 0 }) {
 		return
 	}
 	n := &notice{st: st, at: st.s.now()}
-	n.gone(toPath(at, old.keys))
+	n.gone(tree.PathTo(at, old.keys))
 	st.batch = append(st.batch, n.response())
 }

@@ -2,131 +2,32 @@ package mgmt
 
 import (
 	"context"
-	"slices"
 
-	"tamtam/mgmt/access"
-	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/set"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// What a Set may do is decided by its paths alone, before anything is read, so that a refusal tells nothing: all that
-// a delete or replace names must be the caller's to write, all that a value names, and of a list all entries that the
-// path could mean. Only whether an entry is made, and what follows in other lists (breakout), depends on what there is.
-
-// hidden stands in errors for the name of what the caller may not see.
-const hidden = "something that the role may not see"
-
-// denied is what a Set would do and the caller may not, a text for each path.
-type denied []string
-
-func (d *denied) add(v *view, n *node, keys []string) {
-	text := pathText(toPath(n, keys)) + ": role " + string(v.role) + " may not write it"
-	if !slices.Contains(*d, text) {
-		*d = append(*d, text)
-	}
-}
-
-// err is the answer; nil: nothing is denied.
-func (d denied) err() error {
-	if len(d) == 0 {
-		return nil
-	}
-	f := faults{}
-	for i, text := range d {
-		f.add(i, status.Error(codes.PermissionDenied, text))
-	}
-	return f.err()
-}
-
 // maySet refuses a Set whose caller may not do all of it.
-func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []step) error {
-	v := viewOf(ctx)
+func (s *Server) maySet(ctx context.Context, req *gpb.SetRequest, steps []set.Step) error {
+	v := auth.ViewOf(ctx)
 	if v == nil {
 		return nil
 	}
-	if !v.anything(s.model) {
-		return status.Errorf(codes.PermissionDenied, "/: user %s is %s, which may change nothing", userOf(ctx), v.role)
+	if !v.Anything(s.model) {
+		return status.Errorf(codes.PermissionDenied, "/: user %s is %s, which may change nothing", auth.UserOf(ctx), v.Role)
 	}
 	if ext := commitExtension(req.GetExtension()); ext != nil {
 		operation := "commit"
 		if ext.GetCancel() != nil {
 			operation = "cancel-commit"
 		}
-		if err := v.may(operation); err != nil {
+		if err := v.May(operation); err != nil {
 			return err
 		}
 	}
-	var d denied
-	for _, st := range steps {
-		v.step(&d, st)
-	}
-	return d.err()
-}
-
-// step notes what of a step is denied.
-func (v *view) step(d *denied, st step) {
-	for _, t := range st.target {
-		if st.op == gpb.UpdateResult_UPDATE && v.some(t.node, t.keys, access.Write) ||
-			st.op != gpb.UpdateResult_UPDATE && v.wholly(t.node, t.keys) {
-			continue
-		}
-		d.add(v, t.node, t.keys)
-	}
-	for _, a := range st.values {
-		if a.leaf != nil && !v.wholly(a.leaf, a.keys) {
-			d.add(v, a.leaf, a.keys)
-		}
-	}
-}
-
-// must notes that an entry that is made, deleted or written whole is not the caller's to write.
-func (t *tx) must(e *txEntry) {
-	if t.view != nil && !t.view.wholly(e.group.node, e.keys) {
-		t.denied.add(t.view, e.group.node, e.keys)
-	}
-}
-
-// sees reports whether the caller may see a leaf of an entry.
-func (t *tx) sees(e *entry, n *node) bool { return t.view == nil || t.view.reads(n, e.keys) }
-
-// mayReplace refuses to put one configuration in the place of another, unless the caller may write the rows in which
-// they differ as they are: that is what is done.
-func (v *view) mayReplace(diffs []configfile.Difference) error {
-	if v == nil {
-		return nil
-	}
-	var d denied
-	row := v.model.find(rowsPath)
-	for _, diff := range diffs {
-		keys := []string{diff.Table, diff.Key}
-		switch {
-		case v.mayWriteRow(diff.Table, diff.Key):
-		case v.some(row, keys, access.Read):
-			d.add(v, row, keys)
-		default:
-			d.add(v, row.parent, nil)
-		}
-	}
-	return d.err()
-}
-
-// commitInWords says which extension of a commit a Set has, for the audit trail.
-func commitInWords(req *gpb.SetRequest) string {
-	ext := commitExtension(req.GetExtension())
-	if ext == nil {
-		return ""
-	}
-	word := "commit"
-	switch {
-	case ext.GetConfirm() != nil:
-		word = "confirm"
-	case ext.GetCancel() != nil:
-		word = "cancel"
-	case ext.GetSetRollbackDuration() != nil:
-		word = "set-rollback-duration"
-	}
-	return word + " " + ext.GetId()
+	return set.MayDo(v, steps)
 }

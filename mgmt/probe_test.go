@@ -14,15 +14,13 @@ import (
 // TestProbe: whoever answers gNMI is heard, whatever it wants of its clients; who only takes the connection is not.
 func TestProbe(t *testing.T) {
 	dir := t.TempDir()
-	if err := makeCertificates(dir, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	clientCert(t, dir, "somebody", time.Now())
 	for name, edit := range map[string]func(*Config){
 		"without TLS": func(*Config) {},
 		"TLS":         func(c *Config) { c.Insecure, c.Dir = false, t.TempDir() },
 		"passwords":   func(c *Config) { c.Users = []access.User{{Name: "u", Password: "p", Role: access.Admin}} },
 		"client certificates": func(c *Config) {
-			c.Insecure, c.Dir, c.ClientCAFile = false, dir, filepath.Join(dir, caFile)
+			c.Insecure, c.Dir, c.ClientCAFile = false, dir, filepath.Join(dir, "ca.pem")
 		},
 		"a unix socket": func(c *Config) { c.Insecure, c.Addr, c.Socket = false, "", filepath.Join(dir, "s") },
 	} {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/tree"
 	"tamtam/swss/swsstest"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -12,7 +14,7 @@ import (
 // raw is a path of origin sonic-db.
 func raw(text string) *gpb.Path {
 	p := path(text)
-	p.Origin = rawOrigin
+	p.Origin = tree.RawOrigin
 	return p
 }
 
@@ -59,7 +61,7 @@ func TestRawGet(t *testing.T) {
 			continue
 		}
 		n := resp.GetNotification()[0]
-		if got := string(n.GetUpdate()[0].GetVal().GetJsonIetfVal()); got != c.want || n.GetPrefix().GetOrigin() != rawOrigin {
+		if got := string(n.GetUpdate()[0].GetVal().GetJsonIetfVal()); got != c.want || n.GetPrefix().GetOrigin() != tree.RawOrigin {
 			t.Errorf("%s: %s from %q, want %s", c.path, got, n.GetPrefix().GetOrigin(), c.want)
 		}
 	}
@@ -119,17 +121,17 @@ func TestRawModes(t *testing.T) {
 
 // Whatever a path of this origin is, it is a path or an error that says what is wrong.
 func FuzzRawPath(f *testing.F) {
-	r := reader{redis: swsstest.Start(f)}
+	r := fetch.Reader{Redis: swsstest.Start(f)}
 	f.Add("CONFIG_DB", "localhost", "PORT", "Ethernet0", "mtu")
 	f.Add("x", "", "*", "*", "")
 	f.Fuzz(func(t *testing.T, a, b, c, d, e string) {
-		p := &gpb.Path{Origin: rawOrigin}
+		p := &gpb.Path{Origin: tree.RawOrigin}
 		for _, name := range []string{a, b, c, d, e} {
 			p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
 		}
 		for n := range len(p.GetElem()) + 1 {
-			got, err := r.rawPath(nil, &gpb.Path{Origin: rawOrigin, Elem: p.GetElem()[:n]})
-			if err == nil && (got.table == "" || got.db == nil || got.field != "" && got.key == "") {
+			got, err := r.ParseRaw(nil, &gpb.Path{Origin: tree.RawOrigin, Elem: p.GetElem()[:n]})
+			if err == nil && (got.Table == "" || got.DB == nil || got.Field != "" && got.Key == "") {
 				t.Errorf("%q: %+v", p, got)
 			}
 		}

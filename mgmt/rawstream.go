@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -19,13 +21,13 @@ import (
 // A rawFeed is a subscription to such a path.
 type rawFeed struct {
 	*feed
-	path  rawPath
+	path  fetch.RawPath
 	asked *gpb.Path
 	sent  map[string]string // rows as JSON, by key
 }
 
 // rawFeeds are the feeds of a list of which a path has the origin; nil: none has.
-func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, error) {
+func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*rawFeed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -34,18 +36,18 @@ func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, erro
 		if !isRaw(list.GetPrefix(), sub.GetPath()) {
 			continue
 		}
-		p, err := s.reader.rawPath(list.GetPrefix(), sub.GetPath())
+		p, err := s.reader.ParseRaw(list.GetPrefix(), sub.GetPath())
 		if err != nil {
 			return nil, err
 		}
-		if err := v.table(p); err != nil {
+		if err := v.Table(p.DB.Name(), p.Table); err != nil {
 			return nil, err
 		}
 		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}
 		if list.GetMode() == gpb.SubscriptionList_STREAM {
 			interval := intervalOf(sub.GetSampleInterval())
 			if interval != 0 && interval < minSample {
-				return nil, tooFast(pathText(sub.GetPath()), interval, floor{minSample, "rows as they are have no other"})
+				return nil, tooFast(tree.PathText(sub.GetPath()), interval, floor{minSample, "rows as they are have no other"})
 			}
 			if sub.GetMode() == gpb.SubscriptionMode_SAMPLE {
 				f.sample, f.suppress = max(interval, minSample), sub.GetSuppressRedundant()
@@ -68,15 +70,15 @@ func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed)
 	var listener *swss.Listener
 	var tables []*swss.Subscriber
 	if st.list.GetMode() == gpb.SubscriptionList_STREAM {
-		listener = swss.NewListener(s.reader.redis)
+		listener = swss.NewListener(s.reader.Redis)
 		defer listener.Close()
 		for _, f := range feeds {
 			if f.sample == 0 {
-				tables = append(tables, swss.NewSubscriber(listener, f.path.db, f.path.table).Brief())
+				tables = append(tables, swss.NewSubscriber(listener, f.path.DB, f.path.Table).Brief())
 			}
 		}
 		if err := listener.Sync(ctx); err != nil {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 	}
 	now := s.now()
@@ -161,7 +163,7 @@ func firstSample(feeds []*rawFeed) (first time.Time) {
 // changedRaw sends what differs of the tables in which something was written. tables has one for each feed on change.
 func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Listener, tables []*swss.Subscriber) error {
 	if err := l.Down(); err != nil {
-		return unavailable(err)
+		return tree.Unavailable(err)
 	}
 	i := 0
 	for _, f := range feeds {
@@ -170,7 +172,7 @@ func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Liste
 		}
 		rows, err := tables[i].Pops(ctx)
 		if err != nil {
-			return unavailable(err)
+			return tree.Unavailable(err)
 		}
 		if i++; len(rows) == 0 {
 			continue
@@ -192,16 +194,16 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), f.asked)}
 	gone := f.sent
 	f.sent = map[string]string{}
-	for _, key := range sortedKeys(rows) {
+	for _, key := range tree.SortedKeys(rows) {
 		var v any = rows[key]
-		if p.field != "" {
-			text, ok := rows[key][p.field]
+		if p.Field != "" {
+			text, ok := rows[key][p.Field]
 			if !ok {
 				continue
 			}
 			v = text
 		}
-		val, err := rawTyped(v, st.list.GetEncoding())
+		val, err := fetch.RawTyped(v, st.list.GetEncoding())
 		if err != nil {
 			return err
 		}
@@ -213,11 +215,11 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 		delete(gone, key)
 		f.sent[key] = string(text)
 		if all || !there || was != string(text) {
-			n.Update = append(n.Update, &gpb.Update{Path: p.row(key), Val: val})
+			n.Update = append(n.Update, &gpb.Update{Path: p.Row(key), Val: val})
 		}
 	}
-	for _, key := range sortedKeys(gone) {
-		n.Delete = append(n.Delete, p.row(key))
+	for _, key := range tree.SortedKeys(gone) {
+		n.Delete = append(n.Delete, p.Row(key))
 	}
 	if quiet || len(n.Update)+len(n.Delete) == 0 {
 		return nil
@@ -226,27 +228,19 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 }
 
 // read returns the rows that a feed's path means, as far as the caller may read them.
-func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]string, rawPath, error) {
-	rows, p, err := st.s.reader.rawRows(ctx, f.path)
+func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]string, fetch.RawPath, error) {
+	rows, p, err := st.s.reader.ReadRaw(ctx, f.path)
 	if err != nil {
 		return nil, p, err
 	}
-	if p.hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
+	if p.Hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
 		return nil, p, status.Errorf(codes.InvalidArgument,
-			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.table)
+			"sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it", p.Table)
 	}
-	if rows, err = st.view.rawRows(ctx, st.s.reader.redis, p, rows); err != nil && p.key == "" && !p.hash {
+	if rows, err = p.Shown(ctx, st.view, st.s.reader.Redis, rows); err != nil && p.Key == "" && !p.Hash {
 		return nil, p, nil // others may come
 	}
 	return rows, p, err
-}
-
-// row is the path of a row, or of the field of it, that a path means.
-func (p rawPath) row(key string) *gpb.Path {
-	if p.key != "" || key == "" {
-		return &gpb.Path{Elem: p.elems}
-	}
-	return &gpb.Path{Elem: append(slices.Clone(p.elems[:3]), &gpb.PathElem{Name: key})}
 }
 
 // pollRaw answers Polls until the client ends.

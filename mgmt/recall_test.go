@@ -3,12 +3,14 @@ package mgmt
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -80,30 +82,30 @@ func (b *bed) change(r *rand.Rand) {
 }
 
 // readAnew answers what is at a path from the databases, with nothing that was kept.
-func (b *bed) readAnew(v *view, req *gpb.GetRequest) ([]*gpb.Update, error) {
+func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, error) {
 	s := b.server
-	filter, err := s.model.getFilter(req)
+	filter, err := getFilter(req)
 	if err != nil {
 		return nil, err
 	}
-	targets, err := s.model.resolve(nil, req.GetPath()[0], codes.InvalidArgument)
+	targets, err := s.model.Resolve(nil, req.GetPath()[0], codes.InvalidArgument)
 	if err == nil {
-		targets, err = v.see(targets, nil, req.GetPath()[0])
+		targets, err = v.See(targets, nil, req.GetPath()[0])
 	}
 	var out []*gpb.Update
-	for _, t := range limit(targets, depthOf(req.GetExtension())) {
-		sel := s.model.selectLeaves(t.node, t.shows(v.filter(filter)))
+	for _, t := range tree.LimitDepth(targets, depthOf(req.GetExtension())) {
+		sel := s.model.SelectLeaves(t.Node, t.Shows(v.Filter(filter)))
 		if len(sel) == 0 {
 			continue
 		}
-		if g := t.node.group; sel[g] == nil {
-			sel[g] = &selected{rows: make([]bool, len(g.rows))}
+		if g := t.Node.List; sel[g] == nil {
+			sel[g] = &tree.Selected{Rows: make([]bool, len(g.Rows))}
 		}
-		data, err := s.reader.seenBy(v).collect(b.ctx, s.model, sel, t.keys)
+		data, err := s.reader.SeenBy(v).Collect(b.ctx, s.model, sel, t.Keys)
 		if err != nil {
 			return nil, err
 		}
-		out = s.model.appendTarget(t, sel, data, req.GetEncoding(), out, nil)
+		out = s.model.AppendTarget(t, sel, data, req.GetEncoding(), out, nil)
 	}
 	return out, err
 }
@@ -125,10 +127,11 @@ some read /interfaces
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		b := newBed(t, nil)
-		some, err := newView(b.server.model, "some", roles.Rules("some"))
+		views, err := rights.NewViews(b.server.model, bareOperations(), roles)
 		if err != nil {
 			t.Fatal(err)
 		}
+		some := views["some"]
 		for range 60 {
 			b.change(r)
 		}
@@ -144,9 +147,9 @@ some read /interfaces
 			if r.IntN(4) == 0 {
 				req.Extension = []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_Depth{Depth: &gnmi_ext.Depth{Level: uint32(1 + r.IntN(5))}}}}
 			}
-			v, ctx := (*view)(nil), b.ctx
+			v, ctx := (*rights.View)(nil), b.ctx
 			if r.IntN(3) == 0 {
-				v, ctx = some, WithCaller(b.ctx, Caller{Name: "u", Role: "some", view: some})
+				v, ctx = some, auth.WithCaller(b.ctx, auth.Caller{Name: "u", Role: "some", View: some})
 			}
 			got, err := b.server.get(ctx, req, true)
 			want, wantErr := b.readAnew(v, req)
@@ -159,9 +162,9 @@ some read /interfaces
 				t.Fatal(err)
 			}
 			wantUpdates(t, req, is, want)
-			for g, entries := range b.server.hub.memos.entries {
-				if strings.HasPrefix(g.node.path, "/tam/") {
-					recalled += len(entries)
+			for _, g := range b.server.model.Lists {
+				if strings.HasPrefix(g.Node.Path, "/tam/") {
+					recalled += b.server.hub.Memos.Size(g)
 				}
 			}
 		}
@@ -208,34 +211,5 @@ func TestRecalledAliases(t *testing.T) {
 	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0,1,2,3 speed=100000 alias=Eth7 index=1"})
 	if got := behind(); !strings.Contains(got, "interfaces") {
 		t.Errorf("not in force: %q, want the interfaces", got)
-	}
-}
-
-// TestSimpleTemplates: the keys that are found without an expression are those that it finds.
-func TestSimpleTemplates(t *testing.T) {
-	b := newBed(t, nil)
-	simple := 0
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 5))
-		for _, g := range b.server.model.groups {
-			for _, row := range g.rows {
-				if !row.key.simple {
-					continue
-				}
-				simple++
-				for range 50 {
-					key := ""
-					for range r.IntN(4) {
-						key += []string{"a", "|", ":", "*", "\n", "\xff", row.key.before, "10.0.0.0/8"}[r.IntN(8)]
-					}
-					if got, want := row.key.find(key), row.key.re.FindStringSubmatch(key); !slices.Equal(got, want) {
-						t.Errorf("%s: %q is %q, want %q", row.Key, key, got, want)
-					}
-				}
-			}
-		}
-	})
-	if simple == 0 {
-		t.Error("no template is simple")
 	}
 }

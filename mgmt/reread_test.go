@@ -14,6 +14,7 @@ import (
 
 	"tamtam/internal/racetest"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
@@ -50,11 +51,11 @@ func (f *filed) write(t *testing.T, file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.now.Add(int64(2 * rereadPeriod))
+	f.now.Add(int64(2 * time.Second))
 }
 
 func (f *filed) login(name, password string) error {
-	_, err := f.server.Login(Credentials{Name: name, Password: password, Given: true, Transport: overGNMI})
+	_, err := f.server.Login(auth.Credentials{Name: name, Password: password, Given: true, Transport: "gNMI"})
 	return err
 }
 
@@ -124,11 +125,11 @@ func TestSessionsEnd(t *testing.T) {
 			f := newFiled(t)
 			ctx, cancel := context.WithCancelCause(f.as("u"))
 			defer cancel(nil)
-			ctx, leave := f.server.guard.attend(ctx)
+			ctx, leave := f.server.guard.Attend(ctx)
 			defer leave()
 			f.write(t, f.roles, tt.roles)
 			f.write(t, f.users, tt.users)
-			if stays := f.server.guard.endSessions(); stays != (tt.want == "Canceled") {
+			if stays := f.server.guard.EndSessions(); stays != (tt.want == "Canceled") {
 				t.Errorf("the session is there: %v", stays)
 			}
 			cancel(context.Canceled)
@@ -161,8 +162,10 @@ type quiet struct {
 	list *gpb.SubscriptionList
 }
 
-func (q *quiet) Context() context.Context          { return q.ctx }
+func (q *quiet) Context() context.Context { return q.ctx }
+
 func (q *quiet) Send(*gpb.SubscribeResponse) error { return nil }
+
 func (q *quiet) Recv() (*gpb.SubscribeRequest, error) {
 	if list := q.list; list != nil {
 		q.list = nil
@@ -180,7 +183,7 @@ func TestClientCAReadAgain(t *testing.T) {
 	file := filepath.Join(dir, "clients.pem")
 	use := func(from string) {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(from, caFile))
+		text, err := os.ReadFile(filepath.Join(from, "ca.pem"))
 		if err == nil {
 			err = os.WriteFile(file, text, 0o600)
 		}
@@ -189,7 +192,12 @@ func TestClientCAReadAgain(t *testing.T) {
 		}
 	}
 	use(first)
-	b := newBed(t, func(c *Config) { c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, file, staff[:1] })
+	var later atomic.Int64 // than now
+	b := newBed(t, func(c *Config) {
+		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, file, staff[:1]
+		c.Clock = func() time.Time { return now.Add(time.Duration(later.Load())) }
+	})
+	lookAgain := func() { later.Add(int64(2 * time.Second)) } // when somebody asks next
 	clients := map[string]gpb.GNMIClient{}
 	for name, cert := range certs {
 		conf := trust(t, dir)
@@ -203,7 +211,7 @@ func TestClientCAReadAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.server.guard.clientCA.lookAgain()
+	lookAgain()
 	if err := capabilities(b, clients["first"]); err != nil {
 		t.Errorf("a broken file is in force: %v", err)
 	}
@@ -211,7 +219,7 @@ func TestClientCAReadAgain(t *testing.T) {
 		t.Errorf("told is %q", told)
 	}
 	use(second)
-	b.server.guard.clientCA.lookAgain()
+	lookAgain()
 	wantErr(t, capabilities(b, clients["first"]), "Unauthenticated", "not accepted")
 	conf := trust(t, dir)
 	conf.Certificates = []tls.Certificate{certs["second"]}
@@ -219,12 +227,21 @@ func TestClientCAReadAgain(t *testing.T) {
 		t.Error(err)
 	}
 	// A certificate without its key is not shown.
-	before := b.server.guard.pair.get()
-	if err := os.WriteFile(filepath.Join(dir, serverKeyFile), []byte("nonsense"), 0o600); err != nil {
+	shown := func() []byte {
+		t.Helper()
+		conn, err := tls.Dial("tcp", b.server.Addr(), conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].Raw
+	}
+	before := shown()
+	if err := os.WriteFile(filepath.Join(dir, "server.key"), []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.server.guard.pair.lookAgain()
-	if b.server.guard.pair.get() != before || !strings.Contains(strings.Join(b.server.Troubles(), "; "), "certificate: ") {
+	lookAgain()
+	if !bytes.Equal(shown(), before) || !strings.Contains(strings.Join(b.server.Troubles(), "; "), "certificate: ") {
 		t.Errorf("told is %q", b.server.Troubles())
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +12,9 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
@@ -32,11 +33,11 @@ var staff = []access.User{
 // as is the context of what a user of the staff asks for.
 func (b *bed) as(name string) context.Context {
 	b.t.Helper()
-	c, err := b.server.Login(Credentials{Name: name, Password: "p", Given: true, Transport: overGNMI, From: "192.0.2.1:1"})
+	c, err := b.server.Login(auth.Credentials{Name: name, Password: "p", Given: true, Transport: "gNMI", From: "192.0.2.1:1"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return WithCaller(b.ctx, c)
+	return auth.WithCaller(b.ctx, c)
 }
 
 // staffed is a server with the staff, on which u may what the lines say.
@@ -60,7 +61,7 @@ func TestRoles(t *testing.T) {
 		"CONFIG_DB DEVICE_METADATA|global": "hostname=sw",
 	})
 	raw := func(db, table string) *gpb.Path {
-		return &gpb.Path{Origin: rawOrigin, Elem: []*gpb.PathElem{{Name: db}, {Name: "localhost"}, {Name: table}}}
+		return &gpb.Path{Origin: tree.RawOrigin, Elem: []*gpb.PathElem{{Name: db}, {Name: "localhost"}, {Name: table}}}
 	}
 	get := func(p *gpb.Path) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -181,7 +182,7 @@ func TestRolesOfOperations(t *testing.T) {
 func TestErrorsHide(t *testing.T) {
 	b := staffed(t, "r write /tam/flowgroups\nr write /tam/collectors\nr write /interfaces/interface[name=Ethernet0]\n")
 	_, err := b.server.Set(b.as("u"), &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]")}})
-	wantErr(t, err, "FailedPrecondition", "in use by "+hidden)
+	wantErr(t, err, "FailedPrecondition", "in use by "+tree.Hidden)
 	if strings.Contains(err.Error(), "s1") {
 		t.Errorf("the session is named: %v", err)
 	}
@@ -200,8 +201,8 @@ func TestNobody(t *testing.T) {
 	b := staffed(t, "")
 	_, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
 	wantErr(t, err, "Unauthenticated")
-	v := (&view{role: "none"})
-	if v.some(b.server.model.root, nil, access.Read) || v.anything(b.server.model) || v.may("commit") == nil {
+	v := (&rights.View{Role: "none"})
+	if v.Some(b.server.model.Root, nil, access.Read) || v.Anything(b.server.model) || v.May("commit") == nil {
 		t.Error("nobody may something")
 	}
 }
@@ -278,49 +279,19 @@ func TestTrail(t *testing.T) {
 	f.write(t, f.users, "root:p:admin\n")
 	_ = f.login("root", "p")
 	want("files read again", "operation=reload of users and roles", "result=OK")
-	for range 3 * refusalsPerSecond {
+	const refusals = 20 // a second
+	for range 3 * refusals {
 		_ = f.login("root", "wrong")
 	}
-	if got := records(); len(got) != refusalsPerSecond {
-		t.Errorf("%d records of one second, want %d", len(got), refusalsPerSecond)
+	if got := records(); len(got) != refusals {
+		t.Errorf("%d records of one second, want %d", len(got), refusals)
 	}
 	f.now.Add(int64(time.Second))
 	_ = f.login(strings.Repeat("x", 100000)+"\n", "wrong")
 	text := f.trail.String()
-	want("the next second", fmt.Sprintf("more=%d", 2*refusalsPerSecond))
+	want("the next second", fmt.Sprintf("more=%d", 2*refusals))
 	if len(text) > 1000 {
 		t.Errorf("a record has %d bytes", len(text))
-	}
-}
-
-// One source has only so many places, whatever it does with them; others have theirs.
-func TestCallsOfOneSource(t *testing.T) {
-	var c callsOf
-	var leaves []func()
-	for _, tt := range []struct {
-		lasts bool
-		most  int
-	}{{false, maxCallsOf}, {true, maxSubscribeOf}} {
-		for i := range tt.most + 1 {
-			leave, err := c.enter(tcpAddr("192.0.2.1:7"), tt.lasts)
-			if (err != nil) != (i == tt.most) || err != nil && status.Code(err) != codes.ResourceExhausted {
-				t.Fatalf("%d of %d: %v", i+1, tt.most, err)
-			}
-			if err == nil {
-				leaves = append(leaves, leave)
-			}
-		}
-		if leave, err := c.enter(tcpAddr("192.0.2.2:7"), tt.lasts); err != nil {
-			t.Error(err)
-		} else {
-			leave()
-		}
-	}
-	for _, leave := range leaves {
-		leave()
-	}
-	if len(c.of) != 0 {
-		t.Errorf("%d sources are remembered", len(c.of))
 	}
 }
 
@@ -334,7 +305,7 @@ func TestListensForWhom(t *testing.T) {
 		{":1", false}, {"0.0.0.0:1", false}, {"[::]:1", false}, {"192.0.2.1:1", false}, {"switch1:1", false}, {"localhost.example:1", false},
 		{"nonsense", false},
 	} {
-		if got := Local(tt.addr); got != tt.local {
+		if got := auth.Local(tt.addr); got != tt.local {
 			t.Errorf("%s is local: %v", tt.addr, got)
 		}
 		err := Config{}.MayListen(tt.addr)
@@ -355,12 +326,12 @@ func TestListensForWhom(t *testing.T) {
 			t.Errorf("%+v is accepted", c)
 		}
 	}
-	ls, err := Listen("localhost:0")
+	ls, err := auth.Listen("localhost:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range ls {
-		if !Local(l.Addr().String()) || l.Addr().String()[strings.LastIndex(l.Addr().String(), ":"):] !=
+		if !auth.Local(l.Addr().String()) || l.Addr().String()[strings.LastIndex(l.Addr().String(), ":"):] !=
 			ls[0].Addr().String()[strings.LastIndex(ls[0].Addr().String(), ":"):] {
 			t.Errorf("localhost is %s, beside %s", l.Addr(), ls[0].Addr())
 		}
@@ -395,11 +366,7 @@ func TestSocketAsUser(t *testing.T) {
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o666 {
 		t.Errorf("%v, %v: want a socket for all, of whom only users are let in", info.Mode(), err)
 	}
-	err := errOf(b.server.guard.loginLocal(unixPeer{uid: 54321}, Credentials{Name: "root"}))
-	wantErr(t, err, "Unauthenticated")
 }
-
-func tcpAddr(text string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text)) }
 
 // dialSocket is a client at a unix socket.
 func dialSocket(t *testing.T, socket string) gpb.GNMIClient {
@@ -411,5 +378,3 @@ func dialSocket(t *testing.T, socket string) gpb.GNMIClient {
 	t.Cleanup(func() { conn.Close() })
 	return gpb.NewGNMIClient(conn)
 }
-
-func errOf(_ Caller, err error) error { return err }

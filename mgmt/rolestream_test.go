@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -58,7 +60,7 @@ func TestRolesOfStreams(t *testing.T) {
 	b.rows(samplers("6", ""))
 	b.wantLines("the administrator", all, 2, "D /tam/samplers/sampler[name=b]/config")
 	b.want("the role", one, "U "+rateA+" 6")
-	b.server.hub.distrust() // everything is read again
+	b.server.hub.Distrust() // everything is read again
 	b.rateOf("b", 7)
 	b.wantLines("the administrator", all, 2, "U "+rateB+" 7")
 	b.rateOf("a", 8)
@@ -76,14 +78,14 @@ func (b *bed) wantLines(what string, c *taker, n int, text ...string) {
 				seen[line] = true
 			}
 		case err := <-c.ended:
-			b.t.Fatalf("%s ended after %v: %v", what, sortedKeys(seen), err)
+			b.t.Fatalf("%s ended after %v: %v", what, tree.SortedKeys(seen), err)
 		case <-b.ctx.Done():
-			b.t.Fatalf("%s got %v only, want %d lines", what, sortedKeys(seen), n)
+			b.t.Fatalf("%s got %v only, want %d lines", what, tree.SortedKeys(seen), n)
 		}
 	}
 	for _, w := range text {
 		if !seen[w] || len(seen) > n {
-			b.t.Fatalf("%s got %q, want %d lines, and %q among them", what, sortedKeys(seen), n, w)
+			b.t.Fatalf("%s got %q, want %d lines, and %q among them", what, tree.SortedKeys(seen), n, w)
 		}
 	}
 }
@@ -107,7 +109,7 @@ func TestRightIsTakenFromStreams(t *testing.T) {
 	f.rateOf("b", 2)
 	f.want("a stream", takers["a stream"], "U "+rateB+" 2")
 	f.write(t, f.roles, "r read /tam/samplers/sampler[name=a]\n")
-	f.server.guard.endSessions()
+	f.server.guard.EndSessions()
 	f.rateOf("b", 3)
 	f.want("the administrator", all, "U "+rateB+" 2", "U "+rateB+" 3")
 	for what, c := range takers {

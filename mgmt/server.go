@@ -14,6 +14,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/models"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/set"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
 
@@ -40,23 +47,23 @@ const (
 type Server struct {
 	gpb.UnimplementedGNMIServer
 	cfg    Config
-	model  *model
-	reader reader
+	model  *tree.Model
+	reader fetch.Reader
 	log    *slog.Logger
 	now    func() time.Time
 	after  func(time.Duration) <-chan time.Time
-	hub    *hub
+	hub    *fetch.Hub
 
 	setting     sync.Mutex // one Set or operation at a time
 	kept        *keeping
 	arbiter     arbiter
-	indexer     *indexer // of the Set
+	indexer     *set.Indexer // of the Set
 	tallier     *tallier
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
-	guard       *guard
-	reading     *shares // of those who have something read
+	guard       *auth.Guard
+	reading     *auth.Shares // of those who have something read
 	subscribers chan struct{}
 
 	listening []endpoint
@@ -79,9 +86,9 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
-		reader:      reader{redis: cfg.Redis},
+		reader:      fetch.Reader{Redis: cfg.Redis},
 		gate:        gate{patience: streamPatience},
-		reading:     newShares(places()),
+		reading:     auth.NewShares(auth.Places()),
 		subscribers: make(chan struct{}, maxSubscribers),
 	}
 	if s.log == nil {
@@ -94,18 +101,18 @@ func NewServer(cfg Config) (*Server, error) {
 		s.after = time.After
 	}
 	s.kept = &keeping{Server: s, closed: make(chan struct{})}
-	s.hub = newHub(cfg.Redis, s.log, s.now, s.claim.Load)
-	s.indexer = newIndexer(cfg.Redis)
+	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
+	s.indexer = set.NewIndexer(cfg.Redis)
 	var err error
-	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
+	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
 	s.tallier = &tallier{model: s.model, reader: s.reader}
 	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
-		s.model.root.kid[top].apart = true
+		s.model.Root.Kid[top].Apart = true
 	}
-	s.reader.sources = s.sources()
-	s.guard = &guard{cfg: cfg, model: s.model, log: s.log, now: s.now, trail: trail{to: cfg.Audit, now: s.now, log: s.log}}
+	s.reader.Sources = s.sources()
+	s.guard = auth.New(cfg.logins(), viewsIn(s.model))
 	if err := s.open(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -113,62 +120,75 @@ func NewServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// viewsIn returns what roles may in a tree.
+func viewsIn(m *tree.Model) auth.ViewsOf {
+	return func(roles *access.Roles) (map[access.Role]*rights.View, error) {
+		return rights.NewViews(m, bareOperations(), roles)
+	}
+}
+
+// NewLogins reads what a configuration says of users, roles, certificates and clients' certificates; of it nothing else
+// counts but Dir, Logger and Clock. Without users and clients' certificates everybody may see everything.
+func NewLogins(cfg Config) (*auth.Logins, error) {
+	redis := swss.Look(swss.Config{}) // the model asks nothing of it: what counts are the paths, which roles name
+	defer redis.Close()
+	m, err := tree.New(redis, models.All())
+	if err != nil {
+		return nil, err
+	}
+	return auth.NewLogins(cfg.logins(), viewsIn(m))
+}
+
 // open reads who is let in, and opens the listeners.
 func (s *Server) open() error {
-	if err := s.guard.open(); err != nil {
+	if err := s.guard.Open(); err != nil {
 		return err
 	}
 	if s.cfg.Addr != "" {
-		creds, err := s.guard.credentials()
+		creds, err := s.guard.Credentials()
 		if err != nil {
 			return err
 		}
-		ls, err := Listen(s.cfg.Addr)
+		ls, err := auth.Listen(s.cfg.Addr)
 		if err != nil {
 			return err
 		}
 		for _, l := range ls {
-			door := NewDoor(l)
-			s.add(door, knownBy{creds, door})
+			door := auth.NewDoor(l)
+			s.add(door, auth.KnownAt(door, creds))
 		}
 		s.warnOpen()
 	}
 	if s.cfg.Socket != "" {
-		l, err := listenUnix(s.cfg.Socket, s.cfg.UsersFile != "" || len(s.cfg.Users) > 0)
+		l, err := auth.ListenUnix(s.cfg.Socket, s.cfg.UsersFile != "" || len(s.cfg.Users) > 0)
 		if err != nil {
 			return err
 		}
-		door := NewDoor(l)
-		s.add(door, knownBy{unixCredentials{s.guard.isUser}, door})
+		door := auth.NewDoor(l)
+		s.add(door, auth.KnownAt(door, s.guard.Local()))
 	}
 	return nil
 }
 
-// isUser reports whether a local process is of somebody who is a user.
-func (g *guard) isUser(p unixPeer) bool {
-	_, ok := g.accounts.get().users[p.name()]
-	return ok
-}
-
 // Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
 // Unauthenticated.
-func (s *Server) Login(cred Credentials) (Caller, error) { return s.guard.login(cred) }
+func (s *Server) Login(cred auth.Credentials) (auth.Caller, error) { return s.guard.Login(cred) }
 
 // TLS returns what the server is configured to have before its clients' connections; nil: nothing.
-func (s *Server) TLS() (*tls.Config, error) { return s.guard.tls() }
+func (s *Server) TLS() (*tls.Config, error) { return s.guard.TLS() }
 
 // Troubles say of files that are read while the server runs why what they say now is not in force.
-func (s *Server) Troubles() []string { return s.guard.troubles() }
+func (s *Server) Troubles() []string { return s.guard.Troubles() }
 
 // AsksLogin says that not whoever can connect is let in.
-func (s *Server) AsksLogin() bool { return s.cfg.asksLogin() }
+func (s *Server) AsksLogin() bool { return s.cfg.logins().AsksLogin() }
 
 // MayListen refuses an address of another protocol that others can reach while nobody is asked for a login.
 func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
 
 // Enter gives a request of another protocol a place among those of its source, until leave.
 func (s *Server) Enter(from net.Addr, lasts bool) (leave func(), err error) {
-	return s.guard.calls.enter(from, lasts)
+	return s.guard.Enter(from, lasts)
 }
 
 func (s *Server) warnOpen() {
@@ -185,7 +205,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second,
 			Timeout: 10 * time.Second}),
-		grpc.InTapHandle(s.guard.tap),
+		grpc.InTapHandle(s.guard.Tap),
 	)
 	gpb.RegisterGNMIServer(g, wire{s, true})
 	reflection.Register(g)
@@ -237,8 +257,8 @@ func (s *Server) Close() {
 	if s.cfg.Socket != "" {
 		os.Remove(s.cfg.Socket)
 	}
-	s.hub.close()
-	s.indexer.close()
+	s.hub.Close()
+	s.indexer.Close()
 	if s.tallier != nil {
 		s.tallier.close()
 	}

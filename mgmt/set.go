@@ -3,9 +3,9 @@ package mgmt
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/set"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -16,14 +16,6 @@ import (
 // commitTries bounds how often a Set starts anew because somebody else wrote
 // a row that it read.
 const commitTries = 10
-
-// A step is one operation of a Set.
-type step struct {
-	op     gpb.UpdateResult_Operation
-	path   *gpb.Path // as in the request
-	target []target
-	values []assignment
-}
 
 // Set executes a SetRequest: all of it, or nothing.
 func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse, error) {
@@ -39,7 +31,7 @@ func (s *Server) SetIf(
 	if err := checkExtensions(req.GetExtension(), false); err != nil {
 		return nil, err
 	}
-	if err := checkUnion(req); err != nil {
+	if err := set.CheckUnion(req); err != nil {
 		return nil, err
 	}
 	if err := s.arbiter.admit(req.GetExtension()); err != nil {
@@ -52,10 +44,10 @@ func (s *Server) SetIf(
 		if err != nil {
 			return nil, err
 		}
-		return s.answer(req, []step{{op: gpb.UpdateResult_UPDATE, path: req.GetUpdate()[0].GetPath()}}), nil
+		return s.answer(req, []set.Step{{Op: gpb.UpdateResult_UPDATE, Path: req.GetUpdate()[0].GetPath()}}), nil
 	}
 	steps, err := s.set(ctx, req, ok)
-	s.guard.trail.did(ctx, "set", changes(req), commitInWords(req), err)
+	s.guard.Trail.Did(ctx, "set", auth.SetPaths(req), commitInWords(req), err)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +55,8 @@ func (s *Server) SetIf(
 }
 
 // set does a Set that is no operation.
-func (s *Server) set(ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error) ([]step, error) {
-	steps, faults := s.model.parseSet(ctx, req)
+func (s *Server) set(ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error) ([]set.Step, error) {
+	steps, faults := set.Parse(ctx, s.model, req)
 	if err := ctx.Err(); err != nil { // then it is not parsed whole
 		return nil, status.FromContextError(err).Err()
 	}
@@ -76,7 +68,7 @@ func (s *Server) set(ctx context.Context, req *gpb.SetRequest, ok func(context.C
 
 // perform does the steps of a Set, and what its extensions ask for.
 func (s *Server) perform(
-	ctx context.Context, req *gpb.SetRequest, steps []step, faults *faults, ok func(context.Context) error,
+	ctx context.Context, req *gpb.SetRequest, steps []set.Step, faults *set.Faults, ok func(context.Context) error,
 ) error {
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
@@ -101,16 +93,16 @@ func (s *Server) perform(
 		}
 	}
 	err = s.trySet(ctx, steps, faults, ok)
-	for tries := 1; errors.Is(err, errConflict) && tries < commitTries; tries++ {
+	for tries := 1; errors.Is(err, set.ErrConflict) && tries < commitTries; tries++ {
 		err = s.trySet(ctx, steps, faults, ok)
 	}
 	if begin != nil {
 		s.kept.trial.begins = false
 	}
-	if err != nil && begin != nil && !errors.Is(err, errUnsettled) {
+	if err != nil && begin != nil && !errors.Is(err, set.ErrUnsettled) {
 		s.kept.endTrial()
 	}
-	if errors.Is(err, errConflict) {
+	if errors.Is(err, set.ErrConflict) {
 		return status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 	}
 	if err != nil {
@@ -120,13 +112,13 @@ func (s *Server) perform(
 }
 
 // answer is that of a Set that was done.
-func (s *Server) answer(req *gpb.SetRequest, steps []step) *gpb.SetResponse {
+func (s *Server) answer(req *gpb.SetRequest, steps []set.Step) *gpb.SetResponse {
 	resp := &gpb.SetResponse{Prefix: replyPrefix(req.GetPrefix(), nil), Timestamp: s.now().UnixNano()}
 	if p := req.GetPrefix(); len(p.GetElem()) > 0 {
 		resp.Prefix = &gpb.Path{Target: p.GetTarget(), Origin: p.GetOrigin(), Elem: p.GetElem()}
 	}
 	for _, st := range steps {
-		resp.Response = append(resp.Response, &gpb.UpdateResult{Path: st.path, Op: st.op})
+		resp.Response = append(resp.Response, &gpb.UpdateResult{Path: st.Path, Op: st.Op})
 	}
 	return resp
 }
@@ -145,481 +137,31 @@ func (s *Server) Load(ctx context.Context, text []byte) error {
 // it.
 func unchanged(err error) error {
 	st := status.Convert(err)
-	if st.Code() != codes.Unavailable || errors.Is(err, errUnsettled) {
+	if st.Code() != codes.Unavailable || errors.Is(err, set.ErrUnsettled) {
 		return err
 	}
 	return status.Error(codes.Unavailable, st.Message()+"; nothing was changed")
 }
 
-// parseSet resolves paths and values, which needs no database. The other steps are parsed even if
-// one is wrong.
-func (m *model) parseSet(ctx context.Context, req *gpb.SetRequest) ([]step, *faults) {
-	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &faults{}, wildcards: maxSetSteps}
-	for _, d := range req.GetDelete() {
-		if ctx.Err() != nil {
-			return nil, p.faults
-		}
-		p.steps = append(p.steps, step{op: gpb.UpdateResult_DELETE, path: d, target: p.deletion(d)})
-	}
-	for op, updates := range [][]*gpb.Update{req.GetReplace(), req.GetUpdate()} {
-		for _, u := range updates {
-			if ctx.Err() != nil {
-				return nil, p.faults
-			}
-			st := step{op: gpb.UpdateResult_UPDATE, path: u.GetPath()}
-			if op == 0 {
-				st.op = gpb.UpdateResult_REPLACE
-			}
-			st.target, st.values = p.update(st.op, u)
-			p.steps = append(p.steps, st)
-		}
-	}
-	seen := map[string]wording{}
-	for _, u := range req.GetUnionReplace() {
-		if ctx.Err() != nil {
-			return nil, p.faults
-		}
-		st := step{op: unionReplace, path: u.GetPath()}
-		st.target, st.values = p.update(unionReplace, u)
-		st.values = p.agree(st.values, seen)
-		p.steps = append(p.steps, st)
-	}
-	return p.steps, p.faults
-}
-
-// A setParser parses a request.
-type setParser struct {
-	model     *model
-	prefix    *gpb.Path
-	steps     []step
-	faults    *faults
-	wildcards int // how much work paths with wildcards may still cause
-}
-
-// fail records what is wrong with the step that is being parsed.
-func (p *setParser) fail(err error) { p.faults.add(len(p.steps), err) }
-
-// resolve finds what the path of a step means; none: it is a fault.
-func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *gpb.TypedValue) []target {
-	w := resolver{unknown: codes.NotFound, most: min(p.wildcards, maxSteps)}
-	ts, err := w.resolve(p.model, p.prefix, path)
-	if p.wildcards -= w.beyond(); err == nil {
-		return ts
-	}
-	p.fail(err)
-	at, from := w.lost, w.lostAt
-	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
-	if at.node == nil || slices.ContainsFunc(w.elems, wild) {
-		at, from = target{node: p.model.root}, 0
-	}
-	readable := true
-	if op != gpb.UpdateResult_DELETE {
-		for _, el := range w.elems[from:] {
-			for _, k := range el.GetKey() {
-				p.faults.made.doubtName(k)
-			}
-		}
-		if err := p.faults.made.doubtValue(val); err != nil {
-			p.fail(fmt.Errorf("%s: %w", pathText(&gpb.Path{Elem: w.elems}), err))
-			readable = false
-		}
-		p.faults.made.doubt(at.node, at.keys, !readable)
-	}
-	if op != gpb.UpdateResult_UPDATE {
-		for _, x := range p.candidates(w, at) {
-			p.faults.gone.doubt(x.node, x.keys, true)
-		}
-	}
-	return nil
-}
-
-// candidates returns what a refused path may have meant: any name may replace the one that does not
-// exist.
-func (p *setParser) candidates(w resolver, reached target) []target {
-	if w.lost.node == nil || reached.node != w.lost.node || w.lostAt >= len(w.elems) {
-		return []target{reached}
-	}
-	elems := slices.Clone(w.elems)
-	elems[w.lostAt] = &gpb.PathElem{Name: "*"}
-	x := resolver{unknown: codes.NotFound, most: min(p.wildcards, maxSteps)}
-	ts, err := x.resolve(p.model, nil, &gpb.Path{Elem: elems})
-	if p.wildcards -= x.beyond(); err != nil {
-		return []target{reached}
-	}
-	return ts
-}
-
-func (p *setParser) deletion(path *gpb.Path) []target {
-	ts := p.resolve(gpb.UpdateResult_DELETE, path, nil)
-	if err := deletable(ts); err != nil {
-		p.fail(err)
-		for _, t := range ts {
-			p.faults.gone.doubt(t.node.meant(), t.keys, true)
-		}
-		return nil
-	}
-	return ts
-}
-
-// meant returns what may have been meant by a node that a Set must not name: for a read-only node
-// the config that it is the state of, for a key the entry.
-func (n *node) meant() *node {
-	if n.keyIndex >= 0 {
-		return n.group.node
-	}
-	if n.config {
-		return n
-	}
-	for !n.parent.config {
-		n = n.parent
-	}
-	if n.name == "state" {
-		return n.parent
-	}
-	return n
-}
-
-func deletable(ts []target) error {
-	for _, t := range ts {
-		switch {
-		case !t.node.writable():
-			return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), t.node.whyNot())
-		case t.node.keyIndex >= 0:
-			return status.Errorf(codes.InvalidArgument, "%s: is the key; delete the entry", t.text())
-		}
-	}
-	return nil
-}
-
-// update parses an update or replace. If part of a value is wrong, the rest is returned.
-func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]target, []assignment) {
-	ts := p.resolve(op, u.GetPath(), u.GetVal())
-	if ts == nil {
-		return nil, nil
-	}
-	if err := settable(ts, u); err != nil {
-		p.fail(err)
-		for _, t := range ts {
-			p.faults.made.doubt(t.node.meant(), t.keys, true)
-		}
-		return nil, nil
-	}
-	f := flattener{faults: p.faults, step: len(p.steps)}
-	readable := f.value(ts[0], u.GetVal())
-	good, bad := p.keysAllowed(f.out)
-	if !readable || bad.has(ts[0].node.group, ts[0].keys) {
-		ts = nil // nothing to replace the removed content with
-	}
-	return ts, good
-}
-
-// settable refuses paths that take no value.
-func settable(ts []target, u *gpb.Update) error {
-	t := ts[0]
-	whole := t.node.list && !slices.Contains(t.keys[:len(t.node.group.parent.keys)], wildcard) &&
-		!slices.ContainsFunc(t.keys[len(t.node.group.parent.keys):], func(k string) bool { return k != wildcard })
-	switch {
-	case len(ts) > 1 || t.item != "" || t.wild() && !whole:
-		return status.Errorf(codes.InvalidArgument, "%s: a value goes to one node, every key given", t.text())
-	case !t.node.writable():
-		return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), t.node.whyNot())
-	case u.GetVal() == nil && u.GetValue() != nil: //nolint:staticcheck // refused, not used
-		return status.Errorf(codes.Unimplemented, "%s: Update.value is long deprecated: use val", t.text())
-	}
-	return nil
-}
-
-// badKeys are entries whose keys no entry can have.
-type badKeys map[string]bool
-
-// has reports whether the entry is one, or below one.
-func (b badKeys) has(g *group, keys []string) bool {
-	for ; len(b) > 0 && g.parent != nil; g = g.parent {
-		if b[entryID(g, keys[:len(g.keys)])] {
-			return true
-		}
-	}
-	return false
-}
-
-// keysAllowed returns the assignments to entries with valid keys. An invalid key may have meant any
-// other of its list.
-func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
-	bad := badKeys{}
-	for _, a := range as {
-		id := entryID(a.group, a.keys)
-		if a.leaf != nil || bad[id] {
-			continue
-		}
-		outer := a.keys[:len(a.group.parent.keys)]
-		for i, k := range a.group.ownKeys() {
-			if _, err := a.group.node.kid[k].check(a.keys[len(outer)+i]); err != nil {
-				p.fail(fmt.Errorf("%s: key %s: %w", a.path(), k, err))
-				p.faults.made.doubt(a.group.node, extend(outer, a.group), true)
-				bad[id] = true
-			}
-		}
-	}
-	if len(bad) == 0 {
-		return as, nil
-	}
-	return slices.DeleteFunc(as, func(a assignment) bool { return bad.has(a.group, a.keys) }), bad
-}
-
 // trySet executes the steps on the current rows if ok has nothing against it. parsed has the faults found so far.
-func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok func(context.Context) error) error {
-	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
+func (s *Server) trySet(
+	ctx context.Context, steps []set.Step, parsed *set.Faults, ok func(context.Context) error,
+) error {
+	turn, err := s.reader.Redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
 		return err
 	}
 	if err := ok(ctx); err != nil {
 		return err
 	}
-	t := &tx{
-		model: s.model, reader: s.reader, indexer: s.indexer, turn: turn, entries: map[string]*txEntry{}, faults: parsed,
-		view:  viewOf(ctx),
-		claim: func(changes []rowChange) (func(bool), error) { return s.kept.claim(ctx, changes) },
+	t := &set.Tx{
+		Model: s.model, Reader: s.reader, Indexer: s.indexer, Turn: turn, View: auth.ViewOf(ctx),
+		Claim: func(changes []set.RowChange) (func(bool), error) { return s.kept.claim(ctx, changes) },
 	}
-	if err := t.prefetch(ctx, steps); err != nil {
-		return err
-	}
-	if err := t.clearUnion(ctx, steps); err != nil {
-		return err
-	}
-	for i, st := range steps {
-		t.step = i
-		if err := t.do(ctx, st); err != nil {
-			return err
-		}
-	}
-	if err := t.finish(ctx); err != nil {
-		return err
-	}
-	t.checkRows()
-	if err := t.denied.err(); err != nil { // what else is wrong may tell what the caller may not see
-		return err
-	}
-	if err := t.faults.err(); err != nil {
+	if err := t.Do(ctx, steps, parsed); err != nil {
 		return err
 	}
 	s.snapshot.Lock()
 	defer s.snapshot.Unlock()
-	return t.commit(ctx)
-}
-
-// prefetch reads the entries that the steps name in few round trips.
-func (t *tx) prefetch(ctx context.Context, steps []step) error {
-	want := map[*group][][]string{}
-	for _, st := range steps {
-		for _, a := range st.values {
-			if a.group.through != nil {
-				continue
-			}
-			want[a.group] = append(want[a.group], a.keys)
-		}
-		for _, x := range st.target {
-			if !x.wild() && x.node.group.through == nil {
-				want[x.node.group] = append(want[x.node.group], x.keys)
-			}
-		}
-	}
-	for _, g := range t.model.groups {
-		if err := t.load(ctx, g, want[g]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// do executes a step. What fails of it is a fault, and in doubt; an error comes from the database.
-func (t *tx) do(ctx context.Context, st step) error {
-	if st.op == gpb.UpdateResult_DELETE || st.op == gpb.UpdateResult_REPLACE {
-		for _, x := range st.target {
-			if err := t.remove(ctx, x, st.op == gpb.UpdateResult_REPLACE); err != nil {
-				return err
-			}
-		}
-	}
-	if st.op == gpb.UpdateResult_REPLACE && len(st.target) > 0 {
-		if err := t.removeNamed(ctx, st); err != nil {
-			return err
-		}
-	}
-	for _, a := range st.values {
-		if done, err := t.putThrough(ctx, a); err != nil {
-			return err
-		} else if done {
-			continue
-		}
-		e, err := t.get(ctx, a.group, a.keys)
-		if err != nil {
-			return err
-		}
-		n := a.group.node
-		if a.leaf != nil {
-			n = a.leaf
-		}
-		t.did(e, n, t.assign(e, a, st.op == gpb.UpdateResult_UPDATE), &t.faults.made)
-	}
-	return nil
-}
-
-// did records which step changed a node of an entry; if that failed, the node is in doubt.
-func (t *tx) did(e *txEntry, n *node, err error, d *doubts) {
-	e.step = t.step
-	if n.typ != nil {
-		if e.wrote == nil {
-			e.wrote = map[*node]int{}
-		}
-		e.wrote[n] = t.step
-	}
-	if err != nil {
-		t.faults.add(t.step, at(n, e.keys, err))
-		d.doubt(n, e.keys, true)
-	}
-}
-
-// assign does one assignment. An update of a leaf-list adds to it.
-func (t *tx) assign(e *txEntry, a assignment, update bool) error {
-	if e.refused {
-		return nil // it was reported already
-	}
-	if a.leaf == nil {
-		if !e.present && t.view != nil && !t.view.everywhere(e.group.node, e.keys) {
-			t.denied.add(t.view, e.group.node, e.keys)
-		}
-		err := e.create()
-		e.refused = err != nil
-		return err
-	}
-	v := a.value
-	if a.leaf.leafList && update {
-		v = slices.Clone(e.value(a.leaf))
-		for _, x := range a.value {
-			if !slices.Contains(v, x) {
-				v = append(v, x)
-			}
-		}
-	}
-	return e.put(a.leaf, v)
-}
-
-// remove deletes what a target means. Replacing an entry removes only its content, so that Fixed
-// ones can be replaced too.
-func (t *tx) remove(ctx context.Context, x target, replace bool) error {
-	g, d := x.node.group, &t.faults.gone
-	if x.node.throughOf() != nil {
-		return t.removeThrough(ctx, x, replace)
-	}
-	if replace {
-		d = &t.faults.made
-	}
-	es, err := t.match(ctx, g, x.keys)
-	if err != nil {
-		return err
-	}
-	for _, e := range es {
-		switch {
-		case x.item != "":
-			rest := slices.DeleteFunc(slices.Clone(e.value(x.node)), func(v string) bool { return v == x.item })
-			err = e.put(x.node, rest)
-		case x.node == g.node && g.parent != nil && (x.wild() || !replace):
-			err = e.removeOr(replace)
-		default:
-			err = e.clear(x.node)
-		}
-		t.did(e, x.node, err, d)
-	}
-	if !replace {
-		if err := t.removeOwned(ctx, es, func(*txEntry) bool { return true }); err != nil {
-			return err
-		}
-	}
-	if !x.node.plain {
-		if err := t.removeLeavesThrough(ctx, x); err != nil {
-			return err
-		}
-	}
-	if x.node.typ == nil {
-		return t.removeBelow(ctx, x, g, replace, d)
-	}
-	return nil
-}
-
-// removeBelow deletes the entries of the lists below a target.
-func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, d *doubts) error {
-	for _, k := range g.kids {
-		if k.through != nil {
-			if x.node.plain || !k.node.within(x.node) {
-				continue
-			}
-			if err := t.removeThrough(ctx, target{node: k.node, keys: extend(x.keys, k)}, false); err != nil {
-				return err
-			}
-			continue
-		}
-		if !k.node.writable() || !k.node.within(x.node) || k.node.parent.apart && !x.node.within(k.node.parent) {
-			continue
-		}
-		es, err := t.match(ctx, k, extend(x.keys, k))
-		if err != nil {
-			return err
-		}
-		for _, e := range es {
-			t.did(e, k.node, e.removeOr(replace), d)
-		}
-		if !replace {
-			if err := t.removeOwned(ctx, es, func(*txEntry) bool { return true }); err != nil {
-				return err
-			}
-		}
-		if err := t.removeBelow(ctx, x, k, replace, d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// removeOwned removes what entries owned that are gone, as far as goes accepts it: addresses that outlive their
-// interface would be in force again for the next of that name.
-func (t *tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
-	var lists []Owned
-	gone := map[Owned]map[string]*txEntry{}
-	for _, e := range es {
-		for _, o := range e.group.owns {
-			if e.present {
-				continue
-			}
-			if gone[o] == nil {
-				gone[o], lists = map[string]*txEntry{}, append(lists, o)
-			}
-			gone[o][o.Prefix+e.keys[0]] = e
-		}
-	}
-	for _, o := range lists {
-		g, owners := t.model.find(o.Path).group, gone[o]
-		var keys [][]string
-		err := t.reader.read(ctx, g, extend(nil, g), make([]bool, len(g.rows)), func(es []*entry) error {
-			for _, e := range es {
-				if owners[e.keys[0]] != nil {
-					keys = append(keys, e.keys)
-				}
-			}
-			return nil
-		})
-		if err == nil {
-			err = t.load(ctx, g, keys)
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range t.order {
-			if e.group == g && e.present && owners[e.keys[0]] != nil && goes(e) {
-				t.must(e)
-				e.drop()
-				e.step = owners[e.keys[0]].step
-			}
-		}
-	}
-	return nil
+	return t.Commit(ctx)
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -143,24 +145,24 @@ func TestSet(t *testing.T) {
 			b := newBed(t, nil)
 			b.rows(c.have)
 			resp := b.mustSet(c.req)
-			for _, key := range sortedKeys(c.want) {
+			for _, key := range tree.SortedKeys(c.want) {
 				if got := b.row(key); got != c.want[key] {
 					t.Errorf("%s: %q, want %q", key, got, c.want[key])
 				}
 			}
 			var ops []string
 			for _, r := range resp.GetResponse() {
-				ops = append(ops, r.GetOp().String()+" "+pathText(r.GetPath()))
+				ops = append(ops, r.GetOp().String()+" "+tree.PathText(r.GetPath()))
 			}
 			var want []string
 			for _, p := range c.req.GetDelete() {
-				want = append(want, "DELETE "+pathText(p))
+				want = append(want, "DELETE "+tree.PathText(p))
 			}
 			for _, u := range c.req.GetReplace() {
-				want = append(want, "REPLACE "+pathText(u.GetPath()))
+				want = append(want, "REPLACE "+tree.PathText(u.GetPath()))
 			}
 			for _, u := range c.req.GetUpdate() {
-				want = append(want, "UPDATE "+pathText(u.GetPath()))
+				want = append(want, "UPDATE "+tree.PathText(u.GetPath()))
 			}
 			if fmt.Sprint(ops) != fmt.Sprint(want) || resp.GetTimestamp() <= 0 {
 				t.Errorf("results %v at %d, want %v", ops, resp.GetTimestamp(), want)

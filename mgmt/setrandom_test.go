@@ -115,8 +115,8 @@ func TestRandomSets(t *testing.T) {
 		req, want := setOf(all)
 		before := b.config()
 		_, err := b.server.Set(b.ctx, req)
-		if more := len(want) - maxErrors; more > 0 {
-			want = append(want[:maxErrors], fmt.Sprintf("and %d more", more))
+		if more := len(want) - mostErrors; more > 0 {
+			want = append(want[:mostErrors], fmt.Sprintf("and %d more", more))
 		}
 		got := strings.Split(status.Convert(err).Message(), "\n")
 		if err == nil {

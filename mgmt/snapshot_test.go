@@ -9,10 +9,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/redis/go-redis/v9"
-
-	"tamtam/swss"
 )
 
 // afterRead calls f once, when a row with this key was read.
@@ -102,7 +103,7 @@ func TestGetOfOneInstant(t *testing.T) {
 			values := 0
 			for _, n := range resp.GetNotification() {
 				for _, u := range n.GetUpdate() {
-					text := pathText(u.GetPath())
+					text := tree.PathText(u.GetPath())
 					if !strings.HasSuffix(text, "/port") && !strings.HasSuffix(text, "/sampling-rate") {
 						continue
 					}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -47,7 +49,7 @@ func TestStalledSubscriber(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a cancelled RPC ended well")
 	}
-	if got := len(b.server.hub.tables[tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}].users); got > 1 {
+	if got := len(b.server.hub.Subscribers(tree.TableID{DB: "CONFIG_DB", Table: "TAM_SAMPLINGRATE_TABLE"})); got > 1 {
 		t.Errorf("%d subscribers are left", got)
 	}
 }

@@ -9,6 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,14 +26,14 @@ import (
 // entries.
 type stream struct {
 	s      *Server
-	reader reader
+	reader fetch.Reader
 	rpc    gpb.GNMI_SubscribeServer
 	list   *gpb.SubscriptionList
 	feeds  []*feed
-	view   *view  // what the caller sees; nil: everything
-	client string // whose share of the server's work it is
-	works  bool   // it has a place to work
-	count  uint64 // passes
+	view   *rights.View // what the caller sees; nil: everything
+	client string       // whose share of the server's work it is
+	works  bool         // it has a place to work
+	count  uint64       // passes
 
 	outbox
 
@@ -37,7 +42,7 @@ type stream struct {
 	failed error         // of the sender, once sent is closed
 
 	mu    sync.Mutex
-	dirty map[change]mark
+	dirty map[fetch.ChangedRow]mark
 	lost  bool // too much changed to remember: read everything
 	doubt bool // what is known may not be what the databases say: see whether they can be read
 	wake  chan struct{}
@@ -57,41 +62,7 @@ type outbox struct {
 // A mark is how often a row was marked, and the row.
 type mark struct {
 	n   uint32
-	row *touched
-}
-
-// A change is a row that changed.
-type change struct {
-	id  tableID
-	key string
-}
-
-// A touched is a row that changed, for all streams that hear of it.
-type touched struct {
-	change
-
-	mu    sync.Mutex
-	found []rowKeys
-}
-
-// rowKeys are the keys of the entries that a row is in as what the row is to them; nil: it is not theirs.
-type rowKeys struct {
-	row  *row
-	keys []string
-}
-
-// keys are those of the entries that have the row. The caller may change them.
-func (t *touched) keys(r *row, n int) ([]string, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range t.found {
-		if f.row == r {
-			return slices.Clone(f.keys), f.keys != nil
-		}
-	}
-	keys, _ := r.key.match(t.key, n)
-	t.found = append(t.found, rowKeys{r, keys})
-	return slices.Clone(keys), keys != nil
+	row *fetch.Touched
 }
 
 // maxDirty bounds the rows that are remembered one by one.
@@ -99,13 +70,13 @@ const maxDirty = 65536
 
 func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, feeds []*feed) *stream {
 	st := &stream{
-		s: s, rpc: rpc, list: list, feeds: feeds, view: viewOf(rpc.Context()),
-		client: callerOf(rpc.Context()).client(),
+		s: s, rpc: rpc, list: list, feeds: feeds, view: auth.ViewOf(rpc.Context()),
+		client: auth.CallerOf(rpc.Context()).Client(),
 		out:    make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
-		dirty: map[change]mark{}, wake: make(chan struct{}, 1),
+		dirty: map[fetch.ChangedRow]mark{}, wake: make(chan struct{}, 1),
 	}
 	st.reader = s.reader
-	st.reader.hub = s.hub
+	st.reader.Hub = s.hub
 	go func() {
 		defer close(st.sent)
 		for batch := range st.out {
@@ -121,15 +92,15 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 
 // close ends the stream. The sender is waited for only if it has not stalled.
 func (st *stream) close(err error) {
-	st.s.hub.leave(st)
+	st.s.hub.Leave(st)
 	close(st.out)
 	if err == nil {
 		<-st.sent
 	}
 }
 
-// mark records that rows changed.
-func (st *stream) mark(rows []*touched) {
+// Mark records that rows changed.
+func (st *stream) Mark(rows []*fetch.Touched) {
 	if len(rows) == 0 {
 		return
 	}
@@ -143,7 +114,7 @@ func (st *stream) mark(rows []*touched) {
 		if st.lost {
 			break
 		}
-		st.dirty[row.change] = mark{st.dirty[row.change].n + 1, row}
+		st.dirty[row.ChangedRow] = mark{st.dirty[row.ChangedRow].n + 1, row}
 	}
 	st.rouse()
 }
@@ -165,8 +136,8 @@ func (st *stream) lose() {
 	st.rouse()
 }
 
-// suspect records that the databases may not be readable: if they are, what has changed has been marked.
-func (st *stream) suspect() {
+// Suspect records that the databases may not be readable: if they are, what has changed has been marked.
+func (st *stream) Suspect() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.doubt = true
@@ -186,7 +157,7 @@ func (st *stream) run(ctx context.Context) error {
 	stream := st.list.GetMode() == gpb.SubscriptionList_STREAM
 	if stream {
 		if t := tables(st.feeds); len(t) > 0 {
-			if err := st.s.hub.join(ctx, st, t); err != nil {
+			if err := st.s.hub.Join(ctx, st, t); err != nil {
 				return err
 			}
 		}
@@ -225,7 +196,7 @@ func (st *stream) atOnce(ctx context.Context, f func() error) error {
 	}
 	all := st.batch
 	st.batch = nil
-	for part := range slices.Chunk(all, chunk) {
+	for part := range slices.Chunk(all, fetch.Chunk) {
 		st.batch = part
 		if err := st.flush(ctx); err != nil {
 			return err
@@ -245,7 +216,7 @@ func (st *stream) work(ctx context.Context, f func() error) error {
 
 // begin waits for a place to work.
 func (st *stream) begin(ctx context.Context) error {
-	err := st.s.reading.enter(ctx, st.client)
+	err := st.s.reading.Enter(ctx, st.client)
 	st.works = err == nil
 	return err
 }
@@ -254,7 +225,7 @@ func (st *stream) begin(ctx context.Context) error {
 func (st *stream) rest() {
 	if st.works {
 		st.works = false
-		st.s.reading.leave(st.client)
+		st.s.reading.Leave(st.client)
 	}
 }
 
@@ -279,14 +250,14 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 
 // fresh returns when all that was written to what feeds read before the call is known.
 func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
-	seen := map[tableID]bool{}
+	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
 		for _, w := range f.watches {
-			w.group.addTables(seen)
-			load = load && slices.Contains(w.pattern, wildcard)
+			w.group.AddTables(seen)
+			load = load && slices.Contains(w.pattern, tree.Wildcard)
 		}
 	}
-	return st.s.hub.fresh(ctx, slices.Collect(maps.Keys(seen)), load)
+	return st.s.hub.Fresh(ctx, slices.Collect(maps.Keys(seen)), load)
 }
 
 // synced tells the client that it has all.
@@ -401,11 +372,11 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 		if since.IsZero() {
 			since = now
 		}
-		if !isUnavailable(err) || ctx.Err() != nil || now.Sub(since) >= st.s.gate.patience {
+		if !tree.IsUnavailable(err) || ctx.Err() != nil || now.Sub(since) >= st.s.gate.patience {
 			return err
 		}
 		if again == nil {
-			again = st.s.after(retryPeriod)
+			again = st.s.after(fetch.RetryPeriod)
 		}
 	}
 }
@@ -424,7 +395,7 @@ func (st *stream) due() (time.Time, bool) {
 func (st *stream) changed(ctx context.Context) error {
 	st.mu.Lock()
 	dirty, lost, doubt := st.dirty, st.lost, st.doubt
-	st.dirty, st.lost, st.doubt = map[change]mark{}, false, false
+	st.dirty, st.lost, st.doubt = map[fetch.ChangedRow]mark{}, false, false
 	st.mu.Unlock()
 	if lost || doubt { // who cannot read the databases is to learn of it
 		if err := st.fresh(ctx, st.feeds, false); err != nil {
@@ -446,21 +417,21 @@ func (st *stream) changed(ctx context.Context) error {
 }
 
 // changedIn sends what differs of the entries of a watch that changed.
-func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[change]mark, lost bool) error {
+func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[fetch.ChangedRow]mark, lost bool) error {
 	if lost {
 		return st.pass(ctx, w, w.pattern, pass{})
 	}
 	touched := map[string]concerned{}
 	for _, m := range dirty {
 		if p, ok := w.concerns(m.row); ok {
-			id := entryKeys(p)
+			id := tree.KeysText(p)
 			touched[id] = concerned{p, max(touched[id].n, m.n)}
 		}
 	}
 	var single [][]string
-	for _, id := range sortedKeys(touched) {
+	for _, id := range tree.SortedKeys(touched) {
 		p := touched[id].pattern
-		if !slices.Contains(p, wildcard) && w.group.single() {
+		if !slices.Contains(p, tree.Wildcard) && w.group.Single() {
 			single = append(single, p)
 			continue
 		}
@@ -485,20 +456,20 @@ type concerned struct {
 func (c concerned) duplicates() uint32 { return max(c.n, 1) - 1 }
 
 // concerns returns which entries of the watch a changed row may affect.
-func (w *watch) concerns(c *touched) ([]string, bool) {
-	for i, r := range w.group.rows {
-		if r.DB != c.id.db || r.Table != c.id.table || r.Source != "" || !w.reads(i) {
+func (w *watch) concerns(c *fetch.Touched) ([]string, bool) {
+	for i, r := range w.group.Rows {
+		if r.DB != c.Table.DB || r.Table != c.Table.Table || r.Source != "" || !w.reads(i) {
 			continue
 		}
-		keys, ok := c.keys(r, len(w.group.keys))
+		keys, ok := c.KeysOf(r, len(w.group.Keys))
 		if ok && r.At != "" {
 			keys[0] = r.At
 		}
-		if !ok || !matches(keys, w.pattern) || !r.serves(keys) {
+		if !ok || !tree.Matches(keys, w.pattern) || !r.Serves(keys) {
 			continue
 		}
 		for i, k := range w.pattern {
-			if k != wildcard {
+			if k != tree.Wildcard {
 				keys[i] = k
 			}
 		}
@@ -571,5 +542,3 @@ func (st *stream) hand(ctx context.Context, m []*gpb.SubscribeResponse) error {
 		return status.Errorf(codes.ResourceExhausted, "the client took nothing for %s", stallLimit)
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/mgmt/auth"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -49,7 +52,7 @@ func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
 	err = w.subscribe(rpc, list, depthOf(req.GetExtension()), w.encoded)
-	w.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
+	w.guard.Trail.Denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
 	return err
 }
 
@@ -62,18 +65,18 @@ func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 }
 
 func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32, wire bool) error {
-	raw, feeds, err := s.feeds(viewOf(rpc.Context()), list, level)
+	raw, feeds, err := s.feeds(auth.ViewOf(rpc.Context()), list, level)
 	if err != nil {
 		return err
 	}
-	ctx, end := s.guard.attend(rpc.Context())
+	ctx, end := s.guard.Attend(rpc.Context())
 	defer end()
 	ctx, leave, err := s.gate.enter(ctx, list.GetMode() == gpb.SubscriptionList_STREAM)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := s.reader.pace(ctx, feeds); err != nil {
+	if err := pace(ctx, s.reader, feeds); err != nil {
 		return s.dbError(ctx, err)
 	}
 	st := newStream(s, rpc, list, feeds)
@@ -93,7 +96,7 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 }
 
 // feeds makes those of a list: of origin sonic-db, or of the tree.
-func (s *Server) feeds(v *view, list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
+func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
 	raw, err := s.rawFeeds(v, list)
 	switch {
 	case err != nil:
@@ -111,7 +114,7 @@ func (s *Server) feeds(v *view, list *gpb.SubscriptionList, level uint32) ([]*ra
 type feed struct {
 	watches  []*watch
 	sample   time.Duration // 0: on change
-	samples  bool          // sample is what was asked for until [reader.pace] has seen it; 0: the least
+	samples  bool          // sample is what was asked for until pace has seen it; 0: the least
 	defined  bool          // the interval is the target's choice
 	path     string        // as asked for; of a STREAM
 	beat     time.Duration // 0: none
@@ -122,9 +125,9 @@ type feed struct {
 
 // A watch is what a feed asks of one group.
 type watch struct {
-	target target
-	*selected
-	group   *group
+	target tree.Target
+	*tree.Selected
+	group   *tree.List
 	pattern []string
 	// sent holds, by entry, a hash of what was sent of each leaf; 0: nothing.
 	sent map[string]*sentEntry
@@ -137,7 +140,7 @@ type sentEntry struct {
 }
 
 // compile checks a SubscriptionList and makes its feeds, of so many levels below each path; 0: of all.
-func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
+func (s *Server) compile(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -147,31 +150,31 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 	if _, ok := gpb.SubscriptionList_Mode_name[int32(list.GetMode())]; !ok {
 		return nil, status.Errorf(codes.InvalidArgument, "mode %d is not known", list.GetMode())
 	}
-	filter, err := s.model.useModels(list.GetUseModels())
+	filter, err := useModels(list.GetUseModels())
 	if err != nil {
 		return nil, err
 	}
-	filter = v.filter(filter)
+	filter = v.Filter(filter)
 	var feeds []*feed
 	for _, sub := range list.GetSubscription() {
-		targets, err := s.model.resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
+		targets, err := s.model.Resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
 		if err == nil {
-			targets, err = v.see(targets, list.GetPrefix(), sub.GetPath())
+			targets, err = v.See(targets, list.GetPrefix(), sub.GetPath())
 		}
 		if err != nil {
 			return nil, err
 		}
-		targets = limit(targets, level)
+		targets = tree.LimitDepth(targets, level)
 		if list.GetMode() != gpb.SubscriptionList_STREAM {
-			feeds = append(feeds, &feed{watches: s.model.watches(targets, filter)})
+			feeds = append(feeds, &feed{watches: watches(s.model, targets, filter)})
 			continue
 		}
-		fs, err := s.model.streamFeeds(sub, targets, filter)
+		fs, err := streamFeeds(s.model, sub, targets, filter)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range fs {
-			f.path = pathText(&gpb.Path{Elem: slices.Concat(list.GetPrefix().GetElem(), sub.GetPath().GetElem())})
+			f.path = tree.PathText(&gpb.Path{Elem: slices.Concat(list.GetPrefix().GetElem(), sub.GetPath().GetElem())})
 		}
 		feeds = append(feeds, fs...)
 	}
@@ -179,29 +182,31 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 }
 
 // streamFeeds makes the feeds of one subscription of a STREAM.
-func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func(*node) bool) ([]*feed, error) {
+func streamFeeds(
+	m *tree.Model, sub *gpb.Subscription, targets []tree.Target, filter func(*tree.Node) bool,
+) ([]*feed, error) {
 	beat, err := duration(sub.GetHeartbeatInterval(), minHeartbeat, "heartbeat_interval")
 	if err != nil {
 		return nil, err
 	}
-	events := func(n *node) bool { return filter(n) && !n.counter() }
-	counters := func(n *node) bool { return filter(n) && n.counter() }
+	events := func(n *tree.Node) bool { return filter(n) && !n.Counter() }
+	counters := func(n *tree.Node) bool { return filter(n) && n.Counter() }
 	changing := &feed{beat: beat}
 	sampled := sampling(sub, beat)
 	switch sub.GetMode() {
 	case gpb.SubscriptionMode_ON_CHANGE:
-		for _, w := range m.watches(targets, counters) {
+		for _, w := range watches(m, targets, counters) {
 			return nil, status.Errorf(codes.InvalidArgument, "%s: changes with the traffic: SAMPLE it, or take TARGET_DEFINED",
-				target{node: w.leaves[0], keys: w.pattern}.text())
+				tree.Target{Node: w.Leaves[0], Keys: w.pattern}.Text())
 		}
-		changing.watches = m.watches(targets, events)
+		changing.watches = watches(m, targets, events)
 		return []*feed{changing}, nil
 	case gpb.SubscriptionMode_SAMPLE:
-		sampled.watches = m.watches(targets, filter)
+		sampled.watches = watches(m, targets, filter)
 		return []*feed{sampled}, nil
 	case gpb.SubscriptionMode_TARGET_DEFINED:
-		changing.watches = m.watches(targets, events)
-		sampled.watches = m.watches(targets, counters)
+		changing.watches = watches(m, targets, events)
+		sampled.watches = watches(m, targets, counters)
 		return []*feed{changing, sampled}, nil
 	}
 	return nil, status.Errorf(codes.InvalidArgument, "subscription mode %d is not known", sub.GetMode())
@@ -220,13 +225,13 @@ func duration(ns uint64, least time.Duration, name string) (time.Duration, error
 }
 
 // watches makes the watches of targets.
-func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
+func watches(m *tree.Model, targets []tree.Target, filter func(*tree.Node) bool) []*watch {
 	var out []*watch
 	for _, t := range targets {
-		sel := m.selectLeaves(t.node, t.shows(filter))
-		for _, g := range m.groups {
+		sel := m.SelectLeaves(t.Node, t.Shows(filter))
+		for _, g := range m.Lists {
 			if s := sel[g]; s != nil {
-				out = append(out, &watch{target: t, selected: s, group: g, pattern: extend(t.keys, g),
+				out = append(out, &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g),
 					sent: map[string]*sentEntry{}})
 			}
 		}
@@ -235,16 +240,16 @@ func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
 }
 
 // tables returns those whose changes feeds on change need.
-func tables(feeds []*feed) []tableID {
-	var out []tableID
-	seen := map[tableID]bool{}
+func tables(feeds []*feed) []tree.TableID {
+	var out []tree.TableID
+	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
 		if f.sample != 0 {
 			continue
 		}
 		for _, w := range f.watches {
-			for i, r := range w.group.rows {
-				id := tableID{r.DB, r.Table}
+			for i, r := range w.group.Rows {
+				id := tree.TableID{DB: r.DB, Table: r.Table}
 				if w.reads(i) && r.Source == "" && !seen[id] {
 					seen[id] = true
 					out = append(out, id)
@@ -258,8 +263,8 @@ func tables(feeds []*feed) []tableID {
 // reads reports whether what is sent follows from a row, or whether the entry is there.
 func (w *watch) reads(row int) bool {
 	g := w.group
-	return w.rows[row] || g.rows[row].Entry || w.state && len(g.traces) > 0 &&
-		(g.traces[row] || g.rows[row].DB == swss.ConfigDB)
+	return w.Rows[row] || g.Rows[row].Entry || w.State && len(g.Traces) > 0 &&
+		(g.Traces[row] || g.Rows[row].DB == swss.ConfigDB)
 }
 
 // due returns when a feed next has something to do by itself.

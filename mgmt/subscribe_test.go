@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt/tree"
 	"tamtam/swss/swsstest"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -93,14 +94,14 @@ func lines(m *gpb.SubscribeResponse) []string {
 	var out []string
 	n := m.GetUpdate()
 	for _, d := range n.GetDelete() {
-		out = append(out, "D "+pathText(d))
+		out = append(out, "D "+tree.PathText(d))
 	}
 	for _, u := range n.GetUpdate() {
 		dup := ""
 		if u.GetDuplicates() > 0 {
 			dup = fmt.Sprintf(" +%d", u.GetDuplicates())
 		}
-		out = append(out, "U "+pathText(u.GetPath())+" "+string(u.GetVal().GetJsonIetfVal())+dup)
+		out = append(out, "U "+tree.PathText(u.GetPath())+" "+string(u.GetVal().GetJsonIetfVal())+dup)
 	}
 	return out
 }
@@ -230,7 +231,7 @@ func TestOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := m.GetUpdate()
-	if n.GetPrefix().GetTarget() != "sw1" || n.GetUpdate()[0].GetVal().GetUintVal() != 1 || pathText(n.GetUpdate()[0].GetPath()) != rateA {
+	if n.GetPrefix().GetTarget() != "sw1" || n.GetUpdate()[0].GetVal().GetUintVal() != 1 || tree.PathText(n.GetUpdate()[0].GetPath()) != rateA {
 		t.Error(n)
 	}
 }

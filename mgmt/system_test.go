@@ -3,15 +3,17 @@ package mgmt
 import (
 	"testing"
 
+	"tamtam/mgmt/models"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // What is known of the machine is the switch's system; what is not known is not there.
 func TestSystem(t *testing.T) {
 	tables := map[string]map[string]map[string]string{
-		HostFacts:     {"switch": {"software-version": "v1", "boot-time": "1000"}},
-		HostState:     {"switch": {"current-datetime": "2026-01-15T12:00:00Z", "physical": "1024"}},
-		HostProcesses: {"7": {"name": "tamtam", "memory-usage": "4096"}, "12": {"name": "redis-server"}},
+		models.HostFacts:     {"switch": {"software-version": "v1", "boot-time": "1000"}},
+		models.HostState:     {"switch": {"current-datetime": "2026-01-15T12:00:00Z", "physical": "1024"}},
+		models.HostProcesses: {"7": {"name": "tamtam", "memory-usage": "4096"}, "12": {"name": "redis-server"}},
 	}
 	b := newBed(t, func(c *Config) {
 		c.Host = func(table string) map[string]map[string]string { return tables[table] }

@@ -32,9 +32,9 @@ type routed struct {
 
 // addressAt is OpenConfig's path of an address.
 func addressAt(name, ip string) string {
-	at := interfacesPath + "[name=" + name + "]/subinterfaces/subinterface[index=0]"
+	at := interfaceList + "[name=" + name + "]/subinterfaces/subinterface[index=0]"
 	if strings.HasPrefix(name, "Vlan") {
-		at = interfacesPath + "[name=" + name + "]/routed-vlan"
+		at = interfaceList + "[name=" + name + "]/routed-vlan"
 	}
 	family := "/ipv4"
 	if strings.Contains(ip, ":") {
@@ -43,7 +43,7 @@ func addressAt(name, ip string) string {
 	return at + family + "/addresses/address[ip=" + ip + "]"
 }
 
-func ourRouted(name string) string { return routedPath + "[name=" + name + "]" }
+func ourRouted(name string) string { return routedList + "[name=" + name + "]" }
 
 func ourAddress(name, ip, length string) string {
 	return ourRouted(name) + "/addresses/address[prefix=" + ip + "/" + length + "]"
@@ -78,7 +78,7 @@ func (s *routed) forget(r *rand.Rand, name, ip string) twin {
 				delete(s.length, at)
 			}
 		}
-		whole := interfacesPath + "[name=" + name + "]/subinterfaces"
+		whole := interfaceList + "[name=" + name + "]/subinterfaces"
 		return twin{deleting(whole + []string{"", "/subinterface[index=0]", "/subinterface[index=*]"}[r.IntN(3)]),
 			[]*gpb.SetRequest{deleting(ourRouted(name))}}
 	}
@@ -92,9 +92,9 @@ func (s *routed) forget(r *rand.Rand, name, ip string) twin {
 
 // member makes a port a member of a channel, or of none.
 func (s *routed) member(r *rand.Rand, port string) twin {
-	at := interfacesPath + "[name=" + port + "]/ethernet/config"
+	at := interfaceList + "[name=" + port + "]/ethernet/config"
 	member := func(channel string) string {
-		return interfacesPath + "[name=" + channel + "]/aggregation/members/member[interface=" + port + "]"
+		return interfaceList + "[name=" + channel + "]/aggregation/members/member[interface=" + port + "]"
 	}
 	var tw twin
 	if old := s.channel[port]; old != "" {
@@ -114,11 +114,17 @@ func (s *routed) member(r *rand.Rand, port string) twin {
 
 // speed sets the rate of a port, or whether it negotiates.
 func (s *routed) speed(r *rand.Rand, port string) twin {
-	at := interfacesPath + "[name=" + port + "]/ethernet/config"
+	at := interfaceList + "[name=" + port + "]/ethernet/config"
 	if r.IntN(2) == 0 {
 		on := r.IntN(2) == 0
 		word := map[bool]string{true: "on", false: "off"}[on]
 		return twin{updating(update(at+"/auto-negotiate", fmt.Sprint(on))), []*gpb.SetRequest{updating(oneField("PORT", port, "autoneg="+word))}}
+	}
+	speeds := []string{
+		"SPEED_10MB", "10", "SPEED_100MB", "100", "SPEED_1GB", "1000", "SPEED_2500MB", "2500", "SPEED_5GB", "5000",
+		"SPEED_10GB", "10000", "SPEED_25GB", "25000", "SPEED_40GB", "40000", "SPEED_50GB", "50000",
+		"SPEED_100GB", "100000", "SPEED_200GB", "200000", "SPEED_400GB", "400000", "SPEED_800GB", "800000",
+		"SPEED_1600GB", "1600000",
 	}
 	i := r.IntN(len(speeds)/2) * 2
 	return twin{updating(update(at, `{"port-speed":"openconfig-if-ethernet:`+speeds[i]+`"}`)),
@@ -127,7 +133,7 @@ func (s *routed) speed(r *rand.Rand, port string) twin {
 
 // whole replaces an interface as ours has it: what only OpenConfig has in it stays, unless it is named.
 func (s *routed) whole(r *rand.Rand, port string) twin {
-	at, mtu := interfacesPath+"[name="+port+"]", 1000+r.IntN(1000)
+	at, mtu := interfaceList+"[name="+port+"]", 1000+r.IntN(1000)
 	doc := fmt.Sprintf(`{"config":{"mtu":%d,"enabled":true}`, mtu)
 	tw := twin{ours: []*gpb.SetRequest{replacing(update(at, doc+"}"))}}
 	tw.theirs = tw.ours[0]
@@ -154,7 +160,7 @@ const theirVLANs = "/network-instances/network-instance[name=default]/vlans"
 // vlan makes a VLAN, up or down, or deletes it.
 func (s *routed) vlan(r *rand.Rand) twin {
 	id := fmt.Sprint(20 + r.IntN(3))
-	at, ours := theirVLANs+"/vlan[vlan-id="+id+"]", vlanListPath+"[vlan-id="+id+"]"
+	at, ours := theirVLANs+"/vlan[vlan-id="+id+"]", vlanList+"[vlan-id="+id+"]"
 	state, word := "ACTIVE", "up"
 	if r.IntN(2) == 0 {
 		state, word = "SUSPENDED", "down"
@@ -249,7 +255,7 @@ func TestThroughIsTheSame(t *testing.T) {
 			}
 		}
 		for port, channel := range know.channel {
-			if got := theirs.settable(interfacesPath + "[name=" + port + "]/ethernet/config/aggregate-id"); got != `"`+channel+`"` {
+			if got := theirs.settable(interfaceList + "[name=" + port + "]/ethernet/config/aggregate-id"); got != `"`+channel+`"` {
 				t.Errorf("%s is in %s, want %s", port, got, channel)
 			}
 		}
@@ -268,7 +274,7 @@ func TestThroughIsTheSame(t *testing.T) {
 func TestThroughIsRefused(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
-	const e0 = interfacesPath + "[name=Ethernet0]"
+	const e0 = interfaceList + "[name=Ethernet0]"
 	before := b.withoutMark()
 	for _, tt := range []struct {
 		path, value, code, want string
@@ -279,7 +285,7 @@ func TestThroughIsRefused(t *testing.T) {
 		{addressAt("Ethernet0", "10.0.0.1") + "/config/prefix-length", `33`, "InvalidArgument", "33"},
 		{addressAt("Ethernet0", "0.0.0.0") + "/config/prefix-length", `8`, "InvalidArgument", "0.0.0.0/8"},
 		{addressAt("Ethernet12", "10.0.0.1") + "/config/prefix-length", `8`, "InvalidArgument", "Ethernet12]: cannot be created"},
-		{interfacesPath + "[name=Vlan5]/subinterfaces/subinterface[index=0]", `{}`, "InvalidArgument", "routed-vlan"},
+		{interfaceList + "[name=Vlan5]/subinterfaces/subinterface[index=0]", `{}`, "InvalidArgument", "routed-vlan"},
 		{e0 + "/routed-vlan/ipv4/addresses/address[ip=10.0.0.1]/config/prefix-length", `8`, "InvalidArgument", "subinterface[index=0]"},
 		{e0 + "/ethernet/config/aggregate-id", `"Ethernet4"`, "InvalidArgument", "Ethernet4 is no PortChannel"},
 		{e0 + "/ethernet/config/aggregate-id", `"PortChannel7"`, "InvalidArgument", "PortChannel7"},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/configfile"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -67,14 +68,14 @@ const (
 
 // trialFor checks the time to confirm that a caller asks for, of a trial that began some time ago.
 func trialFor(ctx context.Context, d, ago time.Duration) (time.Duration, error) {
-	c, most := callerOf(ctx), trialMost
-	if c.view != nil {
+	c, most := auth.CallerOf(ctx), trialMost
+	if c.View != nil {
 		most = trialOfRoles - ago
 	}
 	switch {
 	case d >= trialLeast && d <= most:
 		return d, nil
-	case c.view == nil:
+	case c.View == nil:
 		return 0, status.Errorf(codes.InvalidArgument, "time to confirm of %s: want %s to %s", d, trialLeast, most)
 	case most < trialLeast:
 		return 0, status.Errorf(codes.InvalidArgument,
@@ -99,7 +100,7 @@ func (s *keeping) commit(ctx context.Context, who string, in commitInput) error 
 	if s.cfg.Keep == "" {
 		return errNotKept
 	}
-	if t := s.trial; t != nil && t.ID != "" && viewOf(ctx) != nil {
+	if t := s.trial; t != nil && t.ID != "" && auth.ViewOf(ctx) != nil {
 		return fmt.Errorf("%s by gNMI", t.waits())
 	}
 	if err := s.mayEnd(ctx); err != nil {
@@ -154,7 +155,7 @@ func (s *keeping) commitOnTrial(ctx context.Context, d time.Duration) error {
 
 // newTrial returns a trial of the caller that begins now.
 func (s *keeping) newTrial(ctx context.Context, id string, d time.Duration, back uint64) trial {
-	c, now := callerOf(ctx), s.now()
+	c, now := auth.CallerOf(ctx), s.now()
 	return trial{ID: id, Began: now, Until: now.Add(d), Back: back, User: c.Name, Role: c.Role, Own: map[string][]string{},
 		Others: map[string]string{}}
 }
@@ -183,7 +184,7 @@ func (t *trial) waits() string {
 // mayEnd refuses a caller who is neither the trial's user nor an admin. The caller holds setting.
 func (s *keeping) mayEnd(ctx context.Context) error {
 	t := s.trial
-	if t == nil || viewOf(ctx) == nil || userOf(ctx) == t.User {
+	if t == nil || auth.ViewOf(ctx) == nil || auth.UserOf(ctx) == t.User {
 		return nil
 	}
 	return status.Errorf(codes.PermissionDenied, "%s: %s or an admin may confirm, cancel or extend it", t.waits(), t.User)
@@ -263,8 +264,8 @@ const notConfirmed = "nobody confirmed it in time"
 // is not there, or cannot be read, is over: another attempt finds no other.
 func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
 	stays, err := s.takeBack(ctx, t, why)
-	as := WithCaller(ctx, Caller{Name: t.User, Role: t.Role, Transport: "process"})
-	s.guard.trail.did(as, "undo of an unconfirmed commit", nil, joined(why, stayed(stays)), err)
+	as := auth.WithCaller(ctx, auth.Caller{Name: t.User, Role: t.Role, Transport: "process"})
+	s.guard.Trail.Did(as, "undo of an unconfirmed commit", nil, joined(why, stayed(stays)), err)
 	if err != nil {
 		return err
 	}
@@ -320,7 +321,7 @@ func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error 
 	if err := s.mayEnd(ctx); err != nil {
 		return err
 	}
-	return s.undoLocked(ctx, s.trial, "it was cancelled by "+userOf(ctx))
+	return s.undoLocked(ctx, s.trial, "it was cancelled by "+auth.UserOf(ctx))
 }
 
 // resumeTrial takes up a trial that an earlier server began. One whose changes were not saved is over if the switch
@@ -406,13 +407,13 @@ func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 		if err != nil {
 			return err
 		}
-		if err := s.keep(userOf(ctx), keptCommit, "", rows); err != nil {
+		if err := s.keep(auth.UserOf(ctx), keptCommit, "", rows); err != nil {
 			return err
 		}
 		s.endTrial()
 		return nil
 	case ext.GetCancel() != nil:
-		return s.undoLocked(ctx, t, "it was cancelled by "+userOf(ctx))
+		return s.undoLocked(ctx, t, "it was cancelled by "+auth.UserOf(ctx))
 	}
 	return s.extendTrial(ctx, ext.GetSetRollbackDuration().GetRollbackDuration().AsDuration())
 }
@@ -435,7 +436,7 @@ func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func()
 		return nil, err
 	}
 	note := configfile.Note{
-		Time: s.now().UTC(), User: userOf(ctx), Kind: keptBefore, Comment: "before commit " + ext.GetId(),
+		Time: s.now().UTC(), User: auth.UserOf(ctx), Kind: keptBefore, Comment: "before commit " + ext.GetId(),
 	}
 	seq, err := s.archive().Add(note, rows, math.MaxUint64)
 	if err != nil {
@@ -446,4 +447,22 @@ func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func()
 		t.begins = true
 		return s.beginTrial(t)
 	}, nil
+}
+
+// commitInWords says which extension of a commit a Set has, for the audit trail.
+func commitInWords(req *gpb.SetRequest) string {
+	ext := commitExtension(req.GetExtension())
+	if ext == nil {
+		return ""
+	}
+	word := "commit"
+	switch {
+	case ext.GetConfirm() != nil:
+		word = "confirm"
+	case ext.GetCancel() != nil:
+		word = "cancel"
+	case ext.GetSetRollbackDuration() != nil:
+		word = "set-rollback-duration"
+	}
+	return word + " " + ext.GetId()
 }

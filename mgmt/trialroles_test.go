@@ -12,6 +12,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/gnmi/proto/gnmi_ext"
@@ -158,7 +159,7 @@ func TestRandomTrials(t *testing.T) {
 			"u":    func(table string) bool { return table == samplerTable },
 		}
 		tables := map[string]string{samplerTable: "sampling-rate=", "SCHEDULER": "weight=", "TACPLUS_SERVER": "passkey="}
-		names, users := sortedKeys(tables), sortedKeys(may)
+		names, users := tree.SortedKeys(tables), tree.SortedKeys(may)
 		change := func(user string) (row string, done bool) {
 			table, key := names[rng.IntN(len(names))], string(rune('a'+rng.IntN(3)))
 			if !may[user](table) {
@@ -200,7 +201,7 @@ func TestRandomTrials(t *testing.T) {
 		now := rowsOf(k)
 		k.expire(time.Minute)
 		got := rowsOf(k)
-		for _, row := range sortedKeys(anyOf(back, began, now)) {
+		for _, row := range tree.SortedKeys(anyOf(back, began, now)) {
 			table, _, _ := strings.Cut(row, "|")
 			want := now[row]
 			if !others[row] && may[who](table) {

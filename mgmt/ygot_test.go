@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/mgmt/tree"
 	"tamtam/yang/tamyang"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/ytypes"
 )
 
@@ -54,23 +56,20 @@ func TestAgreesWithYgot(t *testing.T) {
 		`"10.0.0.1"`, `"10.0.0.1/8"`, `"10.0.0.1/33"`, `"10.0.0.256"`, `"::1"`, `"::1/128"`, `"::1/129"`, `"1..2"`, `"00:11:22:33:44:55"`, `"00:11:22:33:44:5"`,
 		`["TCP_SYN","TCP_ACK"]`, `["Ethernet0"]`, `"Ethernet0"`, `"Vlan1"`, `"` + strings.Repeat("x", 255) + `"`, `"` + strings.Repeat("x", 256) + `"`,
 	}
-	for _, g := range m.groups {
-		for _, n := range g.leaves {
-			if !n.writable() || n.keyIndex >= 0 {
+	for _, g := range m.Lists {
+		for _, n := range g.Leaves {
+			if !n.Writable() || n.KeyIndex >= 0 {
 				continue
 			}
 			for _, v := range values {
-				decoded, err := decodeJSON([]byte(v))
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, ours := n.fromJSON(decoded)
-				if _, number := decoded.(json.Number); number && (signed(n.typ) || unsigned(n.typ)) && bits(n.typ) == 64 {
+				is := decoded(t, []byte(v))
+				_, ours := n.FromJSON(is)
+				if _, number := is.(json.Number); number && (n.Type.Kind == yang.Yint64 || n.Type.Kind == yang.Yuint64) {
 					v = `"` + v + `"` // ygot takes numbers of 64 bits as IETF's JSON has them alone
 				}
 				theirs := ygotTakes(n, v)
 				if (ours == nil) != (theirs == nil) {
-					t.Errorf("%s = %s: here %v, ygot %v", n.path, v, ours, theirs)
+					t.Errorf("%s = %s: here %v, ygot %v", n.Path, v, ours, theirs)
 				}
 			}
 		}
@@ -78,17 +77,17 @@ func TestAgreesWithYgot(t *testing.T) {
 }
 
 // ygotTakes puts a value into the generated types.
-func ygotTakes(n *node, value string) error {
+func ygotTakes(n *tree.Node, value string) error {
 	text := value
-	for at := n; at.parent != nil; at = at.parent {
-		if at.list {
+	for at := n; at.Parent != nil; at = at.Parent {
+		if at.IsList {
 			keys := ""
-			for _, k := range at.group.ownKeys() {
+			for _, k := range at.List.OwnKeys() {
 				key := map[string]string{
 					"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`, "mac-address": `"00:11:22:33:44:55"`, "address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`,
 					"ip": `"10.0.0.1"`,
 				}[k]
-				if k == "ip" && strings.Contains(at.path, "ipv6") {
+				if k == "ip" && strings.Contains(at.Path, "ipv6") {
 					key = `"2001:db8::1"`
 				}
 				if key == "" {
@@ -98,7 +97,7 @@ func ygotTakes(n *node, value string) error {
 			}
 			text = "[{" + keys + text[1:] + "]"
 		}
-		text = fmt.Sprintf(`{"%s":%s}`, at.name, text)
+		text = fmt.Sprintf(`{"%s":%s}`, at.Name, text)
 	}
 	dev := &tamyang.Device{}
 	if err := tamyang.Unmarshal([]byte(text), dev); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/mgmt"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/web/door"
 )
 
@@ -57,7 +58,7 @@ func (f *httpFlags) checkHTTP(serves bool) error {
 	if _, numberErr := strconv.ParseUint(port, 10, 16); err != nil || numberErr != nil {
 		return usagef("--http %q: want HOST:PORT, or none", f.http)
 	}
-	if !f.open && f.users == "" && f.clientCA == "" && !mgmt.Local(f.http) {
+	if !f.open && f.users == "" && f.clientCA == "" && !auth.Local(f.http) {
 		return usagef("--http %q: other hosts may reach it, and read all: want 127.0.0.1:%s, --users FILE, "+
 			"--http-tls-client-ca FILE, or --open", f.http,
 			port)

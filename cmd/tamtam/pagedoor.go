@@ -9,6 +9,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/mgmt"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/web/door"
 )
 
@@ -46,7 +47,7 @@ func (d *pageDoor) check() error {
 	if _, _, err := net.SplitHostPort(d.addr); err != nil {
 		return usagef("--%s %q: want HOST:PORT, such as %s", d.flag, d.addr, pageAddress)
 	}
-	if d.users == "" && d.clientCA == "" && !d.noLogin && !mgmt.Local(d.addr) {
+	if d.users == "" && d.clientCA == "" && !d.noLogin && !auth.Local(d.addr) {
 		return usagef("--%s %s can be reached by others, and whoever can connect could look: make a login (tamtam users "+
 			"set NAME --users FILE) and serve with --users FILE, ask for certificates with --tls-client-ca, listen on "+
 			"localhost, or say --no-login", d.flag, d.addr)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/mgmt"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/web"
 	"tamtam/mgmt/web/door"
 	"tamtam/swss"
@@ -29,7 +30,7 @@ type Config struct {
 type Server struct {
 	engine *mgmt.Server
 	page   *web.Page
-	web    *mgmt.Web
+	web    *auth.Web
 	local  bool // nobody logs in, and only this machine reaches it
 }
 
@@ -48,7 +49,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Engine.MayListen(cfg.Addr); err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
-	s := &Server{engine: cfg.Engine, local: mgmt.Local(cfg.Addr) && !cfg.Engine.AsksLogin()}
+	s := &Server{engine: cfg.Engine, local: auth.Local(cfg.Addr) && !cfg.Engine.AsksLogin()}
 	r := newReader(cfg)
 	var err error
 	s.page, err = web.New(web.Config{
@@ -65,7 +66,7 @@ func New(cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("the page: %w", err)
 		}
 	}
-	if s.web, err = mgmt.NewWeb(cfg.Addr, server); err != nil {
+	if s.web, err = auth.NewWeb(cfg.Addr, server); err != nil {
 		return nil, fmt.Errorf("the page: %w", err)
 	}
 	if !cfg.Engine.AsksLogin() {

@@ -52,14 +52,15 @@ var rules = []room{
 	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
 		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
-		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt collector/alarm collector
+		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt mgmt/auth collector/alarm collector
 		collector/marks collector/topology collector/result collector/journey collector/capture tam/record`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp mgmt/outputs/syslog
-		mgmt/outputs mgmt mgmt/access mgmt/configfile collector/export collector collector/marks collector/topology
-		collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile saisim/pipe swss swss/schema
-		tam/recordplan/check tam/recordplan tam/recordplan/p4graph tam/flymon tam/ipfix tam/record internal/grace`)},
+		mgmt/outputs mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector collector/marks
+		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile
+		saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph tam/flymon tam/ipfix
+		tam/record internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
@@ -107,8 +108,8 @@ var rules = []room{
 		fleet/ingest fleet/join fleet/event fleet/stream collector/result`)},
 	// what switches send, into the log
 	{name: "fleet/ingest", clock: true, below: rooms(`
-		fleet/event fleet/dial fleet/stream collector collector/result collector/capture saisim/tailstamp
-		saisim/drop tam/dropreport tam/altmark tam/ipfix tam/sflow internal/grace`)},
+		fleet/event fleet/dial fleet/stream collector collector/result collector/capture saisim/tailstamp saisim/drop
+		tam/dropreport tam/altmark tam/ipfix tam/sflow internal/grace`)},
 	// rows of what sources say
 	{name: "fleet/join", clock: true, below: rooms(`
 		fleet/event fleet/dial fleet/stream collector collector/marks collector/topology collector/result
@@ -126,14 +127,16 @@ var rules = []room{
 	// the log under the collector
 	{name: "fleet/stream"},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
-		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/access mgmt/configfile
-		mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow
-		host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
-		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
-		saisim saisim/profile saisim/pipe saisim/drop swss swss/schema sai tam/altmark tam/flymon tam/record`)},
+		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch mgmt/models
+		mgmt/access mgmt/configfile mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev
+		host/reports host/sflow host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch
+		recordorch orchagent/ifa orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis
+		sai/redis/flex sai/redis/protocol saisim saisim/profile saisim/pipe saisim/drop swss swss/schema sai
+		tam/altmark tam/flymon tam/record`)},
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
-		device/packettrace mgmt/web/door mgmt/web mgmt collector/result swss swss/schema tam/altmark tam/flymon`)},
+		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark
+		tam/flymon`)},
 	// packets, and names
 	{name: "device/packettrace", below: rooms("saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema")},
 	// the form and the amount of the log
@@ -144,20 +147,36 @@ var rules = []room{
 	{name: "device/sender", clock: true, below: rooms(`
 		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/dialout mgmt/outputs mgmt/metrics swss swss/schema`)},
 	// who is let in to a page
-	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt"), modules: []string{grpc}},
+	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// what a browser shows
 	{name: "mgmt/web", clock: true, below: rooms(`
 		collector/alarm collector collector/marks collector/topology collector/result`)},
 	// RFC 8040 on the same engine
-	{name: "mgmt/restconf", below: rooms("mgmt yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
+	{name: "mgmt/restconf", below: rooms("mgmt mgmt/auth yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/metrics`)},
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs"), modules: []string{gnmi, grpc, protobuf}, clock: true},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
-	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf, xcrypto, ygot}, clock: true, below: rooms(`
-		mgmt/access mgmt/configfile yang swss swss/schema tam/altmark`)},
+	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`
+		mgmt/set mgmt/fetch mgmt/auth mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile yang swss
+		swss/schema`)},
+	// a Set on the rows of CONFIG_DB
+	{name: "mgmt/set", modules: []string{gnmi, grpc}, clock: true, below: rooms(`
+		mgmt/fetch mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile swss swss/schema`)},
+	// entries from the databases
+	{name: "mgmt/fetch", modules: []string{gnmi, goredis, grpc}, clock: true, below: rooms(`
+		mgmt/rights mgmt/tree mgmt/access swss swss/schema`)},
+	// who is let in
+	{name: "mgmt/auth", modules: []string{gnmi, grpc, xcrypto}, clock: true, below: rooms(`
+		mgmt/rights mgmt/tree mgmt/access swss`)},
+	// what the modules of YANG are in the databases
+	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark")},
+	// what a role may
+	{name: "mgmt/rights", modules: []string{gnmi, grpc}, below: rooms("mgmt/tree mgmt/access swss swss/schema")},
+	// the tree of YANG, and its entries
+	{name: "mgmt/tree", modules: []string{gnmi, goyang, grpc, protobuf, ygot}, below: rooms("yang swss swss/schema")},
 	// users and roles as files
 	{name: "mgmt/access", below: rooms("swss/schema"), modules: []string{xcrypto}},
 	// CONFIG_DB as files
@@ -259,12 +278,12 @@ var rules = []room{
 		tam/altmark tam/erspan tam/ifa`)},
 	// objects for which SAI has no type
 	{name: "saisim/objects/extension", below: rooms(`
-		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark tam/flymon
-		tam/ifa tam/record`)},
+		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark
+		tam/flymon tam/ifa tam/record`)},
 	// the packet path: it never sees SAI
 	{name: "saisim/engine", below: rooms(`
-		saisim/describe saisim/config saisim/profile saisim/replica saisim/cmu saisim/tailstamp saisim/tm
-		saisim/pipe saisim/drop tam/dropreport tam/altmark tam/erspan tam/flymon tam/ifa tam/ipfix tam/record`)},
+		saisim/describe saisim/config saisim/profile saisim/replica saisim/cmu saisim/tailstamp saisim/tm saisim/pipe
+		saisim/drop tam/dropreport tam/altmark tam/erspan tam/flymon tam/ifa tam/ipfix tam/record`)},
 	// the graph of the pipes
 	{name: "saisim/describe", below: rooms("saisim/config saisim/profile saisim/pipe saisim/drop tam/record")},
 	// rows, and no SAI

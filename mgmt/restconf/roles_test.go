@@ -21,6 +21,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/auth"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -283,11 +284,11 @@ func (g *guarded) write(text string) {
 // as is the context of what a user asks for.
 func (g *guarded) as(name string) context.Context {
 	g.t.Helper()
-	c, err := g.engine.Login(mgmt.Credentials{Name: name, Password: "p", Given: true})
+	c, err := g.engine.Login(auth.Credentials{Name: name, Password: "p", Given: true})
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return mgmt.WithCaller(g.t.Context(), c)
+	return auth.WithCaller(g.t.Context(), c)
 }
 
 func (g *guarded) get(name string, enc gpb.Encoding, p *gpb.Path) ([]*gpb.Update, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/mgmt"
+	"tamtam/mgmt/auth"
 
 	"google.golang.org/grpc/status"
 )
@@ -48,7 +49,7 @@ type Server struct {
 	root   mgmt.Node
 	now    func() time.Time
 	log    *slog.Logger
-	web    *mgmt.Web
+	web    *auth.Web
 }
 
 // New returns a server that already listens but answers only once Serve runs.
@@ -67,7 +68,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Engine.MayListen(cfg.Addr); err != nil {
 		return nil, fmt.Errorf("RESTCONF: %w", err)
 	}
-	s.web, err = mgmt.NewWeb(cfg.Addr, &http.Server{
+	s.web, err = auth.NewWeb(cfg.Addr, &http.Server{
 		Handler: s, TLSConfig: conf, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	})
@@ -115,7 +116,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 		return p
 	}
 	defer leave()
-	r = r.WithContext(mgmt.WithCaller(r.Context(), caller))
+	r = r.WithContext(auth.WithCaller(r.Context(), caller))
 	below, ok := strings.CutPrefix(path, root)
 	switch {
 	case !ok || below != "" && below[0] != '/':
@@ -181,20 +182,20 @@ func (t target) allowed() string {
 
 // admit finds the caller, by name and password (RFC 7617) or by the client's certificate, and a place for the request
 // among those of its source.
-func (s *Server) admit(r *http.Request, path string) (mgmt.Caller, func(), *problem) {
+func (s *Server) admit(r *http.Request, path string) (auth.Caller, func(), *problem) {
 	leave := func() {}
 	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		leave, err = s.engine.Enter(net.TCPAddrFromAddrPort(at), path == root+"/streams/"+streamName)
 		if err != nil {
-			return mgmt.Caller{}, nil, crowded(err)
+			return auth.Caller{}, nil, crowded(err)
 		}
 	}
-	c := mgmt.Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "RESTCONF", Asks: r.Method}
+	c := auth.Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "RESTCONF", Asks: r.Method}
 	c.Name, c.Password, c.Given = r.BasicAuth()
 	caller, err := s.engine.Login(c)
 	if err != nil {
 		leave()
-		return mgmt.Caller{}, nil, explain(s.root, err)
+		return auth.Caller{}, nil, explain(s.root, err)
 	}
 	return caller, leave, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"tamtam/mgmt"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/web"
 )
 
@@ -38,9 +39,9 @@ func (c Config) asksLogin() bool { return c.Mgmt.UsersFile != "" || c.Mgmt.Clien
 
 // A Door is an address at which a page is asked for.
 type Door struct {
-	logins *mgmt.Logins
+	logins *auth.Logins
 	server *http.Server
-	web    *mgmt.Web
+	web    *auth.Web
 	local  bool // nobody logs in, and only this machine reaches it
 }
 
@@ -52,7 +53,7 @@ func Listen(cfg Config) (*Door, error) {
 	if err := cfg.Mgmt.MayListen(cfg.Addr); err != nil {
 		return nil, err
 	}
-	d := &Door{server: web.Server(nil), local: mgmt.Local(cfg.Addr) && !cfg.asksLogin()}
+	d := &Door{server: web.Server(nil), local: auth.Local(cfg.Addr) && !cfg.asksLogin()}
 	if log := cfg.Mgmt.Logger; log != nil {
 		d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	}
@@ -63,7 +64,7 @@ func Listen(cfg Config) (*Door, error) {
 	if d.server.TLSConfig, err = d.logins.TLS(); err != nil {
 		return nil, err
 	}
-	d.web, err = mgmt.NewWeb(cfg.Addr, d.server)
+	d.web, err = auth.NewWeb(cfg.Addr, d.server)
 	return d, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/auth"
 	"tamtam/mgmt/web"
 
 	"google.golang.org/grpc/status"
@@ -17,7 +17,7 @@ func Refused(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &web.Refusal{Code: mgmt.LookStatus(err), Why: status.Convert(err).Message()}
+	return &web.Refusal{Code: auth.LookStatus(err), Why: status.Convert(err).Message()}
 }
 
 // Misdirected is how somebody is told that a page which asks for no login is this machine's alone. Else a page from

@@ -1,0 +1,137 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
+)
+
+// A Guard is who is let in, by which way, as whom.
+type Guard struct {
+	cfg      Config
+	views    ViewsOf
+	log      *slog.Logger
+	now      func() time.Time
+	accounts *reread[*accounts]
+	pair     *reread[*tls.Certificate] // the server's own certificate; nil: there is no TLS yet
+	clientCA *reread[*clientCA]        // nil: clients need no certificate
+	Trail    Trail
+	calls    calls
+	sessions attended
+}
+
+// ViewsOf returns what each role may.
+type ViewsOf func(*access.Roles) (map[access.Role]*rights.View, error)
+
+// New returns a guard that lets nobody in before open has read who there is.
+func New(cfg Config, views ViewsOf) *Guard {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	return &Guard{cfg: cfg, views: views, log: cfg.Logger, now: cfg.Clock,
+		Trail: Trail{to: cfg.Audit, now: cfg.Clock, log: cfg.Logger}}
+}
+
+// Open reads who is let in.
+func (g *Guard) Open() error { return errors.Join(g.openAccounts(), g.openClientCA()) }
+
+// accounts are who may log in, and what each role sees.
+type accounts struct {
+	list  []access.User
+	users map[string]access.User
+	views map[access.Role]*rights.View
+	proof passwords
+}
+
+// openAccounts reads the files, or takes what the configuration has.
+func (g *Guard) openAccounts() error {
+	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
+	for _, name := range []string{g.cfg.UsersFile, g.cfg.RolesFile} {
+		if name != "" {
+			r.files = append(r.files, name)
+		}
+	}
+	r.parse = g.parseAccounts
+	g.accounts = r
+	return r.begin()
+}
+
+// parseAccounts reads the texts of the files that there are.
+func (g *Guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
+	users, rules := g.cfg.Users, g.cfg.Roles
+	if g.cfg.UsersFile != "" {
+		if users, err = access.ReadUsers(bytes.NewReader(texts[0])); err != nil {
+			return nil, within(g.cfg.UsersFile, err)
+		}
+		texts = texts[1:]
+	}
+	if g.cfg.RolesFile != "" {
+		rules = string(texts[0])
+	}
+	roles, err := access.ParseRoles(strings.NewReader(rules))
+	var views map[access.Role]*rights.View
+	if err == nil {
+		views, err = g.views(roles)
+	}
+	if err != nil {
+		return nil, within(g.cfg.RolesFile, err)
+	}
+	if err := roles.Check(users); err != nil {
+		return nil, within(g.cfg.UsersFile, err)
+	}
+	a = &accounts{list: users, users: map[string]access.User{}, views: views}
+	for _, u := range users {
+		a.users[u.Name] = u
+	}
+	return a, nil
+}
+
+// within says in which file something is wrong; "": in none.
+func within(file string, err error) error {
+	if file == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+// TellsApart reports whether callers are users with names of their own.
+func (g *Guard) TellsApart() bool { return len(g.accounts.get().list) > 0 }
+
+// RightsOf returns what a user may now, and as which role; of one who is gone, what the role may that the user had.
+// nil: everything. False: there is no such role any more.
+func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role access.Role, known bool) {
+	a := g.accounts.get()
+	if u, ok := a.users[name]; ok {
+		had = u.Role
+	}
+	v, known = a.views[had]
+	return v, had, known || len(a.list) == 0
+}
+
+// Troubles say of files that are read while the server runs why what they say now is not in force.
+func (g *Guard) Troubles() []string {
+	var all []string
+	doubts := []func() string{g.accounts.doubt, g.Trail.doubt}
+	if g.pair != nil {
+		doubts = append(doubts, g.pair.doubt)
+	}
+	if g.clientCA != nil {
+		doubts = append(doubts, g.clientCA.doubt)
+	}
+	for _, doubt := range doubts {
+		if why := doubt(); why != "" {
+			all = append(all, why)
+		}
+	}
+	return all
+}

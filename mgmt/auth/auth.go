@@ -1,0 +1,224 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"os/user"
+	"strconv"
+	"sync"
+
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"golang.org/x/crypto/bcrypt"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+)
+
+// overGNMI is the protocol of callers by gRPC.
+const overGNMI = "gNMI"
+
+// Tap looks at an RPC before anything but its header is read: who it is from, and whether there is a place for it among
+// those of its source. So strangers make the server hold no message.
+func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	p, _ := peer.FromContext(ctx)
+	leave := func() {}
+	if p != nil {
+		var err error
+		if leave, err = g.calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
+			return ctx, err
+		}
+	}
+	c, err := g.authenticate(info.Header, p, info.FullMethodName)
+	if err != nil {
+		leave()
+		return ctx, err
+	}
+	context.AfterFunc(ctx, leave) // it ends with the RPC
+	return WithCaller(ctx, c), nil
+}
+
+// authenticate finds the caller of an RPC: a local peer on the unix socket, a name with its password, or a name that
+// the client's certificate proves.
+func (g *Guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Caller, error) {
+	cred := Credentials{Transport: overGNMI, Asks: method}
+	cred.Name, _ = only(md, "username")
+	cred.Password, cred.Given = only(md, "password")
+	if p != nil {
+		if p.Addr != nil {
+			cred.From = p.Addr.String()
+		}
+		switch info := p.AuthInfo.(type) {
+		case unixPeer:
+			return g.loginLocal(info, cred)
+		case credentials.TLSInfo:
+			cred.TLS = &info.State
+		}
+	}
+	return g.Login(cred)
+}
+
+// loginLocal finds the caller at the unix socket. Root and the server's own user are admin, and may be any user, to see
+// and do what that one can; others of this machine are the users of their names.
+func (g *Guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
+	own, a := p.own(), g.accounts.get()
+	cred.Given = cred.Given && cred.Password != "" // clients send an empty one with the name
+	cred.From, cred.Transport = p.String(), "unix socket"
+	if own && len(a.list) == 0 {
+		cred.Name, cred.Given = "", false // whoever can connect is admin anyway
+	}
+	switch {
+	case cred.Given:
+		return g.Login(cred)
+	case own && cred.Name == "":
+		return Caller{Name: p.String(), Role: access.Admin, From: cred.From, Transport: cred.Transport}, nil
+	case !own:
+		cred.Name = p.name()
+	}
+	if u, ok := a.users[cred.Name]; ok {
+		return a.caller(u, cred), nil
+	}
+	return Caller{}, g.refuseLogin(cred, "there is no such user")
+}
+
+// own reports whether a local process is root's, or of the server's own user.
+func (p unixPeer) own() bool { return p.uid == 0 || p.uid == ownUID() }
+
+// name is that of a local process's user; "": it has none.
+func (p unixPeer) name() string {
+	u, err := user.LookupId(strconv.FormatUint(uint64(p.uid), 10))
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
+
+// Credentials are what a caller says to be, and what proves it.
+type Credentials struct {
+	Name, Password string
+	Given          bool                 // there is a password
+	TLS            *tls.ConnectionState // of the connection; nil: it has none
+	From           string               // address
+	Transport      string               // the protocol, as gNMI
+	Asks           string               // what for: the method
+}
+
+// Login finds a user: by name and password, or by the name that a client certificate proves.
+func (g *Guard) Login(cred Credentials) (Caller, error) {
+	cred.Given = cred.Given && cred.Password != ""
+	proven, chain, err := g.proven(cred.TLS)
+	if err != nil {
+		return Caller{}, g.refuseLogin(cred, "the client's certificate is not accepted: "+err.Error())
+	}
+	a := g.accounts.get()
+	if len(a.list) == 0 {
+		c := Caller{Name: "anonymous", Role: access.Admin, From: cred.From, Transport: cred.Transport, chain: chain}
+		if proven != "" {
+			c.Name = proven
+		}
+		return c, nil
+	}
+	byCertificate := !cred.Given && proven != ""
+	if cred.Name == "" {
+		cred.Name = proven
+	}
+	u, known := a.users[cred.Name]
+	switch {
+	case cred.Name == "":
+		return Caller{}, g.refuseLogin(cred, "user name and password are missing")
+	case byCertificate && known && proven == u.Name:
+	case cred.Given && a.right(u, known, cred.Password):
+	default:
+		return Caller{}, g.refuseLogin(cred, "user or password is wrong")
+	}
+	c := a.caller(u, cred)
+	c.chain = chain
+	if !byCertificate {
+		c.stored = u.Password
+	}
+	return c, nil
+}
+
+// refuseLogin is the error of a login that is refused.
+func (g *Guard) refuseLogin(cred Credentials, why string) error {
+	// Whether somebody serves is asked without credentials, by health checks every few seconds: that is no try.
+	if cred.Name != "" || cred.Given || cred.Asks != gpb.GNMI_Capabilities_FullMethodName {
+		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(tree.OneLine(cred.Name), tree.MaxShown),
+			"method", cred.Asks, "peer", cred.From)
+		g.Trail.login(cred, why)
+	}
+	return status.Error(codes.Unauthenticated, why)
+}
+
+// caller is a user who has logged in.
+func (a *accounts) caller(u access.User, cred Credentials) Caller {
+	return Caller{
+		Name: u.Name, Role: u.Role, From: cred.From, Transport: cred.Transport, View: a.views[u.Role], user: true,
+	}
+}
+
+// only is the single value of a metadata key.
+func only(md metadata.MD, key string) (string, bool) {
+	if v := md.Get(key); len(v) == 1 {
+		return v[0], true
+	}
+	return "", false
+}
+
+// passwords checks passwords. A bcrypt hash takes long on purpose, and clients send the password with every RPC, so
+// correct ones are remembered, as long as the users stay what they are.
+type passwords struct {
+	hashing sync.Mutex // one at a time, so that guessing takes one core at most
+	mu      sync.Mutex
+	good    map[access.User][sha256.Size]byte
+}
+
+// right reports whether got is the user's password. Of a user that there is not it takes as long to say so.
+func (a *accounts) right(u access.User, known bool, got string) bool {
+	if !known {
+		u = a.list[0]
+		for _, o := range a.list {
+			if o.Hashed() {
+				u = o
+				break
+			}
+		}
+		u.Name = ""
+	}
+	return a.proof.same(u, got) && known
+}
+
+// same reports whether got is the user's password.
+func (p *passwords) same(u access.User, got string) bool {
+	sum := sha256.Sum256([]byte(got))
+	if !u.Hashed() {
+		want := sha256.Sum256([]byte(u.Password))
+		return subtle.ConstantTimeCompare(want[:], sum[:]) == 1
+	}
+	p.mu.Lock()
+	good, ok := p.good[u]
+	p.mu.Unlock()
+	if ok && subtle.ConstantTimeCompare(good[:], sum[:]) == 1 { // it does not wait for those who guess
+		return true
+	}
+	p.hashing.Lock()
+	err := bcrypt.CompareHashAndPassword([]byte(u.Password), []byte(got))
+	p.hashing.Unlock()
+	if err != nil || u.Name == "" {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.good == nil {
+		p.good = map[access.User][sha256.Size]byte{}
+	}
+	p.good[u] = sum
+	return true
+}

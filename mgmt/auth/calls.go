@@ -1,0 +1,60 @@
+package auth
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Bounds on what one source may have going on at the same time, over all of its connections.
+const (
+	maxCallsOf     = 64 // RPCs and requests that do not last
+	maxSubscribeOf = 96 // that last, of the 128 in all
+)
+
+// CallsOf counts what each source has going on.
+type calls struct {
+	mu sync.Mutex
+	of map[netip.Addr]*[2]int
+}
+
+// Enter gives a request a place among those of its source, until leave.
+func (g *Guard) Enter(from net.Addr, lasts bool) (leave func(), err error) {
+	return g.calls.enter(from, lasts)
+}
+
+// enter gives a call from an address a place among those of its source, until leave. This machine's own users, who come
+// by the unix socket, are not counted.
+func (c *calls) enter(from net.Addr, lasts bool) (leave func(), err error) {
+	source := sourceOf(from)
+	if !source.IsValid() {
+		return func() {}, nil
+	}
+	kind, most := 0, maxCallsOf
+	if lasts {
+		kind, most = 1, maxSubscribeOf
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.of[source]
+	if n == nil {
+		n = &[2]int{}
+	}
+	if n[kind] >= most {
+		return nil, status.Errorf(codes.ResourceExhausted, "%d requests of this address go on already", most)
+	}
+	if n[kind]++; c.of == nil {
+		c.of = map[netip.Addr]*[2]int{}
+	}
+	c.of[source] = n
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if n[kind]--; *n == ([2]int{}) {
+			delete(c.of, source)
+		}
+	}, nil
+}

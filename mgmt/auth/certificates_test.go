@@ -1,0 +1,61 @@
+package auth
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A certificate that is made stays as long as it is good, and is renewed under the same CA.
+func TestMakeCertificates(t *testing.T) {
+	dir := t.TempDir()
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	now := time.Now()
+	if err := makeCertificates(dir, now); err != nil {
+		t.Fatal(err)
+	}
+	ca, before := read(caFile), read(serverFile)
+	if err := makeCertificates(dir, now); err != nil || read(serverFile) != before {
+		t.Errorf("a good certificate is made anew: %v", err)
+	}
+	if err := makeCertificates(dir, now.Add(serverLife)); err != nil || read(caFile) != ca {
+		t.Errorf("the CA is another: %v", err)
+	}
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, serverFile), filepath.Join(dir, serverKeyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(ca))
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now.Add(serverLife)}); err != nil {
+		t.Errorf("the renewed certificate: %v", err)
+	}
+}
+
+// A local process of somebody who is no user may not be another user.
+func TestSocketOfStranger(t *testing.T) {
+	g := New(Config{Users: []access.User{{Name: "root", Password: "p", Role: access.Admin}}},
+		func(*access.Roles) (map[access.Role]*rights.View, error) { return nil, nil })
+	if err := g.Open(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.loginLocal(unixPeer{uid: 54321}, Credentials{Name: "root"}); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("a process of no user is root: %v", err)
+	}
+}

@@ -1,0 +1,73 @@
+package auth
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+
+	"tamtam/swss"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// pageDatabases are those whose tables, or what collectors make of them, a page shows.
+func pageDatabases() []swss.DBName { return []swss.DBName{swss.StateDB, swss.CountersDB, swss.ApplDB} }
+
+// LookStatus returns the HTTP status for an error of [mgmt.Looks.Enter].
+func LookStatus(err error) int {
+	switch status.Code(err) {
+	case codes.Unauthenticated:
+		return http.StatusUnauthorized
+	case codes.PermissionDenied:
+		return http.StatusForbidden
+	case codes.ResourceExhausted:
+		return http.StatusTooManyRequests
+	}
+	return http.StatusServiceUnavailable
+}
+
+// Look is [mgmt.Looks.Enter].
+func (g *Guard) Look(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
+	leave = func() {}
+	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		if leave, err = g.calls.enter(net.TCPAddrFromAddrPort(at), lasts); err != nil {
+			return nil, nil, err
+		}
+	}
+	c := Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "page", Asks: r.Method}
+	c.Name, c.Password, c.Given = r.BasicAuth()
+	caller, err := g.Login(c)
+	if err == nil {
+		err = caller.mayRead(pageDatabases())
+	}
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	ctx = WithCaller(r.Context(), caller)
+	if !lasts {
+		return ctx, leave, nil
+	}
+	ctx, end := g.Attend(ctx)
+	called := leave // not the result of that name
+	return ctx, func() { end(); called() }, nil
+}
+
+// mayRead refuses a caller whose role may not read all tables of databases as they are.
+func (c *Caller) mayRead(databases []swss.DBName) error {
+	if c.View == nil {
+		return nil
+	}
+	if c.View.Blind {
+		return status.Errorf(codes.PermissionDenied,
+			"all that the databases hold is shown here, and role %s has a line that takes some of it away", c.View.Role)
+	}
+	for _, db := range databases {
+		if at, ok := c.View.Database(db); !ok {
+			return c.View.Refusal(at, "read")
+		}
+	}
+	return nil
+}

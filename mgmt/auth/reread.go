@@ -1,0 +1,145 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// Files of users, roles and certificates are read again while the server runs: whoever asks for what they say makes
+// them be looked at, at most once per rereadPeriod. They are small, so their content says whether they have changed; a
+// time of modification may not. What cannot be read, or is wrong, changes nothing: what was read before stays in force,
+// and log and [mgmt.Server.Troubles] say so until it is mended.
+
+// rereadPeriod is how long what files say may be old.
+const rereadPeriod = time.Second
+
+// maxSettings bounds such a file.
+const maxSettings = 4 << 20
+
+// A reread is what files say.
+type reread[T any] struct {
+	what  string // it is, for the log
+	files []string
+	parse func(texts [][]byte) (T, error)
+	now   func() time.Time
+	log   *slog.Logger
+	told  func(what string, err error) // hears of every change, and of every one that is refused; nil: nobody
+
+	mu      sync.Mutex
+	looked  time.Time
+	sum     [sha256.Size]byte
+	value   T
+	since   time.Time // it is in force
+	trouble string    // why what the files say now is not; "": it is
+}
+
+// begin reads the files for the first time.
+func (r *reread[T]) begin() error {
+	texts, sum, err := r.read()
+	if err != nil {
+		return err
+	}
+	value, err := r.parse(texts)
+	if err != nil {
+		return err
+	}
+	r.value, r.sum, r.since, r.looked = value, sum, r.now(), r.now()
+	return nil
+}
+
+// get returns what is in force.
+func (r *reread[T]) get() T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if d := now.Sub(r.looked); len(r.files) == 0 || d >= 0 && d < rereadPeriod {
+		return r.value
+	}
+	r.looked = now
+	texts, sum, err := r.read()
+	if err == nil && sum == r.sum {
+		r.settle()
+		return r.value
+	}
+	var value T
+	if err == nil {
+		value, err = r.parse(texts)
+	}
+	if err != nil {
+		r.refuse(err)
+		return r.value
+	}
+	r.value, r.sum, r.since, r.trouble = value, sum, now, ""
+	r.log.Info(r.what+" read again", "files", r.files)
+	r.tell(nil)
+	return r.value
+}
+
+// settle notes that the files say what is in force.
+func (r *reread[T]) settle() {
+	if r.trouble == "" {
+		return
+	}
+	r.trouble = ""
+	r.log.Info(r.what+" are again what is in force", "files", r.files)
+}
+
+// refuse notes what is wrong with the files, and tells it once.
+func (r *reread[T]) refuse(err error) {
+	text := fmt.Sprintf("%s: %v; what was read at %s stays in force", r.what, err, r.since.UTC().Format(time.RFC3339))
+	if text == r.trouble {
+		return
+	}
+	r.trouble = text
+	r.log.Error(text)
+	r.tell(err)
+}
+
+func (r *reread[T]) tell(err error) {
+	if r.told != nil {
+		r.told(r.what, err)
+	}
+}
+
+// doubt says why what the files say is not in force; "": it is.
+func (r *reread[T]) doubt() string {
+	r.get()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trouble
+}
+
+func (r *reread[T]) read() (texts [][]byte, sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	for _, name := range r.files {
+		text, err := readSettings(name)
+		if err != nil {
+			return nil, sum, err
+		}
+		fmt.Fprintf(h, "%d:", len(text))
+		h.Write(text)
+		texts = append(texts, text)
+	}
+	return texts, [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+func readSettings(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
+	if err == nil && len(text) > maxSettings {
+		err = fmt.Errorf("it has more than %d bytes", maxSettings)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,130 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Cleared counters go on in the chip and in COUNTERS_DB, where others read them too: what they were when they were
+// cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
+// that counted: when syncd has another, which counts anew, nothing is subtracted, and nothing from a statistic that is
+// below what it was.
+
+// What is kept of cleared counters.
+const (
+	ClearedKey  = schema.CountersCleared // the hash, by row
+	ClearedAt   = "at"                   // the field of a row with when it was cleared
+	ClearedLife = "life"                 // the field with the mark of the syncd that counted
+	CountsMark  = "syncd"                // whose mark in COUNTERS_DB it is
+)
+
+// fetchCleared finds what counters were when they were cleared, where they were, and takes it from what they are.
+func (r Reader) fetchCleared(ctx context.Context, db *swss.DB, g *tree.List, wants []*want) error {
+	of := slices.DeleteFunc(slices.Clone(wants), func(w *want) bool {
+		row := g.Rows[w.row]
+		return !row.Counter || w.cmd == nil || len(w.e.Rows[w.row]) == 0 ||
+			db.Name() != swss.CountersDB && row.Table != schema.StateWire
+	})
+	if len(of) == 0 {
+		return nil
+	}
+	separator := db.Separator()
+	db = r.Redis.DB(swss.CountersDB)
+	life, err := db.Client().HGet(ctx, ClearedKey, ClearedLife).Result()
+	if err == redis.Nil {
+		return nil
+	}
+	if err != nil {
+		return tree.Unavailable(err)
+	}
+	bases := make([]*redis.StringCmd, len(of))
+	var mark *redis.StringCmd
+	err = Pipelined(ctx, db, func(p redis.Pipeliner) error {
+		mark = p.HGet(ctx, swss.KeyMark, CountsMark)
+		for i, w := range of {
+			bases[i] = p.HGet(ctx, ClearedKey, g.Rows[w.row].Hash(separator, w.key))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now := mark.Val()
+	if mark.Err() == redis.Nil {
+		now = fmt.Sprint(nil)
+	}
+	if now != life {
+		return nil
+	}
+	for i, w := range of {
+		w.e.Rows[w.row] = since(bases[i].Val(), w.e.Rows[w.row])
+	}
+	return nil
+}
+
+// later is the later of two times; where one is not known, neither is that.
+func later(a, b string) string {
+	at, err := time.Parse(time.RFC3339Nano, a)
+	bt, errB := time.Parse(time.RFC3339Nano, b)
+	switch {
+	case err != nil || errB != nil:
+		return ""
+	case at.After(bt):
+		return a
+	}
+	return b
+}
+
+// since returns a row of counters less what they were. What was kept of a statistic counts for that statistic: one that
+// is below it counts anew, and the others of the object go on. Those of a group that counts since another time than it
+// did all count anew.
+func since(was string, is map[string]string) map[string]string {
+	var base map[string]string
+	if was == "" || json.Unmarshal([]byte(was), &base) != nil {
+		return is
+	}
+	out := maps.Clone(is)
+	anew := map[bool]bool{} // by isDebug
+	for f, v := range base {
+		group, ok := strings.CutPrefix(f, schema.FieldCountedSince)
+		switch {
+		case !ok:
+		case is[f] != v:
+			anew[group == schema.FlexDebugCounter] = true
+		default:
+			out[f] = base[ClearedAt]
+		}
+	}
+	for f, v := range base {
+		from, err := strconv.ParseUint(v, 10, 64)
+		now, errNow := strconv.ParseUint(is[f], 10, 64)
+		if err != nil || errNow != nil || anew[isDebug(f)] {
+			continue
+		}
+		if now >= from {
+			out[f] = strconv.FormatUint(now-from, 10)
+			continue
+		}
+		group := schema.GroupPort
+		if isDebug(f) {
+			group = schema.FlexDebugCounter
+		}
+		delete(out, schema.FieldCountedSince+group) // others of the group go on: there is no one time
+	}
+	return out
+}
+
+// isDebug reports whether a statistic is that of a debug counter.
+func isDebug(stat string) bool { return strings.Contains(stat, "DROP_REASON") }

@@ -1,0 +1,117 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// debugCountedSince is the field of a row of COUNTERS that says since when it has the counts of debug counters.
+const debugCountedSince = schema.FieldCountedSince + schema.FlexDebugCounter
+
+// A debugCount is what a counter has counted.
+type debugCount struct {
+	Object string            `json:"object"` // of another one of its name it says nothing
+	Life   string            `json:"life"`   // the mark of the syncd that counted
+	Counts map[string]uint64 `json:"counts"` // by port; of the switch at ""
+	Since  map[string]string `json:"since"`  // as Counts: when they began; "": not known
+	At     string            `json:"at"`     // when the counter was cleared; of what is counted now ""
+	stat   string
+}
+
+// DebugCounts reads what all counters, or one, have counted since they were made.
+func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debugCount, error) {
+	db := r.Redis.DB(swss.CountersDB)
+	hashes := map[string]swss.FieldValues{}
+	for _, h := range []string{
+		schema.CountersDebugOIDMap, schema.CountersDebugPortMap, schema.CountersDebugSwitchMap, schema.CountersPortNameMap,
+		schema.CountersDebugSinceMap,
+	} {
+		row, _, err := swss.NewTable(db, h).Get(ctx, "")
+		if err != nil {
+			return nil, tree.Unavailable(err)
+		}
+		hashes[h] = row
+	}
+	marks, err := db.Client().HMGet(ctx, swss.KeyMark, CountsMark).Result()
+	if err != nil {
+		return nil, tree.Unavailable(err)
+	}
+	life, _ := marks[0].(string)
+	rows, out := map[string]swss.FieldValues{}, map[string]*debugCount{}
+	read := func(c *debugCount, of, oid string) error {
+		if rows[oid] == nil {
+			row, _, err := swss.NewTable(db, schema.CountersTable).Get(ctx, oid)
+			if err != nil {
+				return tree.Unavailable(err)
+			}
+			rows[oid] = row
+		}
+		if n, err := strconv.ParseUint(rows[oid][c.stat], 10, 64); err == nil {
+			c.Counts[of] = n
+			c.Since[of] = later(hashes[schema.CountersDebugSinceMap][c.Object], rows[oid][debugCountedSince])
+		}
+		return nil
+	}
+	for name, objects := range hashes[schema.CountersDebugOIDMap] {
+		if only != tree.Wildcard && name != only {
+			continue
+		}
+		object, whole, _ := strings.Cut(objects, " ")
+		c := &debugCount{Object: object, Life: life, Counts: map[string]uint64{}, Since: map[string]string{}}
+		if c.stat = hashes[schema.CountersDebugSwitchMap][name]; c.stat != "" {
+			if err := read(c, "", whole); err != nil {
+				return nil, err
+			}
+		} else if c.stat = hashes[schema.CountersDebugPortMap][name]; c.stat != "" {
+			for port, oid := range hashes[schema.CountersPortNameMap] {
+				if err := read(c, port, oid); err != nil {
+					return nil, err
+				}
+			}
+		}
+		out[name] = c
+	}
+	return out, nil
+}
+
+// DebugRows is the source of what counters have counted since they were cleared.
+func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[string]string, error) {
+	now, err := r.DebugCounts(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	was, _, err := swss.NewTable(r.Redis.DB(swss.CountersDB), schema.CountersDebugCleared).Get(ctx, "")
+	if err != nil {
+		return nil, tree.Unavailable(err)
+	}
+	out := map[string]map[string]string{}
+	for name, c := range now {
+		var base debugCount
+		if json.Unmarshal([]byte(was[name]), &base) != nil || base.Object != c.Object || base.Life != c.Life {
+			base.Counts = nil
+		}
+		out[name] = map[string]string{"statistic": c.stat}
+		for of, n := range c.Counts {
+			since := c.Since[of]
+			if from, cleared := base.Counts[of]; cleared && from <= n && base.Since[of] == since { // else it counts anew
+				n -= from
+				if since != "" {
+					since = base.At
+				}
+			}
+			packets := strconv.FormatUint(n, 10)
+			if of == "" {
+				out[name]["packets"], out[name]["since"] = packets, since
+			} else {
+				out[name+"|"+of] = map[string]string{"packets": packets, "since": since}
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,290 @@
+package fetch
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Reader reads entries from the databases.
+type Reader struct {
+	Redis *swss.Redis
+	Hub   *Hub         // that keeps rows; nil: all are read from the databases
+	Left  bool         // also those that are deleted, but may still be in force
+	view  *rights.View // of whoever asks; nil: everything
+
+	Sources map[string]Source
+	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
+	texts   *rights.Censor                             // during one request
+}
+
+// SeenBy returns the reader for what a view shows.
+func (r Reader) SeenBy(v *rights.View) Reader {
+	r.view = v
+	return r
+}
+
+// With returns the reader for a selection: a request for config alone gets what is configured.
+func (r Reader) With(s *tree.Selected) Reader {
+	r.Left = s.State
+	if r.made == nil {
+		r.made, r.texts = map[[2]string]map[string]map[string]string{}, &rights.Censor{}
+	}
+	return r
+}
+
+// Chunk bounds the entries that are read at once: each of many subscribers may hold this many.
+const Chunk = 500
+
+// Read passes the entries of a group whose keys fit the pattern to visit, in
+// order of their keys, a chunk at a time. Only the rows that need names are
+// read, besides those that are the entries.
+func (r Reader) Read(
+	ctx context.Context, g *tree.List, pattern []string, need []bool, visit func([]*tree.Entry) error,
+) error {
+	found, err := r.candidates(ctx, g, pattern)
+	if err != nil {
+		return err
+	}
+	return r.ReadKeys(ctx, g, found, need, func(es []*tree.Entry) error {
+		return visit(slices.DeleteFunc(es, func(e *tree.Entry) bool {
+			return !e.Derive() || !tree.Matches(e.Keys, pattern) || !r.Shows(ctx, e)
+		}))
+	})
+}
+
+// Shows reports whether something of an entry may be read, and lets only that be read.
+func (r Reader) Shows(ctx context.Context, e *tree.Entry) bool {
+	if r.view == nil {
+		return true
+	}
+	if table, key, ok := e.List.AsIs(e.Keys); ok {
+		if !r.view.MayReadRow(e.List, swss.ConfigDB, table, key) {
+			return false
+		}
+		e.Mask(table)
+	}
+	r.censored(ctx, e)
+	if !r.view.Shade(e) {
+		return false
+	}
+	if !r.view.Keyed[e.List] { // then it was decided by the selection of leaves
+		return true
+	}
+	e.Limits = r.view
+	return r.view.Some(e.List.Node, e.Keys, access.Read)
+}
+
+// ReadKeys passes those of the entries that exist to visit, a chunk at a time.
+// It keeps none of them.
+func (r Reader) ReadKeys(
+	ctx context.Context, g *tree.List, keys [][]string, need []bool, visit func([]*tree.Entry) error,
+) error {
+	for c := range slices.Chunk(keys, Chunk) {
+		es := tree.NewEntries(g, c)
+		if err := r.fetch(ctx, g, es, need); err != nil {
+			return err
+		}
+		if err := visit(slices.DeleteFunc(es, func(e *tree.Entry) bool { return !e.Exists() })); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidates finds the keys of the entries that may exist.
+func (r Reader) candidates(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
+	if g.Parent == nil {
+		return [][]string{nil}, nil
+	}
+	var found [][]string
+	for _, row := range g.Rows {
+		if !row.Entry || pattern[0] != tree.Wildcard && !strings.HasPrefix(pattern[0], row.Only) ||
+			!slices.Contains(pattern, tree.Wildcard) && !row.Serves(pattern) {
+			continue
+		}
+		keys, err := r.rowEntries(ctx, g, row, pattern)
+		if err != nil {
+			return nil, err
+		}
+		found = tree.Union(found, keys)
+	}
+	left, err := r.tracedKeys(ctx, g, pattern)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Union(found, left), nil
+}
+
+// rowEntries finds the keys of the entries that a row may make up.
+func (r Reader) rowEntries(
+	ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string,
+) (keys [][]string, err error) {
+	keys = [][]string{slices.Clone(pattern)}
+	switch {
+	case row.At != "" && !tree.Matches([]string{row.At}, pattern[:1]):
+		return nil, nil
+	case row.At != "":
+		keys[0][0] = row.At
+	case row.Template.Gather >= 0 && len(row.EachKeys) > 0: // there is one row
+	case !row.Template.Complete(pattern):
+		if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
+			return nil, err
+		}
+	}
+	if len(row.EachKeys) > 0 && strings.Contains(row.EachField(pattern), tree.Wildcard) {
+		return r.fieldKeys(ctx, g, row, keys)
+	}
+	return keys, nil
+}
+
+// rowKeys finds the keys of a row that fit the pattern among those of its table.
+func (r Reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string) ([][]string, error) {
+	if found, ok := r.keptKeys(g, matching{row, false}, pattern); ok {
+		for _, m := range found {
+			for _, i := range row.EachKeys {
+				m[i] = pattern[i]
+			}
+		}
+		return found, nil
+	}
+	db := r.Redis.DB(row.DB)
+	prefix := row.Hash(db.Separator(), "")
+	var keys []string
+	var err error
+	switch {
+	case row.Source != "":
+		prefix = ""
+		var rows map[string]map[string]string
+		rows, err = r.from(ctx, row.Source, pattern[0])
+		keys = tree.SortedKeys(rows)
+	case row.Map != "": // the names are the fields of the hash
+		prefix = ""
+		keys, err = db.Client().HKeys(ctx, row.Map).Result()
+	default:
+		keys, err = db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.Glob(pattern)).Result()
+	}
+	if err != nil {
+		return nil, tree.Unavailable(err)
+	}
+	var found [][]string
+	for _, k := range keys {
+		m, ok := row.Template.Match(strings.TrimPrefix(k, prefix), len(g.Keys))
+		if !ok || !tree.Matches(m, pattern) || !g.CanHave(m) || row.Fits != nil && !row.Fits(m) {
+			continue
+		}
+		for _, i := range row.EachKeys {
+			m[i] = pattern[i]
+		}
+		found = append(found, m)
+	}
+	return found, nil
+}
+
+// fieldKeys finds the entries that are the fields of rows. Fields that the
+// key's type does not allow are left out.
+func (r Reader) fieldKeys(ctx context.Context, g *tree.List, row *tree.ListRow, keys [][]string) ([][]string, error) {
+	var found [][]string
+	for c := range slices.Chunk(keys, Chunk) {
+		es := tree.NewEntries(g, c)
+		fields, err := r.fields(ctx, row, es)
+		if err != nil {
+			return nil, err
+		}
+		for i, k := range c {
+			for _, f := range fields[i] {
+				if e := g.FieldEntry(row, k, f); e != nil {
+					found = append(found, e)
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// fields returns the names of the fields of each entry's row.
+func (r Reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) ([][]string, error) {
+	names := make([][]string, len(entries))
+	if row.Template.Gather >= 0 {
+		of, pattern := row.Sharers(entries)
+		found, err := r.gather(ctx, row, of, pattern)
+		for i, e := range entries {
+			names[i] = tree.SortedKeys(found[row.Template.Shared(e.Keys)])
+		}
+		return names, err
+	}
+	if r.keptFields(row, entries, names) {
+		return names, nil
+	}
+	db := r.Redis.DB(row.DB)
+	read := make([]*redis.MapStringStringCmd, len(entries))
+	err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
+		for i, e := range entries {
+			read[i] = p.HGetAll(ctx, row.Table+db.Separator()+row.Template.Expand(e.Keys, nil))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		names[i] = tree.SortedKeys(row.Folded(read[i].Val()))
+	}
+	return names, nil
+}
+
+// Collect reads all that a selection asks for below a pattern. An entry whose enclosing entry does
+// not exist gets one with keys only.
+func (r Reader) Collect(
+	ctx context.Context, m *tree.Model, sel tree.Selection, pattern []string,
+) (tree.Entries, error) {
+	t := tree.Entries{}
+	r.made, r.texts = map[[2]string]map[string]map[string]string{}, &rights.Censor{}
+	for _, g := range m.Lists {
+		s := sel[g]
+		if s == nil {
+			continue
+		}
+		err := r.With(s).Read(ctx, g, tree.Extend(pattern, g), s.Rows, func(es []*tree.Entry) error {
+			if len(t[g]) < maxMemos {
+				r.recall(es)
+			}
+			t[g] = append(t[g], es...)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(t[g], func(a, b *tree.Entry) int { return tree.CompareKeys(a.Keys, b.Keys) })
+	}
+	for _, g := range slices.Backward(m.Lists) {
+		if g.Parent == nil || g.Parent.Parent == nil || len(t[g]) == 0 {
+			continue
+		}
+		p := g.Parent
+		have := t[p]
+		for _, e := range t[g] {
+			keys := e.Keys[:len(p.Keys)]
+			if n := len(t[p]); n > len(have) && slices.Equal(t[p][n-1].Keys, keys) {
+				continue
+			}
+			compare := func(x *tree.Entry, k []string) int { return tree.CompareKeys(x.Keys, k) }
+			if _, ok := slices.BinarySearchFunc(have, keys, compare); !ok {
+				outer := tree.NewEntry(p, keys)
+				if r.view != nil {
+					outer.Limits = r.view
+				}
+				t[p] = append(t[p], outer)
+			}
+		}
+		slices.SortFunc(t[p], func(a, b *tree.Entry) int { return tree.CompareKeys(a.Keys, b.Keys) })
+	}
+	return t, nil
+}

@@ -1,0 +1,120 @@
+package fetch
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A gathered is one of the rows that are as one.
+type gathered struct {
+	key, id, part string
+	values        *redis.SliceCmd // nil: nothing of it is asked for
+	text          string
+}
+
+// fetchGathered reads the rows that fit a key with {*}.
+func (r Reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []*tree.Entry) error {
+	of, pattern := row.Sharers(entries)
+	found, err := r.gather(ctx, row, of, pattern)
+	if err != nil {
+		return err
+	}
+	for id, fields := range found {
+		for _, e := range of[id] {
+			if len(row.EachKeys) > 0 {
+				e.Rows[row.Index] = tree.JSONFields(fields[row.EachField(e.Keys)])
+			} else {
+				e.Rows[row.Index] = fields
+			}
+		}
+	}
+	return nil
+}
+
+// gather reads what entries with the same keys share.
+func (r Reader) gather(
+	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
+) (map[string]map[string]string, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	parts, kept := r.keptParts(row, of, len(pattern))
+	if !kept {
+		var err error
+		if parts, err = r.readGathered(ctx, row, of, pattern); err != nil {
+			return nil, err
+		}
+	}
+	found := map[string]map[string]string{}
+	for _, g := range parts {
+		if found[g.id] == nil {
+			found[g.id] = map[string]string{}
+		}
+		found[g.id][g.part] = g.text
+	}
+	for id, fields := range found {
+		found[id] = row.Folded(fields)
+	}
+	return found, nil
+}
+
+// readGathered reads the rows, with what is asked for of them.
+func (r Reader) readGathered(
+	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
+) (parts []*gathered, err error) {
+	db := r.Redis.DB(row.DB)
+	prefix := row.Table + db.Separator()
+	var keys []string
+	if row.Map != "" {
+		keys, err = db.Client().HKeys(ctx, row.Map).Result()
+		prefix = ""
+	} else {
+		keys, err = db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.Glob(pattern)).Result()
+	}
+	if err != nil {
+		return nil, tree.Unavailable(err)
+	}
+	for _, k := range keys {
+		m, part, ok := row.Template.Parse(strings.TrimPrefix(k, prefix), len(pattern))
+		if !ok {
+			continue
+		}
+		if id := row.Template.Shared(m); of[id] != nil {
+			parts = append(parts, &gathered{key: k, id: id, part: part, text: tree.NullField})
+		}
+	}
+	if row.Of == "" {
+		return parts, nil
+	}
+	return parts, readParts(ctx, db, parts, strings.Fields(row.Of))
+}
+
+// readParts reads some fields of rows.
+func readParts(ctx context.Context, db *swss.DB, parts []*gathered, fields []string) error {
+	for c := range slices.Chunk(parts, Chunk) {
+		err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
+			for _, g := range c {
+				g.values = p.HMGet(ctx, g.key, fields...)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, g := range parts {
+		var texts []string
+		for _, v := range g.values.Val() {
+			text, _ := v.(string)
+			texts = append(texts, text)
+		}
+		g.text = strings.Join(texts, "|") // with a bar between
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+)
+
+// A Hub watches tables for all who ask and subscribe: each table once, from the first who does on. It keeps their rows.
+type Hub struct {
+	redis *swss.Redis
+	log   *slog.Logger
+	now   func() time.Time
+	claim func() *swss.Claim // to the databases; nil: nobody else has them
+
+	reading chan struct{} // holds a value while nobody reads the sources; who takes it has the turn
+	Memos   *Memos
+	newest  time.Time // what was written before has been received; of who has the turn
+
+	mu       sync.RWMutex
+	listener *swss.Listener // nil until the first subscriber
+	done     chan struct{}
+	stop     context.CancelFunc
+	tables   map[tree.TableID]*watched
+	order    []tree.TableID
+	version  uint64 // of the newest record
+	troubled bool
+}
+
+// A Subscriber hears of the rows that change in the tables that it has joined. It does not wait in these calls.
+type Subscriber interface {
+	// Mark hears which rows changed.
+	Mark(rows []*Touched)
+	// Suspect hears that the databases may not be readable.
+	Suspect()
+}
+
+type watched struct {
+	id     tree.TableID
+	source *swss.Subscriber
+	users  map[Subscriber]struct{}
+	kept   *keptTable // nil: it was not read yet, or is too large
+	large  bool
+}
+
+// NewHub returns a hub that watches nothing yet. claim returns what the databases are claimed by; nil: nobody else has
+// them.
+func NewHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *Hub {
+	h := &Hub{redis: r, log: log, now: now, claim: claim, tables: map[tree.TableID]*watched{},
+		Memos: newMemos(), reading: make(chan struct{}, 1)}
+	h.reading <- struct{}{}
+	return h
+}
+
+// turn waits until nobody else reads the sources, and returns what ends that.
+func (h *Hub) turn(ctx context.Context) (release func(), err error) {
+	select {
+	case <-h.reading:
+		return func() { h.reading <- struct{}{} }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Join makes st hear of every change in tables from now on.
+func (h *Hub) Join(ctx context.Context, st Subscriber, tables []tree.TableID) error {
+	release, err := h.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, id := range tables {
+		w := h.table(id)
+		if w.kept == nil && !w.large {
+			if err := h.pop(ctx, w); err != nil {
+				return err
+			}
+		}
+		h.mu.Lock()
+		w.users[st] = struct{}{}
+		h.mu.Unlock()
+	}
+	return nil
+}
+
+// table returns a table that is watched, from now on if it was not before.
+func (h *Hub) table(id tree.TableID) *watched {
+	l := h.listening()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.tables[id]
+	if w == nil {
+		source := swss.NewSubscriber(l, h.redis.DB(id.DB), id.Table).Stored().Brief()
+		w = &watched{id: id, source: source, users: map[Subscriber]struct{}{}}
+		h.tables[id] = w
+		h.order = append(h.order, id)
+	}
+	return w
+}
+
+// listening returns the listener, which runs from now on if it did not before.
+func (h *Hub) listening() *swss.Listener {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.listener == nil {
+		run, stop := context.WithCancel(context.Background())
+		h.listener, h.stop, h.done = swss.NewListener(h.redis), stop, make(chan struct{})
+		go h.run(run, h.listener)
+	}
+	return h.listener
+}
+
+// Leave undoes join.
+func (h *Hub) Leave(st Subscriber) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.tables {
+		delete(w.users, st)
+	}
+}
+
+// Subscribers are those that have joined a table.
+func (h *Hub) Subscribers(id tree.TableID) []Subscriber {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if w := h.tables[id]; w != nil {
+		return slices.Collect(maps.Keys(w.users))
+	}
+	return nil
+}
+
+func (h *Hub) run(ctx context.Context, l *swss.Listener) {
+	defer close(h.done)
+	for {
+		var again <-chan time.Time
+		if h.dispatch(ctx, l) != nil {
+			again = time.After(RetryPeriod)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.Ready():
+		case <-again:
+		}
+	}
+}
+
+// Step returns when all that was written before has been passed on.
+func (h *Hub) Step(ctx context.Context) error {
+	l := h.connection()
+	if l == nil {
+		return nil // there are no subscribers
+	}
+	if err := l.Sync(ctx); err != nil {
+		h.settle(err)
+		return err
+	}
+	return h.dispatch(ctx, l)
+}
+
+func (h *Hub) connection() *swss.Listener {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.listener
+}
+
+// Distrust makes all tables be read again.
+func (h *Hub) Distrust() {
+	if l := h.connection(); l != nil {
+		l.Distrust()
+	}
+}
+
+// dispatch passes on what changed.
+func (h *Hub) dispatch(ctx context.Context, l *swss.Listener) error {
+	err := l.Down()
+	if err == nil {
+		err = h.pass(ctx)
+	}
+	if !errors.Is(err, context.Canceled) { // the server closes
+		h.settle(err)
+	}
+	return err
+}
+
+func (h *Hub) pass(ctx context.Context) error {
+	release, err := h.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	h.mu.RLock()
+	order := slices.Clone(h.order)
+	h.mu.RUnlock()
+	for _, id := range order {
+		if err := h.pop(ctx, h.table(id)); err != nil {
+			return fmt.Errorf("%s: %w", id.Table, err)
+		}
+	}
+	return nil
+}
+
+// settle notes how passing on went. Where it failed, every subscriber sees whether the databases can be read, and is
+// told if they cannot.
+func (h *Hub) settle(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil && !h.troubled {
+		h.log.Warn("gNMI subscribers wait for Redis", "because", swss.Why(err))
+	}
+	if h.troubled = err != nil; !h.troubled {
+		return
+	}
+	for _, w := range h.tables {
+		for st := range w.users {
+			st.Suspect()
+		}
+	}
+}
+
+func (h *Hub) Close() {
+	h.mu.Lock()
+	l, stop, done := h.listener, h.stop, h.done
+	h.mu.Unlock()
+	if l == nil {
+		return
+	}
+	stop()
+	<-done
+	l.Close()
+}
+
+// A ChangedRow is a row that changed.
+type ChangedRow struct {
+	Table tree.TableID
+	Key   string
+}
+
+// A Touched is a row that changed, for all streams that hear of it.
+type Touched struct {
+	ChangedRow
+
+	mu    sync.Mutex
+	found []rowKeys
+}
+
+// rowKeys are the keys of the entries that a row is in as what the row is to them; nil: it is not theirs.
+type rowKeys struct {
+	row  *tree.ListRow
+	keys []string
+}
+
+// KeysOf are those of the entries that have the row. The caller may change them.
+func (t *Touched) KeysOf(r *tree.ListRow, n int) ([]string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.found {
+		if f.row == r {
+			return slices.Clone(f.keys), f.keys != nil
+		}
+	}
+	keys, _ := r.Template.Match(t.Key, n)
+	t.found = append(t.found, rowKeys{r, keys})
+	return slices.Clone(keys), keys != nil
+}
+
+// RetryPeriod is the wait before what failed is read again.
+const RetryPeriod = time.Second

@@ -1,0 +1,150 @@
+package fetch
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"tamtam/mgmt/tree"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// What subscribers are sent of a leaf follows from a few rows. While these are what they were, its value, and the
+// update in each encoding, are made once for all subscribers.
+
+// maxMemos is how many entries of a group are remembered. With one more all are forgotten, and made again as they are
+// asked for: of entries that only Get, ONCE and Poll have seen nobody hears that they are gone.
+const maxMemos = 50_000
+
+// Memos are those of the entries that subscribers were sent something of, or that were in a list that a Get asked for.
+type Memos struct {
+	seed maphash.Seed // of the hashes of values
+
+	mu      sync.RWMutex
+	entries map[*tree.List]map[string]*Memo
+}
+
+// A Memo is what is remembered of an entry.
+type Memo struct {
+	recall atomic.Pointer[tree.Recall] // for Gets
+
+	mu     sync.Mutex
+	path   []byte                   // as it travels; nil: it was not asked for
+	leaves map[*tree.Node]*LeafMemo // for subscribers
+}
+
+// A LeafMemo is a leaf's value, which nobody changes.
+type LeafMemo struct {
+	stamp uint64 // of the rows that it follows from
+	Value []string
+	Hash  uint64 // 0: it has none
+
+	mu    sync.Mutex
+	coded [gpb.Encoding_JSON_IETF + 1][]byte // the update, by encoding
+}
+
+func newMemos() *Memos {
+	return &Memos{seed: maphash.MakeSeed(), entries: map[*tree.List]map[string]*Memo{}}
+}
+
+// Of returns the memo of an entry.
+func (m *Memos) Of(g *tree.List, id string) *Memo {
+	m.mu.RLock()
+	x := m.entries[g][id]
+	m.mu.RUnlock()
+	if x != nil {
+		return x
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entries[g] == nil || len(m.entries[g]) >= maxMemos {
+		m.entries[g] = map[string]*Memo{}
+	}
+	if x = m.entries[g][id]; x == nil {
+		x = &Memo{}
+		m.entries[g][id] = x
+	}
+	return x
+}
+
+// Size is how many entries of a group are remembered.
+func (m *Memos) Size(g *tree.List) int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.entries[g])
+}
+
+// recalled returns what a Get remembered of an entry; nil: nothing.
+func (m *Memos) recalled(g *tree.List, id string) *tree.Recall {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if x := m.entries[g][id]; x != nil {
+		return x.recall.Load()
+	}
+	return nil
+}
+
+// Forget forgets an entry that is not there.
+func (m *Memos) Forget(g *tree.List, id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries[g], id)
+}
+
+// Leaf returns what a leaf of an entry is, from the memo of the entry if that is still right.
+func (m *Memos) Leaf(e *tree.Entry, x *Memo, n *tree.Node) *LeafMemo {
+	if e.Hides(n) { // from this subscriber; for whom it is there, it has the same value
+		return &LeafMemo{}
+	}
+	stamp, ok := e.Stamp(n)
+	if !ok {
+		return m.make(e, n)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l := x.leaves[n]
+	if l == nil || l.stamp != stamp {
+		l = m.make(e, n)
+		l.stamp = stamp
+		if x.leaves == nil {
+			x.leaves = map[*tree.Node]*LeafMemo{}
+		}
+		x.leaves[n] = l
+	}
+	return l
+}
+
+func (m *Memos) make(e *tree.Entry, n *tree.Node) *LeafMemo {
+	l := &LeafMemo{Value: e.Value(n)}
+	if len(l.Value) > 0 {
+		var h maphash.Hash
+		h.SetSeed(m.seed)
+		for _, s := range l.Value {
+			h.WriteString(s)
+			h.WriteByte(0)
+		}
+		l.Hash = max(h.Sum64(), 1)
+	}
+	return l
+}
+
+// CodedPath puts the path of an entry.
+func (x *Memo) CodedPath(e *tree.Entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.path == nil {
+		x.path = e.CodedPath()
+	}
+	e.Coded = x.path
+}
+
+// Update is the update of the leaf in an encoding, as it travels, without duplicates.
+func (l *LeafMemo) Update(e *tree.Entry, n *tree.Node, enc gpb.Encoding) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.coded[enc] == nil {
+		l.coded[enc] = e.AppendUpdate(nil, n, l.Value, enc)
+	}
+	return l.coded[enc]
+}

@@ -1,0 +1,68 @@
+package fetch
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+)
+
+// tracedKeys finds the keys of entries that may be deleted but in force.
+func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
+	if !r.Left || len(g.Traces) == 0 {
+		return nil, nil
+	}
+	if !slices.Contains(pattern, tree.Wildcard) {
+		return [][]string{slices.Clone(pattern)}, nil
+	}
+	var found [][]string
+	for i, row := range g.Rows {
+		if !g.Traces[i] {
+			continue
+		}
+		if kept, ok := r.keptKeys(g, matching{row, true}, pattern); ok {
+			found = tree.Union(found, kept)
+			continue
+		}
+		db := r.Redis.DB(row.DB)
+		prefix := row.Table + db.Separator()
+		keys, err := db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.WithDefaults().Glob(pattern)).Result()
+		if err != nil {
+			return nil, tree.Unavailable(err)
+		}
+		for _, k := range keys {
+			k = strings.TrimPrefix(k, prefix)
+			m, ok := row.Template.Match(k, len(g.Keys))
+			if ok && tree.Matches(m, pattern) && row.Template.Expand(m, nil) == k && (row.Fits == nil || row.Fits(m)) {
+				found = append(found, m)
+			}
+		}
+	}
+	return found, nil
+}
+
+// fetchLeft reads the traces of entries that are not configured, and, for those that may be in
+// force, the other rows that are needed.
+func (r Reader) fetchLeft(ctx context.Context, g *tree.List, gone []*tree.Entry, rest []bool) error {
+	if !r.Left || len(g.Traces) == 0 {
+		return nil
+	}
+	traces, rest := slices.Clone(g.Traces), slices.Clone(rest)
+	for i, row := range g.Rows {
+		config := row.DB == swss.ConfigDB
+		traces[i] = traces[i] || config && !row.Entry
+		rest[i] = rest[i] && !traces[i] && !config
+	}
+	if err := r.FetchRows(ctx, g, gone, traces); err != nil {
+		return err
+	}
+	var left []*tree.Entry
+	for _, e := range gone {
+		if e.Left = e.Leaves(); e.Left {
+			left = append(left, e)
+		}
+	}
+	return r.FetchRows(ctx, g, left, rest)
+}

@@ -1,0 +1,253 @@
+package models
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// tablesModule is tamtam-acl in the databases: all tables and rules, as SONiC has them. Rules of flow groups of
+// TAM_FLOW_GROUP are not among them, for they are rows of that table.
+func tablesModule() tree.Module {
+	rules := stateRow(schema.StateACLRule, "{name}|{rule-name}", "state")
+	rules.Fits = func(keys []string) bool {
+		_, of := schema.TAMGroupOf(keys[0])
+		return !of
+	}
+	status := stateRow(schema.StateACLTable, "{name}", "state")
+	status.Entry = true // a table TAM that is not configured is there as well
+	status.Leaves = append(status.Leaves, leaf("state/type", tree.Codec{Get: func(r tree.Record) []string {
+		if _, of := schema.TAMGroupOf(r.Keys[0]); of || r.Keys[0] == schema.TAMTable {
+			return tree.One(schema.ACLTypeTAM)
+		}
+		return nil
+	}}))
+	return tree.Module{Name: "tamtam-acl", Groups: []tree.Group{
+		{Path: "/acl/tables/table", Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true, Leaves: []tree.Leaf{
+					leaf("state/type", text("TYPE")),
+					leaf("state/stage", words("STAGE", "INGRESS", "INGRESS", "INGRESS", "EGRESS", "EGRESS")),
+					leaf("state/description", text("POLICY_DESC")), leaf("state/ports", list("PORTS")),
+				},
+			},
+			status,
+		}},
+		{Path: "/acl/tables/table/rules/rule", Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{rule-name}", Entry: true,
+				Leaves: []tree.Leaf{leaf("state/priority", number("PRIORITY", "%d")), leaf("state/fields", ruleFields())},
+			},
+			rules,
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{rule-name}",
+				Counter: true,
+				Leaves: []tree.Leaf{leaf("state/matched-packets", text(aclPackets)),
+					leaf("state/matched-octets", text(aclOctets))},
+			},
+		}},
+	}}
+}
+
+// inTables says where access lists are written.
+const inTables = "access lists are written in CONFIG_DB"
+
+// aclModule is openconfig-acl in the databases, read-only: those tables and rules of which OpenConfig can say all
+// that they do.
+//
+// A rule RULE_N is the entry N, which is how SONiC itself makes rules of OpenConfig's entries. OpenConfig's entries are
+// tried in the order of their numbers, SONiC's rules in that of their priorities, from the largest down: where the two
+// disagree, the later entries are not shown.
+func aclModule() tree.Module {
+	const entry = "/acl/acl-sets/acl-set/acl-entries/acl-entry"
+	set := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true}
+	words := readOnly(text("policy_desc"))
+	set.Leaves = []tree.Leaf{leaf("config/description", words), leaf("state/description", words)}
+	table := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}"}
+	order := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{*}", Of: "PRIORITY", Fold: inOrder}
+	return tree.Module{Name: "openconfig-acl", Groups: append(bindings(), []tree.Group{
+		{Path: "/acl/acl-sets/acl-set", View: inTables, Keys: map[string]tree.Codec{"type": aclType()},
+			Rows: []tree.Row{set}},
+		{Path: entry, View: inTables, Keys: map[string]tree.Codec{"sequence-id": {Get: sequence}}, Rows: []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
+			{
+				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
+				// The action is mandatory, also where the rule is not in APPL_DB.
+				Leaves: append(entryLeaves("config"), leaf("actions/state/forwarding-action", forwardingAction())),
+			},
+			table, order,
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:RULE_{sequence-id}",
+				Counter: true,
+				Leaves: []tree.Leaf{leaf("state/matched-packets", text(aclPackets)),
+					leaf("state/matched-octets", text(aclOctets))},
+			},
+		}},
+	}...)}
+}
+
+// aclTypes are OpenConfig's words for the types of SONiC's tables that it has words for.
+var aclTypes = []string{"ACL_IPV4", "L3", "ACL_IPV6", "L3V6", "ACL_MIXED", "L3V4V6"}
+
+func aclType() tree.Codec { return readOnly(words("TYPE", "", aclTypes...)) }
+
+// entryLeaves are those of OpenConfig's entry, and the fields of the rule that they are.
+func entryLeaves(at string) (leaves []tree.Leaf) {
+	for _, l := range entryFields {
+		head, tail, _ := strings.Cut(l.path, "/")
+		leaves = append(leaves, leaf(head+"/"+at+"/"+tail, tree.Codec{Get: l.get}))
+	}
+	return leaves
+}
+
+// An entryField is a leaf with the fields of a rule that it says.
+type entryField struct {
+	path   string
+	fields []string
+	family int // 4 or 6: only of rules of that; 0: of any
+	codec  tree.Codec
+}
+
+var entryFields = []entryField{
+	{"ipv4/source-address", []string{"SRC_IP", "SRC_IP_MASK"}, 4, network("SRC_IP")},
+	{"ipv4/destination-address", []string{"DST_IP", "DST_IP_MASK"}, 4, network("DST_IP")},
+	{"ipv4/protocol", []string{"IP_PROTOCOL"}, 4, number("IP_PROTOCOL", "%d")},
+	{"ipv4/dscp", []string{"DSCP"}, 4, number("DSCP", "%d")},
+	{"ipv6/source-address", []string{"SRC_IPV6", "SRC_IPV6_MASK"}, 6, network("SRC_IPV6")},
+	{"ipv6/destination-address", []string{"DST_IPV6", "DST_IPV6_MASK"}, 6, network("DST_IPV6")},
+	{"ipv6/protocol", []string{"NEXT_HEADER"}, 6, number("NEXT_HEADER", "%d")},
+	{"ipv6/dscp", []string{"DSCP"}, 6, number("DSCP", "%d")},
+	{"l2/ethertype", []string{"ETHER_TYPE"}, 0, ofMixed(number("ETHER_TYPE", "%d"))},
+	{"transport/source-port", []string{"L4_SRC_PORT", "L4_SRC_PORT_RANGE"}, 0, ports("L4_SRC_PORT")},
+	{"transport/destination-port", []string{"L4_DST_PORT", "L4_DST_PORT_RANGE"}, 0, ports("L4_DST_PORT")},
+	{"transport/detail-mode", nil, 0, whereFlags("EXPLICIT")},
+	{"transport/explicit-detail-match-mode", nil, 0, whereFlags("ALL")},
+	{"transport/explicit-tcp-flags", []string{"TCP_FLAGS"}, 0, tcpFlags()},
+	{"actions/forwarding-action", []string{forwarding}, 0, forwardingAction()},
+}
+
+const forwarding = "PACKET_ACTION"
+
+func forwardingAction() tree.Codec {
+	return readOnly(words(forwarding, "", "ACCEPT", "FORWARD", "DROP", "DROP"))
+}
+
+// get is what the leaf says of the rule of an entry.
+func (f entryField) get(r tree.Record) []string {
+	if f.family != 0 && f.family != entryFamily(r) {
+		return nil
+	}
+	return f.codec.Get(r)
+}
+
+// entryFamily is the family of IP that an entry is of: that of its set, or else that of its matches; 0: none.
+func entryFamily(r tree.Record) int {
+	switch r.Keys[1] {
+	case "ACL_IPV4":
+		return 4
+	case "ACL_IPV6":
+		return 6
+	}
+	return ipFamily(r)
+}
+
+func ofMixed(c tree.Codec) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		if r.Keys[1] != "ACL_MIXED" {
+			return nil
+		}
+		return c.Get(r)
+	}}
+}
+
+// network is a prefix with its length, also of a host.
+func network(field string) tree.Codec {
+	p := prefix(field)
+	return tree.Codec{Get: func(r tree.Record) []string {
+		v := tree.First(p.Get(r))
+		switch {
+		case v == "" || strings.Contains(v, "/"):
+			return tree.One(v)
+		case strings.Contains(v, ":"):
+			return tree.One(v + "/128")
+		}
+		return tree.One(v + "/32")
+	}}
+}
+
+func whereFlags(word string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		if len(tcpFlags().Get(r)) == 0 {
+			return nil
+		}
+		return tree.One(word)
+	}}
+}
+
+// inOrderMark stands in front of the numbers of the rules that are in order.
+const inOrderMark = "in order: "
+
+// inOrder finds those of the rules, priorities by number, whose priority is smaller than that of every smaller number.
+func inOrder(priorities map[string]string) map[string]string {
+	type rule struct{ number, priority uint64 }
+	var rules []rule
+	for n, p := range priorities {
+		number, err := strconv.ParseUint(n, 10, 32)
+		priority, bad := strconv.ParseUint(p, 0, 32)
+		if err == nil && bad == nil {
+			rules = append(rules, rule{number, priority})
+		}
+	}
+	slices.SortFunc(rules, func(a, b rule) int { return cmp.Compare(a.number, b.number) })
+	least := uint64(math.MaxUint64)
+	out := map[string]string{}
+	for _, r := range rules {
+		if r.priority < least {
+			least = r.priority
+			out[inOrderMark+strconv.FormatUint(r.number, 10)] = "true"
+		}
+	}
+	return out
+}
+
+// sequence is the number of a rule as an entry; nil: OpenConfig cannot say what the rule does, or not in this order.
+func sequence(r tree.Record) []string {
+	number := r.Keys[len(r.Keys)-1]
+	if r.Fields[inOrderMark+number] == "" || !entrySays(tree.Record{Keys: r.Keys, Fields: r.Own}) {
+		return nil
+	}
+	return tree.One(number)
+}
+
+// entrySays reports whether the leaves of an entry say all fields of its rule.
+func entrySays(rule tree.Record) bool {
+	said := map[string]bool{"PRIORITY": true, tree.NullField: true}
+	family := false
+	for _, f := range entryFields {
+		if len(f.get(rule)) == 0 {
+			continue
+		}
+		family = family || f.family != 0
+		for _, name := range f.fields {
+			said[name] = true
+		}
+	}
+	switch rule.Keys[1] + " " + strings.ToUpper(rule.Field("IP_TYPE")) {
+	case "ACL_IPV4 IPV4ANY", "ACL_IPV6 IPV6ANY":
+		said["IP_TYPE"] = true
+	case "ACL_MIXED IPV4ANY", "ACL_MIXED IPV6ANY":
+		said["IP_TYPE"] = family
+	}
+	for f := range rule.Fields {
+		if !said[strings.ToUpper(strings.TrimSuffix(f, "@"))] {
+			return false
+		}
+	}
+	return said[forwarding]
+}

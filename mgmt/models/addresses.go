@@ -1,0 +1,91 @@
+package models
+
+import (
+	"net/netip"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// routedPath is the list of interfaces that route, where they are written.
+const routedPath = "/routing/interfaces/interface"
+
+// inRouting says where what routes is written.
+const inRouting = "it is written in /routing"
+
+// routedKind is what the names of interfaces of a table that route begin with.
+var routedKind = map[string]string{
+	schema.CfgInterface: "Ethernet", schema.CfgVLANInterface: "Vlan", schema.CfgPortChannelInterface: "PortChannel",
+	schema.CfgLoopbackInterface: "Loopback",
+}
+
+// addressesModule is openconfig-if-ip in the databases: addresses are written through to tamtam-routing, neighbours are
+// read-only.
+func addressesModule() tree.Module {
+	m := tree.Module{Name: "openconfig-if-ip"}
+	for _, at := range []string{"subinterfaces/subinterface", "routed-vlan"} {
+		vlan := at == "routed-vlan"
+		for _, family := range []string{"ipv4", "ipv6"} {
+			path := interfacesPath + "/" + at + "/" + family
+			m.Groups = append(m.Groups,
+				tree.Group{
+					Path: path + "/addresses/address", View: inRouting, Rows: addressRows(vlan, family),
+					Through: addressThrough(path+"/addresses/address", vlan, family),
+				},
+				tree.Group{Path: path + "/neighbors/neighbor", View: inRouting, Rows: neighbourRows(vlan, family)})
+		}
+	}
+	return m
+}
+
+// ofInterface accepts the keys of entries below an interface of a kind whose last key is an address of a family.
+func ofInterface(vlan bool, family string) func(keys []string) bool {
+	return func(keys []string) bool {
+		name, ip := keys[0], keys[len(keys)-1]
+		if name != tree.Wildcard && strings.HasPrefix(name, "Vlan") != vlan {
+			return false
+		}
+		a, err := netip.ParseAddr(ip)
+		return ip == tree.Wildcard || err == nil && a.Is4() == (family == "ipv4") && a.Zone() == ""
+	}
+}
+
+func addressRows(vlan bool, family string) (rows []tree.Row) {
+	length := tree.Codec{Get: func(r tree.Record) []string { return parts(r) }}
+	fits := ofInterface(vlan, family)
+	for _, table := range schema.InterfaceTables {
+		if (table == schema.CfgVLANInterface) == vlan {
+			rows = append(rows, tree.Row{
+				DB: swss.ConfigDB, Table: table, Key: "{name}|{ip}/{*}", Only: routedKind[table], Fits: fits, Entry: true,
+				Leaves: []tree.Leaf{leaf("config/prefix-length", length), leaf("state/origin", constant("STATIC"))},
+			})
+		}
+	}
+	inForce := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
+		Leaves: []tree.Leaf{leaf("state/prefix-length", length)}}
+	rows = append(rows, inForce)
+	if family == "ipv6" { // mandatory, also where it is not in force
+		for i := range rows[:len(rows)-1] {
+			rows[i].Leaves = append(rows[i].Leaves, inForce.Leaves...)
+		}
+	}
+	return rows
+}
+
+// neighbourRows are those that are in force, whoever has found them.
+func neighbourRows(vlan bool, family string) []tree.Row {
+	fits := ofInterface(vlan, family)
+	return []tree.Row{
+		{
+			DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{name}|{ip}", Fits: fits,
+			Leaves: []tree.Leaf{leaf("state/origin", constant("STATIC"))},
+		},
+		{
+			DB: swss.ApplDB, Table: schema.AppNeigh, Key: "{name}:{ip}", Fits: fits, Entry: true,
+			Leaves: []tree.Leaf{leaf("state/link-layer-address", readOnly(text("neigh"))),
+				leaf("state/origin", constant("DYNAMIC"))},
+		},
+	}
+}

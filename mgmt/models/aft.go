@@ -1,0 +1,165 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// aftModules are openconfig-aft in the databases: the routes of APPL_DB, whoever made them. SONiC writes the next hops
+// into each route; OpenConfig numbers them, and the groups of them. So that a number is the same as long as what it
+// stands for is, it is a hash of that.
+func aftModules() []tree.Module {
+	const afts = "/network-instances/network-instance/afts"
+	next := func(each string, fold func(map[string]string) map[string]string, leaves ...tree.Leaf) []tree.Row {
+		return []tree.Row{{
+			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: each, Fold: fold,
+			Entry: true, Leaves: leaves,
+		}}
+	}
+	m := tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
+		{Path: afts + "/next-hops/next-hop", Rows: next("index", nextHopsOf,
+			leaf("state/ip-address", readOnly(text("address"))),
+			leaf("interface-ref/state/interface", readOnly(text("interface"))))},
+		{Path: afts + "/next-hop-groups/next-hop-group", Rows: next("id", groupsOf)},
+		{Path: afts + "/next-hop-groups/next-hop-group/next-hops/next-hop", Rows: next("id index", groupMembersOf,
+			leaf("state/weight", readOnly(text("weight"))))},
+	}}
+	group := tree.Codec{Get: func(r tree.Record) []string {
+		hops := routeHops(r.Field("nexthop"), r.Field("ifname"), r.Field("weight"), r.Field("blackhole"))
+		if len(hops) == 0 {
+			return nil
+		}
+		return tree.One(hopGroup(hops))
+	}}
+	origin := tree.Codec{Get: func(r tree.Record) []string {
+		switch p := strings.ToLower(r.Field("protocol")); p {
+		case "static", "bgp", "ospf", "isis":
+			return tree.One(strings.ToUpper(p))
+		}
+		return nil
+	}}
+	to := tree.Module{Name: "openconfig-aft-network-instance"}
+	for _, family := range []string{"ipv4", "ipv6"} {
+		path := afts + "/" + family + "-unicast/" + family + "-entry"
+		row := tree.Row{DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}", Entry: true, Fits: ofFamilyOf(family)}
+		row.Leaves = []tree.Leaf{leaf("state/origin-protocol", origin)}
+		m.Groups = append(m.Groups, tree.Group{Path: path, Rows: []tree.Row{row}})
+		row.Leaves = []tree.Leaf{leaf("state/next-hop-group", group)}
+		to.Groups = append(to.Groups, tree.Group{Path: path, Rows: []tree.Row{row}})
+	}
+	return []tree.Module{m, to}
+}
+
+// ofFamilyOf accepts keys whose last is a network of a family.
+func ofFamilyOf(family string) func(keys []string) bool {
+	return func(keys []string) bool {
+		last := keys[len(keys)-1]
+		p, err := netip.ParsePrefix(last)
+		return last == tree.Wildcard || err == nil && p.Addr().Is4() == (family == "ipv4")
+	}
+}
+
+// A hop is a next hop of a route.
+type hop struct {
+	Address   string `json:"address,omitempty"`
+	Interface string `json:"interface,omitempty"`
+	Weight    string `json:"weight"`
+}
+
+// index is the number of a next hop, whatever its weight in a group.
+func (h hop) index() string { return number64(h.Address + "@" + h.Interface) }
+
+// hopGroup is the number of a group of next hops, in whatever order.
+func hopGroup(hops []hop) string {
+	var texts []string
+	for _, h := range hops {
+		texts = append(texts, h.Address+"@"+h.Interface+"*"+h.Weight)
+	}
+	slices.Sort(texts)
+	return number64(strings.Join(texts, ","))
+}
+
+func number64(text string) string {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return strconv.FormatUint(h.Sum64(), 10)
+}
+
+// routeHops are the next hops of a route by its fields, which are lists of equal length; none: it drops.
+func routeHops(addresses, interfaces, weights, blackhole string) (hops []hop) {
+	if strings.EqualFold(blackhole, "true") || addresses+interfaces == "" {
+		return nil
+	}
+	a, i, w := strings.Split(addresses, ","), strings.Split(interfaces, ","), strings.Split(weights, ",")
+	at := func(list []string, n int) string {
+		if n < len(list) {
+			return strings.TrimSpace(list[n])
+		}
+		return ""
+	}
+	for n := range max(len(a), len(i)) {
+		h := hop{Interface: at(i, n), Weight: "1"}
+		if addr, err := netip.ParseAddr(at(a, n)); err == nil && !addr.IsUnspecified() {
+			h.Address = addr.String()
+		}
+		if v := at(w, n); v != "" {
+			h.Weight = v
+		}
+		hops = append(hops, h)
+	}
+	return hops
+}
+
+// eachRoute visits the next hops of all routes, by their fields with bars between.
+func eachRoute(routes map[string]string, visit func(hops []hop)) {
+	for _, text := range routes {
+		if f := strings.Split(text, "|"); len(f) == 4 {
+			if hops := routeHops(f[0], f[1], f[2], f[3]); len(hops) > 0 {
+				visit(hops)
+			}
+		}
+	}
+}
+
+func nextHopsOf(routes map[string]string) map[string]string {
+	out := map[string]string{}
+	eachRoute(routes, func(hops []hop) {
+		for _, h := range hops {
+			out[h.index()] = hopText(h)
+		}
+	})
+	return out
+}
+
+func groupsOf(routes map[string]string) map[string]string {
+	out := map[string]string{}
+	eachRoute(routes, func(hops []hop) { out[hopGroup(hops)] = "{}" })
+	return out
+}
+
+func groupMembersOf(routes map[string]string) map[string]string {
+	out := map[string]string{}
+	eachRoute(routes, func(hops []hop) {
+		for _, h := range hops {
+			out[fmt.Sprintf("%s %s", hopGroup(hops), h.index())] = hopText(h)
+		}
+	})
+	return out
+}
+
+func hopText(h hop) string {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return "{}" // strings always are JSON
+	}
+	return string(text)
+}

@@ -1,0 +1,136 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss/schema"
+)
+
+// interfacesPath is where the entries of ports are.
+const interfacesPath = "/interfaces/interface"
+
+// A cage is the ports of one place on the front panel: those with the index of
+// the first, or the first alone.
+type cage struct {
+	ports  []string // in order of their numbers
+	lanes  []string
+	speeds int
+	row    map[string]string // of the first port
+}
+
+// finishBreakout rewrites the PORT rows of a cage to what its breakout mode
+// says; without a mode the cage is one port again.
+func finishBreakout(c tree.Change) error {
+	name := c.Keys()[0]
+	cg, err := findCage(c, name)
+	if err != nil {
+		return err
+	}
+	n, speed := 1, cg.speeds
+	if fields := c.Fields(schema.CfgBreakout); fields != nil {
+		b, err := schema.ParseBreakout(name, fields)
+		if err != nil {
+			return err
+		}
+		if !c.Changed("config/num-breakouts") && !c.Changed("config/breakout-speed") {
+			return nil
+		}
+		n, speed = b.Groups[0].Count, int(b.Groups[0].Speeds[0])
+	}
+	if len(cg.lanes)%n != 0 {
+		return fmt.Errorf("a cage of %d lanes cannot be split into %d ports", len(cg.lanes), n)
+	}
+	return cg.split(c, n, speed)
+}
+
+// breakoutMakes returns the ports that a mode of the cage could create: one starting at each of its
+// lanes.
+func breakoutMakes(c tree.Change) (path string, keys []string) {
+	cg, err := findCage(c, c.Keys()[0])
+	if err != nil {
+		return interfacesPath, nil
+	}
+	base, _ := schema.PortNumber(cg.ports[0])
+	for i := range cg.lanes {
+		keys = append(keys, fmt.Sprintf("Ethernet%d", int(base)+i))
+	}
+	return interfacesPath, keys
+}
+
+// findCage finds the ports that share the cage of a port.
+func findCage(c tree.Change, name string) (cage, error) {
+	all, err := c.Entries(interfacesPath, schema.CfgPort)
+	if err != nil {
+		return cage{}, err
+	}
+	row, ok := all[name]
+	if !ok {
+		return cage{}, fmt.Errorf("there is no port %s", name)
+	}
+	cg := cage{row: row}
+	for p, r := range all {
+		if p == name || row["index"] != "" && r["index"] == row["index"] {
+			cg.ports = append(cg.ports, p)
+		}
+	}
+	schema.SortNames(cg.ports)
+	if cg.ports[0] != name {
+		return cage{}, fmt.Errorf("%s is not the first port of its cage, %s is", name, cg.ports[0])
+	}
+	for _, p := range cg.ports {
+		cg.lanes = append(cg.lanes, strings.Split(all[p]["lanes"], ",")...)
+		s, err := strconv.Atoi(all[p]["speed"])
+		if err != nil {
+			return cage{}, fmt.Errorf("port %s has speed %q", p, all[p]["speed"])
+		}
+		cg.speeds += s
+	}
+	return cg, nil
+}
+
+// split makes n ports of the cage. Their settings are those of the first.
+func (cg cage) split(c tree.Change, n, speed int) error {
+	base, ok := schema.PortNumber(cg.ports[0])
+	if !ok {
+		return fmt.Errorf("%s has no number", cg.ports[0])
+	}
+	alias := cg.row["alias"]
+	if len(cg.ports) > 1 {
+		alias = strings.TrimSuffix(alias, "/1")
+	}
+	index := cmp.Or(cg.row["index"], strconv.Itoa(int(base)))
+	per := len(cg.lanes) / n
+	var wanted []string
+	var errs []error
+	for i := range n {
+		name := fmt.Sprintf("Ethernet%d", int(base)+i*per)
+		wanted = append(wanted, name)
+		fields := maps.Clone(cg.row)
+		if i > 0 {
+			delete(fields, "description")
+		}
+		fields["lanes"] = strings.Join(cg.lanes[i*per:(i+1)*per], ",")
+		fields["speed"] = strconv.Itoa(speed)
+		fields["index"] = index
+		if alias != "" {
+			fields["alias"] = alias
+			if n > 1 {
+				fields["alias"] = fmt.Sprintf("%s/%d", alias, i+1)
+			}
+		}
+		errs = append(errs, c.PutEntry(interfacesPath, name, schema.CfgPort, fields, slices.Contains(cg.ports, name)))
+	}
+	for _, p := range cg.ports {
+		if !slices.Contains(wanted, p) {
+			errs = append(errs, c.RemoveEntry(interfacesPath, p))
+		}
+	}
+	return errors.Join(errs...)
+}

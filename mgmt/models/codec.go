@@ -1,0 +1,296 @@
+package models
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss/schema"
+)
+
+// text is a field that holds YANG's text.
+func text(field string) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string { return tree.One(r.Field(field)) },
+		Put: func(r tree.Record, v []string) error { r.Set(field, tree.First(v)); return nil },
+	}
+}
+
+// orElse is a codec with the value of what has none.
+func orElse(c tree.Codec, v string) tree.Codec {
+	return tree.Codec{Put: c.Put, Get: func(r tree.Record) []string {
+		if said := c.Get(r); len(said) > 0 {
+			return said
+		}
+		return tree.One(v)
+	}}
+}
+
+// fieldLeaves returns the leaves that are fields of the same name of a table of CONFIG_DB, except some.
+func fieldLeaves(at, table string, but ...string) (leaves []tree.Leaf) {
+	for _, f := range schema.TableOf(table).FieldNames() {
+		if !slices.Contains(but, f) {
+			leaves = append(leaves, leaf(at+"/"+f, text(f)))
+		}
+	}
+	return leaves
+}
+
+// list is a field that holds a comma list.
+func list(field string) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			return strings.FieldsFunc(r.Field(field), func(c rune) bool { return c == ',' || c == ' ' })
+		},
+		Put: func(r tree.Record, v []string) error { r.Set(field, strings.Join(v, ",")); return nil },
+	}
+}
+
+// words is a field whose words are not YANG's; pairs has YANG's word and the field's in turn.
+// absent is YANG's word for a missing field, if it means something.
+func words(field, absent string, pairs ...string) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			v := r.Field(field)
+			for i := 0; i < len(pairs); i += 2 {
+				if strings.EqualFold(v, pairs[i+1]) {
+					return tree.One(pairs[i])
+				}
+			}
+			return tree.One(absent)
+		},
+		Put: func(r tree.Record, v []string) error {
+			for i := 0; i < len(pairs); i += 2 {
+				if tree.First(v) == pairs[i] {
+					r.Set(field, pairs[i+1])
+					return nil
+				}
+			}
+			r.Set(field, "")
+			return nil
+		},
+	}
+}
+
+// number is a field that holds a number as SONiC's ACL rules do: 0x is
+// hexadecimal, a leading 0 octal. Written numbers have the given format.
+func number(field, format string) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			n, err := strconv.ParseUint(r.Field(field), 0, 64)
+			if err != nil {
+				return nil
+			}
+			return tree.One(strconv.FormatUint(n, 10))
+		},
+		Put: func(r tree.Record, v []string) error {
+			if len(v) == 0 {
+				r.Set(field, "")
+				return nil
+			}
+			n, err := strconv.ParseUint(v[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			r.Set(field, fmt.Sprintf(format, n))
+			return nil
+		},
+	}
+}
+
+// readOnly returns a codec that cannot write.
+func readOnly(c tree.Codec) tree.Codec { return tree.Codec{Get: c.Get} }
+
+// constant is a leaf with the same value in every entry.
+func constant(v string) tree.Codec {
+	return tree.Codec{Get: func(tree.Record) []string { return tree.One(v) }}
+}
+
+// sum is a counter that is kept in parts. If one part is not known, the sum is not either.
+func sum(fields ...string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		var total uint64
+		for _, f := range fields {
+			n, err := strconv.ParseUint(r.Field(f), 10, 64)
+			if err != nil {
+				return nil
+			}
+			total += n
+		}
+		return tree.One(strconv.FormatUint(total, 10))
+	}}
+}
+
+// prefix is an IP prefix; one host is written without length. A mask in a field of its own is
+// accepted if it is contiguous.
+func prefix(field string) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			text, mask := r.Field(field), r.Field(field+"_MASK")
+			if mask == "" {
+				return tree.One(text)
+			}
+			a, err := netip.ParseAddr(text)
+			if err != nil {
+				return nil
+			}
+			m, err := netip.ParseAddr(mask)
+			if err != nil || m.BitLen() != a.BitLen() {
+				return nil
+			}
+			ones, size := net.IPMask(m.AsSlice()).Size() // 0, 0: no prefix
+			if size == 0 {
+				return nil
+			}
+			return tree.One(netip.PrefixFrom(a, ones).Masked().String())
+		},
+		Put: func(r tree.Record, v []string) error {
+			if p := tree.First(v); strings.Contains(p, "/") {
+				if _, err := netip.ParsePrefix(p); err != nil {
+					return fmt.Errorf("%q is no prefix", p)
+				}
+			} else if p != "" {
+				if _, err := netip.ParseAddr(p); err != nil {
+					return fmt.Errorf("%q is no address", p)
+				}
+			}
+			r.Set(field, tree.First(v))
+			r.Set(field+"_MASK", "")
+			return nil
+		},
+	}
+}
+
+// addr is an IP address with a field that names its family.
+func addr(field, family string) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string { return tree.One(r.Field(field)) },
+		Put: func(r tree.Record, v []string) error {
+			r.Set(field, "")
+			r.Set(family, "")
+			if len(v) == 0 {
+				return nil
+			}
+			a, err := netip.ParseAddr(v[0])
+			if err != nil {
+				return fmt.Errorf("%q is no address", v[0])
+			}
+			r.Set(field, a.String())
+			r.Set(family, "ipv6")
+			if a.Unmap().Is4() {
+				r.Set(family, "ipv4")
+			}
+			return nil
+		},
+	}
+}
+
+// part is one side of a field "value/mask": 0 the value, 1 the mask.
+func maskedPart(field string, side int) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			value, mask, _ := strings.Cut(r.Field(field), "/")
+			if side == 1 {
+				return tree.One(strings.ToLower(mask))
+			}
+			return tree.One(strings.ToLower(value))
+		},
+		Put: func(r tree.Record, v []string) error {
+			value, mask, _ := strings.Cut(r.Field(field), "/")
+			if side == 1 {
+				mask = tree.First(v)
+			} else {
+				value = tree.First(v)
+			}
+			if mask != "" {
+				value += "/" + mask
+			}
+			r.Set(field, strings.ToLower(value))
+			return nil
+		},
+	}
+}
+
+// ports is a transport port or a range of them, for which SONiC has a field of
+// its own.
+func ports(field string) tree.Codec {
+	single, ranged := number(field, "%d"), field+"_RANGE"
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			if v := single.Get(r); v != nil {
+				return v
+			}
+			if lo, hi, ok := strings.Cut(r.Field(ranged), "-"); ok {
+				return tree.One(lo + ".." + hi)
+			}
+			return nil
+		},
+		Put: func(r tree.Record, v []string) error {
+			r.Set(ranged, "")
+			lo, hi, ok := strings.Cut(tree.First(v), "..")
+			if !ok {
+				return single.Put(r, v)
+			}
+			r.Set(field, "")
+			a, errA := strconv.ParseUint(lo, 10, 16)
+			b, errB := strconv.ParseUint(hi, 10, 16)
+			if errA != nil || errB != nil || a > b {
+				return fmt.Errorf("%q is no range of ports, first..last", v[0])
+			}
+			r.Set(ranged, fmt.Sprintf("%d-%d", a, b))
+			return nil
+		},
+	}
+}
+
+// flags is a field of bits, value/mask, as the list of those that must be set.
+// It does not say what must not be set.
+func flags(field string, names ...string) tree.Codec {
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			value, mask, masked := strings.Cut(r.Field(field), "/")
+			v, err := strconv.ParseUint(value, 0, 8)
+			if err != nil {
+				return nil
+			}
+			m := uint64(1)<<len(names) - 1
+			if masked {
+				if m, err = strconv.ParseUint(mask, 0, 8); err != nil {
+					return nil
+				}
+			}
+			if v&m != m {
+				return nil
+			}
+			var out []string
+			for i, n := range names {
+				if m>>i&1 == 1 {
+					out = append(out, n)
+				}
+			}
+			return out
+		},
+		Put: func(r tree.Record, v []string) error {
+			bits := 0
+			for _, n := range v {
+				i := slices.Index(names, n)
+				if i < 0 {
+					return fmt.Errorf("flag %q is not known", n)
+				}
+				bits |= 1 << i
+			}
+			r.Set(field, "")
+			if bits != 0 {
+				r.Set(field, fmt.Sprintf("0x%02x/0x%02x", bits, bits))
+			}
+			return nil
+		},
+	}
+}
+
+// leaf is a leaf that a codec reads and writes.
+func leaf(path string, c tree.Codec) tree.Leaf { return tree.Leaf{Path: path, Codec: c} }

@@ -1,0 +1,44 @@
+package models
+
+import (
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// debugCounterModule is tamtam-debugcounter in the databases. What is counted stands in the rows of ports and of the
+// switch, under the names of statistics: it is put together here.
+func debugCounterModule() tree.Module {
+	const name, reason = "{name}", "{name}|{drop-reason}"
+	state := func(name, field string) tree.Leaf { return leaf("state/"+name, readOnly(text(field))) }
+	outcome := []tree.Leaf{state("status", schema.FieldStatus), state("reason", schema.FieldReason)}
+	return tree.Module{Name: "tamtam-debugcounter", Groups: []tree.Group{
+		{Path: "/debug-counters/debug-counter", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgDebugCounter, Key: name, Entry: true, Leaves: []tree.Leaf{
+				state("type", "type"), state("alias", "alias"), state("description", "desc"), state("group", "group")}},
+			{DB: swss.StateDB, Table: schema.AppDebugCounter, Key: name, Leaves: outcome},
+			{DB: swss.StateDB, Source: SourceDebugCounts, Key: name, Counter: true, Leaves: []tree.Leaf{
+				state("statistic", "statistic"), state("packets", "packets"), state("counted-since", "since")}},
+		}},
+		{Path: "/debug-counters/debug-counter/reasons/reason", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgDebugReason, Key: reason, Entry: true},
+			{DB: swss.StateDB, Table: schema.AppDebugReason, Key: reason, Leaves: outcome},
+		}},
+		{Path: "/debug-counters/debug-counter/ports/port", Rows: []tree.Row{
+			{DB: swss.StateDB, Source: SourceDebugCounts, Key: "{name}|{port}", Entry: true, Counter: true,
+				Leaves: []tree.Leaf{state("packets", "packets"), state("counted-since", "since")}},
+		}},
+		{Path: "/debug-counter-capabilities/capability", Rows: []tree.Row{
+			{DB: swss.StateDB, Table: schema.StateDebugCapabilities, Key: "{type}", Entry: true, Leaves: []tree.Leaf{
+				state("count", schema.FieldDebugCount),
+				leaf("state/drop-reason", tree.Codec{Get: func(r tree.Record) []string {
+					return schema.ParseDebugReasonList(r.Field(schema.FieldDebugReasons))
+				}}),
+			}},
+		}},
+	}}
+}
+
+// SourceDebugCounts is the source of what debug counters have counted: of one of the switch the row of its name, of one
+// of ports a row for each port, NAME|port.
+const SourceDebugCounts = "debug-counters"

@@ -1,0 +1,180 @@
+package models
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// flyMonModule is tamtam-flymon in the databases. Results are events, one of each per epoch, not
+// counters that change with each packet: they are sent on change.
+func flyMonModule() tree.Module {
+	const tasks, task = "/tam/flymon-tasks/flymon-task", "{name}"
+	// of is a list of estimates that are the fields of a task's row.
+	of := func(path, table, key string, more ...tree.Leaf) tree.Group {
+		return tree.Group{Path: tasks + path, Rows: []tree.Row{
+			{DB: swss.CountersDB, Table: table, Key: task, Each: key, Entry: true,
+				Leaves: append(append(estimateLeaves("state"), leaf("state/flags", list("flags"))), more...)},
+		}}
+	}
+	return tree.Module{Name: "tamtam-flymon", Groups: []tree.Group{
+		{Path: tasks, Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonTask, Key: task, Entry: true,
+				Leaves: append(flyMonTaskLeaves("config"), leaf("config/flowgroup", text("flowgroup"))),
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMFlyMonTask, Key: task, Behind: "state/not-in-force", Wanted: wantedTask,
+				Leaves: append(flyMonTaskLeaves("state"), leaf("state/flowgroup", text("flowgroup"))),
+			},
+			{DB: swss.CountersDB, Table: schema.CountersFlyMonPlace, Key: task, Leaves: placementLeaves("state/placement")},
+			{
+				DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
+				Leaves: append(epochLeaves("state/last-epoch"), leaf("state/last-epoch/load", text("LOAD")),
+					leaf("state/last-epoch/full", text("FULL")), leaf("state/last-epoch/flows-from", text("FLOWS_FROM")),
+					leaf("state/last-epoch/digests-lost", text("DIGESTS_LOST")),
+					leaf("state/last-epoch/flows-cut", text("FLOWS_CUT")),
+					leaf("state/last-epoch/changes-cut", text("CHANGES_CUT"))),
+			},
+		}},
+		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are not quantities
+		of("/flows/flow", schema.CountersFlyMonFlows, "flow"),
+		of("/changes/change", schema.CountersFlyMonChange, "flow",
+			leaf("state/before", text("before")), leaf("state/after", text("after"))),
+		of("/distribution/bin", schema.CountersFlyMonSizes, "size"),
+		{Path: "/tam/flymon-queries/flymon-query", Finish: queryFits, Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonQuery, Key: "{name}", Entry: true,
+				Leaves: []tree.Leaf{leaf("config/task", text("task")), leaf("config/flow", text("flow"))},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMFlyMonQuery, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMFlyMonQuery, schema.ParseFlyMonQuery,
+					schema.FlyMonQuery.Fields),
+				Leaves: []tree.Leaf{leaf("state/task", text("task")), leaf("state/flow", text("flow"))},
+			},
+			{
+				DB: swss.CountersDB, Table: schema.CountersFlyMonAnswer, Key: "{name}", JSON: "ESTIMATE",
+				Leaves: append(append(epochLeaves("state/answer"), estimateLeaves("state/answer")...),
+					leaf("state/answer/task", text("TASK")), leaf("state/answer/flow", text("FLOW"))),
+			},
+		}},
+		{Path: "/tam/flymon-groups/flymon-group", Rows: []tree.Row{
+			{DB: swss.CountersDB, Table: schema.CountersFlyMonGroup, Key: "{number}", Entry: true, Leaves: []tree.Leaf{
+				leaf("state/tasks", text("TASKS")), leaf("state/hash-units", numbered("KEYS", ";")),
+				leaf("state/free-buckets", numbered("FREE_BUCKETS", ",")),
+				leaf("state/largest-free", numbered("LARGEST_FREE", ",")),
+			}},
+		}},
+	}}
+}
+
+// queryFits refuses a flow without the fields of the task's key. That there is such a task, and
+// that its row is valid, is checked elsewhere.
+func queryFits(c tree.Change) error {
+	row := c.Fields(schema.CfgTAMFlyMonQuery)
+	if row == nil || row["task"] == "" || row["flow"] == "" {
+		return nil
+	}
+	fields, err := c.Entry("/tam/flymon-tasks/flymon-task", row["task"], schema.CfgTAMFlyMonTask)
+	if err != nil || fields == nil {
+		return err
+	}
+	task, err := schema.ParseFlyMonTask(row["task"], fields)
+	if err != nil {
+		return nil
+	}
+	key := task.Key
+	if key.IsZero() {
+		key = task.Attribute.Of
+	}
+	if _, err := key.Flow(row["flow"]); err != nil {
+		return fmt.Errorf("config/flow: %w", err)
+	}
+	return nil
+}
+
+// wantedTask is the task as the manager forwards it. The filter of a flow group is the one in
+// force: whether that is the group's match, the group's own state tells.
+func wantedTask(c tree.Configured) (map[string]string, error) {
+	t, err := schema.ParseFlyMonTask(c.Name(), c.Row(schema.CfgTAMFlyMonTask))
+	if err != nil {
+		return nil, err
+	}
+	fields := schema.FlyMonFlow{Name: t.Name, Of: t.FlowGroup, Task: t.Task}.Fields()
+	if is := c.InForce()["filter"]; t.FlowGroup != "" && is != "" {
+		fields["filter"] = is
+	}
+	return fields, nil
+}
+
+func flyMonTaskLeaves(at string) []tree.Leaf {
+	return fieldLeaves(at, schema.CfgTAMFlyMonTask, "flowgroup")
+}
+
+func placementLeaves(at string) []tree.Leaf {
+	leaves := []tree.Leaf{leaf(at+"/groups", list("GROUPS")), leaf(at+"/units", list("UNITS")),
+		leaf(at+"/hash-units", parted("KEYS", ";"))}
+	for name, field := range map[string]string{
+		"planned": "PLANNED", "algorithm": "ALGORITHM", "rows": "ROWS", "buckets": "BUCKETS", "banks": "BANKS",
+		"bytes": "BYTES",
+		"rules": "RULES", "tcam-entries": "TCAM_ENTRIES", "expected": "EXPECTED", "translation": "TRANSLATION",
+	} {
+		leaves = append(leaves, leaf(at+"/"+name, text(field)))
+	}
+	return leaves
+}
+
+func epochLeaves(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/epoch", text("EPOCH")), leaf(at+"/start", text("START")), leaf(at+"/end", text("END")),
+		leaf(at+"/flags", list("FLAGS")),
+	}
+}
+
+// estimateLeaves are the members of the JSON of an estimate
+// (schema.FormatFlyMonEstimate).
+func estimateLeaves(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/estimate", text("estimate")), leaf(at+"/lower", bounded("lower")), leaf(at+"/upper", bounded("upper")),
+		leaf(at+"/confidence", bounded("confidence")), leaf(at+"/bound", text("bound")), leaf(at+"/exact", text("exact")),
+		leaf(at+"/saturated", tree.Codec{Get: func(r tree.Record) []string {
+			if r.Field("estimate") == "" {
+				return nil
+			}
+			return tree.One(strconv.FormatBool(r.Field("saturated") == "true"))
+		}}),
+	}
+}
+
+// bounded is a field that is omitted if no bound is known.
+func bounded(field string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		if c, err := strconv.ParseFloat(r.Field("confidence"), 64); err != nil || c == 0 {
+			return nil
+		}
+		return tree.One(r.Field(field))
+	}}
+}
+
+// parted is a field whose parts the separator keeps apart.
+func parted(field, separator string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		return strings.FieldsFunc(r.Field(field), func(c rune) bool { return strings.ContainsRune(separator, c) })
+	}}
+}
+
+// numbered is parted, with the place of each part in front: 0=part.
+func numbered(field, separator string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		parts := parted(field, separator).Get(r)
+		for i, p := range parts {
+			parts[i] = strconv.Itoa(i) + "=" + p
+		}
+		return parts
+	}}
+}

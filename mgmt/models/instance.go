@@ -1,0 +1,123 @@
+package models
+
+import (
+	"encoding/json"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// instanceModule is openconfig-network-instance in the databases: there is one instance, and what is in it is written
+// elsewhere. VLANs are written through.
+func instanceModule() tree.Module {
+	const (
+		instance = "/network-instances/network-instance"
+		protocol = instance + "/protocols/protocol"
+		static   = protocol + "/static-routes/static"
+	)
+	only := "there is one network instance"
+	// Either row is there in every switch.
+	there := func(leaves ...tree.Leaf) []tree.Row {
+		return []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, Entry: true, Leaves: leaves},
+			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Entry: true, Leaves: leaves},
+		}
+	}
+	kind := constant("DEFAULT_INSTANCE")
+	return tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
+		{
+			Path: instance, View: only, Keys: map[string]tree.Codec{"name": constant("default")},
+			Rows: there(leaf("config/type", kind), leaf("state/type", kind)),
+		},
+		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Through: vlanThrough(), Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Leaves: vlanLeaves("config")},
+			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "Vlan{vlan-id}", Leaves: vlanLeaves("state")},
+		}},
+		{Path: instance + "/fdb/mac-table/entries/entry", View: "MAC addresses are written in /fdb", Rows: []tree.Row{
+			{DB: swss.StateDB, Table: schema.StateFDB, Key: "Vlan{vlan}:{mac-address}", Entry: true, Leaves: []tree.Leaf{
+				leaf("interface/interface-ref/state/interface", text("port")),
+				leaf("state/entry-type", words("type", "", "STATIC", schema.FDBStatic, "DYNAMIC", schema.FDBDynamic)),
+			}},
+		}},
+		{
+			Path: protocol, View: only, Rows: there(),
+			Keys: map[string]tree.Codec{"identifier": constant("STATIC"), "name": constant("static")},
+		},
+		{Path: static, View: inRouting, Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true},
+		}},
+		{Path: static + "/next-hops/next-hop", View: inRouting, Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Each: "index", Fold: waysOf, Entry: true,
+				Leaves: append(wayLeaves("config"), wayLeaves("state")...),
+			},
+		}},
+	}}
+}
+
+func vlanLeaves(at string) []tree.Leaf {
+	name := tree.Codec{Get: func(r tree.Record) []string { return tree.One("Vlan" + r.Keys[len(r.Keys)-1]) }}
+	return []tree.Leaf{leaf(at+"/name", name), leaf(at+"/status", vlanStatus())}
+}
+
+func vlanStatus() tree.Codec {
+	return words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down")
+}
+
+// A routeWay is one way of a route, as JSON.
+type routeWay struct {
+	Address   string `json:"address"`
+	Interface string `json:"interface"`
+	Blackhole string `json:"blackhole"`
+	Distance  string `json:"distance"`
+}
+
+// waysOf makes of the lists of a route's row its ways, by their places.
+func waysOf(fields map[string]string) map[string]string {
+	row := tree.Record{Fields: fields}
+	var lists [4][]string
+	n := 0
+	for i, f := range []string{"nexthop", "ifname", "blackhole", "distance"} {
+		if v := row.Field(f); v != "" {
+			lists[i] = strings.Split(v, ",")
+			n = max(n, len(lists[i]))
+		}
+	}
+	out := map[string]string{}
+	for i := range n {
+		at := func(list int) string {
+			if i < len(lists[list]) {
+				return strings.TrimSpace(lists[list][i])
+			}
+			return ""
+		}
+		text, err := json.Marshal(routeWay{at(0), at(1), at(2), at(3)})
+		if err == nil {
+			out[strconv.Itoa(i)] = string(text)
+		}
+	}
+	return out
+}
+
+func wayLeaves(at string) []tree.Leaf {
+	hop := tree.Codec{Get: func(r tree.Record) []string {
+		if strings.EqualFold(r.Field("blackhole"), "true") {
+			return tree.One("DROP")
+		}
+		if a, err := netip.ParseAddr(r.Field("address")); err == nil && !a.IsUnspecified() {
+			return tree.One(a.String())
+		}
+		if r.Field("interface") != "" {
+			return tree.One("LOCAL_LINK")
+		}
+		return nil
+	}}
+	return []tree.Leaf{
+		leaf(at+"/next-hop", hop), leaf(at+"/metric", orElse(text("distance"), "0")),
+		leaf("interface-ref/"+at+"/interface", readOnly(text("interface"))),
+	}
+}

@@ -1,0 +1,308 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// interfaceKinds are the interfaces that there are, by what their names begin with.
+var interfaceKinds = []struct {
+	name, typ string
+	index     int // of interface N in SNMP, less N: as SONiC's agent counts; -1: it has none
+}{
+	{"Ethernet", "ethernetCsmacd", 1},
+	{"PortChannel", "ieee8023adLag", 1000},
+	{"Vlan", "l3ipvlan", 2000},
+	{"Loopback", "softwareLoopback", -1},
+}
+
+// interfacesModule is openconfig-interfaces in the databases. Which VLANs and loopbacks are interfaces is written in
+// tamtam-routing.
+func interfacesModule() tree.Module {
+	routed := func(table, kind, oper string) tree.Row {
+		return tree.Row{
+			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: kind, Entry: true,
+			Fixed: "VLAN interfaces and loopbacks are made and removed in /routing/interfaces", Elsewhere: routedPath,
+			Leaves: append(namedLeaves(), withNumbers(
+				leaf("state/admin-status", constant("UP")), leaf("state/oper-status", constant(oper)))...),
+		}
+	}
+	port := tree.Row{
+		DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Entry: true,
+		Fixed: "ports are made and removed by the breakout-mode of their cage", Leaves: interfaceLeaves("config", "false"),
+	}
+	channel := tree.Row{
+		DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Entry: true,
+		New: map[string]string{"admin_status": "up", "mtu": "9100"}, Leaves: interfaceLeaves("config", "true"),
+	}
+	inForce := func(table, kind, up string) tree.Row {
+		return tree.Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind,
+			Leaves: append(interfaceLeaves("state", up), withNumbers(operLeaves("state")...)...)}
+	}
+	// What is not in APPL_DB yet, or again, is known to be configured, and no more.
+	port.Leaves = append(append(port.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "DOWN")...)...)
+	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
+	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
+	return tree.Module{Name: "openconfig-interfaces", Groups: []tree.Group{
+		{Path: interfacesPath, Owns: ownedByInterface(""), Rows: []tree.Row{
+			ports, channels,
+			{
+				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Only: "Loopback",
+				Leaves: withNumbers(leaf("state/oper-status", constant("UP"))),
+			},
+			port, channel,
+			routed(schema.CfgVLANInterface, "Vlan", "UNKNOWN"), routed(schema.CfgLoopbackInterface, "Loopback", "DOWN"),
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPortNameMap, Key: "{name}", Only: "Ethernet",
+				Counter: true,
+				Leaves: append(append(portCounters("in", "IN"), portCounters("out", "OUT")...),
+					leaf("state/counters/counted-since", readOnly(text(schema.FieldCountedSince+schema.GroupPort)))),
+			},
+		}},
+		subinterfaces(),
+	}}
+}
+
+func interfaceLeaves(at, up string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/type", interfaceType()),
+		leaf(at+"/mtu", orElse(text("mtu"), "9100")),
+		leaf(at+"/description", text("description")),
+		leaf(at+"/enabled", words("admin_status", up, "true", "up", "false", "down")),
+	}
+}
+
+// namedLeaves are those that follow from the name.
+func namedLeaves() []tree.Leaf {
+	logical := func(r tree.Record) []string {
+		return tree.One(strconv.FormatBool(!strings.HasPrefix(r.Keys[0], "Ethernet")))
+	}
+	return []tree.Leaf{
+		leaf("config/type", interfaceType()), leaf("state/type", readOnly(interfaceType())),
+		leaf("state/ifindex", tree.Codec{Get: interfaceIndex}), leaf("state/logical", tree.Codec{Get: logical}),
+		leaf("state/cpu", constant("false")), leaf("state/management", constant("false")),
+	}
+}
+
+func operLeaves(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/admin-status", words("admin_status", "DOWN", "UP", "up", "DOWN", "down")),
+		leaf(at+"/oper-status", words(schema.FieldOperStatus, "UNKNOWN", "UP", schema.OperUp, "DOWN", schema.OperDown)),
+		leaf(at+"/last-change", text(schema.FieldLastChange)),
+	}
+}
+
+// notInForceLeaves are those of a row of CONFIG_DB that no other has.
+func notInForceLeaves(at, admin string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/admin-status", words("admin_status", admin, "UP", "up", "DOWN", "down")),
+		leaf(at+"/oper-status", constant("UNKNOWN")),
+	}
+}
+
+// withNumbers adds to the statuses among leaves the numbers that RFC 2863 has for their names.
+func withNumbers(leaves ...tree.Leaf) []tree.Leaf {
+	list := slices.Clone(leaves)
+	for _, l := range leaves {
+		if !strings.HasSuffix(l.Path, "-status") {
+			continue
+		}
+		name := l.Codec
+		list = append(list, leaf(l.Path+"-number", tree.Codec{Get: func(r tree.Record) []string {
+			return tree.One(map[string]string{"UP": "1", "DOWN": "2", "UNKNOWN": "4"}[tree.First(name.Get(r))])
+		}}))
+	}
+	return list
+}
+
+// interfaceType follows from the name; writing the same value is allowed.
+func interfaceType() tree.Codec {
+	of := func(r tree.Record) string {
+		for _, k := range interfaceKinds {
+			if strings.HasPrefix(r.Keys[0], k.name) {
+				return k.typ
+			}
+		}
+		return ""
+	}
+	return tree.Codec{
+		Get: func(r tree.Record) []string { return tree.One(of(r)) },
+		Put: func(r tree.Record, v []string) error {
+			if len(v) > 0 && v[0] != of(r) {
+				return fmt.Errorf("%s is of type %s", r.Keys[0], of(r))
+			}
+			return nil
+		},
+	}
+}
+
+func interfaceIndex(r tree.Record) []string {
+	for _, k := range interfaceKinds {
+		number, ok := strings.CutPrefix(r.Keys[0], k.name)
+		if n, err := strconv.ParseUint(number, 10, 31); ok && err == nil && k.index >= 0 {
+			return tree.One(strconv.FormatUint(n+uint64(k.index), 10))
+		}
+	}
+	return nil
+}
+
+func portCounters(way, sai string) []tree.Leaf {
+	stat := func(name string) string { return "SAI_PORT_STAT_IF_" + sai + "_" + name }
+	at := "state/counters/" + way + "-"
+	return []tree.Leaf{
+		leaf(at+"octets", text(stat("OCTETS"))),
+		leaf(at+"pkts", sum(stat("UCAST_PKTS"), stat("MULTICAST_PKTS"), stat("BROADCAST_PKTS"))),
+		leaf(at+"unicast-pkts", text(stat("UCAST_PKTS"))),
+		leaf(at+"multicast-pkts", text(stat("MULTICAST_PKTS"))),
+		leaf(at+"broadcast-pkts", text(stat("BROADCAST_PKTS"))),
+		leaf(at+"discards", text(stat("DISCARDS"))),
+		leaf(at+"errors", text(stat("ERRORS"))),
+	}
+}
+
+// subinterfaces are the interfaces that route, but for those of VLANs.
+func subinterfaces() tree.Group {
+	g := tree.Group{
+		Path: interfacesPath + "/subinterfaces/subinterface", View: inRouting, Through: subinterfaceThrough(),
+		Keys: map[string]tree.Codec{"index": constant("0")},
+	}
+	oper := func(table, kind string, leaves []tree.Leaf) {
+		g.Rows = append(g.Rows, tree.Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind, Leaves: leaves})
+	}
+	oper(schema.AppPort, "Ethernet", operLeaves("state"))
+	oper(schema.AppLAG, "PortChannel", operLeaves("state"))
+	oper(schema.AppInterface, "Loopback", []tree.Leaf{leaf("state/oper-status", constant("UP"))})
+	for _, table := range schema.InterfaceTables {
+		if table == schema.CfgVLANInterface {
+			continue
+		}
+		name := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[0]) }}
+		oper := "UNKNOWN"
+		if table == schema.CfgLoopbackInterface {
+			oper = "DOWN"
+		}
+		g.Rows = append(g.Rows, tree.Row{
+			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table], Entry: true, Leaves: []tree.Leaf{
+				leaf("state/name", name), leaf("state/ifindex", tree.Codec{Get: interfaceIndex}),
+				leaf("state/admin-status", constant("UP")), leaf("state/oper-status", constant(oper)),
+			},
+		})
+	}
+	return g
+}
+
+// speeds are OpenConfig's words for the rate of a port, by Mbit/s.
+var speeds = []string{
+	"SPEED_10MB", "10", "SPEED_100MB", "100", "SPEED_1GB", "1000", "SPEED_2500MB", "2500", "SPEED_5GB", "5000",
+	"SPEED_10GB", "10000", "SPEED_25GB", "25000", "SPEED_40GB", "40000", "SPEED_50GB", "50000", "SPEED_100GB", "100000",
+	"SPEED_200GB", "200000", "SPEED_400GB", "400000", "SPEED_800GB", "800000", "SPEED_1600GB", "1600000",
+}
+
+// ethernetModule is openconfig-if-ethernet in the databases.
+func ethernetModule() tree.Module {
+	return tree.Module{Name: "openconfig-if-ethernet", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
+			leaf("ethernet/config/port-speed", kept(words("speed", "", speeds...))),
+			leaf("ethernet/config/auto-negotiate", kept(words("autoneg", "", "true", "on", "false", "off"))),
+		}},
+		{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
+			leaf("ethernet/state/port-speed", words("speed", "", speeds...)),
+			leaf("ethernet/state/auto-negotiate", words("autoneg", "false", "true", "on", "false", "off")),
+		}},
+	}}}}
+}
+
+// kept is a leaf that belongs to how a port is made.
+func kept(c tree.Codec) tree.Codec {
+	c.Kept = true
+	return c
+}
+
+// aggregateModule is openconfig-if-aggregate in the databases: members are written in tamtam-interfaces.
+func aggregateModule() tree.Module {
+	static := words("static", "LACP", "STATIC", "true", "LACP", "false")
+	channel := tree.Codec{Get: func(r tree.Record) []string { return parts(r) }}
+	// The published model has members of STATIC channels here; of those with LACP the ports name their channel.
+	members := tree.Codec{Get: func(r tree.Record) []string {
+		if tree.First(static.Get(tree.Record{Fields: r.Own})) != "STATIC" {
+			return nil
+		}
+		return parts(r)
+	}}
+	return tree.Module{Name: "openconfig-if-aggregate", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Leaves: []tree.Leaf{
+			leaf("aggregation/config/lag-type", static), leaf("aggregation/config/min-links", text("min_links")),
+		}},
+		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel", Leaves: []tree.Leaf{
+			leaf("aggregation/state/lag-type", words(schema.FieldProtocol, "STATIC", "LACP", schema.ProtocolLACP)),
+			leaf("aggregation/state/min-links", orElse(text("min_links"), "1")),
+		}},
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{*}|{name}", Only: "Ethernet",
+			Leaves: []tree.Leaf{leaf("ethernet/config/aggregate-id", tree.Codec{Get: channel.Get, Through: memberThrough()})}},
+		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{*}:{name}", Only: "Ethernet",
+			Leaves: []tree.Leaf{leaf("ethernet/state/aggregate-id", channel)}},
+		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{*}", Only: "PortChannel",
+			Leaves: []tree.Leaf{leaf("aggregation/state/member", members)}},
+	}}}}
+}
+
+// vlanModule is openconfig-vlan in the databases, read-only: members are written in tamtam-interfaces.
+func vlanModule() tree.Module {
+	vlans := func(kind, at string) tree.Row {
+		return tree.Row{DB: swss.ApplDB, Table: schema.AppVLANMember, Key: "Vlan{*}:{name}", Of: "tagging_mode", Only: kind,
+			Leaves: switchedLeaves(at + "/switched-vlan/state/")}
+	}
+	id := tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.TrimPrefix(r.Keys[0], "Vlan")) }}
+	return tree.Module{Name: "openconfig-vlan", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
+		vlans("Ethernet", "ethernet"), vlans("PortChannel", "aggregation"),
+		{DB: swss.ConfigDB, Table: schema.CfgVLANInterface, Key: "{name}", Only: "Vlan",
+			Leaves: []tree.Leaf{leaf("routed-vlan/state/vlan", id)}},
+	}}}}
+}
+
+// parts are what {*} stands for in the rows of a record, in order.
+func parts(r tree.Record, values ...string) []string {
+	var out []string
+	for part, v := range r.Fields {
+		if len(values) == 0 || slices.Contains(values, v) {
+			out = append(out, part)
+		}
+	}
+	slices.SortFunc(out, schema.CompareNames)
+	return out
+}
+
+// switchedLeaves are the VLANs of an interface: those of frames with a tag, and that of frames without.
+func switchedLeaves(at string) []tree.Leaf {
+	tagged := func(r tree.Record) []string { return parts(r, schema.Tagged) }
+	plain := func(r tree.Record) []string { return parts(r, schema.Untagged) }
+	only := func(trunk bool) tree.Codec {
+		return tree.Codec{Get: func(r tree.Record) []string {
+			// Of several, OpenConfig has no place for all.
+			if v := plain(r); len(v) == 1 && (len(tagged(r)) > 0) == trunk {
+				return v
+			}
+			return nil
+		}}
+	}
+	mode := func(r tree.Record) []string {
+		switch {
+		case len(tagged(r)) > 0:
+			return tree.One("TRUNK")
+		case len(plain(r)) > 0:
+			return tree.One("ACCESS")
+		}
+		return nil
+	}
+	return []tree.Leaf{
+		leaf(at+"interface-mode", tree.Codec{Get: mode}), leaf(at+"native-vlan", only(true)),
+		leaf(at+"access-vlan", only(false)),
+		leaf(at+"trunk-vlans", tree.Codec{Get: tagged}),
+	}
+}

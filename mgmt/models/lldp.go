@@ -1,0 +1,109 @@
+package models
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// lldpModule is openconfig-lldp in the databases: what hostd says of the switch, and what it hears.
+func lldpModule() tree.Module {
+	const fixed = "LLDP is spoken at each port"
+	mac := tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field("mac"))) }}
+	kind := tree.Codec{Get: func(r tree.Record) []string {
+		if r.Field("mac") == "" {
+			return nil
+		}
+		return tree.One("MAC_ADDRESS")
+	}}
+	neighbor := func(name, field string) tree.Leaf { return leaf("state/"+name, readOnly(text("lldp_rem_"+field))) }
+	return tree.Module{Name: "openconfig-lldp", Groups: []tree.Group{
+		{Path: "/", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Leaves: []tree.Leaf{
+				leaf("lldp/state/system-name", readOnly(text("hostname"))), leaf("lldp/state/chassis-id", mac),
+				leaf("lldp/state/chassis-id-type", kind),
+			}},
+			{DB: swss.StateDB, Table: schema.StateHealth, Key: "hostd", Counter: true,
+				Leaves: []tree.Leaf{leaf("lldp/state/enabled", constant("true"))}},
+		}},
+		{Path: "/lldp/interfaces/interface", View: fixed, Rows: []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Entry: true,
+				Leaves: []tree.Leaf{leaf("state/enabled", constant("true"))}},
+		}},
+		{Path: "/lldp/interfaces/interface/neighbors/neighbor",
+			Keys: map[string]tree.Codec{"id": {Get: neighborID}}, Rows: []tree.Row{
+				{DB: swss.ApplDB, Table: schema.AppLLDPEntry, Key: "{name}", Entry: true, Leaves: []tree.Leaf{
+					neighbor("system-name", "sys_name"), neighbor("system-description", "sys_desc"),
+					neighbor("chassis-id", "chassis_id"), neighbor("port-id", "port_id"), neighbor("port-description", "port_desc"),
+					neighbor("management-address", "man_addr"),
+					leaf("state/chassis-id-type", subtype("lldp_rem_chassis_id_subtype", "CHASSIS_COMPONENT", "INTERFACE_ALIAS",
+						"PORT_COMPONENT", "MAC_ADDRESS", "NETWORK_ADDRESS", "INTERFACE_NAME", "LOCAL")),
+					leaf("state/port-id-type", subtype("lldp_rem_port_id_subtype", "INTERFACE_ALIAS", "PORT_COMPONENT",
+						"MAC_ADDRESS", "NETWORK_ADDRESS", "INTERFACE_NAME", "AGENT_CIRCUIT_ID", "LOCAL")),
+				}},
+			}},
+		{Path: "/lldp/interfaces/interface/neighbors/neighbor/capabilities/capability", Rows: []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppLLDPEntry, Key: "{name}", Each: "name", Fold: neighborCan, Entry: true,
+				Leaves: []tree.Leaf{leaf("state/enabled", readOnly(text("enabled")))}},
+		}},
+	}}
+}
+
+// systemCapabilities are the names of the bits of IEEE 802.1AB that have one in OpenConfig, from bit 0 on.
+var systemCapabilities = [...]string{"OTHER", "REPEATER", "MAC_BRIDGE", "WLAN_ACCESS_POINT", "ROUTER", "TELEPHONE",
+	"DOCSIS_CABLE_DEVICE", "STATION_ONLY"}
+
+// neighborCan is what a neighbour says that he can do, by names, with the number that the row has for him.
+func neighborCan(row map[string]string) map[string]string {
+	supported, ok := firstOctet(row["lldp_rem_sys_cap_supported"])
+	if !ok {
+		return nil
+	}
+	enabled, known := firstOctet(row["lldp_rem_sys_cap_enabled"])
+	list := map[string]string{}
+	for i, name := range systemCapabilities {
+		bit := uint8(0x80) >> i
+		if (supported|enabled)&bit == 0 {
+			continue
+		}
+		fields := map[string]string{neighborIndex: row[neighborIndex]}
+		if known {
+			fields["enabled"] = strconv.FormatBool(enabled&bit != 0)
+		}
+		text, _ := json.Marshal(fields) // texts can be written
+		list[name] = string(text)
+	}
+	return list
+}
+
+// firstOctet is the first of two in hexadecimal; SONiC writes SNMP's bits, the first one highest.
+func firstOctet(text string) (uint8, bool) {
+	octets, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+	if err != nil || len(octets) != 2 {
+		return 0, false
+	}
+	return octets[0], true
+}
+
+// neighborIndex is the field of the number that hostd has given a neighbour.
+const neighborIndex = "lldp_rem_index"
+
+// neighborID is the number that the row has for a neighbour, or else the port that he is at.
+func neighborID(r tree.Record) []string { return tree.One(cmp.Or(r.Field(neighborIndex), r.Keys[0])) }
+
+// subtype is a number from 1 on, as IEEE 802.1AB has it, in words.
+func subtype(field string, words ...string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		n, err := strconv.Atoi(r.Field(field))
+		if err != nil || n < 1 || n > len(words) {
+			return nil
+		}
+		return tree.One(words[n-1])
+	}}
+}

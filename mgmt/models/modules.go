@@ -1,0 +1,19 @@
+package models
+
+import (
+	"tamtam/mgmt/tree"
+)
+
+// All are all modules that the server serves.
+func All() []tree.Module {
+	modules := []tree.Module{
+		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(), lacpModule(),
+		routingModule(), qosModule(), aclModule(), tablesModule(),
+		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
+		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
+		ifaModule(), sflowModule(), healthModule(),
+		outputsModule(), debugCounterModule(),
+	}
+	modules = append(modules, aftModules()...)
+	return append(modules, statusModule(modules), configurationModule(), talliesModule())
+}

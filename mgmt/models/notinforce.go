@@ -1,0 +1,4 @@
+package models
+
+// SourceNotInForce is the source of the list of what is not in force.
+const SourceNotInForce = "not-in-force"

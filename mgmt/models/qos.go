@@ -1,0 +1,119 @@
+package models
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// qosModule is tamtam-qos in the databases.
+func qosModule() tree.Module {
+	counter := func(name, stat string) tree.Leaf { return leaf("state/"+name, readOnly(text("SAI_QUEUE_STAT_"+stat))) }
+	outcome := func(table string) tree.Row {
+		return tree.Row{DB: swss.StateDB, Table: table, Key: "{name}", Leaves: []tree.Leaf{
+			leaf("state/status", readOnly(text(schema.FieldStatus))), leaf("state/reason", readOnly(text(schema.FieldReason))),
+			leaf("state/monitor-port", readOnly(text("monitor_port"))), leaf("state/next-hop", readOnly(text("next_hop_ip"))),
+		}}
+	}
+	schedulers, sessions := outcome(schema.AppScheduler), outcome(schema.AppMirrorSession)
+	groups := outcome(schema.AppCOPP)
+	schedulers.Leaves, groups.Leaves = schedulers.Leaves[:2], groups.Leaves[:2]
+	return tree.Module{Name: "tamtam-qos", Groups: []tree.Group{
+		{Path: "/queues/queue", Rows: []tree.Row{
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{name}", Entry: true,
+				Counter: true,
+				Leaves: []tree.Leaf{
+					counter("transmitted-packets", "PACKETS"), counter("transmitted-octets", "BYTES"),
+					counter("dropped-packets", "DROPPED_PACKETS"),
+					counter("wred-dropped-packets", "WRED_DROPPED_PACKETS"), counter("ecn-marked-packets", "WRED_ECN_MARKED_PACKETS"),
+					counter("occupancy", "CURR_OCCUPANCY_BYTES"), counter("watermark", "WATERMARK_BYTES"),
+				},
+			},
+		}},
+		{Path: "/schedulers/scheduler", Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgScheduler, Key: "{name}", Entry: true,
+				Leaves: []tree.Leaf{leaf("state/type", readOnly(text("type"))), leaf("state/weight", readOnly(text("weight")))},
+			},
+			schedulers,
+		}},
+		{Path: "/copp/groups/group", Rows: append(coppRows(), groups)},
+		{Path: "/mirror-sessions/mirror-session", Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgMirrorSession, Key: "{name}", Entry: true,
+				Leaves: []tree.Leaf{
+					leaf("state/type", tree.Codec{Get: func(r tree.Record) []string {
+						return tree.One(cmp.Or(r.Field("type"), "ERSPAN"))
+					}}),
+					leaf("state/source-address", readOnly(text("src_ip"))),
+					leaf("state/destination-address", readOnly(text("dst_ip"))),
+					leaf("state/source-ports", readOnly(text("src_port"))), leaf("state/direction", readOnly(text("direction"))),
+				},
+			},
+			sessions,
+		}},
+	}}
+}
+
+// coppRows are those of a group of traps: as it is configured, as it should be, and what its policer has counted.
+func coppRows() []tree.Row {
+	var wanted, counted []tree.Leaf
+	for name, field := range map[string]string{
+		"traps": "trap_ids", "trap-action": "trap_action", "queue": "queue", "meter-type": "meter_type", "mode": "mode",
+		"cir": "cir", "cbs": "cbs", "pir": "pir", "pbs": "pbs",
+		"green-action": "green_action", "yellow-action": "yellow_action", "red-action": "red_action",
+	} {
+		wanted = append(wanted, leaf("state/"+name, readOnly(text(field))))
+	}
+	for _, colour := range []string{"green", "yellow", "red"} {
+		stat := "SAI_POLICER_STAT_" + strings.ToUpper(colour)
+		counted = append(counted, leaf("state/"+colour+"-packets", readOnly(text(stat+"_PACKETS"))),
+			leaf("state/"+colour+"-octets", readOnly(text(stat+"_BYTES"))))
+	}
+	slices.SortFunc(wanted, func(a, b tree.Leaf) int { return cmp.Compare(a.Path, b.Path) })
+	configured := tree.Codec{Get: func(r tree.Record) []string {
+		var fields []string
+		for f, v := range r.Fields {
+			fields = append(fields, f+"="+v)
+		}
+		slices.Sort(fields)
+		return tree.One(strings.Join(fields, " "))
+	}}
+	return []tree.Row{
+		{DB: swss.ConfigDB, Table: schema.CfgCOPPGroup, Key: "{name}", Entry: true,
+			Leaves: []tree.Leaf{leaf("state/configured", configured)}},
+		{DB: swss.ApplDB, Table: schema.AppCOPP, Key: "{name}", Entry: true, Leaves: wanted},
+		{DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPolicerNameMap, Key: "{name}",
+			Counter: true, Leaves: counted},
+	}
+}
+
+// queuesModule is openconfig-qos in the databases: what the egress queues of ports have counted.
+func queuesModule() tree.Module {
+	const ports = "/qos/interfaces/interface"
+	const fixed = "QoS is written in CONFIG_DB"
+	counter := func(name, stat string) tree.Leaf { return leaf("state/"+name, readOnly(text("SAI_QUEUE_STAT_"+stat))) }
+	id := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[0]) }}
+	return tree.Module{Name: "openconfig-qos", Groups: []tree.Group{
+		{Path: ports, View: fixed, Rows: []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{interface-id}", Only: "Ethernet", Entry: true,
+				Leaves: []tree.Leaf{leaf("interface-ref/state/interface", id)}},
+		}},
+		{Path: ports + "/output/queues/queue", View: fixed, Rows: []tree.Row{
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{interface-id}:{name}",
+				Entry: true, Counter: true, Leaves: []tree.Leaf{
+					counter("transmit-pkts", "PACKETS"), counter("transmit-octets", "BYTES"),
+					counter("dropped-pkts", "DROPPED_PACKETS"), counter("dropped-octets", "DROPPED_BYTES"),
+					counter("ecn-marked-pkts", "WRED_ECN_MARKED_PACKETS"),
+					counter("max-queue-len", "WATERMARK_BYTES"),
+				},
+			},
+		}},
+	}}
+}

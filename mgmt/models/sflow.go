@@ -1,0 +1,96 @@
+package models
+
+import (
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// sflowModule is tamtam-sflow in the databases.
+func sflowModule() tree.Module {
+	const name, rule = "{name}", "{table-name}|{rule-name}"
+	return tree.Module{Name: "tamtam-sflow", Groups: []tree.Group{
+		{Path: "/", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal, Leaves: sflowLeaves("sflow/config")},
+			{DB: swss.ApplDB, Table: schema.AppSFlow, Key: schema.SFlowGlobal, Behind: "sflow/state/not-in-force",
+				Wanted: wantedSFlow, Leaves: sflowLeaves("sflow/state")},
+			stateRow(schema.AppSFlow, schema.SFlowGlobal, "sflow/state"),
+			{DB: swss.CountersDB, Table: schema.CountersSFlow, Key: schema.SFlowAgent, Counter: true, Leaves: append(
+				numbers("sflow/state/counters", "datagrams", "flow-samples", "counter-samples", "discards",
+					"discards-suppressed", "drop-too-long", "drop-unknown-port", "drop-queue-full"),
+				leaf("sflow/state/agent-address", readOnly(text(schema.SFlowAddress))))},
+		}},
+		{Path: "/sflow/collectors/collector", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgSFlowCollector, Key: name, Entry: true, Leaves: sflowCollector("config")},
+			{DB: swss.ApplDB, Table: schema.AppSFlowCollector, Key: name, Behind: "state/not-in-force",
+				Wanted: wanted(schema.CfgSFlowCollector, schema.ParseSFlowCollector, schema.SFlowCollector.Fields),
+				Leaves: sflowCollector("state")},
+			{DB: swss.CountersDB, Table: schema.CountersSFlowCollector, Key: name, Counter: true, Leaves: append(
+				numbers("state/counters", schema.SFlowDatagrams, "bytes", "errors"),
+				leaf("state/last-error", readOnly(text(schema.SFlowLastError))))},
+		}},
+		{Path: "/sflow/sessions/session", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgSFlowSession, Key: name, Entry: true, Leaves: sflowSession("config")},
+		}},
+		{Path: "/sflow/interfaces/interface", Rows: []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppSFlowSession, Key: name, Entry: true, Leaves: sflowSession("state")},
+			stateRow(schema.AppSFlowSession, name, "state"),
+		}},
+		{Path: "/sflow/rules/rule", Is: samples, Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: rule, Entry: true},
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{table-name}:{rule-name}", Leaves: []tree.Leaf{
+				leaf("state/ingress-sample-rate", readOnly(text(schema.ActionSampleIngress.String()))),
+				leaf("state/egress-sample-rate", readOnly(text(schema.ActionSampleEgress.String()))),
+			}},
+			stateRow(schema.StateACLRule, rule, "state"),
+			{DB: swss.CountersDB, Table: schema.CountersSFlowRule, Key: rule, Counter: true, Leaves: append(
+				numbers("state/counters", "sample-pool", "flow-samples", "drops"),
+				leaf("state/data-source", readOnly(text(schema.SFlowSource))))},
+		}},
+	}}
+}
+
+// samples accepts ACL rules that are to sample.
+func samples(fields map[string]string) bool {
+	r := tree.Record{Fields: fields}
+	return r.Field(schema.ActionSampleIngress.String()) != "" || r.Field(schema.ActionSampleEgress.String()) != ""
+}
+
+// numbers are leaves of the fields of their names; what is no number is not known.
+func numbers(at string, fields ...string) (list []tree.Leaf) {
+	for _, f := range fields {
+		list = append(list, leaf(at+"/"+f, readOnly(number(f, "%d"))))
+	}
+	return list
+}
+
+func sflowLeaves(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/admin-state", text("admin_state")), leaf(at+"/polling-interval", text("polling_interval")),
+		leaf(at+"/agent-id", text("agent_id")), leaf(at+"/sample-direction", text("sample_direction")),
+		leaf(at+"/drop-monitor-limit", text("drop_monitor_limit")),
+	}
+}
+
+func sflowCollector(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/collector-ip", text("collector_ip")), leaf(at+"/collector-port", text("collector_port")),
+		leaf(at+"/collector-vrf", text("collector_vrf")),
+	}
+}
+
+func sflowSession(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/admin-state", text("admin_state")), leaf(at+"/sample-rate", text("sample_rate")),
+		leaf(at+"/sample-direction", text("sample_direction")),
+	}
+}
+
+func wantedSFlow(c tree.Configured) (map[string]string, error) {
+	row := c.Row(schema.CfgSFlow)
+	if row == nil {
+		return nil, nil
+	}
+	s, err := schema.ParseSFlow(schema.SFlowGlobal, row)
+	return s.Fields(), err
+}

@@ -1,0 +1,119 @@
+package models
+
+import (
+	"encoding/json"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// systemModule is openconfig-system in the databases, and on the machine.
+func systemModule() tree.Module {
+	host := func(name, field string) tree.Leaf { return leaf("system/"+name, readOnly(text(field))) }
+	return tree.Module{Name: "openconfig-system", Groups: []tree.Group{
+		{Path: "/", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Leaves: []tree.Leaf{
+				leaf("system/config/hostname", text("hostname")), leaf("system/state/hostname", readOnly(text("hostname"))),
+			}},
+			{DB: swss.StateDB, Source: HostFacts, Key: "switch", Leaves: []tree.Leaf{
+				host("state/software-version", "software-version"), host("state/boot-time", "boot-time"),
+			}},
+			{DB: swss.StateDB, Source: HostState, Key: "switch", Counter: true, Leaves: []tree.Leaf{
+				host("state/current-datetime", "current-datetime"), host("state/up-time", "up-time"),
+				host("memory/state/physical", "physical"), host("memory/state/free", "free"),
+				host("memory/state/available", "available"), host("memory/state/used", "used"),
+			}},
+		}},
+		{Path: "/system/processes/process", Rows: []tree.Row{
+			{DB: swss.StateDB, Source: HostProcesses, Key: "{pid}", Entry: true, Counter: true, Leaves: []tree.Leaf{
+				leaf("state/name", readOnly(text("name"))), leaf("state/start-time", readOnly(text("start-time"))),
+				leaf("state/cpu-usage-user", readOnly(text("cpu-usage-user"))),
+				leaf("state/cpu-usage-system", readOnly(text("cpu-usage-system"))),
+				leaf("state/memory-usage", readOnly(text("memory-usage"))),
+			}},
+		}},
+		{Path: "/system/alarms/alarm", Rows: []tree.Row{
+			{DB: swss.StateDB, Table: schema.StateAlarm, Key: "{id}", Entry: true, Leaves: alarmLeaves()},
+		}},
+	}}
+}
+
+// platformModule is openconfig-platform in the databases: the chassis, the chip, and a component for each number that
+// ports have on the front panel.
+func platformModule() tree.Module {
+	const resources = "/components/component/integrated-circuit/utilization/resources/resource"
+	kind := func(of string) []tree.Leaf { return []tree.Leaf{leaf("state/type", constant(of))} }
+	metadata := tree.Row{
+		DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, At: "chassis", Entry: true,
+		Leaves: append(kind("CHASSIS"),
+			leaf("state/model-name", readOnly(text("hwsku"))), leaf("state/description", readOnly(text("platform"))),
+			leaf("state/base-mac-address", readOnly(text("mac")))),
+	}
+	return tree.Module{Name: "openconfig-platform", Groups: []tree.Group{
+		{Path: "/components/component", View: "components are what there is", Rows: []tree.Row{
+			metadata,
+			{
+				DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, At: "chip", Entry: true,
+				Leaves: kind("INTEGRATED_CIRCUIT"),
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppPort, Key: "{*}", Of: "index", Fold: frontPanel, Each: "name", Entry: true,
+				Leaves: kind("PORT"),
+			},
+			{
+				DB: swss.StateDB, Source: HostFacts, Key: "switch", At: "chassis",
+				Leaves: []tree.Leaf{leaf("state/software-version", readOnly(text("software-version")))},
+			},
+		}},
+		{Path: resources, View: "components are what there is", Rows: []tree.Row{
+			{
+				DB: swss.CountersDB, Table: schema.CountersCRM, Key: "STATS", At: "chip", Each: "name", Fold: crmResources,
+				Entry: true, Counter: true,
+				Leaves: []tree.Leaf{leaf("state/used", readOnly(text("used"))), leaf("state/free", readOnly(text("free")))},
+			},
+		}},
+		{Path: interfacesPath, Rows: []tree.Row{
+			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet",
+				Leaves: []tree.Leaf{leaf("state/hardware-port", tree.Codec{Get: hardwarePort})}},
+		}},
+	}}
+}
+
+// portComponent is what the component of a number on the front panel is called.
+const portComponent = "port-"
+
+func hardwarePort(r tree.Record) []string {
+	if r.Field("index") == "" {
+		return nil
+	}
+	return tree.One(portComponent + r.Field("index"))
+}
+
+// frontPanel makes components of the numbers that ports have on the front panel.
+func frontPanel(numbers map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, n := range numbers {
+		if n != "" {
+			out[portComponent+n] = "{}"
+		}
+	}
+	return out
+}
+
+// crmResources makes resources of the fields crm_stats_RESOURCE_used and _available.
+func crmResources(fields map[string]string) map[string]string {
+	out := map[string]string{}
+	for f, used := range fields {
+		name, ok := strings.CutSuffix(strings.TrimPrefix(f, "crm_stats_"), "_used")
+		if !ok {
+			continue
+		}
+		text, err := json.Marshal(map[string]string{"used": used, "free": fields["crm_stats_"+name+"_available"]})
+		if err == nil {
+			out[name] = string(text)
+		}
+	}
+	return out
+}

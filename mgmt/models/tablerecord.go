@@ -1,0 +1,128 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// tableRecordModule is tamtam-tablerecord in the databases. Plans are sent on
+// change: a session has a new one when the pipeline, or what is known of the paths,
+// has changed.
+func tableRecordModule() tree.Module {
+	const session = "{name}"
+	plan := []tree.Leaf{leaf("state/plan/tables", parted("TABLES", ","))}
+	for name, field := range map[string]string{
+		"id": "ID", "phv": "PHV", "mode": "MODE", "algorithm": "ALGORITHM", "bits": "BITS", "entropy": "ENTROPY",
+		"entropy-full": "ENTROPY_FULL",
+		"bound":        "BOUND", "optimal": "OPTIMAL", "recovery": "RECOVERY",
+		"probabilities": "PROBABILITIES", "json": "PLAN",
+	} {
+		plan = append(plan, leaf("state/plan/"+name, text(field)))
+	}
+	return tree.Module{Name: "tamtam-tablerecord", Groups: []tree.Group{
+		{Path: "/tam/collectors/collector", Finish: recordersFit},
+		{Path: "/tam/tablerecord-sessions/tablerecord-session", Unique: []string{"config/flowgroup"}, Finish: collectorFits,
+			Rows: []tree.Row{
+				{
+					DB: swss.ConfigDB, Table: schema.CfgTAMTableRecord, Key: session, Entry: true,
+					Leaves: append(recordLeaves("config"), leaf("config/flowgroup", text("flowgroup")),
+						leaf("config/collector", text("collector")),
+						leaf("config/sampler", text("sampler"))),
+				},
+				{
+					DB: swss.ApplDB, Table: schema.AppTAMTableRecord, Key: session,
+					Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted),
+					Leaves: append(recordLeaves("state"), leaf("state/flowgroup", text("acl-rule-name")),
+						leaf("state/collector", text("collector-name")),
+						leaf("state/sampler", text("sampler-name")), leaf("state/collector-address", text("collector")),
+						leaf("state/sampling-rate", text("sampling-rate"))),
+				},
+				{DB: swss.CountersDB, Table: schema.CountersRecord, Key: session, Counter: true, Leaves: []tree.Leaf{
+					leaf("state/counters/matched", text("MATCHED")), leaf("state/counters/not-sampled", text("NOT_SAMPLED")),
+					leaf("state/counters/recorded", text("RECORDED")), leaf("state/counters/lost", text("LOST")),
+				}},
+				{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session, Leaves: plan},
+			}},
+	}}
+}
+
+// recordWanted returns a session's row without what its collector and its sampler add.
+func recordWanted(s schema.RecordSession) map[string]string {
+	return schema.RecordFlow{
+		Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, CollectorName: s.Collector, SamplerName: s.Sampler,
+		RecordSettings: s.RecordSettings,
+	}.Fields()
+}
+
+func recordLeaves(at string) []tree.Leaf {
+	leaves := fieldLeaves(at, schema.CfgTAMTableRecord, "flowgroup", "collector", "sampler", "must-record")
+	return append(leaves, leaf(at+"/must-record", list("must-record")))
+}
+
+// collectorFits refuses a session if no record can be sent to its collector. That there is such a
+// collector, and that the rows are valid, is checked elsewhere.
+func collectorFits(c tree.Change) error {
+	row := c.Fields(schema.CfgTAMTableRecord)
+	if row == nil || row["collector"] == "" {
+		return nil
+	}
+	fields, err := c.Entry("/tam/collectors/collector", row["collector"], schema.CfgTAMCollector)
+	if err != nil || fields == nil {
+		return err
+	}
+	leaf, why := unfit(c.Keys()[0], row, row["collector"], fields)
+	if why == nil {
+		return nil
+	}
+	return fmt.Errorf("config/%s: %w", leaf, why)
+}
+
+// recordersFit refuses a change of a collector after which the records of a session could no longer
+// be sent to it. A new collector is checked with its session.
+func recordersFit(c tree.Change) error {
+	fields := c.Fields(schema.CfgTAMCollector)
+	if c.Created() || fields == nil || !c.Changed("config/protocol") && !c.Changed("config/ip") {
+		return nil
+	}
+	sessions, err := c.Entries("/tam/tablerecord-sessions/tablerecord-session", schema.CfgTAMTableRecord)
+	if err != nil {
+		return err
+	}
+	for _, name := range tree.SortedKeys(sessions) {
+		if sessions[name]["collector"] != c.Keys()[0] || c.InDoubt("/tam/tablerecord-sessions/tablerecord-session", name) {
+			continue
+		}
+		_, why := unfit(name, sessions[name], c.Keys()[0], fields)
+		if why != nil && !c.Sees("/tam/tablerecord-sessions/tablerecord-session", name) {
+			return tree.Refused(errors.New("in use by " + tree.Hidden))
+		}
+		if why != nil {
+			return tree.Refused(fmt.Errorf("in use by tablerecord-session %s: %w", name, why))
+		}
+	}
+	return nil
+}
+
+// unfit says why the records of a session cannot be sent to a collector, and which leaf of the
+// session is wrong. Rows that are invalid by themselves are skipped.
+func unfit(session string, row map[string]string, collector string, fields map[string]string) (leaf string, why error) {
+	s, err := schema.ParseRecordSession(session, row)
+	if err != nil {
+		return "", nil
+	}
+	to, err := schema.ParseCollector(collector, fields)
+	switch {
+	case err != nil:
+		return "", nil
+	case to.Protocol != schema.ProtocolUDP:
+		return "collector", fmt.Errorf("%s takes %s, want one of protocol %s", collector, to.Protocol, schema.ProtocolUDP)
+	case s.Source.IsValid() && s.Source.Is4() != to.Addr.Is4():
+		return "source-ip", fmt.Errorf("%s cannot reach collector %s at %s, want an address of its family", s.Source,
+			collector, to.Addr)
+	}
+	return "", nil
+}

@@ -1,0 +1,292 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// Fields of ACL counters in COUNTERS_DB.
+const (
+	aclPackets = "SAI_ACL_COUNTER_ATTR_PACKETS"
+	aclOctets  = "SAI_ACL_COUNTER_ATTR_BYTES"
+)
+
+// tamModule is openconfig-tam in the databases.
+func tamModule() tree.Module {
+	return tree.Module{Name: "openconfig-tam", Groups: []tree.Group{
+		{Path: "/", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey,
+				Leaves: []tree.Leaf{
+					leaf("tam/switch/config/switch-id", text("switch-id")),
+					leaf("tam/switch/config/enterprise-id", text("enterprise-id")),
+					leaf("tam/switch/config/keep-packets", text(schema.KeepField)),
+				}},
+			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Behind: "tam/switch/state/not-in-force",
+				Wanted: wantedSwitch, Leaves: []tree.Leaf{
+					leaf("tam/switch/state/switch-id", readOnly(text("switch-id"))),
+					leaf("tam/switch/state/enterprise-id", readOnly(text("enterprise-id"))),
+					leaf("tam/switch/state/keep-packets", readOnly(text(schema.KeepField))),
+					leaf("tam/switch/state/op-switch-id", text("op-switch-id")),
+					leaf("tam/switch/state/op-enterprise-id", text("op-enterprise-id")),
+				}},
+		}},
+		{Path: "/tam/features/feature", Finish: featureSupported, Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFeature, Key: "{feature-ref}", Entry: true,
+				New:    map[string]string{"status": schema.FeatureInactive},
+				Leaves: []tree.Leaf{leaf("config/status", text("status"))},
+			},
+		}},
+		{Path: "/tam/features-state/feature", Rows: []tree.Row{
+			{
+				DB: swss.StateDB, Table: schema.StateTAMFeature, Key: "{feature-ref}", Entry: true,
+				Leaves: []tree.Leaf{leaf("state/op-status", text(schema.FieldOpStatus))},
+			},
+		}},
+		{Path: "/tam/collectors/collector", Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMCollector, Key: "{name}", Entry: true,
+				New: map[string]string{"protocol": schema.ProtocolUDP},
+				Leaves: append(collectorLeaves("config"), leaf("config/encapsulation", tree.Codec{
+					Get: constant("NONE").Get, Put: func(tree.Record, []string) error { return nil },
+				})),
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMCollector, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMCollector, schema.ParseCollector,
+					schema.Collector.Fields),
+				Leaves: append(collectorLeaves("state"), leaf("state/encapsulation", constant("NONE"))),
+			},
+		}},
+		{Path: "/tam/samplers/sampler", Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMSampler, Key: "{name}", Entry: true,
+				Leaves: []tree.Leaf{leaf("config/sampling-rate", text("sampling-rate"))},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMSampler, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMSampler, schema.ParseSampler, schema.Sampler.Fields),
+				Leaves: []tree.Leaf{leaf("state/sampling-rate", text("sampling-rate"))},
+			},
+		}},
+		flowGroups(),
+		{Path: "/tam/tailstamping-sessions/tailstamping-session", Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMTailStamp, Key: "{name}", Entry: true,
+				Leaves: []tree.Leaf{leaf("config/flowgroup", text("flowgroup")), leaf("config/clamp-mss", text("clamp-mss"))},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMTailStamp, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTailStamp, schema.ParseTailStampSession, tailStampWanted),
+				Leaves: []tree.Leaf{leaf("state/flowgroup", text("acl-rule-name")), leaf("state/clamp-mss", text("clamp-mss"))},
+			},
+			{DB: swss.CountersDB, Table: schema.CountersTailStamp, Key: "{name}", Counter: true, Leaves: []tree.Leaf{
+				leaf("state/counters/matched-packets", text("MATCHED_PACKETS")),
+				leaf("state/counters/matched-octets", text("MATCHED_BYTES")),
+				leaf("state/counters/stamped-packets", text("STAMPED_PACKETS")),
+				leaf("state/counters/not-stamped/not-tcp-udp", text("NOT_STAMPED_NOT_TCP_UDP")),
+				leaf("state/counters/not-stamped/not-ethernet-ii", text("NOT_STAMPED_NOT_ETHERNET_II")),
+				leaf("state/counters/not-stamped/cut", text("NOT_STAMPED_CUT")),
+				leaf("state/counters/not-stamped/mtu", text("NOT_STAMPED_MTU")),
+				leaf("state/counters/syns/seen", text("SYNS")),
+				leaf("state/counters/syns/clamped", text("SYNS_CLAMPED")),
+				leaf("state/counters/syns/small", text("SYNS_SMALL")),
+				leaf("state/counters/syns/without-mss", text("SYNS_WITHOUT_MSS")),
+				leaf("state/counters/syns/malformed", text("SYNS_MALFORMED")),
+				leaf("state/counters/syns/cut", text("SYNS_CUT")),
+				leaf("state/counters/syns/no-room", text("SYNS_NO_ROOM")),
+			}},
+		}},
+	}}
+}
+
+// wantedSwitch returns the configured ids, of either table. Where none is configured, the id in use follows from the
+// switch's MAC address, and is not compared.
+func wantedSwitch(c tree.Configured) (map[string]string, error) {
+	s, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, c.Row(schema.CfgTAMSwitch))
+	if d, wrong := schema.ParseTAMDevice(schema.TAMDeviceKey, c.Row(schema.CfgTAMDevice)); wrong == nil {
+		s.SwitchID, s.EnterpriseID = cmp.Or(s.SwitchID, d.DeviceID), cmp.Or(s.EnterpriseID, d.EnterpriseID)
+	}
+	return s.Fields(), err
+}
+
+func tailStampWanted(s schema.TailStampSession) map[string]string {
+	return schema.TailStampFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, ClampMSS: s.ClampMSS}.Fields()
+}
+
+func collectorLeaves(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/ip", addr("ipaddress", "ipaddress-type")),
+		leaf(at+"/port", text("port")),
+		leaf(at+"/protocol", text("protocol")),
+	}
+}
+
+// flowGroups: a flow group is a row of its own and the ACL rule of the same name in its table. What
+// is in force is the rule in APPL_DB.
+func flowGroups() tree.Group {
+	const rule = "{table-name=" + schema.TAMTable + "}"
+	return tree.Group{
+		Path: "/tam/flowgroups/flowgroup", Unique: []string{"config/id"}, Finish: finishFlowGroup,
+		Rows: []tree.Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlowGroup, Key: "{name}", Entry: true,
+				New:    map[string]string{"table-name": schema.TAMTable},
+				Leaves: []tree.Leaf{leaf("config/id", text("id")), leaf("state/id", readOnly(text("id")))},
+			},
+			{
+				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: rule + "|{name}",
+				New: map[string]string{"PRIORITY": "100"}, Leaves: ruleLeaves("config"),
+			},
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Behind: "state/not-in-force", Wanted: wantedRule,
+				Leaves: ruleLeaves("state")},
+			{DB: swss.StateDB, Table: schema.StateACLRule, Key: rule + "|{name}", Behind: "state/not-in-force"},
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: rule + ":{name}",
+				Counter: true,
+				Leaves:  []tree.Leaf{leaf("state/packets", text(aclPackets)), leaf("state/octets", text(aclOctets))},
+			},
+		},
+	}
+}
+
+// ruleLeaves is a flow group's match in an ACL rule.
+func ruleLeaves(at string) []tree.Leaf {
+	return []tree.Leaf{
+		leaf(at+"/priority", number("PRIORITY", "%d")),
+		leaf(at+"/interfaces", list("IN_PORTS")),
+		leaf(at+"/ip-version", ipVersion()),
+		leaf(at+"/other-fields", otherFields()),
+		leaf("l2/"+at+"/source-mac", maskedPart("SRC_MAC", 0)),
+		leaf("l2/"+at+"/source-mac-mask", maskedPart("SRC_MAC", 1)),
+		leaf("l2/"+at+"/destination-mac", maskedPart("DST_MAC", 0)),
+		leaf("l2/"+at+"/destination-mac-mask", maskedPart("DST_MAC", 1)),
+		leaf("l2/"+at+"/ethertype", number("ETHER_TYPE", "0x%04x")),
+		leaf("ipv4/"+at+"/source-address", prefix("SRC_IP")),
+		leaf("ipv4/"+at+"/destination-address", prefix("DST_IP")),
+		leaf("ipv4/"+at+"/protocol", number("IP_PROTOCOL", "%d")),
+		leaf("ipv4/"+at+"/dscp", ofFamily(4, number("DSCP", "%d"))),
+		leaf("ipv4/"+at+"/hop-limit", ofFamily(4, number("TTL", "%d"))),
+		leaf("ipv6/"+at+"/source-address", prefix("SRC_IPV6")),
+		leaf("ipv6/"+at+"/destination-address", prefix("DST_IPV6")),
+		leaf("ipv6/"+at+"/protocol", number("NEXT_HEADER", "%d")),
+		leaf("ipv6/"+at+"/source-flow-label", number("IPV6_FLOW_LABEL", "%d")),
+		leaf("ipv6/"+at+"/dscp", ofFamily(6, number("DSCP", "%d"))),
+		leaf("ipv6/"+at+"/hop-limit", ofFamily(6, number("TTL", "%d"))),
+		leaf("transport/"+at+"/source-port", ports("L4_SRC_PORT")),
+		leaf("transport/"+at+"/destination-port", ports("L4_DST_PORT")),
+		leaf("transport/"+at+"/tcp-flags", tcpFlags()),
+	}
+}
+
+// wantsIPv6 marks, during a Set, a rule that got an IPv6 field which SONiC's
+// rules do not tell from IPv4's. It is never written.
+const wantsIPv6 = "@ipv6"
+
+// ipFamily is the family that a rule is limited to; 0: none.
+func ipFamily(r tree.Record) int {
+	for _, f := range []string{"SRC_IPV6", "DST_IPV6", "NEXT_HEADER", "IPV6_FLOW_LABEL", wantsIPv6} {
+		if r.Field(f) != "" {
+			return 6
+		}
+	}
+	switch r.Field("IP_TYPE") {
+	case "IPV6ANY":
+		return 6
+	case "IPV4ANY":
+		return 4
+	}
+	if r.Field("SRC_IP") != "" || r.Field("DST_IP") != "" {
+		return 4
+	}
+	return 0
+}
+
+// ofFamily is a field that both families share: it appears under the one that the rule is limited
+// to, under IPv4 if there is none.
+func ofFamily(family int, c tree.Codec) tree.Codec {
+	shows := func(r tree.Record) bool { return (ipFamily(r) == 6) == (family == 6) }
+	return tree.Codec{
+		Get: func(r tree.Record) []string {
+			v := c.Get(r)
+			if v == nil || !shows(r) { // few rules have the field
+				return nil
+			}
+			return v
+		},
+		Put: func(r tree.Record, v []string) error {
+			if len(v) == 0 && !shows(r) {
+				return nil
+			}
+			if family == 6 && len(v) > 0 {
+				r.Set(wantsIPv6, "1")
+			}
+			return c.Put(r, v)
+		},
+	}
+}
+
+// finishFlowGroup refuses matches that contradict themselves.
+func finishFlowGroup(c tree.Change) error {
+	fields := c.Fields(schema.CfgACLRule)
+	if fields == nil {
+		return nil
+	}
+	r := tree.Record{Fields: fields}
+	if r.Field(wantsIPv6) != "" {
+		r.Set(wantsIPv6, "")
+		if ipFamily(r) == 0 {
+			r.Set("IP_TYPE", "IPV6ANY")
+		}
+	}
+	var errs []error
+	var v4, v6 string
+	for _, f := range []string{"SRC_IP", "DST_IP"} {
+		if r.Field(f) != "" {
+			v4 = f
+		}
+	}
+	for _, f := range []string{"SRC_IPV6", "DST_IPV6", "NEXT_HEADER", "IPV6_FLOW_LABEL"} {
+		if r.Field(f) != "" {
+			v6 = f
+		}
+	}
+	switch kind := r.Field("IP_TYPE"); {
+	case v4 != "" && v6 != "":
+		errs = append(errs, errors.New("an IPv4 and an IPv6 match exclude each other: no packet has both"))
+	case v4 != "" && kind == "IPV6ANY", v6 != "" && kind == "IPV4ANY":
+		errs = append(errs, errors.New("config/ip-version excludes the addresses of the other family"))
+	}
+	for _, f := range []string{"SRC_MAC", "DST_MAC"} {
+		if strings.HasPrefix(r.Field(f), "/") {
+			errs = append(errs, fmt.Errorf("l2: a mask needs its address (%s)", f))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// featureSupported refuses to activate what the silicon cannot do.
+func featureSupported(c tree.Change) error {
+	feature := c.Keys()[0]
+	if !c.Changed("config/status") || c.Fields(schema.CfgTAMFeature)["status"] != schema.FeatureActive {
+		return nil
+	}
+	switchRow, err := c.Read(swss.ApplDB, schema.AppSwitch, "switch")
+	if err != nil {
+		return err
+	}
+	if switchRow[schema.CapabilityField(feature)] != "false" {
+		return nil
+	}
+	reason := switchRow[schema.CapabilityReasonField(feature)]
+	if reason == "" {
+		reason = "the switch cannot do it"
+	}
+	return tree.Refused(fmt.Errorf("%s: %s", schema.FeatureUnsupported, reason))
+}

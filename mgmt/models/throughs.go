@@ -1,0 +1,180 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/tree"
+	"tamtam/swss/schema"
+)
+
+// Where OpenConfig's places are written: in the lists of ours that have the configuration.
+
+// ours are the keys of those entries of one of our lists that fit a pattern and a condition.
+func ours(
+	ctx context.Context, s tree.Setting, list string, fits func(keys []string) bool, pattern ...string,
+) ([][]string, error) {
+	all, err := s.Match(ctx, list, pattern...)
+	return slices.DeleteFunc(all, func(keys []string) bool { return !fits(keys) }), err
+}
+
+// erase removes those entries.
+func erase(
+	ctx context.Context, s tree.Setting, list string, fits func(keys []string) bool, pattern ...string,
+) error {
+	there, err := ours(ctx, s, list, fits, pattern...)
+	for i := 0; err == nil && i < len(there); i++ {
+		err = s.Erase(ctx, list, there[i]...)
+	}
+	return err
+}
+
+const addressPath = routedPath + "/addresses/address"
+
+// addressThrough writes the addresses of one family, of VLANs or of other interfaces.
+func addressThrough(path string, vlan bool, family string) *tree.Through {
+	fits := ofInterface(vlan, family)
+	of := func(ctx context.Context, s tree.Setting, keys []string) ([][]string, error) {
+		name, ip := keys[0], keys[len(keys)-1]
+		want, err := netip.ParseAddr(ip)
+		return ours(ctx, s, addressPath, func(keys []string) bool {
+			prefix, bad := netip.ParsePrefix(keys[1])
+			return bad == nil && fits([]string{keys[0], prefix.Addr().String()}) && (err != nil || prefix.Addr() == want)
+		}, name, tree.Wildcard)
+	}
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
+			if strings.HasPrefix(keys[0], "Vlan") != vlan {
+				return fmt.Errorf("addresses of %s are in %s", keys[0], map[bool]string{
+					true: "subinterfaces/subinterface[index=0]", false: "routed-vlan",
+				}[vlan])
+			}
+			if leaf == "" {
+				s.Needs(path, "config/prefix-length", keys, of)
+				return nil
+			}
+			prefix := keys[len(keys)-1] + "/" + v[0]
+			there, err := of(ctx, s, keys)
+			if err != nil {
+				return err
+			}
+			for _, k := range there {
+				if k[1] == prefix {
+					return nil
+				}
+			}
+			for _, k := range there { // another length
+				if err := s.Erase(ctx, addressPath, k...); err != nil {
+					return err
+				}
+			}
+			if err := s.Make(ctx, routedPath, keys[0]); err != nil {
+				return err
+			}
+			return s.Make(ctx, addressPath, keys[0], prefix)
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, whole bool) error {
+			there, err := of(ctx, s, pattern)
+			if err != nil {
+				return err
+			}
+			for _, k := range there {
+				if err := s.Erase(ctx, addressPath, k...); err != nil {
+					return err
+				}
+			}
+			if whole {
+				s.Forgo(path, pattern)
+			} else if len(there) > 0 {
+				s.Needs(path, "config/prefix-length", pattern, of)
+			}
+			return nil
+		},
+	}
+}
+
+// subinterfaceThrough writes which interfaces route.
+func subinterfaceThrough() *tree.Through {
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, _ []string) error {
+			switch {
+			case keys[1] != "0":
+				return fmt.Errorf("index %s: want 0, which is all that is received without a tag", keys[1])
+			case strings.HasPrefix(keys[0], "Vlan"):
+				return errors.New("a VLAN interface has none: its addresses are in routed-vlan")
+			}
+			return s.Make(ctx, routedPath, keys[0])
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, whole bool) error {
+			if !whole || pattern[1] != "0" && pattern[1] != tree.Wildcard {
+				return nil
+			}
+			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
+			return erase(ctx, s, routedPath, other, pattern[0])
+		},
+	}
+}
+
+// memberThrough writes which PortChannel a port is a member of.
+func memberThrough() *tree.Through {
+	const members = interfacesPath + "/aggregation/members/member"
+	leave := func(ctx context.Context, s tree.Setting, port, but string) error {
+		return erase(ctx, s, members, func(keys []string) bool { return keys[0] != but }, tree.Wildcard, port)
+	}
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, v []string) error {
+			switch {
+			case !strings.HasPrefix(keys[0], "Ethernet"):
+				return fmt.Errorf("%s is no port", keys[0])
+			case !strings.HasPrefix(v[0], "PortChannel"):
+				return fmt.Errorf("%s is no PortChannel", v[0])
+			}
+			if err := leave(ctx, s, keys[0], v[0]); err != nil {
+				return err
+			}
+			return s.Make(ctx, members, v[0], keys[0])
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, _ bool) error {
+			return leave(ctx, s, pattern[0], "")
+		},
+	}
+}
+
+const vlanListPath = "/vlans/vlan"
+
+// vlanThrough writes which VLANs there are, and whether they are up.
+func vlanThrough() *tree.Through {
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
+			if keys[0] != "default" {
+				return nil // there is no such instance, and that was said
+			}
+			if name := "Vlan" + keys[1]; leaf == "config/name" && v[0] != name {
+				return fmt.Errorf("%s: want %s, which is what it is called", tree.Quoted(v[0]), name)
+			}
+			if err := s.Make(ctx, vlanListPath, keys[1]); err != nil || leaf != "config/status" {
+				return err
+			}
+			return s.Write(ctx, vlanListPath, keys[1:], schema.CfgVLAN, vlanStatus(), v)
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, whole bool) error {
+			if pattern[0] != "default" && pattern[0] != tree.Wildcard {
+				return nil
+			}
+			there, err := s.Match(ctx, vlanListPath, pattern[1])
+			for i := 0; err == nil && i < len(there); i++ {
+				switch {
+				case whole:
+					err = s.Erase(ctx, vlanListPath, there[i]...)
+				case n.Name != "name":
+					err = s.Write(ctx, vlanListPath, there[i], schema.CfgVLAN, vlanStatus(), nil)
+				}
+			}
+			return err
+		},
+	}
+}

@@ -1,0 +1,135 @@
+package rights
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// most returns the most that may be done with a row as it is, by the lines about entries that have it.
+func (v *View) most(db swss.DBName, table, key string) access.Level {
+	least := access.Write
+	if !v.lines {
+		return least
+	}
+	for _, a := range v.model.Everywhere(db, table, key) {
+		least = min(least, v.limit(a.List.Node, a.Keys))
+		for _, n := range a.List.Leaves {
+			if n.IsOf(a.Row.Index) {
+				least = min(least, v.limit(n, a.Keys))
+			}
+		}
+	}
+	return least
+}
+
+// limit is the least that lines of the file, but that for all, leave of a node: of any of the entries that a pattern
+// means.
+func (v *View) limit(n *tree.Node, keys []string) access.Level {
+	least := access.Write
+	for _, g := range v.grants[n] {
+		some, all := g.fits(keys)
+		if some && !g.implied {
+			least = min(least, g.level)
+		}
+		if all {
+			break
+		}
+	}
+	return least
+}
+
+// Paths of what shows rows of CONFIG_DB as they are.
+const (
+	RowsPath    = "/config-rows/row"
+	changesPath = "/configurations/configuration/change"
+)
+
+// MayWriteRow reports whether the role may write a row of CONFIG_DB as it is.
+func (v *View) MayWriteRow(table, key string) bool {
+	return v.Wholly(v.RowsAsTheyAre(), []string{table, key}) && v.most(swss.ConfigDB, table, key) >= access.Write
+}
+
+// MayReadRow reports whether no line takes away from the role the reading of a row of a database as it is: by another
+// of the paths where it is as it is than the list it is in, if any, or because the role may not read all that other
+// lists make of it.
+func (v *View) MayReadRow(in *tree.List, db swss.DBName, table, key string) bool {
+	if v == nil {
+		return true
+	}
+	if schema.SecretKey(table) || v.Blind && (db == swss.ASICDB || db == swss.FlexCounterDB) {
+		return false
+	}
+	if db == swss.StateDB && table == schema.StateUnapplied {
+		table, key, row := strings.Cut(key, "|")
+		if !row {
+			key = AllRows
+		}
+		return v.MayReadRow(in, swss.ConfigDB, table, key)
+	}
+	if db == swss.ConfigDB && v.hiddenAsIs(in, table, key) {
+		return false
+	}
+	for _, r := range v.raw {
+		at := r.Path.Elems
+		about := len(at) == 1 && at[0].Name == string(db) || len(at) == 2 && at[0].Name == string(db) && at[1].Name == table
+		if about && r.Line > 0 && r.Level < access.Read {
+			return false
+		}
+	}
+	return v.most(db, table, key) >= access.Read
+}
+
+// hiddenAsIs reports whether a line takes away a row of CONFIG_DB as it is, by another list than the one it is in.
+func (v *View) hiddenAsIs(in *tree.List, table, key string) bool {
+	row, change := v.model.Find(RowsPath+"/config/field"), v.model.Find(changesPath+"/state/is")
+	return in != row.List && v.limit(row, []string{table, key}) < access.Read ||
+		in != change.List && v.limit(change, []string{tree.Wildcard, table, key}) < access.Read
+}
+
+// MayChangeRow reports whether a Set of the tree could turn one content of a row into another: the entry that the row
+// makes up is the role's to write, or each leaf in which the two differ, and these say all in which the rows differ.
+func (v *View) MayChangeRow(table, key string, was, is map[string]string) bool {
+	for _, a := range v.model.Aliases(swss.ConfigDB, table, key) {
+		if !a.List.Node.Writable() || !a.Row.Written() || slices.Contains(a.Keys, tree.Wildcard) {
+			continue
+		}
+		if a.List.Parent != nil && v.Wholly(a.List.Node, a.Keys) {
+			return true
+		}
+		if was != nil && is != nil && v.mayTurn(a, was, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayTurn reports whether the leaves of an entry that the role may write say all in which two contents of a row differ.
+func (v *View) mayTurn(a tree.Alias, was, is map[string]string) bool {
+	turned := maps.Clone(was)
+	for _, n := range a.List.Leaves {
+		for _, b := range n.Binds {
+			if b.Row != a.Row.Index || b.Codec.Put == nil || !n.Config {
+				continue
+			}
+			before := b.Codec.Get(tree.Record{Keys: a.Keys, Fields: was, Own: was})
+			after := b.Codec.Get(tree.Record{Keys: a.Keys, Fields: is, Own: is})
+			if slices.Equal(before, after) {
+				continue
+			}
+			if v.level(n, a.Keys) < access.Write ||
+				b.Codec.Put(tree.Record{Keys: a.Keys, Fields: turned, Own: turned}, after) != nil {
+				return false
+			}
+		}
+	}
+	return maps.Equal(turned, is)
+}
+
+// RowsAsTheyAre is the list of the rows of CONFIG_DB as they are.
+func (v *View) RowsAsTheyAre() *tree.Node { return v.model.Find(RowsPath) }

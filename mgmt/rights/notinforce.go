@@ -1,0 +1,4 @@
+package rights
+
+// AllRows is the key in the list of a table that the switch does not have.
+const AllRows = "(all)"

@@ -1,0 +1,426 @@
+package rights
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A View is what one role may do with each node of the tree. nil: everything, as the process itself may. It is asked
+// at the few places that every way in comes through: what a path of a Get or Subscribe means (see, sees), what of an
+// entry is read (entry.value), what a Set does (tx), which operation is done.
+type View struct {
+	Role    access.Role
+	rules   string                 // that it was made of
+	grants  map[*tree.Node][]grant // those that count first come first; the last holds whatever the keys
+	below   map[*tree.Node]reach
+	Keyed   map[*tree.List]bool // lists in which it depends on keys what may be read
+	ops     map[string]access.Level
+	raw     []access.Rule // of sonic-db
+	model   *tree.Model
+	lines   bool                    // the file has lines but that for all, which hold for all places where the data is
+	Blind   bool                    // one of them takes away the reading of something
+	shadows map[*tree.List][]shadow // what of other lists they take away with it
+}
+
+// A grant is a level for entries with some keys.
+type grant struct {
+	level   access.Level
+	keys    []string // by the index of the group's keys, no more than the rule's path has; wildcard: any
+	implied bool     // it is of the line for all, "/", or built in: it takes nothing away at other paths
+}
+
+// reach sums up what may be done at a node and below.
+type reach struct {
+	most       access.Level // with any of its leaves
+	least      access.Level // with all that a Set can write
+	leastKnown bool         // there is something that a Set can write
+	keyed      bool         // both depend on keys
+}
+
+// OperationsNode is where operations are, in paths.
+const OperationsNode = "operations"
+
+// OperationsModule is the module of YANG that has them.
+const OperationsModule = "tamtam-operations"
+
+// newView compiles the rules of a role, those that count first coming first, for operations of these names.
+func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []string) (*View, error) {
+	v := &View{
+		Role: role, model: m, grants: map[*tree.Node][]grant{}, below: map[*tree.Node]reach{}, Keyed: map[*tree.List]bool{},
+		ops: map[string]access.Level{},
+	}
+	of := map[*tree.Node][]grant{}
+	for _, r := range rules {
+		v.rules += r.String() + "\n"
+		if r.Path.Origin == access.SonicDB {
+			v.raw = append(v.raw, r)
+			if err := checkRawRule(r); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if v.operation(r) {
+			continue
+		}
+		n, keys, err := ruled(m, r)
+		if err != nil {
+			return nil, err
+		}
+		implied := n == m.Root || r.Line == 0
+		of[n] = append(of[n], grant{r.Level, keys, implied})
+		asIs := n.Within(m.Find("/config-rows")) || n.Within(m.Find("/configurations"))
+		v.lines = v.lines || !implied
+		v.Blind = v.Blind || !implied && !asIs && r.Level < access.Read
+	}
+	v.spread(m.Root, nil, of)
+	v.findShadows()
+	for _, name := range operations {
+		for _, path := range []string{"/" + OperationsNode + "/" + name, "/" + OperationsNode} {
+			if level, ok := v.ops[path]; ok {
+				v.ops[name] = level
+				break
+			}
+		}
+		if _, ok := v.ops[name]; !ok {
+			v.ops[name] = v.level(m.Root, nil)
+		}
+	}
+	return v, nil
+}
+
+// operation takes a rule that is about operations; false: it is not.
+func (v *View) operation(r access.Rule) bool {
+	if len(r.Path.Elems) == 0 || strings.TrimPrefix(r.Path.Elems[0].Name, OperationsModule+":") != OperationsNode {
+		return false
+	}
+	path := ""
+	for _, e := range r.Path.Elems {
+		path += "/" + strings.TrimPrefix(e.Name, OperationsModule+":")
+	}
+	v.ops[path] = r.Level
+	return true
+}
+
+func checkRawRule(r access.Rule) error {
+	for _, e := range r.Path.Elems {
+		if len(e.Keys) > 0 {
+			return ruleError(r, "want %s:/DATABASE/TABLE, without keys", access.SonicDB)
+		}
+	}
+	if len(r.Path.Elems) > 2 || r.Level == access.Write {
+		return ruleError(r, "want none or read of %s:/DATABASE/TABLE", access.SonicDB)
+	}
+	if len(r.Path.Elems) > 0 && !slices.Contains(tree.RawDatabases, swss.DBName(r.Path.Elems[0].Name)) {
+		return ruleError(r, "there is no database %s, there are %v", tree.Quoted(r.Path.Elems[0].Name), tree.RawDatabases)
+	}
+	return nil
+}
+
+func ruleError(r access.Rule, format string, args ...any) error {
+	return fmt.Errorf("line %d: %s: %s", r.Line, r.Path, fmt.Sprintf(format, args...))
+}
+
+// ruled is the node that a rule is about, and its keys.
+func ruled(m *tree.Model, r access.Rule) (*tree.Node, []string, error) {
+	if o := r.Path.Origin; o != "" && o != tree.DefaultOrigin {
+		return nil, nil, ruleError(r, "there is no origin %q, there are %s and %s", o, tree.DefaultOrigin, access.SonicDB)
+	}
+	p := &gpb.Path{}
+	for _, e := range r.Path.Elems {
+		p.Elem = append(p.Elem, &gpb.PathElem{Name: e.Name, Key: e.Keys})
+	}
+	ts, err := m.Resolve(nil, p, codes.InvalidArgument)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("line %d: %s", r.Line, status.Convert(err).Message())
+	case ts[0].Item != "":
+		return nil, nil, ruleError(r, "is one value of a leaf-list: want the leaf-list")
+	}
+	return ts[0].Node, ts[0].Keys, nil
+}
+
+// spread gives a node and all below their grants, and sums them up. above are those of the parent.
+func (v *View) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) reach {
+	own := of[n]
+	grants := above
+	if len(own) > 0 {
+		grants = slices.Concat(own, above)
+		if i := slices.IndexFunc(grants, grant.always); i >= 0 {
+			grants = grants[:i+1]
+		}
+	}
+	v.grants[n] = grants
+	var sum reach
+	if n.Type != nil || n.IsList && n.Writable() { // an entry is made and deleted as such
+		sum = reachOf(grants)
+		sum.leastKnown = n.Writable()
+	}
+	if n.Type == nil {
+		sum.most = access.None
+	}
+	for _, k := range n.Kids {
+		r := v.spread(k, grants, of)
+		sum.most, sum.keyed = max(sum.most, r.most), sum.keyed || r.keyed
+		if !r.leastKnown || k.Apart {
+			continue
+		}
+		if !sum.leastKnown {
+			sum.least, sum.leastKnown = r.least, true
+		}
+		sum.least = min(sum.least, r.least)
+	}
+	v.below[n] = sum
+	v.Keyed[n.List] = v.Keyed[n.List] || sum.keyed
+	return sum
+}
+
+// reachOf sums up grants, as if each held for some keys.
+func reachOf(grants []grant) (r reach) {
+	least := access.None
+	if len(grants) > 0 && grants[len(grants)-1].always() {
+		least = grants[len(grants)-1].level
+	}
+	r.most, r.least = least, least
+	for _, g := range grants {
+		r.most, r.least = max(r.most, g.level), min(r.least, g.level)
+		r.keyed = r.keyed || !g.always()
+	}
+	return r
+}
+
+// always reports whether a grant holds for all keys.
+func (g grant) always() bool {
+	return !slices.ContainsFunc(g.keys, func(k string) bool { return k != tree.Wildcard })
+}
+
+// fits says of a pattern of keys whether the grant holds for some of them, and whether for all.
+func (g grant) fits(keys []string) (some, all bool) {
+	all = true
+	for i, k := range g.keys {
+		switch {
+		case k == tree.Wildcard || i < len(keys) && keys[i] == k:
+		case i >= len(keys) || keys[i] == tree.Wildcard:
+			all = false
+		default:
+			return false, false
+		}
+	}
+	return true, all
+}
+
+// level is what may be done with a node, all keys given. That a list's entry has a key is told with whatever may be
+// seen in it.
+func (v *View) level(n *tree.Node, keys []string) access.Level {
+	for _, g := range v.grants[n] {
+		if _, all := g.fits(keys); all {
+			return g.level
+		}
+	}
+	return access.None
+}
+
+// Reads implements [tree.Limits].
+func (v *View) Reads(n *tree.Node, keys []string) bool {
+	if n.IsListKey() {
+		return v.Some(n.Parent, keys, access.Read)
+	}
+	return v.level(n, keys) >= access.Read
+}
+
+// Some says whether something at or below a node may be so much, of one of the entries that a pattern of keys means.
+func (v *View) Some(n *tree.Node, keys []string, want access.Level) bool {
+	if v == nil {
+		return true
+	}
+	if r := v.below[n]; r.most < want || !r.keyed {
+		return r.most >= want
+	}
+	if len(n.Kids) > 0 {
+		return slices.ContainsFunc(n.Kids, func(k *tree.Node) bool { return v.Some(k, keys, want) })
+	}
+	for _, g := range v.grants[n] {
+		some, all := g.fits(keys)
+		if some && g.level >= want {
+			return true
+		}
+		if all {
+			break
+		}
+	}
+	return false
+}
+
+// Wholly says whether a Set may write all at and below a node, of all entries that a pattern of keys means.
+func (v *View) Wholly(n *tree.Node, keys []string) bool {
+	if v == nil {
+		return true
+	}
+	r := v.below[n]
+	if !r.keyed {
+		return !r.leastKnown || r.least >= access.Write
+	}
+	if n.IsList && !v.Everywhere(n, keys) {
+		return false
+	}
+	if len(n.Kids) == 0 {
+		return v.Everywhere(n, keys)
+	}
+	return !slices.ContainsFunc(n.Kids, func(k *tree.Node) bool {
+		return k.Writable() && !k.Apart && !v.Wholly(k, keys)
+	})
+}
+
+// Everywhere says whether a node itself may be written, of all entries that a pattern of keys means.
+func (v *View) Everywhere(n *tree.Node, keys []string) bool {
+	for _, g := range v.grants[n] {
+		some, all := g.fits(keys)
+		if some && g.level < access.Write {
+			return false
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// Filter is a filter of nodes less those of which nothing may be read.
+func (v *View) Filter(of func(*tree.Node) bool) func(*tree.Node) bool {
+	if v == nil {
+		return of
+	}
+	return func(n *tree.Node) bool { return of(n) && v.leaf(n) }
+}
+
+// leaf says of a leaf whether it may be read with some keys.
+func (v *View) leaf(n *tree.Node) bool {
+	if n.IsListKey() {
+		n = n.Parent
+	}
+	return v.below[n].most >= access.Read
+}
+
+// See returns the targets of a path of which something may be read. A path of names that means nothing else is refused.
+func (v *View) See(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) {
+	if v == nil {
+		return ts, nil
+	}
+	seen := slices.DeleteFunc(slices.Clone(ts), func(t tree.Target) bool {
+		return !v.Some(t.Node, t.Keys, access.Read) || v.coversRow(t)
+	})
+	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
+	if len(seen) > 0 {
+		return seen, nil
+	}
+	for _, p := range paths {
+		if slices.ContainsFunc(p.GetElem(), wild) {
+			return nil, nil
+		}
+	}
+	return nil, v.Refusal(ts[0].Text(), "read")
+}
+
+// coversRow reports whether a target is a row as it is that the role may not read.
+func (v *View) coversRow(t tree.Target) bool {
+	if t.Wild() || t.Node.List.Parent == nil {
+		return false
+	}
+	table, key, ok := t.Node.List.AsIs(t.Keys)
+	return ok && !v.MayReadRow(t.Node.List, swss.ConfigDB, table, key)
+}
+
+// Refusal is the error of what the role may not.
+func (v *View) Refusal(what, verb string) error {
+	return status.Errorf(codes.PermissionDenied, "%s: role %s may not %s it", what, v.Role, verb)
+}
+
+// May refuses an operation.
+func (v *View) May(operation string) error {
+	if v == nil || v.ops[operation] >= access.Write {
+		return nil
+	}
+	return v.Refusal("/"+OperationsNode+"/"+operation, "do")
+}
+
+// Anything says whether the role may change anything.
+func (v *View) Anything(m *tree.Model) bool {
+	if v.Some(m.Root, nil, access.Write) {
+		return true
+	}
+	for _, level := range v.ops {
+		if level >= access.Write {
+			return true
+		}
+	}
+	return false
+}
+
+// Table refuses to show a table of a database as it is. Keys of Redis may be asked for by names of tables.
+func (v *View) Table(db swss.DBName, name string) error {
+	if v == nil {
+		return nil
+	}
+	if i := strings.IndexAny(name, ":|"); i >= 0 {
+		name = name[:i]
+	}
+	for _, r := range v.raw {
+		at := r.Path.Elems
+		if len(at) > 0 && at[0].Name != string(db) || len(at) > 1 && at[1].Name != name {
+			continue
+		}
+		if r.Level >= access.Read {
+			return nil
+		}
+		break
+	}
+	name = tree.Cut(tree.OneLine(name), tree.MaxShown)
+	return v.Refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, name), "read")
+}
+
+// newViews are those of all roles, of a tree and operations.
+func NewViews(m *tree.Model, operations []string, roles *access.Roles) (map[access.Role]*View, error) {
+	out := map[access.Role]*View{}
+	for _, role := range roles.Names() {
+		v, err := newView(m, role, roles.Rules(role), operations)
+		if err != nil {
+			return nil, err
+		}
+		if role == access.Admin {
+			v = nil // nothing is looked up for whoever may everything
+		}
+		out[role] = v
+	}
+	return out, nil
+}
+
+// Same reports whether two views allow the same.
+func (v *View) Same(o *View) bool {
+	return v == o || v != nil && o != nil && v.rules == o.rules
+}
+
+// Database reports whether all tables of a database may be read, and if not, what may not.
+func (v *View) Database(db swss.DBName) (at string, ok bool) {
+	at = access.SonicDB + ":/" + string(db)
+	for _, r := range v.raw { // those of one table come first
+		elems := r.Path.Elems
+		if len(elems) > 0 && elems[0].Name != string(db) {
+			continue
+		}
+		switch read := r.Level >= access.Read; {
+		case len(elems) < 2:
+			return at, read
+		case !read:
+			return at + "/" + elems[1].Name, false
+		}
+	}
+	return at, false
+}

@@ -1,0 +1,122 @@
+package set
+
+import (
+	"encoding/json"
+	"slices"
+
+	"tamtam/mgmt/tree"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// doubts are what cannot be known while a Set has errors: the result for entries that failed steps
+// name. An error that such an entry may explain is not reported, since it may disappear with the
+// error of the step.
+type doubts struct {
+	// at has, by entry, the nodes below which everything is in doubt; true: the lists below, too.
+	at map[string]map[*tree.Node]bool
+	// names are the keys in what could not be understood, such as a path that leads nowhere. An
+	// entry whose keys are all among them may have been meant.
+	names map[string]bool
+}
+
+// doubt says that nothing is known about a node and what is below it; deep: about the lists there,
+// too.
+func (d *doubts) doubt(n *tree.Node, keys []string, deep bool) {
+	g := n.List
+	keys = keys[:len(g.Keys)]
+	if i := slices.Index(keys, tree.Wildcard); i >= 0 { // all of a list
+		for g.Parent != nil && len(g.Parent.Keys) > i {
+			g = g.Parent
+		}
+		n, g, deep = g.Node, g.Parent, true
+	}
+	id := tree.EntryID(g, keys[:len(g.Keys)])
+	if d.at == nil {
+		d.at = map[string]map[*tree.Node]bool{}
+	}
+	if d.at[id] == nil {
+		d.at[id] = map[*tree.Node]bool{}
+	}
+	d.at[id][n] = d.at[id][n] || deep
+}
+
+// doubtName says that an entry with this key may have been meant.
+func (d *doubts) doubtName(key string) {
+	if d.names == nil {
+		d.names = map[string]bool{}
+	}
+	d.names[key] = true
+}
+
+// doubtValue says that the entries which a value names may have been meant.
+func (d *doubts) doubtValue(tv *gpb.TypedValue) error {
+	var raw []byte
+	switch v := tv.GetValue().(type) {
+	case *gpb.TypedValue_JsonVal:
+		raw = v.JsonVal
+	case *gpb.TypedValue_JsonIetfVal:
+		raw = v.JsonIetfVal
+	default:
+		return nil // of a leaf, which names no entry
+	}
+	v, err := decodeJSON(raw)
+	if err != nil {
+		return err
+	}
+	d.doubtJSON(v)
+	return nil
+}
+
+func (d *doubts) doubtJSON(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			d.doubtJSON(e)
+		}
+	case []any:
+		for _, e := range v {
+			d.doubtJSON(e)
+		}
+	case string:
+		d.doubtName(v)
+	case json.Number:
+		d.doubtName(v.String())
+	}
+}
+
+// entryInDoubt reports whether the entry, or a part of it, is in doubt.
+func (d *doubts) entryInDoubt(g *tree.List, keys []string) bool {
+	return len(d.at) > 0 && len(d.at[tree.EntryID(g, keys)]) > 0 || d.listInDoubt(g, keys)
+}
+
+// inDoubt reports whether the value of a leaf is.
+func (d *doubts) inDoubt(leaf *tree.Node, keys []string) bool {
+	if len(d.at) > 0 {
+		for n := range d.at[tree.EntryID(leaf.List, keys)] {
+			if leaf.Within(n) {
+				return true
+			}
+		}
+	}
+	return d.listInDoubt(leaf.List, keys)
+}
+
+// listInDoubt reports whether something around the entry is in doubt, or its name.
+func (d *doubts) listInDoubt(g *tree.List, keys []string) bool {
+	if len(d.at) == 0 && len(d.names) == 0 {
+		return false
+	}
+	for p := g; p.Parent != nil; p = p.Parent {
+		own := keys[len(p.Parent.Keys):len(p.Keys)]
+		if !slices.ContainsFunc(own, func(k string) bool { return !d.names[k] }) {
+			return true
+		}
+		for n, deep := range d.at[tree.EntryID(p.Parent, keys[:len(p.Parent.Keys)])] {
+			if deep && g.Node.Within(n) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package set
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/tree"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Bounds on errors in one answer. They travel in a header, of which clients accept only 8 kB by
+// default; a byte that is not printable ASCII takes three.
+const (
+	maxErrors     = 20
+	maxErrorText  = 1000 // bytes of one
+	maxErrorsText = 7500 // of all, as they travel
+)
+
+// Faults is all that is wrong with a Set: the first errors in the order of the
+// request, and how many there are.
+type Faults struct {
+	made  doubts  // what failed steps would have created or changed
+	gone  doubts  // what they would have deleted: no excuse for what the Set writes
+	first []fault // by step
+	count int
+	code  codes.Code // of all of them together
+}
+
+// A fault is one error, and the step that it belongs to.
+type fault struct {
+	step int
+	text string
+}
+
+// add adds what is wrong with a step; joined errors count one each.
+func (f *Faults) add(step int, err error) {
+	if err == nil {
+		return
+	}
+	for _, e := range tree.Split(err) {
+		text, code := explain(e)
+		f.code = together(f.code, code)
+		f.count++
+		i := len(f.first)
+		for i > 0 && f.first[i-1].step > step {
+			i--
+		}
+		if i < maxErrors {
+			f.first = slices.Insert(f.first, i, fault{step, text})
+			f.first = f.first[:min(len(f.first), maxErrors)]
+		}
+	}
+}
+
+// together returns the code of errors with these codes, OK for none: Unimplemented prevails, since
+// no other value would help; otherwise codes that differ give InvalidArgument.
+func together(a, b codes.Code) codes.Code {
+	switch {
+	case a == codes.OK || a == b:
+		return b
+	case a == codes.Unimplemented || b == codes.Unimplemented:
+		return codes.Unimplemented
+	}
+	return codes.InvalidArgument
+}
+
+// explain returns the text and the code of an error.
+func explain(err error) (string, codes.Code) {
+	text, code := err.Error(), codes.InvalidArgument
+	if tree.IsRefusal(err) {
+		code = codes.FailedPrecondition
+	}
+	var st interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &st) {
+		code = st.GRPCStatus().Code()
+		text = strings.Replace(text, st.(error).Error(), st.GRPCStatus().Message(), 1)
+	}
+	return tree.Cut(tree.OneLine(text), maxErrorText), code
+}
+
+// err is the answer to the Set; nil: nothing is wrong with it.
+func (f *Faults) err() error {
+	if f.count == 0 {
+		return nil
+	}
+	var texts []string
+	size := 0
+	for _, x := range f.first {
+		if size += travels(x.text) + 3; size > maxErrorsText {
+			break
+		}
+		texts = append(texts, x.text)
+	}
+	if more := f.count - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return status.Error(f.code, strings.Join(texts, "\n"))
+}
+
+// travels returns the length of a text in the header grpc-message.
+func travels(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '%' {
+			n += 2
+		}
+	}
+	return n
+}

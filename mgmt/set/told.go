@@ -1,0 +1,388 @@
+package set
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/models"
+	"tamtam/mgmt/tree"
+	"tamtam/swss/schema"
+)
+
+// Whoever shows a configuration as what makes it, in the words of this tree, has to know which rows of CONFIG_DB the
+// tree tells whole: a row may have fields that no leaf is, or say something in other words than a Set would write.
+// Nobody keeps a list of that. It is tried: each entry is written anew in memory with what its leaves show, the way a
+// Set writes it, and what comes out is compared with the rows that are there.
+
+// Whether a row is told by other nodes of the tree.
+const (
+	toldAll  = "ALL"
+	toldRest = "REST"
+	toldNone = "NONE"
+)
+
+// Told says of all rows of CONFIG_DB whether other nodes tell them.
+func Told(
+	ctx context.Context, m *tree.Model, r fetch.Reader, rows configfile.Rows,
+) (map[string]map[string]string, error) {
+	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
+	for table, keys := range rows {
+		for key, fields := range keys {
+			told := map[string]string{"told": toldNone}
+			if err := models.CheckRow(table, key, fields, t.read); err != nil {
+				told["invalid"] = schema.Reason(err)
+			}
+			if texts := unappliedOf(table, key, fields); len(texts) > 0 {
+				told["unapplied"] = strings.Join(texts, "\x00")
+			}
+			t.out[table+"|"+key] = told
+		}
+	}
+	var lists [][]*txEntry
+	for _, g := range m.Lists {
+		es, err := t.entries(g)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, es)
+	}
+	for _, es := range lists {
+		if len(es) > 0 && (!es[0].List.Node.Writable() || es[0].List.Through != nil) {
+			continue // its rows are those of other lists, which tell them, or nobody can write them
+		}
+		if err := t.tell(es); err != nil {
+			return nil, err
+		}
+	}
+	t.tellUnnamed()
+	return t.out, nil
+}
+
+// unappliedOf returns the parts of a row that no daemon applies, as KIND: REASON.
+func unappliedOf(table, key string, fields map[string]string) (texts []string) {
+	parts := schema.UnappliedParts(table, key, fields)
+	if why, missing := schema.UnappliedTable(table); missing {
+		parts = []schema.Unapplied{why}
+	}
+	for _, p := range parts {
+		if p.Kind != schema.UnappliedInvalid { // the leaf invalid has that
+			texts = append(texts, p.Kind+": "+p.Reason)
+		}
+	}
+	return texts
+}
+
+// tellUnnamed says of rows with a field that NAME=VALUE cannot name that they are not all told.
+func (t *teller) tellUnnamed() {
+	for table, keys := range t.rows {
+		for key, fields := range keys {
+			for f := range fields {
+				if told := t.out[table+"|"+key]; !models.Nameable(f) && told["invalid"] == "" {
+					told["invalid"] = fmt.Sprintf("a field is named %q, which cannot be told", f)
+				}
+			}
+		}
+	}
+}
+
+// A teller finds that out.
+type teller struct {
+	model  *tree.Model
+	reader fetch.Reader
+	ctx    context.Context
+	rows   configfile.Rows
+	out    map[string]map[string]string
+	there  map[string]bool // entries whose rows are valid, by id
+}
+
+func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
+
+// entries returns those of a list that have a row in CONFIG_DB, with these rows.
+func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
+	need := g.ConfigRows()
+	if !slices.Contains(need, true) || g.Node.Parent != nil && g.Node.Parent.Apart {
+		return nil, nil
+	}
+	err = t.reader.Read(t.ctx, g, tree.Extend(nil, g), need, func(es []*tree.Entry) error {
+		for _, e := range es {
+			x := &txEntry{Entry: e, present: true, before: make([]map[string]string, len(g.Rows))}
+			valid := true
+			for i, r := range g.Rows {
+				if !r.Written() || !r.Serves(e.Keys) {
+					e.Rows[i] = nil
+					continue
+				}
+				table, key := r.Place(e.Keys, e.Own())
+				if e.Rows[i] = t.rows[table][key]; !r.Its(e, e.Rows[i]) {
+					e.Rows[i] = nil
+				}
+				valid = valid && t.out[table+"|"+key]["invalid"] == ""
+			}
+			t.there[tree.EntryID(g, e.Keys)] = valid
+			out = append(out, x)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// tell tries the entries of a list.
+func (t *teller) tell(es []*txEntry) error {
+	claims := map[string]int{} // of values that only one entry may have
+	for _, e := range es {
+		for _, n := range e.List.Unique {
+			for _, v := range e.Value(n) {
+				claims[n.Path+"="+v]++
+			}
+		}
+	}
+	tx := &Tx{Model: t.model, Reader: t.reader, entries: map[string]*txEntry{}, faults: &Faults{}}
+	for _, e := range es {
+		values := e.configured()
+		if e.madeElsewhere() || !t.allowed(e, values, claims) {
+			continue
+		}
+		anew, err := t.write(tx, e, values, nil)
+		if err != nil {
+			return err
+		}
+		if e.List.Parent != nil && t.whole(e, anew) { // the root has rows that are told each by itself
+			t.note(e, anew, nil, nil)
+			continue
+		}
+		again, rest := []map[string]string(nil), t.withoutLeaves(e)
+		if rest != nil {
+			if again, err = t.write(tx, e, values, rest); err != nil {
+				return err
+			}
+		}
+		t.note(e, anew, again, rest)
+	}
+	return nil
+}
+
+// madeElsewhere reports whether another list has the row that is the entry, and tells it.
+func (e *txEntry) madeElsewhere() bool {
+	return slices.ContainsFunc(e.List.Rows, func(r *tree.ListRow) bool {
+		return r.Entry && r.Elsewhere != "" && e.Rows[r.Index] != nil
+	})
+}
+
+// configured returns the values of the entry's leaves of config, by their index.
+func (e *txEntry) configured() [][]string {
+	values := make([][]string, len(e.List.Leaves))
+	for i, n := range e.List.Leaves {
+		if n.Config {
+			values[i] = e.Value(n)
+		}
+	}
+	return values
+}
+
+// allowed reports whether a Set would take the entry, but for what Finish says: the rows are valid, what is mandatory
+// and what it refers to is there.
+func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
+	g := e.List
+	if !t.there[tree.EntryID(g, e.Keys)] && g.Parent != nil || len(g.Makes) > 0 {
+		return false // what makes other rows cannot be repeated once they are there
+	}
+	if p := g.Parent; p != nil && p.Parent != nil && !t.there[tree.EntryID(p, e.Keys[:len(p.Keys)])] {
+		return false
+	}
+	for _, n := range g.Leaves {
+		v := values[n.Index]
+		if n.Config && n.Mandatory && v == nil {
+			return false
+		}
+		if !n.Refers() {
+			continue
+		}
+		for _, name := range v {
+			there := func(g *tree.List) bool { return t.there[tree.EntryID(g, []string{name})] }
+			if !slices.ContainsFunc(n.Targets, there) {
+				return false
+			}
+		}
+	}
+	for _, n := range g.Unique {
+		for _, v := range values[n.Index] {
+			if claims[n.Path+"="+v] > 1 { // a row that comes before the commands may have it
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// withoutLeaves is the entry's rows without what its leaves are; nil: they cannot be taken out.
+func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
+	x := t.copyOf(e, e.Rows)
+	if x.clear(e.List.Node) != nil {
+		return nil
+	}
+	return x.Rows
+}
+
+// copyOf is the entry with copies of other rows.
+func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
+	x := &txEntry{Entry: tree.NewEntry(e.List, e.Keys), present: true, touched: true}
+	x.before = make([]map[string]string, len(recs))
+	for i, r := range recs {
+		x.Rows[i], x.before[i] = maps.Clone(r), maps.Clone(r)
+	}
+	return x
+}
+
+// write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns
+// what its rows are then; nil: that is refused.
+func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
+	g := e.List
+	x := t.copyOf(e, onto)
+	if onto == nil {
+		x.Rows, x.before, x.present = make([]map[string]string, len(g.Rows)), make([]map[string]string, len(g.Rows)), false
+		if g.Parent == nil {
+			x.present = true
+		} else if x.create() != nil {
+			return nil, nil
+		}
+	}
+	for _, n := range g.Leaves {
+		puts := func(b tree.Bind) bool { return b.Codec.Put != nil }
+		if !n.Config || n.KeyIndex >= 0 || !slices.ContainsFunc(n.Binds, puts) {
+			continue
+		}
+		if v := values[n.Index]; v != nil && !slices.Equal(v, n.Default) && x.put(n, v) != nil {
+			return nil, nil
+		}
+	}
+	x.fill()
+	id := tree.EntryID(g, e.Keys)
+	tx.entries[id] = x
+	defer delete(tx.entries, id)
+	for _, f := range g.Finish {
+		if err := f(&finishing{ctx: t.ctx, tx: tx, e: x}); tree.IsUnavailable(err) {
+			return nil, err
+		} else if err != nil {
+			return nil, nil
+		}
+	}
+	return x.Rows, nil
+}
+
+// sameAt reports whether a row came out as it is.
+func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
+	if recs == nil {
+		return false
+	}
+	table, key := e.List.Rows[i].Place(e.Keys, e.Own())
+	return t.same(table, key, recs[i], e.Rows[i])
+}
+
+// whole reports whether all rows did, and no others.
+func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
+	for i := range e.Rows {
+		if e.Rows[i] != nil && !t.sameAt(e, recs, i) || e.Rows[i] == nil && recs != nil && recs[i] != nil {
+			return false
+		}
+	}
+	return recs != nil
+}
+
+// note writes down what came of an entry. Rows of a list's entry are told together.
+func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
+	list := e.List.Parent != nil
+	all := list && t.whole(e, anew)
+	if list && !all && !t.whole(e, again) {
+		return
+	}
+	for i, r := range e.List.Rows {
+		if e.Rows[i] == nil {
+			continue
+		}
+		table, key := r.Place(e.Keys, e.Own())
+		told := t.out[table+"|"+key]
+		switch {
+		case told["invalid"] != "":
+		case all, !list && t.sameAt(e, anew, i):
+			told["told"] = toldAll
+		case t.sameAt(e, again, i) && models.CheckRow(table, key, rest[i], t.read) == nil:
+			told["told"] = toldRest
+			if fields := models.RowFields().Get(tree.Record{Fields: rest[i]}); len(fields) > 0 {
+				told["rest"] = strings.Join(fields, "\x00")
+			}
+		}
+	}
+}
+
+// same reports whether one row says all that another does, and the same: up to how numbers and words are written, and
+// to fields that have their default.
+func (t *teller) same(table, key string, anew, is map[string]string) bool {
+	if (anew == nil) != (is == nil) {
+		return false
+	}
+	there := tree.Record{Fields: anew}
+	exact := true
+	for f, v := range is {
+		if f == tree.NullField {
+			continue
+		}
+		now := there.Field(strings.TrimSuffix(f, "@"))
+		if now == "" && v != "" && !knownField(table, f) {
+			return false
+		}
+		exact = exact && anew[f] == v
+	}
+	if exact && fieldCount(anew) == fieldCount(is) {
+		return true
+	}
+	a, okA := t.meaning(table, key, anew)
+	b, okB := t.meaning(table, key, is)
+	return okA && okB && maps.Equal(a, b)
+}
+
+// fieldCount is how many fields a row has.
+func fieldCount(row map[string]string) int {
+	if row[tree.NullField] != "" {
+		return len(row) - 1
+	}
+	return len(row)
+}
+
+// knownField reports whether a field has a meaning, which is compared.
+func knownField(table, field string) bool {
+	field = strings.TrimSuffix(field, "@")
+	if table == schema.CfgACLRule {
+		field = strings.TrimSuffix(strings.ToUpper(field), "_MASK")
+		if field == "HOP_LIMIT" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(schema.TableOf(table).Fields, func(f schema.Field) bool {
+		return strings.EqualFold(f.Name, field)
+	})
+}
+
+// meaning is a row in the one form that schema writes it in; false: it has none.
+func (t *teller) meaning(table, key string, fields map[string]string) (map[string]string, bool) {
+	bare := maps.Clone(fields)
+	delete(bare, tree.NullField)
+	if table == schema.CfgACLRule { // of a flow group
+		tam, _ := schema.BuiltinACLType(schema.ACLTypeTAM)
+		row, err := schema.ParseACLRule(tam, key, bare)
+		return row.Fields(), err == nil
+	}
+	parse := schema.RowOf(table, key)
+	if parse == nil {
+		return nil, false
+	}
+	row, err := parse(key, bare)
+	if err != nil {
+		return nil, false
+	}
+	return row.Fields(), true
+}

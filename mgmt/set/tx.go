@@ -1,0 +1,419 @@
+package set
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // the script
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"tamtam/mgmt/configfile"
+	"tamtam/mgmt/fetch"
+	"tamtam/mgmt/rights"
+	"tamtam/mgmt/tree"
+	"tamtam/swss"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A Tx is one Set on the rows of CONFIG_DB that it touches, in memory until
+// it is committed. The commit fails if anybody else has written a row that it
+// read, or any Set was committed since this one began, and the Set starts anew.
+type Tx struct {
+	Model   *tree.Model
+	Reader  fetch.Reader
+	Indexer *Indexer
+	Turn    string // the last Set when this one began
+	entries map[string]*txEntry
+	order   []*txEntry // in order of first use
+	faults  *Faults
+	step    int          // the one that is being executed
+	View    *rights.View // what the caller may; nil: everything
+	denied  denied       // what it may not, and the Set would do
+	// Claim hears which rows are about to be written, and may refuse that. What it returns hears whether they were.
+	Claim  func([]RowChange) (func(done bool), error)
+	needed map[string]need
+}
+
+// A txEntry is an entry with its rows before and after.
+type txEntry struct {
+	*tree.Entry
+	before   []map[string]string
+	present  bool // after what was done so far
+	touched  bool
+	refused  bool               // cannot be created
+	promised *tree.ListRow      // it is to be made by another list of the same Set; nil: it is not
+	problems []string           // what finishing it found wrong
+	step     int                // the last that did something to it
+	wrote    map[*tree.Node]int // the last that wrote a leaf
+}
+
+// load reads entries that are not known yet.
+func (t *Tx) load(ctx context.Context, g *tree.List, keys [][]string) error {
+	var es []*tree.Entry
+	for _, k := range keys {
+		id := tree.EntryID(g, k)
+		if t.entries[id] != nil {
+			continue
+		}
+		e := &txEntry{Entry: tree.NewEntry(g, slices.Clone(k))}
+		t.entries[id] = e
+		t.order = append(t.order, e)
+		es = append(es, e.Entry)
+	}
+	config := g.ConfigRows()
+	for _, own := range []bool{true, false} {
+		which := make([]bool, len(g.Rows))
+		for i, r := range g.Rows {
+			which[i] = config[i] && r.Entry == own
+		}
+		if err := t.Reader.FetchRows(ctx, g, es, which); err != nil {
+			return err
+		}
+	}
+	for _, e := range es {
+		x := t.entries[tree.EntryID(g, e.Keys)]
+		x.present = x.Exists()
+		x.before = make([]map[string]string, len(g.Rows))
+		for i, rec := range e.Rows {
+			x.before[i] = maps.Clone(rec)
+		}
+	}
+	return nil
+}
+
+// get returns an entry, reading it if need be.
+func (t *Tx) get(ctx context.Context, g *tree.List, keys []string) (*txEntry, error) {
+	if err := t.load(ctx, g, [][]string{keys}); err != nil {
+		return nil, err
+	}
+	return t.entries[tree.EntryID(g, keys)], nil
+}
+
+// match returns the entries of a group that fit a pattern: those in the database, and those that
+// this transaction created.
+func (t *Tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEntry, error) {
+	var keys [][]string
+	if g.Parent == nil || !slices.Contains(pattern, tree.Wildcard) {
+		keys = [][]string{pattern}
+	} else {
+		err := t.Reader.Read(ctx, g, pattern, make([]bool, len(g.Rows)), func(es []*tree.Entry) error {
+			for _, e := range es {
+				keys = append(keys, e.Keys)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := t.load(ctx, g, keys); err != nil {
+		return nil, err
+	}
+	var out []*txEntry
+	for _, e := range t.order {
+		if e.List == g && tree.Matches(e.Keys, pattern) && (e.present || g.Parent == nil) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// create makes an entry exist. One that was there before keeps the fields that
+// the modules do not know.
+func (e *txEntry) create() error {
+	e.touched = true
+	if e.present {
+		return nil
+	}
+	served := false
+	for i, r := range e.List.Rows {
+		if !r.Written() || !r.Serves(e.Keys) {
+			continue
+		}
+		if r.Entry && r.Elsewhere != "" && e.before[i] == nil {
+			e.promised, e.present = r, true
+			return nil
+		}
+		if err := e.mayCreate(r, i); err != nil {
+			return err
+		}
+		served = served || r.Entry
+		e.Rows[i] = maps.Clone(e.before[i])
+		if e.Rows[i] == nil {
+			e.Rows[i] = map[string]string{}
+		}
+	}
+	if !served {
+		return fmt.Errorf("cannot be created: the name does not fit")
+	}
+	e.present = true
+	return e.clear(e.List.Node)
+}
+
+// mayCreate says why a row of an entry that is not there cannot be made.
+func (e *txEntry) mayCreate(r *tree.ListRow, i int) error {
+	switch {
+	case r.Entry && r.Fixed != "" && e.before[i] == nil:
+		return fmt.Errorf("cannot be created: %s", r.Fixed)
+	case r.Entry && e.Other:
+		return fmt.Errorf("cannot be created: %s|%s is of another type: want another name", r.Table, e.Keys[0])
+	}
+	return nil
+}
+
+// removeOr deletes the entry. It is an error if clients cannot delete it; if its list is replaced,
+// it only loses its content.
+func (e *txEntry) removeOr(replace bool) error {
+	for i, r := range e.List.Rows {
+		if r.Entry && r.Fixed != "" && e.Rows[i] != nil {
+			if replace {
+				return e.clear(e.List.Node)
+			}
+			return fmt.Errorf("cannot be deleted: %s", r.Fixed)
+		}
+	}
+	e.drop()
+	return nil
+}
+
+func (e *txEntry) drop() {
+	e.touched, e.present = true, false
+	for i := range e.Rows {
+		e.Rows[i] = nil
+	}
+}
+
+// clear removes the entry's own leaves at and below a node.
+func (e *txEntry) clear(n *tree.Node) error {
+	var errs []error
+	for _, l := range e.List.Leaves {
+		if l.Config && l.KeyIndex < 0 && l.Within(n) && l.Through == nil && !(l.Kept && n.Plain) {
+			errs = append(errs, e.put(l, nil))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// put sets the value of a leaf; no value removes it.
+func (e *txEntry) put(n *tree.Node, v []string) error {
+	e.touched = true
+	for _, b := range n.Binds {
+		r := e.List.Rows[b.Row]
+		if !r.Written() || !r.Serves(e.Keys) {
+			continue
+		}
+		if b.Codec.Put == nil {
+			return tree.ErrReadOnly
+		}
+		if e.promised != nil { // the value is right, or it is not; the row is not this entry's to write
+			return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: map[string]string{}}, v)
+		}
+		if e.Rows[b.Row] == nil {
+			if len(v) == 0 {
+				return nil
+			}
+			e.Rows[b.Row] = map[string]string{}
+		}
+		return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: e.Rows[b.Row], Own: e.Own()}, v)
+	}
+	if len(v) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no such leaf", tree.PathText(tree.PathTo(e.List.Node, e.Keys)))
+}
+
+// fill adds the fields that new rows, and rows that lost them, need.
+func (e *txEntry) fill() {
+	for i, r := range e.List.Rows {
+		if e.Rows[i] == nil || !r.Written() {
+			continue
+		}
+		for f, v := range r.New {
+			lost := e.before[i] == nil || tree.Record{Fields: e.before[i]}.Field(f) != ""
+			if rec := (tree.Record{Fields: e.Rows[i]}); lost && rec.Field(f) == "" {
+				rec.Set(f, v)
+			}
+		}
+	}
+}
+
+// text is the path of the entry.
+func (e *txEntry) text() string { return tree.PathText(tree.PathTo(e.List.Node, e.Keys)) }
+
+// changed reports whether a row differs from what it was.
+func (e *txEntry) changed(i int) bool {
+	return (e.Rows[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.Rows[i], e.before[i])
+}
+
+// ErrConflict means that somebody else wrote a row, or another Set was committed, during a Set.
+var ErrConflict = errors.New("a row was written by another")
+
+// commitLimit is how long a Set waits for the answer to its commit. It does not end with the RPC: what was begun has an
+// outcome, and the next Set begins behind it.
+const commitLimit = 30 * time.Second
+
+// settleLimit is how long the outcome of a commit is asked for that got no answer.
+const settleLimit = 10 * time.Second
+
+// ErrUnsettled is found in the error of a Set of which nobody can tell whether it was done.
+var ErrUnsettled = errors.New("it is not known whether the configuration was changed; read it before you try again")
+
+// unsettled is that, with why.
+type unsettled struct{ why error }
+
+func (e unsettled) Error() string { return e.GRPCStatus().Message() }
+
+func (e unsettled) Unwrap() []error { return []error{ErrUnsettled, e.why} }
+
+// GRPCStatus is what the client gets.
+func (e unsettled) GRPCStatus() *status.Status {
+	return status.Newf(codes.Unavailable, "%s: %v", swss.Why(e.why), ErrUnsettled)
+}
+
+//go:embed commit.lua
+var commitText string
+
+// Commit writes all changed rows at once, unless a row that was read is no
+// longer what it was. (WATCH would do the same, in time that grows with the
+// square of the rows.)
+func (t *Tx) Commit(ctx context.Context) error {
+	next := swss.NewTurn()
+	packed := pack(nil, swss.KeyMark, t.Turn, next)
+	writes := false
+	written := map[string]*txEntry{}
+	var changes []RowChange
+	for _, e := range t.order {
+		for i, r := range e.List.Rows {
+			if !r.Written() || !r.Serves(e.Keys) {
+				continue
+			}
+			own := e.Own()
+			if own == nil {
+				own = (&tree.Entry{List: e.List, Rows: e.before}).Own()
+			}
+			key := r.Hash("|", r.Template.Expand(e.Keys, own))
+			packed = packRead(packed, key, e.before[i])
+			after := e.before[i]
+			if e.touched && e.changed(i) {
+				after = e.Rows[i]
+				if o := written[key]; o != nil {
+					return status.Errorf(codes.InvalidArgument, "%s: is the row %s, which %s writes too", e.text(), key, o.text())
+				}
+				written[key] = e
+				changes = append(changes, RowChange{key, e.before[i], after})
+			}
+			size := len(packed)
+			packed = packWrite(packed, e.before[i], after)
+			writes = writes || !bytes.Equal(packed[size:], []byte("1:01:0"))
+		}
+	}
+	if !writes {
+		return nil
+	}
+	done, err := t.Claim(changes)
+	if err != nil {
+		return err
+	}
+	err = t.send(context.WithoutCancel(ctx), packed, next)
+	done(err == nil)
+	return err
+}
+
+// send runs the commit, and finds out what came of it if the answer is lost.
+func (t *Tx) send(ctx context.Context, packed []byte, turn string) error {
+	db := t.Reader.Redis.DB(swss.ConfigDB)
+	limited, cancel := context.WithTimeout(ctx, commitLimit)
+	reply, err := db.Run(limited, commitScript, nil, packed)
+	changed, _ := reply.(string)
+	cancel()
+	switch {
+	case err == nil && changed != "":
+		return fmt.Errorf("%s: %w", changed, ErrConflict)
+	case err == nil:
+		return nil
+	case swss.NothingSent(err):
+		return tree.Unavailable(err)
+	}
+	limited, cancel = context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	done, unknown := db.Settle(limited, turn)
+	switch {
+	case unknown != nil:
+		return unsettled{err}
+	case done:
+		return nil
+	}
+	return tree.Unavailable(err)
+}
+
+// Replacement returns what writes CONFIG_DB anew, all of it or nothing: was is what was read of it since the Set that
+// turn names was the last.
+func Replacement(r fetch.Reader, turn string, was, want configfile.Rows) func(context.Context) error {
+	next := swss.NewTurn()
+	packed := pack(nil, swss.KeyMark, turn, next)
+	for _, d := range configfile.Diff(was, want) {
+		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
+		packed = packRead(packed, d.Table+"|"+d.Key, before)
+		if d.Kind == configfile.Removed {
+			after = nil
+		}
+		packed = packWrite(packed, before, after)
+	}
+	return func(ctx context.Context) error { return (&Tx{Reader: r}).send(ctx, packed, next) }
+}
+
+func pack(dst []byte, items ...string) []byte {
+	for _, s := range items {
+		dst = strconv.AppendInt(dst, int64(len(s)), 10)
+		dst = append(dst, ':')
+		dst = append(dst, s...)
+	}
+	return dst
+}
+
+// packRead appends a row as it was read.
+func packRead(dst []byte, key string, row map[string]string) []byte {
+	dst = pack(dst, key, strconv.Itoa(len(row)))
+	for f, v := range row {
+		dst = pack(dst, f, v)
+	}
+	return dst
+}
+
+// packWrite appends what turns one row into another, without what stays.
+func packWrite(dst []byte, before, after map[string]string) []byte {
+	if after == nil {
+		n := "0"
+		if before != nil {
+			n = "-1"
+		}
+		return pack(dst, n, "0")
+	}
+	if len(after) == 0 || len(after) == 1 && after[tree.NullField] != "" {
+		after = map[string]string{tree.NullField: tree.NullField}
+	} else {
+		after = maps.Clone(after)
+		delete(after, tree.NullField)
+	}
+	var set, gone []string
+	for _, f := range slices.Sorted(maps.Keys(after)) {
+		if v, ok := before[f]; !ok || v != after[f] {
+			set = append(set, f, after[f])
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(before)) {
+		if _, ok := after[f]; !ok {
+			gone = append(gone, f)
+		}
+	}
+	dst = pack(dst, strconv.Itoa(len(set)/2))
+	dst = pack(dst, set...)
+	dst = pack(dst, strconv.Itoa(len(gone)))
+	return pack(dst, gone...)
+}

@@ -1,0 +1,212 @@
+package tree
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// An Entry is one entry of a list, with those of its rows that were read.
+type Entry struct {
+	List     *List
+	Keys     []string
+	Rows     []map[string]string // by row; nil: absent, or not asked for
+	Versions []uint64            // by row: which version it is, of the table where it is absent; 0: not known
+	ReadAt   time.Time           // the newest of its rows that are kept was read
+	elems    []*gpb.PathElem     // of its path, once asked for
+	Coded    []byte              // of its path, as they travel, once asked for
+	Ports    map[string]string   // by alias, where a rule names ports by it
+	Left     bool                // it is deleted, but may still be in force
+	Limits   Limits              // what of it is read; nil: everything
+	shaded   map[*Node]bool      // leaves that are not read, because of what the view takes away elsewhere
+	Other    bool                // its row is an entry of another list
+
+	Recalled *Recall // what its leaves were
+	Same     uint64  // rows that are what they were then, a bit for each
+}
+
+// Limits are what of entries may be read.
+type Limits interface {
+	// Reads reports whether a leaf of an entry with these keys may be read.
+	Reads(leaf *Node, keys []string) bool
+}
+
+// NewEntry returns an entry of which no row was read yet.
+func NewEntry(g *List, keys []string) *Entry {
+	return NewEntries(g, [][]string{keys})[0]
+}
+
+// NewEntries makes many at once.
+func NewEntries(g *List, keys [][]string) []*Entry {
+	n := len(g.Rows)
+	all, recs, vers := make([]Entry, len(keys)), make([]map[string]string, len(keys)*n), make([]uint64, len(keys)*n)
+	es := make([]*Entry, len(keys))
+	for i, k := range keys {
+		all[i] = Entry{List: g, Keys: k, Rows: recs[i*n : (i+1)*n : (i+1)*n], Versions: vers[i*n : (i+1)*n : (i+1)*n]}
+		es[i] = &all[i]
+	}
+	return es
+}
+
+// Exists reports whether one of the rows that make up the entry exists.
+func (e *Entry) Exists() bool {
+	return e.List.Parent == nil || e.Left || e.Own() != nil
+}
+
+// Its reports whether a row that was read is the entry's, and not of another list.
+func (r *ListRow) Its(e *Entry, fields map[string]string) bool {
+	if is := e.List.is; !r.Entry || is == nil || is(fields) {
+		return true
+	}
+	e.Other = true
+	return false
+}
+
+// Own is the entry's own row.
+func (e *Entry) Own() map[string]string {
+	for i, r := range e.List.Rows {
+		if r.Entry && e.Rows[i] != nil {
+			return e.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Value returns the value of a leaf; nil: it has none. What a row says but
+// the leaf's type does not allow is left out.
+func (e *Entry) Value(n *Node) []string {
+	if e.Hides(n) {
+		return nil
+	}
+	if e.Recalled != nil && n.follows&^e.Same == 0 {
+		return e.Recalled.value(n)
+	}
+	return e.workOut(n)
+}
+
+// workOut makes the value of a leaf from the rows.
+func (e *Entry) workOut(n *Node) []string {
+	if n.KeyIndex >= 0 {
+		if n.Config && !n.IsListKey() && len(e.List.Traces) > 0 && e.Own() == nil {
+			return nil // there is nothing but state
+		}
+		return e.Keys[n.KeyIndex : n.KeyIndex+1]
+	}
+	if n.behind {
+		return n.allowed(e.behind(n))
+	}
+	there := false
+	for _, b := range n.Binds {
+		rec, ok := e.record(b.Row)
+		if !ok {
+			continue
+		}
+		there = true
+		said := b.Codec.Get(rec)
+		if v := n.allowed(said); len(v) > 0 {
+			return v
+		}
+		there = there && len(said) == 0 // what the row says is not the default, even if invalid
+	}
+	if there && n.Config && len(n.Default) > 0 {
+		return n.Default
+	}
+	return nil
+}
+
+// record is what codecs get of a row; false: it says nothing.
+func (e *Entry) record(i int) (Record, bool) {
+	rec, r := Record{Keys: e.Keys, Fields: e.Rows[i], Own: e.Own()}, e.List.Rows[i]
+	if r.repeats == "" {
+		return rec, rec.Fields != nil
+	}
+	if is := e.Rows[r.repeated][r.repeats]; is != rec.Fields[r.repeats] {
+		rec.Fields, rec.Outdated = nil, true
+		return rec, is != ""
+	}
+	return rec, rec.Fields != nil
+}
+
+// Hides reports whether whoever asks may not read a leaf of the entry.
+func (e *Entry) Hides(n *Node) bool {
+	return e.shaded[n] || e.Limits != nil && !e.Limits.Reads(n, e.Keys)
+}
+
+// allowed returns those values that the leaf's type allows, in canonical form.
+func (n *Node) allowed(v []string) []string {
+	if len(v) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(v))
+	for _, text := range v {
+		if c, err := n.Check(text); err == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Derive fills in the keys that follow from fields; false: they do not.
+func (e *Entry) Derive() bool {
+	known, own := slices.Clone(e.Keys), e.Own()
+	for _, i := range slices.Sorted(maps.Keys(e.List.Derive)) {
+		e.Keys[i] = Wildcard
+		for j := range e.List.Rows {
+			if e.Rows[j] == nil {
+				continue
+			}
+			if v := e.List.Derive[i].Get(Record{Keys: known, Fields: e.Rows[j], Own: own}); len(v) > 0 {
+				e.Keys[i] = v[0]
+				break
+			}
+		}
+		if known[i] = e.Keys[i]; e.Keys[i] == Wildcard {
+			return false
+		}
+	}
+	return true
+}
+
+// Absent is the version of a row that is not there.
+const Absent = 1
+
+// One is the value of a leaf, or none.
+func One(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// First is the text of a leaf's value; empty: removed.
+func First(v []string) string {
+	if len(v) == 0 {
+		return ""
+	}
+	return v[0]
+}
+
+// Known notes which version of a row the entry has, and since when.
+func (e *Entry) Known(r *ListRow, version uint64, at time.Time) {
+	if at.After(e.ReadAt) {
+		e.ReadAt = at
+	}
+	e.Versions[r.Index] = version
+}
+
+// Decoded is what codecs get of a row that is kept. Who gets it does not change it.
+func (r *ListRow) Decoded(fields map[string]string, keys []string) map[string]string {
+	if len(r.EachKeys) > 0 {
+		return JSONFields(r.Folded(fields)[r.EachField(keys)])
+	}
+	if inner := fields[r.JSON]; r.JSON != "" && inner != "" {
+		fields = maps.Clone(fields)
+		maps.Copy(fields, JSONFields(inner))
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return fields
+}

@@ -1,0 +1,190 @@
+package tree
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// What of an object is not in force follows from two rows: the one that the managers make of the
+// configuration, computed here by the same parsers, and the one in APPL_DB. Both are in the same
+// canonical words, with the same defaults, so a leaf differs only if something else is in force.
+// The schema tells which leaves to compare: all of state that repeat one of config and are in that
+// row.
+
+// A Configured is the configuration of an entry, for a Row.Wanted.
+type Configured struct {
+	e  *Entry
+	is map[string]string
+}
+
+// InForce is the row of APPL_DB as it is; nil: there is none.
+func (c Configured) InForce() map[string]string { return c.is }
+
+// Name is the entry's own key.
+func (c Configured) Name() string { return c.e.Keys[len(c.e.Keys)-1] }
+
+// Row returns the entry's row of a table of CONFIG_DB; nil: there is none.
+func (c Configured) Row(table string) map[string]string {
+	for i, r := range c.e.List.Rows {
+		if r.DB == swss.ConfigDB && r.Table == table {
+			return c.e.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Port returns the port that a rule names by an alias; false: it is none.
+func (c Configured) Port(alias string) (name string, ok bool) {
+	name, ok = c.e.Ports[alias]
+	return name, ok
+}
+
+// Keys are the keys of the entry.
+func (c Configured) Keys() []string { return c.e.Keys }
+
+// behind says what of an entry's configuration is not in force, by the row of APPL_DB
+// that the leaf's first place is.
+func (e *Entry) behind(n *Node) []string {
+	switch {
+	case e.Left:
+		return One(e.leftBehind())
+	case !e.Exists():
+		return nil // it exists for what is below it
+	}
+	at := n.Binds[0].Row
+	is := e.Rows[at]
+	want, err := e.List.Rows[at].Wanted(Configured{e, is})
+	switch {
+	case err != nil:
+		return One("it is not valid as it is configured: " + schema.Reason(err))
+	case len(want) == 0 && len(is) == 0:
+		return nil
+	case want == nil:
+		return One("it is not configured any more, all of it is in force still")
+	case is == nil:
+		return One("nothing of it is in force yet")
+	}
+	out := e.notActive(n.Binds[1:])
+	if maps.Equal(want, is) {
+		return out // and no leaf differs
+	}
+	for _, leaf := range e.List.Leaves {
+		i := slices.IndexFunc(leaf.Binds, func(b Bind) bool { return b.Row == at })
+		if !leaf.Mirrored || i < 0 {
+			continue
+		}
+		text := func(fields map[string]string) string {
+			v := leaf.allowed(leaf.Binds[i].Codec.Get(Record{Keys: e.Keys, Fields: fields}))
+			if leaf.LeafList {
+				v = slices.Compact(slices.Sorted(slices.Values(v)))
+			}
+			return strings.Join(v, ",")
+		}
+		if w, has := text(want), text(is); w != has {
+			out = append(out, notInForce(leaf.Name, w, has))
+		}
+	}
+	return out
+}
+
+// notActive says which of the rows that implement the configuration are not in effect.
+func (e *Entry) notActive(rows []Bind) []string {
+	var out []string
+	for _, b := range rows {
+		row := Record{Fields: e.Rows[b.Row]}
+		if status := row.Field(schema.FieldStatus); e.List.Rows[b.Row].DB == swss.StateDB && status != "" &&
+			!strings.EqualFold(status, schema.StatusActive) {
+			text := "its ACL rule is " + strings.ToLower(status)
+			if reason := row.Field(schema.FieldReason); reason != "" {
+				text += ": " + reason
+			}
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// notInForce returns the text that a leaf is not in force as configured.
+func notInForce(leaf, wanted, is string) string {
+	if leaf == "flowgroup" {
+		leaf = "flow group"
+	}
+	switch {
+	case wanted == "":
+		return leaf + " " + is + " is in force still"
+	case is == "":
+		return leaf + " " + wanted + " is not in force yet"
+	}
+	return leaf + " " + wanted + " is not in force yet, " + is + " is"
+}
+
+// Leaves reports whether the traces of an entry that is not configured say that it may be in force.
+// If the ACL rule of a flow group is configured, the rule is not a trace: it is in force by itself.
+func (e *Entry) Leaves() bool {
+	ruled, traced := false, false
+	for i, r := range e.List.Rows {
+		if r.DB == swss.ConfigDB && e.Rows[i] != nil {
+			ruled, e.Rows[i] = true, nil
+		}
+	}
+	for i, r := range e.List.Rows {
+		if !e.List.Traces[i] || e.Rows[i] == nil {
+			continue
+		}
+		row := Record{Fields: e.Rows[i]}
+		switch {
+		case r.Behind != "":
+			traced = traced || !ruled
+		case row.Field(schema.FieldBy) == schema.ByOrchAgent ||
+			strings.EqualFold(row.Field(schema.FieldStatus), schema.StatusActive):
+			traced = true
+		}
+	}
+	return traced
+}
+
+// leftBehind says what is known of a deleted entry that is still in force.
+func (e *Entry) leftBehind() string {
+	status, reason := "", ""
+	for i, r := range e.List.Rows {
+		if r.DB == swss.StateDB && e.Rows[i] != nil && status == "" {
+			row := Record{Fields: e.Rows[i]}
+			status, reason = strings.ToLower(schema.StatusIn(r.Table, e.Rows[i])), row.Field(schema.FieldReason)
+		}
+	}
+	switch {
+	case status == schema.StatusActive:
+		return "it is deleted, and in force still"
+	case status == "":
+		return "it is deleted, and may be in force still"
+	case reason == "":
+		return "it is deleted, and may be in force still: it is " + status
+	}
+	return "it is deleted, and may be in force still: it is " + status + ": " + reason
+}
+
+// Standing is a word for whether an entry is as it is configured: active, or what its status is; pending also where
+// the status is of something else than what is configured, or there is none.
+func (e *Entry) Standing() string {
+	value := func(leaf string) string {
+		i := slices.IndexFunc(e.List.Leaves, func(n *Node) bool { return n.Path == e.List.Node.Path+"/state/"+leaf })
+		if i < 0 {
+			return ""
+		}
+		return First(e.Value(e.List.Leaves[i]))
+	}
+	status := strings.ToLower(value("status"))
+	switch {
+	case e.Left:
+		return schema.StatusPending
+	case status != "" && status != schema.StatusActive:
+		return status
+	case status == "" || value("not-in-force") != "":
+		return schema.StatusPending
+	}
+	return schema.StatusActive
+}

@@ -1,0 +1,97 @@
+package tree
+
+import (
+	"slices"
+	"strings"
+)
+
+// IsOf reports whether a leaf is what a row of its group holds. What says how rows differ is not.
+func (n *Node) IsOf(row int) bool {
+	return !n.behind && slices.ContainsFunc(n.Binds, func(b Bind) bool { return b.Row == row })
+}
+
+// ShadeLeaves has leaves of an entry not shown that follow from fields of a row, or from any of them.
+func (e *Entry) ShadeLeaves(row int, fields map[string]bool, all bool) {
+	all = all || e.List.Rows[row].Template.Gather >= 0
+	for _, n := range e.List.Leaves {
+		if all && slices.ContainsFunc(n.Binds, func(b Bind) bool { return b.Row == row }) || n.dependsOn(e, row, fields) {
+			e.shade(n)
+		}
+	}
+}
+
+// ShadeTops has leaves of an entry not shown that follow from fields of a row, as another leaf does, and are below
+// another node at the top.
+func (e *Entry) ShadeTops(as *Node, row int, fields map[string]bool) {
+	for _, n := range e.List.Leaves {
+		if n.top() != as.top() && n.dependsOn(e, row, fields) {
+			e.shade(n)
+		}
+	}
+}
+
+func (e *Entry) shade(n *Node) {
+	if e.shaded == nil {
+		e.shaded = map[*Node]bool{}
+	}
+	e.shaded[n] = true
+}
+
+// top is the node at the top that a node is below.
+func (n *Node) top() *Node {
+	for n.Parent != nil && n.Parent.Parent != nil {
+		n = n.Parent
+	}
+	return n
+}
+
+// dependsOn reports whether a leaf of an entry follows from one of some fields of a row.
+func (n *Node) dependsOn(e *Entry, row int, fields map[string]bool) bool {
+	return slices.ContainsFunc(n.Binds, func(b Bind) bool {
+		return b.Row == row && b.Codec.dependsOn(e.Keys, e.Rows[row], fields)
+	})
+}
+
+// Known is a row, or of several as one the fields that are known of each.
+func (r *ListRow) Known(rec map[string]string) map[string]string {
+	if r.Template.Gather < 0 {
+		return rec
+	}
+	rec = map[string]string{}
+	for _, f := range strings.Fields(r.Of) {
+		rec[f] = "2"
+	}
+	return rec
+}
+
+// dependsOn reports whether what a codec makes of a row follows from one of some fields of it.
+func (c *Codec) dependsOn(keys []string, rec map[string]string, fields map[string]bool) bool {
+	for f := range fields {
+		if _, there := rec[f]; there && c.Depends(f, keys, rec) {
+			return true
+		}
+	}
+	return false
+}
+
+// Depends reports whether what a codec makes of a row follows from a field of it.
+func (c *Codec) Depends(field string, keys []string, rec map[string]string) bool {
+	if c.Get == nil {
+		return false
+	}
+	is := c.Get(Record{Keys: keys, Fields: rec, Own: rec})
+	for _, other := range []string{"", "1", "another value"} {
+		changed := make(map[string]string, len(rec))
+		for f, v := range rec {
+			if f != field {
+				changed[f] = v
+			} else if other != "" {
+				changed[f] = other
+			}
+		}
+		if !slices.Equal(is, c.Get(Record{Keys: keys, Fields: changed, Own: changed})) {
+			return true
+		}
+	}
+	return false
+}

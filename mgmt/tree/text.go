@@ -1,0 +1,115 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// A databaseError is not the fault of the request.
+type databaseError struct{ error }
+
+func (e databaseError) Error() string { return "database: " + e.error.Error() }
+
+func (e databaseError) Unwrap() error { return e.error }
+
+// Unavailable makes an error one of the databases.
+func Unavailable(err error) error { return databaseError{err} }
+
+// IsUnavailable reports whether an error is one of the databases.
+func IsUnavailable(err error) bool {
+	var e databaseError
+	return errors.As(err, &e)
+}
+
+// Split returns the parts of an error from errors.Join.
+func Split(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || IsRefusal(err) {
+		return []error{err}
+	}
+	var all []error
+	var texts []string
+	for _, e := range joined.Unwrap() {
+		all = append(all, Split(e)...)
+		texts = append(texts, e.Error())
+	}
+	if strings.Join(texts, "\n") != err.Error() { // it says more than its parts
+		return []error{err}
+	}
+	return all
+}
+
+// OneLine keeps what a client put into a path or value from looking like the
+// end of an error.
+func OneLine(text string) string {
+	text = strings.ToValidUTF8(text, "?")
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if unicode.IsControl(c) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// Cut shortens a text, between characters.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && text[most]&0xc0 == 0x80 {
+		most--
+	}
+	return text[:most] + "..."
+}
+
+// MaxShown is how much of a key, name or value errors show, in bytes.
+const MaxShown = 80
+
+// Quoted shows a text, cut if it is long.
+func Quoted(text string) string {
+	if len(text) <= MaxShown {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("%q (%d bytes)", Cut(text, MaxShown), len(text))
+}
+
+// maxPathText bounds, in bytes, how much of a path errors repeat.
+const maxPathText = 500
+
+// PathText is a path as gNMI writes it, for errors.
+func PathText(p *gpb.Path) string {
+	if len(p.GetElem()) == 0 {
+		return "/"
+	}
+	var b strings.Builder
+	for _, el := range p.GetElem() {
+		b.WriteByte('/')
+		b.WriteString(el.GetName())
+		if b.Len() > maxPathText {
+			return Cut(b.String(), maxPathText)
+		}
+		for _, k := range slices.Sorted(maps.Keys(el.GetKey())) {
+			b.WriteString("[" + k + "=" + strings.NewReplacer(`\`, `\\`, `]`, `\]`).Replace(el.GetKey()[k]) + "]")
+		}
+	}
+	if b.Len() > maxPathText {
+		return Cut(b.String(), maxPathText)
+	}
+	return b.String()
+}
+
+// SortedKeys are the keys of a map in order.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,103 @@
+package tree
+
+import (
+	"strconv"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/goyang/pkg/yang"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// FieldUpdate is the number of the field of Notification with its updates.
+const FieldUpdate = 4
+
+// Numbers of fields of Update, Path, PathElem, an entry of a map, TypedValue and ScalarArray.
+const (
+	fieldPath, fieldVal        = 1, 3
+	fieldElem                  = 3
+	fieldName, fieldKey        = 1, 2
+	fieldMapKey, fieldMapValue = 1, 2
+	fieldString, fieldUint     = 1, 3
+	fieldJSON, fieldJSONIETF   = 10, 11
+)
+
+// AppendUpdate appends the update of a leaf as it travels, without a message in between.
+func (e *Entry) AppendUpdate(dst []byte, n *Node, v []string, enc gpb.Encoding) []byte {
+	path, tail := e.CodedPath(), n.codedTail(e)
+	dst = protowire.AppendTag(dst, fieldPath, protowire.BytesType)
+	dst = protowire.AppendVarint(dst, uint64(len(path)+len(tail)))
+	dst = append(append(dst, path...), tail...)
+	dst = protowire.AppendTag(dst, fieldVal, protowire.BytesType)
+	switch enc {
+	case gpb.Encoding_JSON:
+		return appendNested(dst, fieldJSON, n.appendJSON(nil, v, false))
+	case gpb.Encoding_JSON_IETF:
+		return appendNested(dst, fieldJSONIETF, n.appendJSON(nil, v, true))
+	}
+	return n.appendTyped(dst, v)
+}
+
+// CodedPath is the entry's path as it travels.
+func (e *Entry) CodedPath() []byte {
+	if e.Coded == nil {
+		e.Coded = []byte{}
+		for i := e.List.Node; i.Parent != nil; i = i.Parent {
+			e.Coded = append(i.appendElem(nil, e.Keys), e.Coded...)
+		}
+	}
+	return e.Coded
+}
+
+// appendTyped appends the value of a leaf in PROTO, with its length: those of which there are many by themselves.
+func (n *Node) appendTyped(dst []byte, v []string) []byte {
+	if text := First(v); !n.LeafList && unsigned(n.Type) {
+		if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+			dst = protowire.AppendVarint(dst, uint64(protowire.SizeTag(fieldUint)+protowire.SizeVarint(u)))
+			return protowire.AppendVarint(protowire.AppendTag(dst, fieldUint, protowire.VarintType), u)
+		}
+	} else if k := n.Type.Kind; !n.LeafList && (k == yang.Ystring || k == yang.Yenum || k == yang.Yidentityref) {
+		dst = protowire.AppendVarint(dst, uint64(protowire.SizeTag(fieldString)+protowire.SizeBytes(len(text))))
+		return protowire.AppendString(protowire.AppendTag(dst, fieldString, protowire.BytesType), text)
+	}
+	raw, err := proto.Marshal(n.Typed(v, gpb.Encoding_PROTO))
+	if err != nil {
+		return protowire.AppendBytes(dst, nil) // nothing that it is made of fails
+	}
+	return protowire.AppendBytes(dst, raw)
+}
+
+// appendNested appends a message of one field of bytes.
+func appendNested(dst []byte, field protowire.Number, v []byte) []byte {
+	dst = protowire.AppendVarint(dst, uint64(protowire.SizeTag(field)+protowire.SizeBytes(len(v))))
+	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), v)
+}
+
+// appendElem appends the element of a path that the node is in an entry.
+func (n *Node) appendElem(dst []byte, keys []string) []byte {
+	raw := protowire.AppendString(protowire.AppendTag(nil, fieldName, protowire.BytesType), n.Name)
+	if n.IsList {
+		own := n.List.OwnKeys()
+		for i, k := range own {
+			if v := keys[len(n.List.Keys)-len(own)+i]; v != Wildcard {
+				one := protowire.AppendString(protowire.AppendTag(nil, fieldMapKey, protowire.BytesType), k)
+				one = protowire.AppendString(protowire.AppendTag(one, fieldMapValue, protowire.BytesType), v)
+				raw = protowire.AppendBytes(protowire.AppendTag(raw, fieldKey, protowire.BytesType), one)
+			}
+		}
+	}
+	return protowire.AppendBytes(protowire.AppendTag(dst, fieldElem, protowire.BytesType), raw)
+}
+
+// codedTail is the path from an entry to a leaf of it.
+func (n *Node) codedTail(e *Entry) []byte {
+	if t := n.tail.Load(); t != nil {
+		return *t
+	}
+	var tail []byte
+	for i := n; i != e.List.Node && i.Parent != nil; i = i.Parent {
+		tail = append(i.appendElem(nil, nil), tail...)
+	}
+	n.tail.Store(&tail)
+	return tail
+}
