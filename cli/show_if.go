@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,7 +50,7 @@ func showInterfaceStatus(ctx context.Context, c *call) (*view, error) {
 		state := e.at("state")
 		rows = append(rows, []string{
 			e.name(), orDash(config(e, "description")), orDash(strings.ToLower(state.word("oper-status"))),
-			orDash(adminOf(e)), orDash(speedText(state.text("speed"))), orDash(config(e, "mtu")),
+			orDash(adminOf(e)), orDash(speedText(state.text("speed"))), orDash(cmp.Or(state.text("mtu"), config(e, "mtu"))),
 			orDash(state.text("alias")), orDash(state.text("lanes")),
 		})
 	}

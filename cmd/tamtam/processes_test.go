@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/device"
+	"tamtam/internal/racetest"
 	sairedis "tamtam/sai/redis"
 	"tamtam/saisim/profile"
 
@@ -250,6 +251,7 @@ func TestRedisComesBack(t *testing.T) {
 
 // What the commands answer, and with which exit code.
 func TestCommands(t *testing.T) {
+	racetest.Stepped(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

@@ -163,8 +163,11 @@ func (p RawPath) Shown(
 			table, key = name[:i], name[i+1:]
 		}
 		if v.MayReadRow(nil, p.DB.Name(), table, key) {
-			if out[k] = tree.Masked(table, fields); v.Hides && p.DB.Name() == swss.StateDB {
+			if out[k] = tree.Masked(table, fields); p.DB.Name() == swss.StateDB {
 				out[k] = texts.Fields(ctx, v, r, out[k])
+			}
+			if key == "" && p.DB.Name() == swss.StateDB {
+				texts.Names(ctx, v, r, out[k])
 			}
 		}
 	}

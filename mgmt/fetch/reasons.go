@@ -10,9 +10,6 @@ import (
 
 // censored hides texts of an entry. What was remembered of a row does not count where one is hidden.
 func (r Reader) censored(ctx context.Context, e *tree.Entry) {
-	if !r.view.Hides {
-		return
-	}
 	for i, row := range e.List.Rows {
 		if row.DB != swss.StateDB || e.Rows[i] == nil {
 			continue

@@ -28,7 +28,6 @@ type View struct {
 	model   *tree.Model
 	lines   bool                    // the file has lines but that for all, which hold for all places where the data is
 	Blind   bool                    // one of them takes away the reading of something
-	Hides   bool                    // as blind; also if that is only rows as they are
 	shadows map[*tree.List][]shadow // what of other lists they take away with it
 }
 
@@ -80,7 +79,6 @@ func newView(m *tree.Model, role access.Role, rules []access.Rule, operations []
 		of[n] = append(of[n], grant{r.Level, keys, implied})
 		asIs := n.Within(m.Find("/config-rows")) || n.Within(m.Find("/configurations"))
 		v.lines = v.lines || !implied
-		v.Hides = v.Hides || !implied && r.Level < access.Read
 		v.Blind = v.Blind || !implied && !asIs && r.Level < access.Read
 	}
 	v.spread(m.Root, nil, of)

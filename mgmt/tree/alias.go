@@ -76,6 +76,10 @@ func (m *Model) Everywhere(db swss.DBName, table, key string) []Alias {
 		out = append(out, Alias{b.List, b.Row, Extend(nil, b.List)})
 	}
 	if db == swss.ConfigDB {
+		if len(out) == 0 { // what is not in force may be of another database
+			out = m.Aliases(swss.StateDB, table, key)
+			out = append(out, m.Aliases(swss.ApplDB, table, strings.ReplaceAll(key, "|", ":"))...)
+		}
 		return out
 	}
 	for _, t := range schema.Tables() {
