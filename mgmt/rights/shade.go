@@ -126,8 +126,20 @@ func (v *View) shadeTops(e *tree.Entry, row int) {
 				}
 			}
 		}
-		e.ShadeTops(n, row, fields)
+		for _, other := range e.List.Leaves {
+			if top(other) != top(n) && other.DependsOn(e, row, fields) {
+				e.ShadeLeaf(other)
+			}
+		}
 	}
+}
+
+// top is the node at the top that a node is below.
+func top(n *tree.Node) *tree.Node {
+	for n.Parent != nil && n.Parent.Parent != nil {
+		n = n.Parent
+	}
+	return n
 }
 
 // entries returns a pattern of the other group's entries that have the row of an entry; false: there is none.

@@ -14,8 +14,8 @@ func (n *Node) IsOf(row int) bool {
 func (e *Entry) ShadeLeaves(row int, fields map[string]bool, all bool) {
 	all = all || e.List.Rows[row].Template.Gather >= 0
 	for _, n := range e.List.Leaves {
-		if all && slices.ContainsFunc(n.Binds, func(b Bind) bool { return b.Row == row }) || n.dependsOn(e, row, fields) {
-			e.shade(n)
+		if all && slices.ContainsFunc(n.Binds, func(b Bind) bool { return b.Row == row }) || n.DependsOn(e, row, fields) {
+			e.ShadeLeaf(n)
 		}
 	}
 }
@@ -94,4 +94,19 @@ func (c *Codec) Depends(field string, keys []string, rec map[string]string) bool
 		}
 	}
 	return false
+}
+
+// DependsOn reports whether a leaf of an entry follows from one of some fields of a row.
+func (n *Node) DependsOn(e *Entry, row int, fields map[string]bool) bool {
+	return slices.ContainsFunc(n.Binds, func(b Bind) bool {
+		return b.Row == row && b.Codec.dependsOn(e.Keys, e.Rows[row], fields)
+	})
+}
+
+// ShadeLeaf has a leaf not shown.
+func (e *Entry) ShadeLeaf(n *Node) {
+	if e.shaded == nil {
+		e.shaded = map[*Node]bool{}
+	}
+	e.shaded[n] = true
 }
