@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -38,12 +39,10 @@ func changing(lines []string) (calls []string) {
 // An orchagent that starts again on an ASIC that is as it is to be changes nothing: not a call, whatever the way to the
 // configuration was. Where a row is in force in part, what is left of it is made anew, and places may change.
 func TestRestartOfOrchagentChangesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	t.Parallel()
 	kept := 0
-	run := randtest.Run(t, randtest.Cases{Seed: 1, Count: 20, Short: 3}, func(t *testing.T, seed uint64) {
+	run := randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := randomConfig{rand.New(rand.NewPCG(seed, 5))}
 		var inChip *saitest.Recorder
 		s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}, Common: recording(&inChip)})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -318,33 +319,94 @@ func (a *alarms) databases(ctx context.Context, want map[string]swss.FieldValues
 	if row[schema.FieldStatus] == statusUnknown {
 		raise(want, "switch", schema.AlarmStatusUnknown, schema.SeverityCritical, row[schema.FieldReason])
 	}
+	if err := a.conflicts(ctx, want); err != nil {
+		return err
+	}
 	return a.wires(ctx, want)
 }
 
-// wires adds alarms of ports whose MTU is above that of their live interface.
-func (a *alarms) wires(ctx context.Context, want map[string]swss.FieldValues) error {
-	wires, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateWire).Dump(ctx)
+// conflicts adds an alarm for each interface of whose addresses a host has one.
+func (a *alarms) conflicts(ctx context.Context, want map[string]swss.FieldValues) error {
+	rows, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateHostAddress).Dump(ctx)
 	if err != nil && !swss.IsMisuse(err) {
 		return err
 	}
-	ports := swss.NewTable(a.redis.DB(swss.ApplDB), schema.AppPort)
+	all := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[key]
+		if state := row["state"]; state == schema.AddressConflict || state == schema.AddressDuplicate {
+			on, prefix, _ := strings.Cut(key, "|")
+			addr, _, _ := strings.Cut(prefix, "/")
+			text := "a host has address " + addr + " too"
+			if row[schema.FieldNeigh] != "" {
+				text = "host " + row[schema.FieldNeigh] + " has address " + addr + " too"
+			}
+			all[on] = append(all[on], text)
+		}
+	}
+	for on, texts := range all {
+		raise(want, on, schema.AlarmConflict, schema.SeverityMajor, strings.Join(texts, "; ")+
+			": want another address at the host, or at the switch")
+	}
+	return nil
+}
+
+// wires adds alarms of ports whose configured MTU, or that of their PortChannel, is above that of their live interface.
+func (a *alarms) wires(ctx context.Context, want map[string]swss.FieldValues) error {
+	wires, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateWire).Dump(ctx)
+	if err != nil && !swss.IsMisuse(err) || len(wires) == 0 {
+		return err
+	}
+	members, err := swss.NewTable(a.redis.DB(swss.ApplDB), schema.AppLAGMember).Keys(ctx)
+	if err != nil {
+		return err
+	}
+	lagOf := map[string]string{}
+	for _, key := range members {
+		lag, port, _ := strings.Cut(key, ":")
+		lagOf[port] = lag
+	}
 	for name, wire := range wires {
 		most, err := strconv.Atoi(wire[schema.WireMTU])
 		if err != nil { // the interface is not there
 			continue
 		}
-		row, found, err := ports.Get(ctx, name)
-		if err != nil && !swss.IsMisuse(err) {
+		mtu, of, err := a.configuredMTU(ctx, name, lagOf[name])
+		if err != nil {
 			return err
 		}
-		if port, bad := schema.ParsePort(name, row); found && bad == nil && int(port.MTU) > most {
-			text := "mtu %d is above the %d of its interface %s: longer packets are lost; " +
+		if mtu > most {
+			text := "mtu %d%s is above the %d of its interface %s, which is in force; " +
 				"want mtu %d, or a larger one at the interface"
 			raise(want, name, schema.AlarmMTU, schema.SeverityWarning,
-				fmt.Sprintf(text, port.MTU, most, wire[schema.WireInterface], most))
+				fmt.Sprintf(text, mtu, of, most, wire[schema.WireInterface], most))
 		}
 	}
 	return nil
+}
+
+// configuredMTU returns the MTU of a port as it is configured, or that of its PortChannel and whose it is. It returns 0
+// if there is no valid row.
+func (a *alarms) configuredMTU(ctx context.Context, port, lag string) (mtu int, of string, err error) {
+	table, key := schema.CfgPort, port
+	if lag != "" {
+		table, key, of = schema.CfgPortChannel, lag, " of "+lag
+	}
+	row, found, err := swss.NewTable(a.redis.DB(swss.ConfigDB), table).Get(ctx, key)
+	switch {
+	case err != nil && !swss.IsMisuse(err):
+		return 0, "", err
+	case !found:
+	case lag != "":
+		if c, bad := schema.ParsePortChannel(key, row); bad == nil {
+			mtu = int(c.MTU)
+		}
+	default:
+		if p, bad := schema.ParsePort(key, row); bad == nil {
+			mtu = int(p.MTU)
+		}
+	}
+	return mtu, of, nil
 }
 
 // statusUnknown is the status of what was in force when the state of the ASIC was known last.

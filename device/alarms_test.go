@@ -121,14 +121,32 @@ func TestAlarms(t *testing.T) {
 		}, "CONFIG_DB-emptied MAJOR CONFIG_DB is empty: no configuration has been loaded, or it was lost@3727"},
 		{"there is one", time.Second, func() { row(swss.ConfigDB, "PORT|Ethernet0", "speed", "100000") }, ""},
 		{"a port's MTU is above its wire's", time.Second, func() {
-			row(swss.ApplDB, "PORT_TABLE:Ethernet0", "lanes", "0", "speed", "100000", "mtu", "1501")
-			row(swss.ApplDB, "PORT_TABLE:Ethernet4", "lanes", "4", "speed", "100000", "mtu", "1500")
+			row(swss.ConfigDB, "PORT|Ethernet0", "lanes", "0", "mtu", "1501")
+			row(swss.ConfigDB, "PORT|Ethernet4", "lanes", "4", "speed", "100000", "mtu", "1500")
+			row(swss.ApplDB, "PORT_TABLE:Ethernet0", "mtu", "1500")
 			row(swss.StateDB, "TAMTAM_WIRE|Ethernet0", "interface", "eth0", "mtu", "1500")
 			row(swss.StateDB, "TAMTAM_WIRE|Ethernet4", "interface", "eth1", "mtu", "1500")
 			row(swss.StateDB, "TAMTAM_WIRE|Ethernet8", "interface", "eth2", "mtu", "1500")
-		}, "Ethernet0-mtu-above-wire WARNING mtu 1501 is above the 1500 of its interface eth0: longer packets are lost; " +
+		}, "Ethernet0-mtu-above-wire WARNING mtu 1501 is above the 1500 of its interface eth0, which is in force; " +
 			"want mtu 1500, or a larger one at the interface@3729"},
 		{"the wire takes it", time.Second, func() { row(swss.StateDB, "TAMTAM_WIRE|Ethernet0", "mtu", "9000") }, ""},
+		{"the port's PortChannel has one above", time.Second, func() {
+			row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9100")
+			row(swss.ApplDB, "LAG_MEMBER_TABLE:PortChannel1:Ethernet0", "status", "enabled")
+		}, "Ethernet0-mtu-above-wire WARNING mtu 9100 of PortChannel1 is above the 9000 of its interface eth0, " +
+			"which is in force; want mtu 9000, or a larger one at the interface@3731"},
+		{"a host has the gateway's address", 0, func() {
+			row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9000")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|10.0.0.1/24", "state", "conflict", "neigh", "02:00:00:00:00:99")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|2001:db8::1/64", "state", "duplicate", "neigh", "")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan20|10.0.1.1/24", "state", "usable", "neigh", "")
+		}, "Vlan10-address-conflict MAJOR host 02:00:00:00:00:99 has address 10.0.0.1 too; " +
+			"a host has address 2001:db8::1 too: want another address at the host, or at the switch@3731"},
+		{"it has it no more", time.Second, func() {
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|10.0.0.1/24", "state", "usable", "neigh", "")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|2001:db8::1/64", "state", "usable", "neigh", "")
+		}, ""},
+		{"it has none above", time.Second, func() { row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9000") }, ""},
 	} {
 		now = now.Add(tt.passes)
 		tt.do()

@@ -10,6 +10,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -128,9 +129,7 @@ var markParts = []float64{0.2, 0.3, 0.4, 0.55, 0.6, 0.7, 0.9}
 // them, the second reads and clears the marks. Every fifth frame is lost between
 // them in period 1003; the delay is that of the first switch and 800 ns.
 func TestAltMarkTwoSwitches(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	for _, tt := range []struct {
 		name   string
 		fields []string

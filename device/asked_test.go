@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -27,6 +28,7 @@ func TestCollectorIsAskedFor(t *testing.T) {
 	c[schema.CfgMirrorSession] = map[string]swss.FieldValues{"m": {
 		"type": "ERSPAN", "src_ip": "10.8.0.1", "dst_ip": "10.8.0.2", "gre_type": "0x88be", "dscp": "8", "ttl": "64",
 	}}
+	racetest.Stepped(t)
 	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Config: c, Host: true})
 	if err != nil {
 		t.Fatal(err)

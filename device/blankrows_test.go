@@ -117,7 +117,7 @@ func TestRowLosesItsLastField(t *testing.T) {
 // A blank, empty, NULL or absent field in any row of any table, an empty key, a row without fields: every daemon is
 // ready again, and nothing differs.
 func TestRandomBlankRows(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xb1a9c))
 		s := hostedSim(t, blankRowsConfig())
 		var rows []foundRow

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/mgmt"
 	"tamtam/saisim"
@@ -115,17 +116,16 @@ type tally struct {
 // CONFIG_DB, random traffic through the chip, answers by gNMI, against what the test itself has
 // counted of the frames that left. An instance has one value, drawn by its seed.
 func TestFlyMonCalibration(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
-	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 12, Short: 1}
+	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 12}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, measures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))
 }
 
 // The same of answers that lack something.
 func TestFlyMonCalibrationPartial(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestFlyMonCalibration has all for the race detector")
-	}
+	racetest.Stepped(t)
 	t.Parallel()
 	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 3}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, partialMeasures()).run(tallies) })

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 )
 
@@ -42,12 +43,13 @@ type changeTally struct {
 // count-min the latter is missed only if the excess of the epoch in which it was smaller is beyond its margin over the
 // threshold: with n packets in rows of w counters, in each of d rows with at most n/(w margin), by Markov.
 func TestFlyMonCalibrationChanges(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
 	var tallies []*changeTally
 	for _, m := range changers() {
 		tallies = append(tallies, &changeTally{measure: m})
 	}
-	fixed := randtest.Cases{Seed: 1, Count: 6, Short: 1}
+	fixed := randtest.Cases{Seed: 1, Count: 6}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		c := newCalibration(t, seed, changers())
 		for _, in := range c.instances {

@@ -10,6 +10,7 @@ import (
 	"github.com/openconfig/goyang/pkg/yang"
 
 	"tamtam/cli"
+	"tamtam/internal/racetest"
 	"tamtam/mgmt"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
@@ -171,9 +172,7 @@ func (b inForceBed) config(entry string) string {
 // in force, by what the leaf was and what it is to be; when the daemons have done their
 // work it says so no more, whatever words the configuration is in.
 func TestEveryChangeIsTold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	t.Parallel()
 	c := variedConfig(t)
 	c["TAM_COLLECTORS_TABLE"]["c7"] = swss.FieldValues{"ipaddress": "10.2.0.2", "port": "9"}

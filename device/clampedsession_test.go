@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/tamtamtest"
 )
@@ -25,6 +26,7 @@ func TestClampedSession(t *testing.T) {
 		         "Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up", "mtu": "1500"}},
 		"VLAN": {"Vlan10": {"vlanid": "10"}},
 		"VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}}}`
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, vlan)
 	shell := func(lines ...string) string {
 		t.Helper()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -12,6 +13,7 @@ import (
 
 // Of a configuration with a row that no daemon would read nothing is loaded, and the error names the row.
 func TestLoadTooLarge(t *testing.T) {
+	racetest.Stepped(t)
 	r := swsstest.Start(t)
 	db := r.DB(swss.ConfigDB)
 	rates := func(n int) map[string]swss.FieldValues {

@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
@@ -352,8 +353,9 @@ func TestRulesThatLackTwoThings(t *testing.T) {
 // Where a chip has too little room, rules compete by priority and name, sessions in force stay, and restarts change
 // nothing, whatever comes and goes.
 func TestRulesCompeteAtRandom(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 1}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 15))
 		room := profile.ACL{Entries: 4 + rnd.Uint32N(3), TableEntries: 2 + rnd.Uint32N(3)}
 		room.Counters, room.Ranges = 6+rnd.Uint32N(6), 1+rnd.Uint32N(3)

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
-
-	"tamtam/sai/redis/asicview"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -268,7 +268,16 @@ func (r randomConfig) qos(ports string) (string, swss.FieldValues) {
 	}
 }
 
+// testSim starts a switch that only the test steps.
 func testSim(t *testing.T, cfg SimConfig) *Sim {
+	t.Helper()
+	racetest.Stepped(t)
+	return servedSim(t, cfg)
+}
+
+// servedSim starts a switch in simulated time for a test with other goroutines, such as a server that reads its
+// databases.
+func servedSim(t *testing.T, cfg SimConfig) *Sim {
 	t.Helper()
 	if cfg.Profile.ClockHz == 0 {
 		cfg.Profile = profile.Small()
@@ -315,8 +324,9 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 // Whatever was written in whatever order, and whoever was restarted in between,
 // the ASIC is what the final configuration makes it when applied once.
 func TestConfigurationConverges(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 25, Short: 2}, converge)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 25}, converge)
 }
 
 func converge(t *testing.T, seed uint64) {
@@ -401,10 +411,7 @@ func disturb(ctx context.Context, rnd randomConfig, s *Sim) error {
 // syncd, wherever the port's lanes were: the two name each other, and which is
 // tried first is by chance, so this is tried several times.
 func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
-	for i := range 8 {
-		if testing.Short() && i == 2 {
-			break
-		}
+	for range 8 {
 		s := testSim(t, SimConfig{Config: ConfigDB{
 			"DEVICE_METADATA": testMetadata,
 			"PORT":            {"Ethernet3": {"admin_status": "up", "lanes": "0,1", "speed": "10000"}},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/tamtamtest"
 )
 
@@ -14,6 +15,7 @@ import (
 // it, one of syncd with its chip moves it to when the chip began, clearing to when that was, and a counter that is made
 // anew counts from there.
 func TestCountedSince(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
 		"Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up"}},
 		"DEBUG_COUNTER": {"LOST": {"type": "PORT_INGRESS_DROPS"}, "ALL": {"type": "SWITCH_INGRESS_DROPS"}},

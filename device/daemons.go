@@ -370,7 +370,9 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	if err := o.ports.ViewApplied(ctx); err != nil {
 		return err
 	}
-	o.routes.ViewApplied()
+	if err := o.routes.ViewApplied(ctx); err != nil {
+		return err
+	}
 	if err := o.followsView(ctx); err != nil {
 		return err
 	}

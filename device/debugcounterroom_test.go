@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/tamtamtest"
 )
 
@@ -16,6 +17,7 @@ func TestDebugCountersOfChip(t *testing.T) {
 		counters = append(counters, fmt.Sprintf(`"c%02d": {"type": "PORT_INGRESS_DROPS"}`, i))
 		reasons = append(reasons, fmt.Sprintf(`"c%02d|TTL": {}`, i))
 	}
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{"DEBUG_COUNTER": {`+strings.Join(counters, ",")+`}, "DEBUG_COUNTER_DROP_REASON": {`+strings.Join(reasons, ",")+`}}`)
 	var got []string
 	for _, p := range sw.Problems() {

@@ -6,15 +6,14 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 )
 
 // What is deleted stays in the tree and in the shell, without config, until the managers
 // have heard of it and orchagent has taken it out of the switch; then it is gone.
 func TestEveryDeletionIsTold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	s := testSim(t, SimConfig{Config: variedConfig(t)})
 	server, shell, out := startNorthbound(t, s)
 	b := inForceBed{t, s, server, shell, out}

@@ -231,7 +231,7 @@ func TestDeletedStatusReturns(t *testing.T) {
 		}
 		check(t)
 	})
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0x57a7e))
 		for range 1 + rnd.IntN(5) {
 			name := names[rnd.IntN(len(names))]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tamtam/device/packettrace"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
@@ -16,8 +17,9 @@ import (
 // sent by the CPU or copied has left, is with the CPU, is dropped or still there; by reason and port the book has all
 // drops, as the ports' counters have them, and by rule and flow those that are kept.
 func TestDropBookBalances(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 40, Count: 2, Short: 1}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 40, Count: 2}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 23))
 		g := newFateGenerator(rnd)
 		for _, name := range []string{"Ethernet0", "Ethernet1"} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tamtam/host/reports"
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -31,6 +32,7 @@ func newBehindHost(t *testing.T, row swss.FieldValues) *behindHost {
 	x := &behindHost{T: t}
 	row["vrf"] = "mgmt"
 	port := swss.FieldValues{"lanes": "0", "speed": "10000", "admin_status": "up"}
+	racetest.Stepped(t)
 	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Host: true, Config: ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": {"mac": "02:00:00:00:00:aa"}}, schema.CfgPort: {"Ethernet0": port},
 		"TAM_COLLECTOR": {"c1": row}, "TAM_SESSION": {"drops": {"type": "drop-monitor", "collector": "c1"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/internal/racetest"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -46,6 +47,7 @@ func newMonitored(t *testing.T, six bool) *monitored {
 	t.Helper()
 	p := profile.Small()
 	p.TableRecord = profile.Default().TableRecord // which has the stage that chooses packets as they come
+	racetest.Stepped(t)
 	m := &monitored{T: t, Switch: tamtamtest.StartOn(t, p, dropsConfig), src: "11.22.33.44", dst: "10.20.30.40"}
 	if six {
 		m.src, m.dst = "2001:db8:1::44", "2001:db8:2::40"

@@ -27,14 +27,6 @@ var tamCases = []tamCase{
 	{schema.FeatureFlyMon, schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask, swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192"}},
 }
 
-// someTAMCases are all cases; under the race detector one will do.
-func someTAMCases() []tamCase {
-	if testing.Short() {
-		return tamCases[:1]
-	}
-	return tamCases
-}
-
 // rows are the session s and what it needs.
 func (c tamCase) rows() ConfigDB {
 	all := twoPorts()
@@ -74,7 +66,7 @@ func (c tamCase) load(t *testing.T, s *Sim) {
 // session says why, and once the cause is gone the session can be made.
 func TestEverySAIFailureRollsBack(t *testing.T) {
 	t.Parallel()
-	for _, c := range someTAMCases() {
+	for _, c := range tamCases {
 		t.Run(c.feature, c.failing)
 	}
 }
@@ -89,11 +81,7 @@ func (c tamCase) failing(t *testing.T) {
 	if steps < 3 {
 		t.Fatalf("a session takes %d SAI calls only", steps)
 	}
-	stride := 1
-	if testing.Short() {
-		stride = 7 // the race detector needs not every call
-	}
-	for n := 1; n <= steps; n += stride {
+	for n := 1; n <= steps; n++ {
 		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
 			t.Run(fmt.Sprintf("step %d of %d, %s", n, steps, status), func(t *testing.T) {
 				s, rec := recorded(t)

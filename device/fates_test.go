@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
@@ -358,11 +359,12 @@ func (f *fated) counters() {
 }
 
 // fateCases are those of the gate, in which all reasons are met.
-var fateCases = randtest.Cases{Seed: 5, Count: 4, Short: 1}
+var fateCases = randtest.Cases{Seed: 5, Count: 4}
 
 // What records, counters, books and the oracle say of random packets through random switches is what a model
 // says that knows the rows of CONFIG_DB and the packets' headers alone.
 func TestFates(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
 	saw := map[string]int{}
 	c := randtest.Run(t, fateCases, func(t *testing.T, seed uint64) {

@@ -17,6 +17,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
@@ -275,9 +276,7 @@ func TestFlyMonWholePath(t *testing.T) {
 // Each algorithm is answered, of a flow or of all together, and what the oracle says is
 // within twice the bounds, where there are any: of so many at 95 %, some are beyond.
 func TestFlyMonEachAlgorithm(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing new for the race detector")
-	}
+	racetest.Stepped(t)
 	s := newSketched(t, func(c *SimConfig) { c.Profile.FlyMon.Groups = 14 })
 	tasks := []struct {
 		name, flow, metric string
@@ -338,9 +337,7 @@ func TestFlyMonEachAlgorithm(t *testing.T) {
 // Whatever is done to other tasks while traffic runs, a task's registers are those of a
 // switch where nothing was done, at each moment, and so are its answers.
 func TestFlyMonOtherTasksUntouched(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing new for the race detector")
-	}
+	racetest.Stepped(t)
 	fixed, tasks := randtest.Cases{Seed: 11}, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		alone, amid := newSketched(t), newSketched(t)
@@ -384,9 +381,7 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 // A pinned task stays where it is over a restart in which another task has become larger, or has a filter that meets its
 // own.
 func TestPinnedOverRestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	for name, fields := range map[string][]string{
 		"larger": {"filter", "protocol=6", "memory", "384"},
 		"meets":  {"filter", "any"},
@@ -427,9 +422,7 @@ func TestPinnedOverRestart(t *testing.T) {
 // A new orchagent finds its tasks in the chip, which has counted on, and knows since when: nobody sees that there was
 // another one. A new chip begins anew.
 func TestFlyMonRestarts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	for _, tt := range []struct {
 		name    string
 		restart func(s *sketched) error

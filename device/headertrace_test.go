@@ -40,7 +40,7 @@ func headerEnds() ConfigDB {
 // to where it leads, and that one with damaged headers was dropped for that. A packet is known by the headers that it
 // came with.
 func TestHeadersByShell(t *testing.T) {
-	s := testSim(t, SimConfig{Config: headerEnds()})
+	s := servedSim(t, SimConfig{Config: headerEnds()})
 	settle(t, s)
 	show := startShows(t, s)
 	want := func(line string, words ...string) {

@@ -227,6 +227,7 @@ func (l *lifeLine) tell(ctx context.Context) error {
 	return l.life.d.Do(ctx, func() {
 		l.life.lacp.SetLine(line)
 		l.life.lldp.SetLine(line)
+		l.life.sync.SetLine(line)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/tam/ifa"
 	"tamtam/tamtamtest"
@@ -14,6 +15,7 @@ import (
 // A switch adds its hop to packets of IFA while TAM|device says so, and to no others; its id is that of the row, else
 // the switch's own.
 func TestTransitOfIFA(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{
 		"VLAN": {"Vlan10": {"vlanid": "10"}},
 		"VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}}}`)

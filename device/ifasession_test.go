@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/internal/racetest"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/tam/ifa"
@@ -24,6 +25,7 @@ type analyst struct {
 // newAnalyst has a flow group of UDP, by the name of FG1.
 func newAnalyst(t *testing.T, device string) *analyst {
 	t.Helper()
+	racetest.Stepped(t)
 	a := &analyst{t, tamtamtest.StartOn(t, profile.Small(), dropsConfig)}
 	a.Set("TAM|device", "device-id", device)
 	a.Set("TAM_FLOW_GROUP|FG1", "aging_interval", "1000")

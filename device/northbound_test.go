@@ -47,7 +47,7 @@ func startNorthbound(t *testing.T, s *Sim) (*mgmt.Server, *cli.Shell, *bytes.Buf
 // The same configuration, however it is entered, gives the same ASIC.
 func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 	config := twoPorts()
-	file := testSim(t, SimConfig{Config: config})
+	file := servedSim(t, SimConfig{Config: config})
 	settle(t, file)
 	want := view(t, file)
 
@@ -65,7 +65,7 @@ func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 	})
 	t.Run("shell", func(t *testing.T) {
 		base := ConfigDB{"DEVICE_METADATA": config["DEVICE_METADATA"], "PORT": config["PORT"]}
-		s := testSim(t, SimConfig{Config: base})
+		s := servedSim(t, SimConfig{Config: base})
 		settle(t, s)
 		_, shell, out := startNorthbound(t, s)
 		for _, line := range []string{
@@ -109,7 +109,7 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer inputs.close()
-	s := testSim(t, SimConfig{Config: twoPorts(), Start: time.Unix(1000, 0)})
+	s := servedSim(t, SimConfig{Config: twoPorts(), Start: time.Unix(1000, 0)})
 	settle(t, s)
 	stampedOut, out := 0, 0
 	s.Chip.SetOutput(func(o *saisim.Out) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/tamtamtest"
 )
@@ -11,6 +12,7 @@ import (
 // What SONiC's utilities ask of a switch at their first step: addresses that are learned are forgotten when fdbclear
 // publishes its request, and the chip's capabilities stand where acl-loader reads them.
 func TestOthersTools(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{
 		"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up", "mtu": "1500"},
 		         "Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up", "mtu": "1500"}},

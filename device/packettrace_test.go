@@ -37,7 +37,7 @@ func routedPorts() ConfigDB {
 
 // A switch says by the shell what would become of packets, by the names that the operator has given, and counts none.
 func TestPacketTraceByShell(t *testing.T) {
-	s := testSim(t, SimConfig{Config: routedPorts()})
+	s := servedSim(t, SimConfig{Config: routedPorts()})
 	settle(t, s)
 	server, shell, out := startNorthbound(t, s)
 	ask := func(input string) error {
@@ -219,7 +219,7 @@ func startShows(t *testing.T, s *Sim) func(line string) string {
 // A switch says why packets were dropped, and what becomes of those of a flow once it is asked for; rules that are gone
 // are named, and called gone.
 func TestWhyByShell(t *testing.T) {
-	s := testSim(t, SimConfig{Config: routedPorts()})
+	s := servedSim(t, SimConfig{Config: routedPorts()})
 	settle(t, s)
 	show := startShows(t, s)
 	want := func(line string, words ...string) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -18,9 +19,7 @@ import (
 // Where STATE_DB remembers a place that cannot be, or whose owner is another, the log says so in words, what it was for
 // is placed anew, and everything works.
 func TestForgedPlaces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	const task, plan = schema.StateTAMFlyMonPlace + "|t1", schema.StateTAMTableRecordPlace + "|0"
 	other := func(s *sketched) swss.FieldValues { return s.row(swss.StateDB, schema.StateTAMFlyMonPlace, "t0") }
 	for name, tt := range map[string]struct {
@@ -110,9 +109,7 @@ func replaced(was, is string) func(*sketched, swss.FieldValues) swss.FieldValues
 
 // A plan by probabilities that were counted is the same after a restart, though by then others are counted.
 func TestCountedPlanSurvivesARestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	w := &twins{T: t, counts: map[string]int{}}
 	s := &sketched{T: t, Sim: testSim(t, SimConfig{
 		Config: recordedPorts("probabilities", "counted"), Start: sketchStart, Profile: profile.Small(), Common: recording(&w.inChip),

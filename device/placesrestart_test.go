@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai/saitest"
 	"tamtam/saisim"
@@ -196,12 +197,10 @@ func asJSON(t *testing.T, v any) string {
 // of orchagent, at any time of an epoch, makes no call that changes the ASIC, and all answers are those of a switch whose
 // orchagent was never restarted, since when they say that they count too.
 func TestPlacesSurviveRestarts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	t.Parallel()
 	counts := map[string]int{}
-	fixed := randtest.Cases{Seed: 1, Count: 2, Short: 1}
+	fixed := randtest.Cases{Seed: 1, Count: 2}
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		w := newTwins(t, seed)
 		for range 30 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -149,9 +150,7 @@ func whole(text string) uint64 {
 // Whoever reads COUNTERS_DB does not see that orchagent starts again: no row is missing at any time, and no counter goes
 // back.
 func TestReadersDoNotSeeARestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	s := &sketched{T: t, Sim: testSim(t, SimConfig{Config: allFeatures(), Start: sketchStart, Profile: profile.Small()})}
 	settle(t, s.Sim)
 	for i := range 4000 {

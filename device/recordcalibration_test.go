@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tamtam/collector"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
@@ -23,13 +24,14 @@ import (
 )
 
 // randomSwitches are those of the gate.
-var randomSwitches = randtest.Cases{Seed: 1, Count: 12, Short: 2}
+var randomSwitches = randtest.Cases{Seed: 1, Count: 12}
 
 // A random switch with a random program records packets by random sessions, from CONFIG_DB to what
 // its collector makes of the frames that it gets. The path that the chip says a copy really took is
 // among those that its record is decoded to, and one that is said to be exact is the one. What a record is decoded
 // to is what the plan's checker lists, which shares no code with the decoder.
 func TestRecordsOfRandomSwitches(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
 	saw := map[string]int{}
 	c := randtest.Run(t, randomSwitches, func(t *testing.T, seed uint64) {

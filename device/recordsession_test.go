@@ -11,6 +11,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"tamtam/collector"
+	"tamtam/internal/racetest"
 	"tamtam/saisim/profile"
 
 	"tamtam/swss"
@@ -47,6 +48,7 @@ func someFrames(t *testing.T, n int) (list []packet) {
 // From a configured session to decoded paths: every packet of the flow group has a record
 // at the collector, by UDP or ERSPAN, sampled or not, and the plan's file tells its path.
 func TestRecordingSession(t *testing.T) {
+	racetest.Stepped(t)
 	const bridged = "chip.port > chip.trap > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu hit"
 	for _, c := range []struct {
 		name    string

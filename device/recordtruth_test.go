@@ -19,6 +19,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/capture"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
@@ -303,9 +304,7 @@ func captured(t *testing.T) []sentFrame {
 
 // What records say of packets of a capture, and of a storm, is what became of them.
 func TestRecordsAreTheTruth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	fixed := randtest.Cases{Seed: 11}
 	randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		for _, tt := range []struct {
@@ -375,9 +374,7 @@ const branches = `{"name": "branches", "fields": [{"name": "seen", "width": 8}, 
 // A fault in a program, as a bug in a compiler would make it, is found from the records. Of 100 frames
 // one case in 20 had none that shows some fault; of 800, eight times as many, that is one in 10^10.
 func TestRecordsFindFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	marking, err := os.ReadFile("../docs/programs/marking.json")
 	if err != nil {
 		t.Fatal(err)

@@ -237,7 +237,7 @@ func (p *plant) hang() (goOn func()) {
 // same checks that the ASIC is what the configuration makes of an empty switch.
 func (p *plant) same(c ConfigDB) {
 	p.Helper()
-	s := testSim(p.T, SimConfig{Config: c})
+	s := servedSim(p.T, SimConfig{Config: c})
 	settle(p.T, s)
 	want := view(p.T, s)
 	p.until("the ASIC is that of the configuration", func() bool {

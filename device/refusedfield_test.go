@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -13,16 +14,28 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// What the chip refuses of ports and pools is reported with the field and its value; of a pool with the limit.
+// What the chip refuses of ports and pools is reported with the field, its value and the limit.
 func TestRefusedFieldIsNamed(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.StartOn(t, profile.Default(), `{"PORT": {"Ethernet0": {"lanes": "2304,2305,2306,2307", "speed": "100000"},
 		"Ethernet4": {"lanes": "4,5,6,7", "speed": "123"}},
 		"BUFFER_POOL": {"p": {"type": "egress", "mode": "dynamic", "size": "99999999999"}}}`)
-	wantReasons(t, sw, map[string][]string{
-		"PORT|Ethernet0": {"lanes 2304,2305,2306,2307: ", "SAI_PORT_ATTR_HW_LANE_LIST"},
-		"PORT|Ethernet4": {"speed 123: a port of 4 lanes ", "SAI_PORT_ATTR_SPEED"},
+	want := map[string][]string{
+		"PORT|Ethernet0": {"lanes 2304,2305,2306,2307: the switch has no lane 2304, it began with ports on lanes 1-128",
+			"SAI_PORT_ATTR_HW_LANE_LIST"},
+		"PORT|Ethernet4": {"speed 123 of a port of 4 lanes: it runs at one of 100, 1000, ", "SAI_PORT_ATTR_SPEED"},
 		"BUFFER_POOL|p":  {"size 99999999999: the packet memory has ", " bytes for all pools", "SAI_BUFFER_POOL_ATTR_SIZE"},
-	})
+	}
+	wantReasons(t, sw, want)
+	for range 2 { // after a restart other ports exist
+		if err := sw.Sim().RestartOrchagent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := sw.Sim().Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantReasons(t, sw, want)
+	}
 }
 
 // wantReasons checks that these rows, and no others, have failed, and what their reasons contain.
@@ -45,12 +58,13 @@ func wantReasons(t *testing.T, sw *tamtamtest.Switch, want map[string][]string) 
 	}
 }
 
-// Whatever value of lanes, speed or size the chip refuses, the reason has the field and the value.
+// Whatever value of lanes, speed or size the chip refuses, the reason has the field, the value and the limit.
 func TestRefusedFieldIsNamedRandom(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.StartOn(t, profile.Default(), `{"PORT": {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000"}}}`)
 	config := sw.Sim().Redis.DB(swss.ConfigDB)
 	ports, pools := swss.NewTable(config, schema.CfgPort), swss.NewTable(config, schema.CfgBufferPool)
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 4}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		lane := 600 + 4*r.IntN(1000)
 		lanes := fmt.Sprintf("%d,%d", lane, lane+1)
@@ -66,8 +80,9 @@ func TestRefusedFieldIsNamedRandom(t *testing.T) {
 			}
 		}
 		wantReasons(t, sw, map[string][]string{
-			"PORT|Ethernet100": {"lanes " + lanes + ": "}, "PORT|Ethernet104": {"speed " + speed + ": "},
-			"BUFFER_POOL|p": {"size " + size + ": "},
+			"PORT|Ethernet100": {"lanes " + lanes + ": the switch has no lane "},
+			"PORT|Ethernet104": {"speed " + speed + " of a port of 4 lanes: it runs at one of "},
+			"BUFFER_POOL|p":    {"size " + size + ": the packet memory has "},
 		})
 	})
 }

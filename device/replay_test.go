@@ -17,6 +17,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"tamtam/collector/capture"
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
@@ -88,9 +89,7 @@ func payload(n int) gopacket.Payload { return bytes.Repeat([]byte{0xab}, n) }
 // Which frames get a record: the trailer section of the design and the limits
 // of the HLD, one row each.
 func TestEligibility(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	udp := func() *layers.UDP { return &layers.UDP{SrcPort: 5000, DstPort: 6000} }
 	tcp := func() *layers.TCP { return &layers.TCP{SrcPort: 5000, DstPort: 80} }
 	fragment := func(offset uint16, more bool) *layers.IPv4 {
@@ -332,9 +331,7 @@ func TestTimesTooFarApart(t *testing.T) {
 // A capture without times, or faster than its port, waits in its file until the
 // port can take the frames, and delays no other port.
 func TestInputFasterThanItsPort(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	dir := t.TempDir()
 	fast, other := filepath.Join(dir, "fast.pcap"), filepath.Join(dir, "other.pcap")
 	f := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{}, payload(1000))

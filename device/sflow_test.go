@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/host/sflow"
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
@@ -66,6 +67,7 @@ func newSFlowTest(t *testing.T) *sflowTest { return newSFlowTestOn(t, sflowConfi
 func newSFlowTestOn(t *testing.T, config ConfigDB) *sflowTest {
 	t.Helper()
 	x := &sflowTest{T: t, got: map[netip.AddrPort][]wire.Sample{}, n: map[netip.AddrPort]uint32{}}
+	racetest.Stepped(t)
 	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Config: config, SFlow: x.take})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -60,6 +61,7 @@ func TestHostInSimulatedTime(t *testing.T) {
 	}
 	run := func() string {
 		ctx := t.Context()
+		racetest.Stepped(t)
 		s, err := NewSim(ctx, SimConfig{Profile: profile.Small(), Config: config, Host: true})
 		if err != nil {
 			t.Fatal(err)
@@ -117,5 +119,69 @@ func TestHostInSimulatedTime(t *testing.T) {
 	}
 	if a, b := run(), run(); a != b {
 		t.Errorf("two runs differ:\n%s\n\n%s", a, b)
+	}
+}
+
+// A port's MTU above its wire's is lowered in the chip, at its router interface and in the host, so that a packet that
+// does not fit is answered by ICMP, and no longer so when the wire takes it.
+func TestMTUOfTheWire(t *testing.T) {
+	ctx := t.Context()
+	config := ConfigDB{
+		schema.CfgDeviceMetadata: {"localhost": swss.FieldValues{"mac": "02:00:00:00:00:aa"}},
+		schema.CfgPort: {
+			"Ethernet0": swss.FieldValues{"lanes": "0", "speed": "10000", "admin_status": "up"},
+			"Ethernet1": swss.FieldValues{"lanes": "1", "speed": "10000", "admin_status": "up"},
+		},
+		schema.CfgInterface: {
+			"Ethernet0": swss.FieldValues{}, "Ethernet0|10.0.0.1/24": swss.FieldValues{},
+			"Ethernet1": swss.FieldValues{"mtu": "9000"}, "Ethernet1|10.0.1.1/24": swss.FieldValues{},
+		},
+		schema.CfgNeigh: {"Ethernet1|10.0.1.9": swss.FieldValues{"neigh": "02:00:00:00:00:09"}},
+	}
+	s, err := NewSim(ctx, SimConfig{Profile: profile.Small(), Config: config, Host: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	in, _ := s.Chip.PortByName("Ethernet0")
+	var big []string // MTUs that the sender was told
+	forwarded := 0
+	s.Chip.SetOutput(func(o *saisim.Out) {
+		s.Punt(o)
+		switch {
+		case o.Port == in && len(o.Data) > 42 && o.Data[34] == 3 && o.Data[35] == 4: // fragmentation needed
+			big = append(big, fmt.Sprint(binary.BigEndian.Uint16(o.Data[40:])))
+		case o.Port != saisim.CPUPort && len(o.Data) > 1400:
+			forwarded++
+		}
+	})
+	wires := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateWire)
+	for _, tt := range []struct{ wire, told string }{{"", ""}, {"1400", "1400"}, {"1448", ""}, {"1447", "1447"}} {
+		big, forwarded = nil, 0
+		if tt.wire != "" {
+			if err := wires.Set(ctx, "Ethernet1", swss.FieldValues{schema.WireMTU: tt.wire}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
+		ip := []byte{0x45, 0, 5, 0xa8, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 1, 9}
+		ip = append(ip, make([]byte, 1428)...)
+		binary.BigEndian.PutUint16(ip[10:], onesSum(ip[:20]))
+		for _, f := range [][]byte{simARP("10.0.0.1"), append([]byte{2, 0, 0, 0, 0, 0xaa, 2, 0, 0, 0, 0, 2, 8, 0}, ip...)} {
+			if err := s.Chip.Receive(in, s.Chip.Now(), saisim.Frame{Data: f}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(100*time.Microsecond)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if told := strings.Join(big, " "); told != tt.told || (forwarded == 1) != (tt.told == "") {
+			t.Errorf("a wire of %q: told %q, want %q; %d were forwarded", tt.wire, told, tt.told, forwarded)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func TestStateRepeatsConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := testSim(t, SimConfig{Config: c})
+	s := servedSim(t, SimConfig{Config: c})
 	settle(t, s)
 	if list, err := Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
 		t.Fatal(list, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tamtamtest"
@@ -14,6 +15,7 @@ import (
 // A storm of ARP requests: the switch of SONiC's defaults forwards all of it, and the CPU gets what the policer of the
 // group lets pass, whose counters, in the shell, and whose drops, in the books, are the rest.
 func TestStorm(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{
 		"VLAN": {"Vlan10": {"vlanid": "10"}},
 		"VLAN_MEMBER": {
@@ -82,6 +84,7 @@ func TestStorm(t *testing.T) {
 // A default that went while orchagent was down is gone from the chip, too: the switch's own group, which is never made
 // or removed, is what it was at the start.
 func TestDefaultGroupGoesWhileDown(t *testing.T) {
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t)
 	lldp := append([]byte{1, 0x80, 0xc2, 0, 0, 14, 2, 0, 0, 0, 0, 0x11, 0x88, 0xcc}, make([]byte, 46)...)
 	storm := func() int {
@@ -119,6 +122,7 @@ func TestMorePolicersThanFit(t *testing.T) {
 	for i := range 130 {
 		rows = append(rows, fmt.Sprintf(`"g%03d": {"meter_type": "packets", "mode": "sr_tcm", "cir": "1", "cbs": "1"}`, i))
 	}
+	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{"COPP_GROUP": {`+strings.Join(rows, ",")+`}}`)
 	lacking := func() (n int) {
 		for _, p := range sw.Problems() {

@@ -240,7 +240,7 @@ func counted(t *testing.T, r *swss.Redis) (names []string) {
 // check compares the switch with a fresh one that was given the same configuration.
 func (c *turmoil) check() {
 	c.Helper()
-	fresh := testSim(c.T, SimConfig{})
+	fresh := servedSim(c.T, SimConfig{})
 	for key, row := range c.want {
 		fresh.Redis.DB(swss.ConfigDB).Client().HSet(c.Context(), key, row)
 	}

@@ -278,7 +278,7 @@ func (s *sender) conflict(a *address, mac MAC) {
 	s.counts[Conflicts]++
 	if a.tentative {
 		a.tentative, a.duplicate, a.due = false, true, time.Time{}
-	} else if a.defended.IsZero() || s.now.Sub(a.defended) >= defendInterval {
+	} else if !a.duplicate && (a.defended.IsZero() || s.now.Sub(a.defended) >= defendInterval) {
 		a.defended = s.now
 		a.announces = 1
 		s.announce(a)
@@ -286,10 +286,33 @@ func (s *sender) conflict(a *address, mac MAC) {
 	s.events = append(s.events, Event{Kind: Duplicate, Interface: a.on.Name, Addr: a.Addr(), MAC: mac})
 }
 
+// Retry has a stack ask again for an address that was somebody else's.
+func Retry(s *Stack, now time.Time, on string, addr netip.Addr) {
+	s.Advance(now)
+	if x := s.ifs[on]; x != nil && x.Up {
+		if a := x.addrs[addr]; a != nil && a.duplicate {
+			a.duplicate = false
+			s.begin(a)
+		}
+	}
+}
+
+// DuplicateProbe returns a frame that asks whether somebody has an address: of RFC 5227 for IPv4, of RFC 4862 for IPv6.
+func DuplicateProbe(from MAC, addr netip.Addr) []byte {
+	x, s := &iface{Interface: Interface{MAC: from, Up: true}}, &sender{}
+	if addr.Is4() {
+		s.sendARP(x, arpRequest, broadcast, netip.IPv4Unspecified(), MAC{}, addr)
+	} else {
+		s.sendSolicitation(x, addr, solicitedNodeMAC(addr), netip.IPv6Unspecified(), solicitedNode(addr))
+	}
+	return s.out[0].Data
+}
+
 // An AddressState says how one of the stack's own addresses is.
 type AddressState struct {
 	Interface string
 	Prefix    netip.Prefix
+	MAC       MAC  // of the interface; zero for a loopback
 	Tentative bool // it is being asked whether it is somebody's
 	Duplicate bool // it is: not used
 }
@@ -299,7 +322,7 @@ func (s *Stack) Addresses() []AddressState {
 	var all []AddressState
 	for name, x := range s.ifs {
 		for _, a := range x.addrs {
-			all = append(all, AddressState{name, a.Prefix, a.tentative, a.duplicate})
+			all = append(all, AddressState{name, a.Prefix, x.MAC, a.tentative, a.duplicate})
 		}
 	}
 	slices.SortFunc(all, func(a, b AddressState) int {

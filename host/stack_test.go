@@ -250,6 +250,14 @@ func TestDuplicateAddressDetection(t *testing.T) {
 					t.Errorf("address %+v", a)
 				}
 			}
+			r.want(r.got(rival), "") // it is not defended
+			Retry(r.Stack, noon.Add(5*time.Second), "Vlan10", ip("2001:db8::1"))
+			r.pass(5 * time.Second)
+			for _, a := range r.Addresses() {
+				if a.Duplicate || a.Tentative {
+					t.Errorf("asked again, and nobody had it: address %+v", a)
+				}
+			}
 		})
 	}
 }

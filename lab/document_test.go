@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"tamtam/internal/racetest"
 )
 
 const good = `
@@ -89,9 +91,7 @@ func TestErrorsName(t *testing.T) {
 
 // What only shows when the switches are there is named as well.
 func TestNewNames(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	tests := []struct{ name, old, new, want string }{
 		{"no such port", `"s1:Ethernet4"`, `"s1:Ethernet5"`, `f.yaml:14: link "l3": "s1:Ethernet5": the switch has no port "Ethernet5"; it has Ethernet0, Ethernet4`},
 		{"no such profile", "{name: s2,", "{name: s2, profile: huge,", `f.yaml:9: switch "s2": profile "huge"`},

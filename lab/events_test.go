@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/lab"
 )
 
 // A switch that an event gives something to send, as hostd of a link that comes up, sends it at once: in a quiet lab too,
 // where nothing else is due for long, it comes to the other switch in time.
 func TestEventsAreWork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker: nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	for _, lookahead := range []string{"1us", "100us"} {
 		topology, err := lab.Parse("up.yaml", fmt.Appendf(nil, `
 experiment: up
@@ -49,9 +48,7 @@ events:
 // What was sent in the window that an event ends is work of the windows behind it, though neither who has sent it nor who is
 // to get it has anything else to do: it goes on, over a shorter link, in time.
 func TestEventsLeaveWhatIsOnItsWay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker: nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	var events []byte
 	for i := range 20 { // one of them ends the window in which the first switch sends
 		at := int64(lab.Second) + int64(i)*int64(50*lab.Millisecond) + int64(i)*int64(200*lab.Nanosecond)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tamtam/internal/racetest"
 )
 
 // fabric reads a topology that has nothing but a fabric.
@@ -15,6 +17,7 @@ func fabric(t *testing.T, text string) (*Topology, error) {
 
 // Switches, hosts, links and flow groups of fabrics.
 func TestFabricSizes(t *testing.T) {
+	racetest.Stepped(t)
 	for _, tt := range []struct {
 		text                              string
 		switches, hosts, links, flowgroup int
@@ -122,9 +125,7 @@ func TestTotals(t *testing.T) {
 
 // Switches without anything to do are not worked on, until they have.
 func TestIdleSwitchesStayBehind(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	top, err := fabric(t, "{kind: fat-tree, arity: 4, traffic: {pps: 500000, start: 20us, stop: 50us}}")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tamtam/collector/capture"
+	"tamtam/internal/racetest"
 )
 
 func prefixes(list ...string) (ps []netip.Prefix) {
@@ -125,6 +126,7 @@ func TestFrames(t *testing.T) {
 
 // A capture is sent at its own times, as often as asked for, and arrives as it was.
 func TestReplay(t *testing.T) {
+	racetest.Stepped(t)
 	dir := t.TempDir()
 	w, err := capture.Create(filepath.Join(dir, "in.pcap"))
 	if err != nil {
@@ -149,7 +151,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), top, Options{Out: dir})
+	r, err := Run(t.Context(), top, Options{Out: dir, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

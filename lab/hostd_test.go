@@ -3,6 +3,7 @@ package lab_test
 import (
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/lab"
 )
 
@@ -10,6 +11,7 @@ import (
 // of each flow waits for ARP in the CPU of the last switch, which sends it as a frame of its own: in the lab it counts as
 // punted, and then belongs to no flow. All others come.
 func TestHostd(t *testing.T) {
+	racetest.Stepped(t)
 	topology, err := lab.Parse("hostd.yaml", []byte(`
 experiment: hostd
 duration: 50ms

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tamtam/internal/racetest"
 )
 
 // open reads an experiment without a study.
@@ -16,9 +18,7 @@ func open(name string, set []string) (*Topology, error) {
 
 // What a run writes is a report, a CSV and two pictures of each series, and the captures that were asked for.
 func TestWrite(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker: nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	top, err := open("clock-drift", []string{"duration=100ms", "checks=[]"})
 	if err != nil {
 		t.Fatal(err)
@@ -49,9 +49,7 @@ func TestWrite(t *testing.T) {
 // A check fails when what was measured is not what it wants: every check of every
 // kind, by an experiment that is changed under it.
 func TestChecksCanFail(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing new for the race detector")
-	}
+	racetest.Stepped(t)
 	tests := []struct {
 		experiment string
 		set        []string
@@ -96,6 +94,7 @@ func TestChecksCanFail(t *testing.T) {
 
 // The Go API without YAML.
 func TestGoAPI(t *testing.T) {
+	racetest.Stepped(t)
 	config := func() Config {
 		top, err := open("two-switches", nil)
 		if err != nil {

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/lab"
 )
 
@@ -12,9 +13,7 @@ import (
 // Then a link loses everything and both its ports stay up: that LACP finds out within three seconds, by what it does not
 // hear, and nothing is lost after. When it heals nothing is lost either, nor when daemons are restarted.
 func TestLACP(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker: nothing for the race detector")
-	}
+	racetest.Stepped(t)
 	topology, err := lab.Parse("lacp.yaml", []byte(`
 experiment: lacp
 duration: 10900ms

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tamtam/internal/racetest"
 )
 
 // chain is two switches and a link with some impairment; 20,000 frames cross it.
@@ -59,6 +61,9 @@ func runText(t *testing.T, text string, opts Options) (*Result, []byte) {
 // in the books of the link, of the flow group and of the oracle alike. Bounds are four
 // standard deviations around the mean; the seed is fixed.
 func TestImpairments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestWorkersAgree has workers for the race detector")
+	}
 	type counts struct{ least, most uint64 }
 	none := counts{}
 	tests := []struct {
@@ -79,9 +84,6 @@ func TestImpairments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if testing.Short() && tt.name != "duplication" {
-				t.Skip("nothing new for the race detector")
-			}
 			t.Parallel()
 			r, _ := runText(t, chain(tt.impairment), Options{Workers: 2})
 			w, f, o := r.Links["mid"].AB, r.Flows["web"], r.Truth["web"]
@@ -112,9 +114,7 @@ func TestImpairments(t *testing.T) {
 
 // What is added to a topology does not change the chances of what was there.
 func TestChancesAreIndependent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing new for the race detector")
-	}
+	racetest.Stepped(t)
 	text := chain("loss: 1%, jitter: {max: 3us}, duplicate: 1%")
 	r, _ := runText(t, text, Options{Workers: 1})
 	more := strings.Replace(text, "hosts:", `hosts:
@@ -202,6 +202,7 @@ measure:
 
 // Mirror copies are copies like others: each flow group's account balances.
 func TestMirrorsAreAccounted(t *testing.T) {
+	racetest.Stepped(t)
 	r, _ := runText(t, `
 experiment: mirror
 duration: 1ms

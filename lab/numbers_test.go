@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tamtam/collector/capture"
+	"tamtam/internal/racetest"
 )
 
 const numberedPair = `
@@ -51,6 +52,7 @@ func numbersIn(t *testing.T, path string) map[uint32]int {
 // Whoever has the captures of sender and receiver finds the same losses and duplicates as the lab says, by the numbers
 // in the payload alone.
 func TestNumbersInCaptures(t *testing.T) {
+	racetest.Stepped(t)
 	dir := t.TempDir()
 	top, err := Parse("numbers.yaml", []byte(numberedPair), nil)
 	if err != nil {

@@ -3,11 +3,14 @@ package lab
 import (
 	"strings"
 	"testing"
+
+	"tamtam/internal/racetest"
 )
 
 // Frames of a spaced source have the same idle time between them, whatever their
 // lengths: what is on the wire is that of the line it says.
 func TestSpaced(t *testing.T) {
+	racetest.Stepped(t)
 	text := strings.Replace(chain(""), "traffic:", `traffic:
 - {name: spaced, kind: spaced, from: h1, to: h2, rate: 10Gbps, gap: 21us, size: {uniform: [64, 1518]}, start: 0s, count: 500}`, 1)
 	top, err := Parse("spaced.yaml", []byte(text), nil)

@@ -80,6 +80,10 @@ func (m *model) everywhere(db swss.DBName, table, key string) []alias {
 		out = append(out, alias{b.group, b.row, extend(nil, b.group)})
 	}
 	if db == swss.ConfigDB {
+		if len(out) == 0 { // what is not in force may be of another database
+			out = m.aliases(swss.StateDB, table, key)
+			out = append(out, m.aliases(swss.ApplDB, table, strings.ReplaceAll(key, "|", ":"))...)
+		}
 		return out
 	}
 	for _, t := range schema.Tables() {
@@ -203,8 +207,11 @@ func (v *view) rawRows(
 			table, key = name[:i], name[i+1:]
 		}
 		if v.mayReadRow(nil, p.db.Name(), table, key) {
-			if out[k] = masked(table, fields); v.hides && p.db.Name() == swss.StateDB {
+			if out[k] = masked(table, fields); p.db.Name() == swss.StateDB {
 				out[k] = texts.fields(ctx, v, r, out[k])
+			}
+			if key == "" && p.db.Name() == swss.StateDB {
+				texts.names(ctx, v, r, out[k])
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Reasons and alarms name rows. A role from which a line takes the reading of a row is not shown a text that names it.
+// Reasons and alarms name rows. A role that may not read a row is not shown a text that names it.
 
 // hiddenText is shown instead of such a text.
 const hiddenText = "not shown: it names what the role may not read"
@@ -22,17 +22,17 @@ func textFields() []string {
 
 // A censor hides texts from a role during one request.
 type censor struct {
-	names  map[string]bool // names of rows that the role may not read; nil: not looked up yet
-	long   []string        // those of names that a text may contain in several words
+	hidden map[string]bool // names of rows that the role may not read; nil: not looked up yet
+	long   []string        // those of hidden that a text may contain in several words
 	failed bool            // CONFIG_DB could not be read, so that all texts are hidden
 }
 
 // lookUp looks up which rows a role may not read. A name that another row has, which the role may read, is not hidden.
 func (c *censor) lookUp(ctx context.Context, v *view, config *swss.DB) {
-	if c.names != nil {
+	if c.hidden != nil {
 		return
 	}
-	c.names = map[string]bool{}
+	c.hidden = map[string]bool{}
 	keys, err := config.AllKeys(ctx)
 	c.failed = err != nil
 	seen := map[string]bool{}
@@ -41,7 +41,7 @@ func (c *censor) lookUp(ctx context.Context, v *view, config *swss.DB) {
 		if !ok {
 			continue
 		}
-		into := c.names
+		into := c.hidden
 		if v.mayReadRow(nil, swss.ConfigDB, table, key) {
 			into = seen
 		}
@@ -49,18 +49,18 @@ func (c *censor) lookUp(ctx context.Context, v *view, config *swss.DB) {
 			into[part] = true
 		}
 	}
-	for name := range c.names {
+	for name := range c.hidden {
 		if seen[name] {
-			delete(c.names, name)
+			delete(c.hidden, name)
 		} else if strings.ContainsFunc(name, betweenWords) {
 			c.long = append(c.long, name)
 		}
 	}
 }
 
-// namesIn returns the names that a key of CONFIG_DB consists of, and the key.
+// namesIn returns the names that a key of CONFIG_DB consists of, and the key in each form.
 func namesIn(key string) []string {
-	names := []string{key}
+	names := []string{key, strings.ReplaceAll(key, "|", ":")} // as in CONFIG_DB and in APPL_DB
 	for _, part := range strings.FieldsFunc(key, func(r rune) bool { return r == '|' || r == ',' }) {
 		if strings.Trim(part, "0123456789-") != "" { // a number alone names nothing
 			names = append(names, part)
@@ -84,7 +84,7 @@ func (c *censor) text(text string) string {
 }
 
 func (c *censor) hides(text string) bool {
-	names := func(word string) bool { return c.names[word] }
+	names := func(word string) bool { return c.hidden[word] }
 	for _, word := range strings.FieldsFunc(text, betweenWords) {
 		word = strings.Trim(word, ".:?!")
 		if names(word) || slices.ContainsFunc(strings.Split(word, ":"), names) {
@@ -106,11 +106,14 @@ func (c *censor) fields(ctx context.Context, v *view, r *swss.Redis, row map[str
 	return shown
 }
 
+// names removes the fields of a hash whose names or values name a row that is hidden.
+func (c *censor) names(ctx context.Context, v *view, r *swss.Redis, hash map[string]string) {
+	c.lookUp(ctx, v, r.DB(swss.ConfigDB))
+	maps.DeleteFunc(hash, func(field, value string) bool { return c.hides(field) || c.hides(value) })
+}
+
 // censored hides texts of an entry. What was remembered of a row does not count where one is hidden.
 func (r reader) censored(ctx context.Context, e *entry) {
-	if !r.view.hides {
-		return
-	}
 	for i, row := range e.group.rows {
 		if row.DB != swss.StateDB || e.recs[i] == nil {
 			continue

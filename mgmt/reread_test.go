@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/racetest"
 	"tamtam/mgmt/access"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -59,6 +60,7 @@ func (f *filed) login(name, password string) error {
 
 // Files that change are in force at the next request; those that are wrong are not, and that is told.
 func TestFilesReadAgain(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
 	f := newFiled(t)
 	hash, err := access.NewUser("u", "new", "r")

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tamtam/mgmt/access"
+	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // What a line takes away of one list is often in another, too: a rule is an entry of OpenConfig's ACL and of the tables
@@ -14,8 +16,9 @@ import (
 
 // A shadow is a row of a group that another group has too, of which lines take something away.
 type shadow struct {
-	row int // of the group
-	of  bound
+	row  int // of the group
+	of   bound
+	made bool // it is the row of APPL_DB that is made of the other's row of CONFIG_DB
 }
 
 // findShadows notes the groups with rows of which lines take something away elsewhere.
@@ -30,12 +33,29 @@ func (v *view) findShadows() {
 				continue
 			}
 			for _, b := range v.model.bound[r.id()] {
-				if b.group != g && b.row.Map == r.Map && v.takes(b) {
-					v.shadows[g] = append(v.shadows[g], shadow{i, b})
+				if (b.group != g || g.parent == nil) && b.row.Map == r.Map && v.takes(b) {
+					v.shadows[g] = append(v.shadows[g], shadow{row: i, of: b})
+				}
+			}
+			for _, id := range madeOf(r) {
+				for _, b := range v.model.bound[id] {
+					if b.group != g && v.takes(b) {
+						v.shadows[g] = append(v.shadows[g], shadow{i, b, true})
+					}
 				}
 			}
 		}
 	}
+}
+
+// madeOf returns the tables of CONFIG_DB of which rows of APPL_DB are made.
+func madeOf(r *row) (ids []tableID) {
+	for _, t := range schema.Tables() {
+		if r.DB == swss.ApplDB && t.Appl == r.Table && t.Config != "" {
+			ids = append(ids, tableID{swss.ConfigDB, t.Config})
+		}
+	}
+	return ids
 }
 
 // takes reports whether lines take away something of the entries that have a row.
@@ -56,17 +76,32 @@ func (n *node) isOf(row int) bool {
 // shade notes which leaves of an entry are not shown because of what lines take away elsewhere; false: the whole entry.
 func (v *view) shade(e *entry) bool {
 	for _, s := range v.shadows[e.group] {
+		if s.of.group == e.group {
+			v.shadeTops(e, s.row)
+			continue
+		}
 		r := e.group.rows[s.row]
 		keys, ok := s.entries(e)
 		if !ok {
 			continue
 		}
-		// The entry is the same as one that the role may not read.
-		whole := v.limit(s.of.group.node, keys) < access.Read && s.of.row.written() && len(s.of.row.key.keys) > 0
+		if s.made {
+			if v.limit(s.of.group.node, keys) >= access.Read || !s.of.row.written() || len(s.of.row.key.keys) == 0 {
+				continue
+			}
+			if r.Entry {
+				return false
+			}
+			e.shadeLeaves(s.row, nil, true)
+			continue
+		}
+		fields, all := v.taken(s.of, keys, r, e.recs[s.row])
+		// The entry is the same as one that the role may not read, unless the row only says that there is that one.
+		same := s.of.row.written() || s.of.row.key.gather >= 0 || all || len(fields) > 0
+		whole := same && v.limit(s.of.group.node, keys) < access.Read && len(s.of.row.key.keys) > 0
 		if whole && r.Entry {
 			return false
 		}
-		fields, all := v.taken(s.of, keys, r, e.recs[s.row])
 		all = all || whole
 		switch {
 		case !all && len(fields) == 0:
@@ -79,6 +114,52 @@ func (v *view) shade(e *entry) bool {
 	return true
 }
 
+// shadeTops hides leaves that are in no list and follow from the same fields of a row as a leaf that the role may not
+// read and that is below another node at the top.
+func (v *view) shadeTops(e *entry, row int) {
+	rec := e.recs[row]
+	for _, n := range e.group.leaves {
+		if !n.isOf(row) || v.limit(n, e.keys) >= access.Read {
+			continue
+		}
+		fields := map[string]bool{}
+		for _, b := range n.binds {
+			for f := range rec {
+				if b.row == row && b.codec.depends(f, e.keys, rec) {
+					fields[f] = true
+				}
+			}
+		}
+		for _, other := range e.group.leaves {
+			if other.top() != n.top() && other.dependsOn(e, row, fields) {
+				e.shadeLeaf(other)
+			}
+		}
+	}
+}
+
+// top is the node at the top that a node is below.
+func (n *node) top() *node {
+	for n.parent != nil && n.parent.parent != nil {
+		n = n.parent
+	}
+	return n
+}
+
+// dependsOn reports whether a leaf of an entry follows from one of some fields of a row.
+func (n *node) dependsOn(e *entry, row int, fields map[string]bool) bool {
+	return slices.ContainsFunc(n.binds, func(b bind) bool {
+		return b.row == row && b.codec.dependsOn(e.keys, e.recs[row], fields)
+	})
+}
+
+func (e *entry) shadeLeaf(n *node) {
+	if e.shaded == nil {
+		e.shaded = map[*node]bool{}
+	}
+	e.shaded[n] = true
+}
+
 // entries returns a pattern of the other group's entries that have the row of an entry; false: there is none.
 func (s shadow) entries(e *entry) (keys []string, ok bool) {
 	r := e.group.rows[s.row]
@@ -87,8 +168,14 @@ func (s shadow) entries(e *entry) (keys []string, ok bool) {
 	}
 	if r.key.gather >= 0 { // any of several rows
 		keys = extend(nil, s.of.group)
-	} else if keys, ok = s.of.row.key.match(r.key.expand(e.keys, e.own()), len(s.of.group.keys)); !ok {
-		return nil, false
+	} else {
+		key := r.key.expand(e.keys, e.own())
+		if s.made { // with a bar for the first colon, since an address may have others
+			key = strings.Replace(key, ":", "|", 1)
+		}
+		if keys, ok = s.of.row.key.match(key, len(s.of.group.keys)); !ok {
+			return nil, false
+		}
 	}
 	if s.of.row.At != "" && len(keys) > 0 {
 		keys[0] = s.of.row.At
@@ -100,13 +187,8 @@ func (s shadow) entries(e *entry) (keys []string, ok bool) {
 func (e *entry) shadeLeaves(row int, fields map[string]bool, all bool) {
 	all = all || e.group.rows[row].key.gather >= 0
 	for _, n := range e.group.leaves {
-		for _, b := range n.binds {
-			if b.row == row && (all || b.codec.dependsOn(e.keys, e.recs[row], fields)) {
-				if e.shaded == nil {
-					e.shaded = map[*node]bool{}
-				}
-				e.shaded[n] = true
-			}
+		if all && slices.ContainsFunc(n.binds, func(b bind) bool { return b.row == row }) || n.dependsOn(e, row, fields) {
+			e.shadeLeaf(n)
 		}
 	}
 }

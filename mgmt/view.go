@@ -27,7 +27,6 @@ type view struct {
 	model   *model
 	lines   bool                // the file has lines but that for all, which hold for all places where the data is
 	blind   bool                // one of them takes away the reading of something
-	hides   bool                // as blind; also if that is only rows as they are
 	shadows map[*group][]shadow // what of other lists they take away with it
 }
 
@@ -73,7 +72,6 @@ func newView(m *model, role access.Role, rules []access.Rule) (*view, error) {
 		of[n] = append(of[n], grant{r.Level, keys, implied})
 		asIs := n.within(m.find("/config-rows")) || n.within(m.find("/configurations"))
 		v.lines = v.lines || !implied
-		v.hides = v.hides || !implied && r.Level < access.Read
 		v.blind = v.blind || !implied && !asIs && r.Level < access.Read
 	}
 	v.spread(m.root, nil, of)

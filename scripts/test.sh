@@ -92,10 +92,10 @@ fi
 # Compilers and test binaries make much garbage: with room for more of it they take a sixth less processor time.
 export GOGC=400
 
-# Without tables for debuggers, which nobody opens here, compilers take a sixth less of it, too. Stack traces do not need
-# them. In the environment, so that all that is built from here on (by tests, too) is compiled once, and once for the race
-# detector.
-GOFLAGS="$(go env GOFLAGS) -gcflags=all=-dwarf=false"
+# Without tables for debuggers, which nobody opens here, compilers take a sixth less of it, too, and the linker, which
+# runs for each of 140 packages with tests, a fifth. Stack traces do not need them. In the environment, so that all that
+# is built from here on (by tests, too) is compiled once, and once for the race detector.
+GOFLAGS="$(go env GOFLAGS) -gcflags=all=-dwarf=false -ldflags=-w"
 export GOFLAGS
 
 # One package more than there are cores: while the tests of one wait, others compile or compute.
@@ -143,7 +143,8 @@ tests() {
 }
 
 # The race detector makes code several times slower, so tests that run long leave some of their
-# rounds out there (-short); the run before leaves out nothing.
+# rounds out there (-short), and those that one goroutine steps are left out (internal/racetest); the run before leaves
+# out nothing.
 #
 # concurrent lists the packages whose code starts goroutines or guards something against them, and where the code or
 # the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not

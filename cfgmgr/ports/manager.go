@@ -37,6 +37,7 @@ type Manager struct {
 
 	ports, lags, lagMembers, vlans, vlanMembers, breakouts, features rows
 	lacp                                                             lacp
+	wires                                                            map[string]uint16 // MTUs of live interfaces, by port
 }
 
 // New registers the manager on its daemon.
@@ -50,7 +51,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		),
 		due:   true,
 		ports: rows{}, lags: rows{}, lagMembers: rows{}, vlans: rows{}, vlanMembers: rows{}, breakouts: rows{},
-		features: rows{}, lacp: lacp{said: map[string]said{}},
+		features: rows{}, lacp: lacp{said: map[string]said{}}, wires: map[string]uint16{},
 	}
 	for _, t := range []struct {
 		table string
@@ -75,6 +76,9 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACPMember, func(key string, fields swss.FieldValues) {
 		m.due = m.lacp.says(key, fields) || m.due
 	})
+	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
+		return swss.NewSubscriber(l, r.DB(swss.StateDB), schema.StateWire)
+	}, m.sawWire)
 	forward.Settle(d, "portmgr", func() bool { return m.due }, m.flush)
 	return m
 }
@@ -92,7 +96,10 @@ func (m *Manager) flush(ctx context.Context) error {
 		return err
 	}
 	m.out.Clear()
-	d := decision{out: m.out, speaks: m.speaksLACP(), lacp: &m.lacp}
+	d := decision{
+		out: m.out, requests: map[forward.Row]request{}, speaks: m.speaksLACP(), lacp: &m.lacp,
+		vlansOf: map[string][]string{},
+	}
 	m.lacp.begin()
 	d.decidePorts(m.ports)
 	d.decideLAGs(m.lags)
@@ -101,6 +108,10 @@ func (m *Manager) flush(ctx context.Context) error {
 	d.decideVLANMembers(m.vlanMembers)
 	d.decideBreakouts(m.breakouts)
 	m.lacp.end()
+	d.fitWires(m.wires)
+	for appl, r := range d.requests {
+		m.out.Forward(appl, r.fields, r.state)
+	}
 	if err := m.out.Flush(ctx); err != nil {
 		return err
 	}
@@ -110,15 +121,23 @@ func (m *Manager) flush(ctx context.Context) error {
 
 // decision is one pass over all rows: what was accepted so far.
 type decision struct {
-	out     *forward.Output
-	speaks  bool // LACP
-	lacp    *lacp
-	ports   map[string]schema.Port
-	order   []string          // of ports
-	aliases map[string]string // port by alias
-	lags    map[string]schema.PortChannel
-	master  map[string]string // PortChannel by member
-	vlans   map[string]bool
+	out      *forward.Output
+	requests map[forward.Row]request // by the row in APPL_DB
+	speaks   bool                    // LACP
+	lacp     *lacp
+	ports    map[string]schema.Port
+	order    []string          // of ports
+	aliases  map[string]string // port by alias
+	lags     map[string]schema.PortChannel
+	master   map[string]string // PortChannel by member
+	vlans    map[string]bool
+	vlansOf  map[string][]string // by member
+}
+
+// A request is a row of APPL_DB that was accepted, with the row of STATE_DB for its outcome.
+type request struct {
+	fields map[string]string
+	state  forward.Row
 }
 
 // sorted lists the keys of a table in the order in which rows win.
@@ -132,7 +151,7 @@ func (d *decision) accept(appl, state forward.Row, fields func() map[string]stri
 	case missing != "":
 		d.out.Report(state, schema.StatusPending, missing)
 	default:
-		d.out.Forward(appl, fields(), state)
+		d.requests[appl] = request{fields(), state}
 		return true
 	}
 	return false
@@ -234,10 +253,7 @@ func (d *decision) decideLAGMembers(members rows) {
 			continue
 		}
 		d.master[port] = m.PortChannel
-		p := d.ports[port]
-		p.MTU = lag.MTU
-		d.out.Forward(forward.Row{Table: schema.AppPort, Key: port}, p.Fields(),
-			forward.Row{Table: schema.StatePort, Key: port})
+		d.requests[forward.Row{Table: schema.AppPort, Key: port}].fields[fieldMTU] = strconv.Itoa(int(lag.MTU))
 	}
 }
 
@@ -274,7 +290,11 @@ func (d *decision) decideVLANMembers(members rows) {
 		}
 		appl := forward.Row{Table: schema.AppVLANMember, Key: m.VLAN + ":" + port}
 		fields := func() map[string]string { return aliased(m.Fields(), port, m.Port) }
-		if d.accept(appl, state, fields, err, missing) && m.Tagging == schema.Untagged {
+		if !d.accept(appl, state, fields, err, missing) {
+			continue
+		}
+		d.vlansOf[port] = append(d.vlansOf[port], m.VLAN)
+		if m.Tagging == schema.Untagged {
 			untagged[port] = m.VLAN
 		}
 	}

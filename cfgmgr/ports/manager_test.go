@@ -118,6 +118,30 @@ func TestRules(t *testing.T) {
 			table: "PORT_TABLE", want: []string{"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000", "PortConfigDone count=1"},
 		},
 		{
+			name: "an MTU above the wire's",
+			do: []string{
+				port0, port4, "state:TAMTAM_WIRE|Ethernet0 mtu=1500 received=7", "state:TAMTAM_WIRE|Ethernet4 mtu=9000",
+			},
+			table: "PORT_TABLE", want: []string{
+				"Ethernet0 admin_status=down alias=Eth1 lanes=0 mtu=1500 speed=1000",
+				"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000",
+				"PortConfigDone count=2",
+			},
+		},
+		{
+			name: "the wire's MTU grows, and is not known any more",
+			do: []string{
+				port0, port4, "PORT|Ethernet4 lanes=4 speed=1000",
+				"state:TAMTAM_WIRE|Ethernet0 mtu=1500", "state:TAMTAM_WIRE|Ethernet4 mtu=1500", "step",
+				"state:TAMTAM_WIRE|Ethernet0 mtu=3000", "state:TAMTAM_WIRE|Ethernet4 status=missing",
+			},
+			table: "PORT_TABLE", want: []string{
+				"Ethernet0 admin_status=down alias=Eth1 lanes=0 mtu=3000 speed=1000",
+				"Ethernet4 admin_status=down lanes=4 mtu=9100 speed=1000",
+				"PortConfigDone count=2",
+			},
+		},
+		{
 			name: "members of nothing", do: []string{"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL", "PORTCHANNEL_MEMBER|PortChannel2|Ethernet0 NULL=NULL", lag2}, table: "LAG_MEMBER_TABLE",
 			status: map[string]string{
 				"LAG_MEMBER_TABLE|PortChannel1|Ethernet0": `pending: PortChannel "PortChannel1" does not exist (tammgrd)`,
@@ -265,6 +289,8 @@ func TestConvergence(t *testing.T) {
 		"VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged", "VLAN_MEMBER|Vlan20|Ethernet0 tagging_mode=untagged", "VLAN_MEMBER|Vlan20|Eth1 tagging_mode=tagged",
 		"VLAN_MEMBER|Vlan10|PortChannel1 tagging_mode=untagged", "-VLAN_MEMBER|Vlan10|Ethernet0", "-VLAN_MEMBER|Vlan20|Ethernet0",
 		"BREAKOUT_CFG|Ethernet0 brkout_mode=1x1G", "BREAKOUT_CFG|Ethernet0 brkout_mode=2x1G", "-BREAKOUT_CFG|Ethernet0",
+		"state:TAMTAM_WIRE|Ethernet0 mtu=1500", "state:TAMTAM_WIRE|Ethernet4 mtu=1400",
+		"state:TAMTAM_WIRE|Ethernet0 received=1", "-state:TAMTAM_WIRE|Ethernet4",
 		"PORTCHANNEL|PortChannel1 static=true", "FEATURE|teamd state=disabled", "-FEATURE|teamd",
 		"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing", "-state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0",
 		"restart", "step", "step",

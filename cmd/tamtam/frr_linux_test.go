@@ -239,6 +239,7 @@ func (s *frrSwitch) startFRR(n int) {
  address-family ipv4 unicast
   no neighbor %[4]s activate
   redistribute connected
+  redistribute kernel
  exit-address-family
  address-family ipv6 unicast
   neighbor %[4]s activate
@@ -435,6 +436,21 @@ func TestFRR(t *testing.T) {
 		keys, err := left.redis.DB(swss.ASICDB).AllKeys(t.Context())
 		return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"10.77.0.0/24"`)
 	})
+
+	// zebra has it from Linux, and BGP announces it; what zebra hands back does not take its place, or outlive it.
+	right.until("the other has the configured route by BGP", func() bool {
+		return right.route("10.77.0.0/24")["protocol"] == "bgp"
+	})
+	if row := left.route("10.77.0.0/24"); row[schema.FieldConfigKey] == "" {
+		t.Errorf("the configured route is %v", row)
+	}
+	if err := static.Del(t.Context(), "10.77.0.0/24"); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*frrSwitch{left, right} {
+		took := s.until("the configured route has gone", func() bool { return len(s.route("10.77.0.0/24")) == 0 })
+		t.Logf("no more configured: %s has no route after %s", s.ns, took.Round(time.Millisecond))
+	}
 }
 
 func lastLine(text string) string {

@@ -40,7 +40,7 @@ func TestHostsReachEachOther(t *testing.T) {
 		schema.CfgInterface: {
 			"Ethernet0": swss.FieldValues{}, "Ethernet0|10.0.0.1/24": swss.FieldValues{}, "Ethernet0|2001:db8::1/64": swss.FieldValues{},
 		},
-		schema.CfgVLAN:       {"Vlan20": swss.FieldValues{"vlanid": "20"}},
+		schema.CfgVLAN:       {"Vlan20": swss.FieldValues{"vlanid": "20", "mtu": "1400"}},
 		schema.CfgVLANMember: {"Vlan20|Ethernet4": swss.FieldValues{"tagging_mode": "untagged"}},
 		schema.CfgVLANInterface: {
 			"Vlan20": swss.FieldValues{}, "Vlan20|10.0.1.1/24": swss.FieldValues{}, "Vlan20|2001:db8:1::1/64": swss.FieldValues{},
@@ -51,6 +51,13 @@ func TestHostsReachEachOther(t *testing.T) {
 	}
 	startProcess(t, "up", "--redis", server.Addr, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2",
 		"--gnmi", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
+	reachEachOther(t, f, a, b)
+}
+
+// reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch, are told
+// what cannot be delivered, and are its neighbours.
+func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
+	t.Helper()
 	for _, address := range []string{"Ethernet0|2001:db8::1/64", "Vlan20|2001:db8:1::1/64"} {
 		f.wait(t, schema.StateHostAddress, address, func(row swss.FieldValues) bool { return row["state"] == "usable" })
 	}
@@ -61,15 +68,21 @@ func TestHostsReachEachOther(t *testing.T) {
 	b.ping(3, "2001:db8::2")
 	a.ping(1, "-s 3000 10.0.0.1") // in parts, both ways
 	a.ping(1, "-s 3000 2001:db8::1")
+	a.told("10.0.1.2", "-M do -s 1450", "From 10.0.0.1 ", "mtu = 1400")
+	a.told("2001:db8:1::2", "-M do -s 1450", "From 2001:db8::1 ", "mtu=1400")
 	a.told("10.0.1.2", "-t 1", "From 10.0.0.1 ", "exceeded")
 	a.told("2001:db8:1::2", "-t 1", "From 2001:db8::1 ", "exceeded")
 	b.told("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")
 	b.told("2001:db8::77", "", "From 2001:db8:1::1 ", "Address unreachable")
 	neighs := swss.NewTable(f.redis.DB(swss.ApplDB), schema.AppNeigh)
 	for _, row := range []string{"Ethernet0:10.0.0.2", "Ethernet0:2001:db8::2", "Vlan20:10.0.1.2", "Vlan20:2001:db8:1::2"} {
-		if fields, ok, err := neighs.Get(t.Context(), row); err != nil || !ok || fields["neigh"] == "" {
+		fields, ok, err := neighs.Get(t.Context(), row)
+		if err != nil || !ok || fields["neigh"] == "" {
 			t.Errorf("NEIGH_TABLE:%s is %v, %v", row, fields, err)
 		}
+		f.wait(t, schema.StateHostNeigh, strings.Replace(row, ":", "|", 1), func(state swss.FieldValues) bool {
+			return state["neigh"] == fields["neigh"] && state["confirmed"] != ""
+		})
 	}
 }
 

@@ -33,9 +33,6 @@ type hostifSwitch struct {
 // hostifConfig has a host at Ethernet0 and one in a VLAN, and a loopback.
 func hostifConfig() device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
-	trap := func(ids, group string) swss.FieldValues {
-		return swss.FieldValues{"trap_ids": ids, "trap_group": group, "always_enabled": "true"}
-	}
 	return device.ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": {"mac": "02:00:00:00:00:01", "hostname": "leaf"}},
 		schema.CfgPort: {
@@ -43,20 +40,13 @@ func hostifConfig() device.ConfigDB {
 			"Ethernet4": {"lanes": "4", "speed": "10000", "admin_status": "up", "mtu": "1500"},
 		},
 		schema.CfgInterface:     {"Ethernet0": empty, "Ethernet0|10.0.0.1/24": empty, "Ethernet0|2001:db8::1/64": empty},
-		schema.CfgVLAN:          {"Vlan20": {"vlanid": "20"}},
+		schema.CfgVLAN:          {"Vlan20": {"vlanid": "20", "mtu": "1400"}},
 		schema.CfgVLANMember:    {"Vlan20|Ethernet4": {"tagging_mode": "untagged"}},
 		schema.CfgVLANInterface: {"Vlan20": empty, "Vlan20|10.0.1.1/24": empty, "Vlan20|2001:db8:1::1/64": empty},
 		schema.CfgLoopbackInterface: {
 			"Loopback0": empty, "Loopback0|10.255.0.1/32": empty, "Loopback0|2001:db8:ff::1/128": empty,
 		},
-		schema.CfgCOPPGroup: {
-			"trapped": {"trap_action": "trap", "queue": "4", "trap_priority": "4"},
-			"copied":  {"trap_action": "copy", "queue": "4", "trap_priority": "4"},
-		},
-		schema.CfgCOPPTrap: {
-			"arp": trap("arp_req,arp_resp,neigh_discovery", "copied"), "ip2me": trap("ip2me", "trapped"),
-			"unknown": trap("neighbor_miss,ttl_error,l3_mtu_error", "trapped"), "lldp": trap("lldp", "trapped"),
-		},
+		schema.CfgCOPPTrap: {"lldp": {"always_enabled": "true"}},
 	}
 }
 
@@ -271,8 +261,7 @@ func TestHostifdRestart(t *testing.T) {
 	s := startHostif(t, hostifConfig())
 	owner := s.ready("hostifd", "")
 	s.ready("orchagent", "")
-	a.ping(1, "10.0.1.2")
-	a.ping(1, "2001:db8:1::2")
+	reachEachOther(t, s.fleet, a, b)
 	w := startWatch(t)
 	for _, how := range []os.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		hostifd := s.daemons["hostifd"]

@@ -8,17 +8,19 @@ import (
 	"testing"
 
 	"tamtam/collector/result"
+	"tamtam/internal/racetest"
 	"tamtam/lab"
 	"tamtam/mgmt/web"
 )
 
 // The experiment that lab serve shows has something on every page, and what is known exactly agrees with the truth.
 func TestLabServe(t *testing.T) {
+	racetest.Stepped(t)
 	topology, err := openLab(shownExperiment, []string{"duration=40ms"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := showLab(t.Context(), topology, lab.Options{})
+	shown, err := showLab(t.Context(), topology, lab.Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

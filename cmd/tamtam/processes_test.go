@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"tamtam/device"
-	"tamtam/saisim/profile"
-
+	"tamtam/internal/racetest"
 	"tamtam/sai/redis/asicview"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -250,6 +250,7 @@ func TestRedisComesBack(t *testing.T) {
 
 // What the commands answer, and with which exit code.
 func TestCommands(t *testing.T) {
+	racetest.Stepped(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tamtam/internal/racetest"
 )
 
 // The file of users is written by commands; it never ends up without anybody.
 func TestUsersCommand(t *testing.T) {
+	racetest.Stepped(t)
 	file := filepath.Join(t.TempDir(), "users")
 	for _, tt := range []struct {
 		args, in string

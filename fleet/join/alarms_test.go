@@ -14,14 +14,16 @@ import (
 	"tamtam/collector/result"
 	"tamtam/fleet/dial"
 	"tamtam/fleet/stream"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 )
 
 // Whichever workers die and whatever comes twice, the alarms of the rows are those that `tamtam collect --alarm` says
 // of the same reports, word for word, each once; and they are raised and cleared by its periods.
 func TestPeriodsAlarms(t *testing.T) {
+	racetest.Stepped(t)
 	alarms, cleared := 0, 0
-	fixed := randtest.Cases{Seed: 1, Count: 16, Short: 4}
+	fixed := randtest.Cases{Seed: 1, Count: 16}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 15))
 		file, err := dial.ReadFile(strings.NewReader(markedFile))
@@ -71,7 +73,7 @@ func TestPeriodsAlarms(t *testing.T) {
 			cleared += int(min(1, a.Cleared))
 		}
 	})
-	if (alarms == 0 || cleared == 0) && (testing.Short() || run.Whole(fixed)) {
+	if (alarms == 0 || cleared == 0) && run.Whole(fixed) {
 		t.Errorf("%d alarms, %d were cleared: want some", alarms, cleared)
 	}
 }

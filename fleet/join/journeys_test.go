@@ -16,6 +16,7 @@ import (
 	"tamtam/collector/result"
 	"tamtam/collector/topology"
 	"tamtam/fleet/event"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/tam/record"
 )
@@ -169,7 +170,8 @@ func sortRows(all []result.Journey) {
 // The ways of packets over random networks are those that `tamtam path` has of the same records, each told once without a
 // flag that it has not, though sources tell twice and workers die.
 func TestJourneys(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 914000001, Count: 60, Short: 15}, func(t *testing.T, seed uint64) {
+	racetest.Stepped(t)
+	randtest.Run(t, randtest.Cases{Seed: 914000001, Count: 60}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		x := &recording{r: r}
 		x.wire(2 + r.IntN(4))

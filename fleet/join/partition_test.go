@@ -12,6 +12,7 @@ import (
 	"tamtam/collector/result"
 	"tamtam/fleet/event"
 	"tamtam/fleet/stream"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 )
 
@@ -211,7 +212,8 @@ func put(t *testing.T, r *rand.Rand, log stream.Log, store result.Store, b *resu
 // Whatever the order in which sources are heard, what comes twice and which workers die: the rows add up to what was
 // sent, none is missing and none is doubled, and none is flagged.
 func TestExactlyOnce(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150, Short: 40}, func(t *testing.T, seed uint64) {
+	racetest.Stepped(t)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		o := Options{Window: time.Duration(1+r.IntN(3)) * time.Second, Silence: time.Hour}
 		n := newNetwork(t, r, int64(o.Window))
@@ -237,8 +239,9 @@ func TestExactlyOnce(t *testing.T) {
 
 // When batches are lost, or sources are heard that nobody expected, a window that is not flagged is exact all the same.
 func TestFlagged(t *testing.T) {
+	racetest.Stepped(t)
 	exact := 0
-	fixed := randtest.Cases{Seed: 1, Count: 150, Short: 40}
+	fixed := randtest.Cases{Seed: 1, Count: 150}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		o := Options{Window: time.Duration(1+r.IntN(3)) * time.Second, Silence: time.Hour}
@@ -262,7 +265,7 @@ func TestFlagged(t *testing.T) {
 			t.Errorf("%d batches more were lost than the sources tell", lost)
 		}
 	})
-	if exact == 0 && (testing.Short() || run.Whole(fixed)) {
+	if exact == 0 && run.Whole(fixed) {
 		t.Error("no window without flags was seen")
 	}
 }
@@ -270,7 +273,8 @@ func TestFlagged(t *testing.T) {
 // Workers whose windows are of another length than those of the worker before double nothing and lose nothing, and what
 // they say of a window without a flag is all of it.
 func TestOtherWindows(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150, Short: 40}, func(t *testing.T, seed uint64) {
+	racetest.Stepped(t)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150}, func(t *testing.T, seed uint64) {
 		var networks [3]*network // the same one, counted in windows of 1 to 3 seconds
 		for i := range networks {
 			networks[i] = newNetwork(t, rand.New(rand.NewPCG(seed, 9)), int64(i+1)*second)

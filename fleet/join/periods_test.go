@@ -17,6 +17,7 @@ import (
 	"tamtam/fleet/dial"
 	"tamtam/fleet/event"
 	"tamtam/fleet/stream"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/tam/altmark"
 )
@@ -295,8 +296,9 @@ func losses(t *testing.T, store *result.Memory) (rows map[lossKey]result.Loss, t
 // Whatever the order in which switches are heard, what comes twice and which workers die: what is said of each period is
 // what a single collector says that has heard all, and is said without a flag.
 func TestPeriodsOnce(t *testing.T) {
+	racetest.Stepped(t)
 	known, means := 0, 0
-	fixed := randtest.Cases{Seed: 1, Count: 24, Short: 3}
+	fixed := randtest.Cases{Seed: 1, Count: 24}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 10))
 		m := newMarking(t, r, 1+r.IntN(90))
@@ -316,7 +318,7 @@ func TestPeriodsOnce(t *testing.T) {
 			t.Errorf("%d rows, want %d", len(got), len(m.truth))
 		}
 	})
-	if (known == 0 || means == 0) && (testing.Short() || run.Whole(fixed)) {
+	if (known == 0 || means == 0) && run.Whole(fixed) {
 		t.Errorf("%d losses and %d mean delays were known, want some of both", known, means)
 	}
 }
@@ -324,7 +326,8 @@ func TestPeriodsOnce(t *testing.T) {
 // Something in front of the last switch sets all marks to 0. No row to that switch has a loss, on the path or of the graph:
 // those of even periods have an excess, and those of odd ones lack what is in excess there.
 func TestPeriodsRecoloured(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
+	racetest.Stepped(t)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 14))
 		file, err := dial.ReadFile(strings.NewReader(markedFile))
 		if err != nil {
@@ -348,9 +351,9 @@ func TestPeriodsRecoloured(t *testing.T) {
 
 // When batches are lost, or switches are heard that nobody expected, what is not flagged is right all the same.
 func TestPeriodsFlagged(t *testing.T) {
+	racetest.Stepped(t)
 	exact := 0
-	// Which rows have no flag goes with when workers die: of three cases it is none, now and then.
-	fixed := randtest.Cases{Seed: 1, Count: 24, Short: 12}
+	fixed := randtest.Cases{Seed: 1, Count: 24}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := newMarking(t, r, 1+r.IntN(60))
@@ -369,7 +372,7 @@ func TestPeriodsFlagged(t *testing.T) {
 			}
 		}
 	})
-	if exact == 0 && (testing.Short() || run.Whole(fixed)) {
+	if exact == 0 && run.Whole(fixed) {
 		t.Error("no row without flags was seen")
 	}
 }
@@ -377,6 +380,7 @@ func TestPeriodsFlagged(t *testing.T) {
 // Of a switch that has never told of a period the settings are not known, which the rows say: the switches tell them with
 // their reports only.
 func TestPeriodsSilent(t *testing.T) {
+	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		m := newMarking(t, r, 8)
@@ -399,6 +403,7 @@ func TestPeriodsSilent(t *testing.T) {
 // A report that comes when its period was told makes a row that takes the place of the one before; a report of a session
 // that is not of the paths is an error.
 func TestPeriodsLate(t *testing.T) {
+	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 10}, periodsLate)
 }
 

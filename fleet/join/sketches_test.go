@@ -11,6 +11,7 @@ import (
 	"tamtam/collector/result"
 	"tamtam/fleet/event"
 	"tamtam/fleet/stream"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 )
 
@@ -48,7 +49,8 @@ func answering(t *testing.T, r *rand.Rand) (*network, map[string]result.Sketch) 
 
 // Whichever workers die and what comes twice: each answer is a row once, as it was given.
 func TestSketchesOnce(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 20}, func(t *testing.T, seed uint64) {
+	racetest.Stepped(t)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		n, want := answering(t, r)
 		o := Options{Window: time.Duration(1+r.IntN(3)) * time.Second, Silence: time.Hour, Expect: n.names}

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/collector/result"
 	"tamtam/fleet/event"
+	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 )
 
@@ -92,6 +93,7 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 // Rows whose frames were captured twice say so, and no others do; but for the only frame of a flow that was captured on
 // its way in one window, and farther on in the next.
 func TestTwice(t *testing.T) {
+	racetest.Stepped(t)
 	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))

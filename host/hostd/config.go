@@ -1,7 +1,6 @@
 package hostd
 
 import (
-	"context"
 	"maps"
 	"net/netip"
 	"slices"
@@ -13,9 +12,6 @@ import (
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
-
-// defaultMTU is that of ports, PortChannels and VLANs without a row that says another.
-const defaultMTU = 9100
 
 // An intf is what the host knows of a router interface besides the stack.
 type intf struct{ linkLocal bool }
@@ -48,8 +44,8 @@ func (h *Host) configure() {
 		if err != nil {
 			continue // orchagent says so
 		}
-		i := &host.Interface{Name: name, MAC: host.MAC(row.MAC), MTU: int(row.MTU), LinkLocal: row.LinkLocal}
-		h.complete(i)
+		i := &host.Interface{Name: name, MAC: host.MAC(row.MAC), LinkLocal: row.LinkLocal}
+		h.complete(i, row)
 		all[name], h.interfaces[name] = i, intf{row.LinkLocal}
 	}
 	list := make([]host.Interface, 0, len(all))
@@ -57,10 +53,11 @@ func (h *Host) configure() {
 		list = append(list, *all[name])
 	}
 	h.stack.Configure(h.now(), list)
+	h.setAddresses()
 }
 
 // complete adds what an interface has of what it is on.
-func (h *Host) complete(i *host.Interface) {
+func (h *Host) complete(i *host.Interface, row schema.Interface) {
 	_, vlan := schema.VLANNumber(i.Name)
 	table := schema.AppPort
 	switch {
@@ -77,12 +74,11 @@ func (h *Host) complete(i *host.Interface) {
 	if i.Also = h.mac; i.MAC == (host.MAC{}) {
 		i.MAC = h.mac
 	}
-	if i.MTU == 0 {
-		i.MTU = defaultMTU
-		if mtu, err := strconv.Atoi(h.rows[table][i.Name]["mtu"]); err == nil && mtu > 0 {
-			i.MTU = mtu
-		}
+	mtu, err := strconv.Atoi(h.rows[table][i.Name]["mtu"])
+	if err != nil || mtu <= 0 {
+		mtu = schema.DefaultMTU
 	}
+	i.MTU = row.MTUOn(mtu)
 }
 
 // isUp reports whether a port or PortChannel is up.
@@ -164,57 +160,4 @@ func (h *Host) resolve(t orch.Task) {
 	}
 	h.stack.Want(h.now(), k.on, k.addr, h.asked[k] || h.wanted[k] > 0)
 	h.unsure[k] = true
-}
-
-// needs are the traps that the stack needs, in groups as in SONiC's copp_cfg.json, which limits what comes.
-var needs = []schema.COPPGroup{
-	{Name: "host-arp", Action: "copy", Priority: 4, Queue: 4, Traps: []string{"arp_req", "arp_resp", "neigh_discovery"},
-		COPPPolicer: atMost(600)},
-	{Name: "host-ip2me", Action: "trap", Priority: 1, Queue: 1, Traps: []string{"ip2me"}, COPPPolicer: atMost(6000)},
-	{Name: "host-error", Action: "trap", Priority: 1, Queue: 1,
-		Traps: []string{"l3_mtu_error", "neighbor_miss", "ttl_error"}, COPPPolicer: atMost(600)},
-}
-
-// atMost lets so many packets pass in a second, and as many at once.
-func atMost(packets uint64) schema.COPPPolicer {
-	return schema.COPPPolicer{
-		Meter: schema.MeterPackets, Mode: schema.ModeSRTCM, CIR: &packets, CBS: &packets, Red: "drop",
-	}
-}
-
-// claimTraps has the chip give the CPU what the stack needs, as far as no other group says what becomes of it.
-func (h *Host) claimTraps(ctx context.Context) error {
-	taken := map[string]bool{}
-	mine := map[string]bool{}
-	for _, g := range needs {
-		mine[g.Name] = true
-	}
-	for name, fields := range h.rows[schema.AppCOPP] {
-		if !mine[name] {
-			for id := range strings.SplitSeq(fields["trap_ids"], ",") {
-				taken[id] = true
-			}
-		}
-	}
-	for _, g := range needs {
-		g.Traps = slices.DeleteFunc(slices.Clone(g.Traps), func(id string) bool { return taken[id] })
-		had, was := h.claimed[g.Name]
-		if !was {
-			had = strings.FieldsFunc(h.rows[schema.AppCOPP][g.Name]["trap_ids"], func(r rune) bool { return r == ',' })
-		}
-		if slices.Equal(had, g.Traps) {
-			h.claimed[g.Name] = g.Traps
-			continue
-		}
-		if len(g.Traps) == 0 {
-			if err := h.traps.Del(ctx, g.Name); err != nil {
-				return err
-			}
-		} else if err := h.traps.Set(ctx, g.Name, swss.Pairs(g.Fields())); err != nil {
-			return err
-		}
-		h.claimed[g.Name] = g.Traps
-	}
-	h.look = false
-	return nil
 }

@@ -3,13 +3,13 @@ package hostd
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"strings"
 	"time"
 
 	"tamtam/host"
 	"tamtam/host/cpuport"
+	"tamtam/host/hostrows"
 	"tamtam/host/lacpd"
 	"tamtam/host/lldp"
 	"tamtam/host/lldpd"
@@ -37,7 +37,6 @@ type Config struct {
 type Host struct {
 	d     *orch.Daemon
 	redis *swss.Redis
-	log   *slog.Logger
 	mac   host.MAC
 	stack *host.Stack
 	lldp  *lldpd.Speaker
@@ -59,13 +58,11 @@ type Host struct {
 	wanted map[key]int      // how many routes lead to a next hop
 	asked  map[key]bool     // by NEIGH_RESOLVE_TABLE
 
-	neighs  *swss.ProducerState
-	traps   *swss.ProducerState
-	told    map[string]map[string]swss.FieldValues // rows of STATE_DB and COUNTERS_DB as written
-	claimed map[string][]string                    // traps in rows of COPP_TABLE, as written
-	look    bool                                   // at the traps, again
-	lost    uint64                                 // frames that the CPU port did not take
-	cpu     func() (cpuport.Counts, bool)
+	neighs *swss.ProducerState
+	addrs  *hostrows.Addresses
+	told   map[string]map[string]swss.FieldValues // rows of STATE_DB and COUNTERS_DB as written
+	lost   uint64                                 // frames that the CPU port did not take
+	cpu    func() (cpuport.Counts, bool)
 }
 
 // A key names a neighbour.
@@ -90,20 +87,26 @@ func parseKey(text, sep string) (key, bool) {
 // tables are those of APPL_DB whose rows the host keeps.
 var tables = []string{
 	schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember, schema.AppInterface,
-	schema.AppNeigh, schema.AppRoute, schema.AppCOPP,
+	schema.AppNeigh, schema.AppRoute,
 }
 
 // New registers the host on its daemon.
 func New(cfg Config) *Host {
 	appl := cfg.Redis.DB(swss.ApplDB)
 	h := &Host{
-		d: cfg.Daemon, redis: cfg.Redis, log: cfg.Daemon.Logger(), mac: cfg.MAC, stack: host.New(cfg.Stack),
+		d: cfg.Daemon, redis: cfg.Redis, mac: cfg.MAC, stack: host.New(cfg.Stack),
 		rows: map[string]map[string]swss.FieldValues{}, own: map[key]host.MAC{}, unsure: map[key]bool{},
 		wanted: map[key]int{}, asked: map[key]bool{},
-		neighs: swss.NewProducerState(appl, schema.AppNeigh), traps: swss.NewProducerState(appl, schema.AppCOPP),
-		told: map[string]map[string]swss.FieldValues{}, claimed: map[string][]string{}, look: true,
+		neighs: swss.NewProducerState(appl, schema.AppNeigh), told: map[string]map[string]swss.FieldValues{},
 		cpu: func() (cpuport.Counts, bool) { return cpuport.Counts{}, false },
 	}
+	hostrows.Trap(cfg.Daemon, cfg.Redis, func() bool { return h.begun })
+	h.addrs = hostrows.NewAddresses(cfg.Daemon, cfg.Redis, func(on string, frame []byte) error {
+		return h.sendFrame(host.Frame{Interface: on, Data: frame})
+	}, func(on string, addr netip.Addr) {
+		host.Retry(h.stack, h.now(), on, addr)
+		h.flush()
+	})
 	h.lacp = lacpd.New(lacpd.Config{Daemon: cfg.Daemon, Redis: cfg.Redis, MAC: cfg.MAC})
 	h.lldp = lldpd.New(lldpd.Config{
 		Daemon: cfg.Daemon, Redis: cfg.Redis,
@@ -159,8 +162,6 @@ func (h *Host) take(table, name string, fields swss.FieldValues) {
 		}
 	case schema.AppRoute:
 		h.takeRoute(name, was, fields)
-	case schema.AppCOPP:
-		h.look = true
 	default:
 		h.configured = false
 	}
@@ -168,7 +169,7 @@ func (h *Host) take(table, name string, fields swss.FieldValues) {
 
 // due reports whether there is something to settle.
 func (h *Host) due() bool {
-	return h.begun && (!h.loaded || !h.configured || h.look || len(h.unsure) > 0)
+	return h.begun && (!h.loaded || !h.configured || len(h.unsure) > 0)
 }
 
 // next is when the stack wants to be advanced.
@@ -200,9 +201,6 @@ func (h *Host) settle(ctx context.Context) error {
 		h.configure()
 	}
 	h.flush()
-	if err := h.claimTraps(ctx); err != nil {
-		return err
-	}
 	return h.write(ctx)
 }
 
@@ -215,8 +213,7 @@ func (h *Host) flush() {
 	}
 	for _, e := range h.stack.Events() {
 		if e.Kind == host.Duplicate {
-			h.log.Warn("an address of the switch is somebody else's, too", "interface", e.Interface, "address", e.Addr,
-				"mac", e.MAC)
+			h.addrs.Heard(e.Interface, e.Addr, schema.MAC(e.MAC))
 			continue
 		}
 		h.unsure[key{e.Interface, e.Addr}] = true

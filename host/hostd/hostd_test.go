@@ -445,15 +445,3 @@ func TestTraps(t *testing.T) {
 	b.step()
 	traps(all)
 }
-
-// Its names are those that tammgrd leaves alone.
-func TestTrapGroupsAreKnown(t *testing.T) {
-	for _, g := range needs {
-		if !slices.Contains(schema.HostTrapGroups(), g.Name) {
-			t.Errorf("schema does not know the group %s as hostd's", g.Name)
-		}
-	}
-	if len(needs) != len(schema.HostTrapGroups()) {
-		t.Errorf("schema has the groups %v", schema.HostTrapGroups())
-	}
-}

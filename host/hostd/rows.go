@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/host"
+	"tamtam/host/hostrows"
 	"tamtam/orch/forward"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -18,15 +19,11 @@ func (h *Host) load(ctx context.Context) error {
 	if h.loaded {
 		return nil
 	}
-	for _, table := range []string{schema.StateHostNeigh, schema.StateHostAddress} {
-		rows, err := swss.NewTable(h.redis.DB(swss.StateDB), table).Dump(ctx)
-		if err != nil {
-			return err
-		}
-		h.told[table] = rows
+	left, err := swss.NewTable(h.redis.DB(swss.StateDB), schema.StateHostNeigh).Dump(ctx)
+	if err != nil {
+		return err
 	}
-	h.loaded = true
-	left := h.told[schema.StateHostNeigh]
+	h.loaded, h.told[schema.StateHostNeigh] = true, left
 	h.configure()
 	now := h.now()
 	for name, fields := range h.rows[schema.AppNeigh] {
@@ -148,12 +145,12 @@ func (h *Host) toldOf(table string) map[string]swss.FieldValues {
 	return h.told[table]
 }
 
-// tell says in STATE_DB how each neighbour and address is, and in COUNTERS_DB what was counted, as differences.
+// tell writes to STATE_DB how each neighbour is, and in COUNTERS_DB what was counted, as differences.
 func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	if !h.loaded || !h.configured {
 		return nil
 	}
-	neighs, addrs := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+	neighs := map[string]swss.FieldValues{}
 	for _, n := range h.stack.Neighbors() {
 		neighs[key{n.Interface, n.Addr}.state()] = stateOf(n)
 	}
@@ -162,20 +159,8 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 			neighs[k.state()] = h.toldOf(schema.StateHostNeigh)[k.state()]
 		}
 	}
-	for _, a := range h.stack.Addresses() {
-		state := "usable"
-		switch {
-		case a.Tentative:
-			state = "tentative"
-		case a.Duplicate:
-			state = "duplicate"
-		}
-		addrs[a.Interface+"|"+a.Prefix.String()] = swss.FieldValues{"state": state}
-	}
+	h.setAddresses()
 	if err := h.differences(ctx, swss.StateDB, schema.StateHostNeigh, neighs); err != nil {
-		return err
-	}
-	if err := h.differences(ctx, swss.StateDB, schema.StateHostAddress, addrs); err != nil {
 		return err
 	}
 	said, unsaid := h.lldp.Counts()
@@ -198,6 +183,23 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 		}
 	}
 	return h.differences(ctx, swss.CountersDB, schema.CountersHost, map[string]swss.FieldValues{"hostd": counts})
+}
+
+// setAddresses has the rows of addresses be as the stack's are.
+func (h *Host) setAddresses() {
+	var addrs []hostrows.Address
+	for _, a := range h.stack.Addresses() {
+		state := schema.AddressUsable
+		switch {
+		case a.Tentative:
+			state = schema.AddressTentative
+		case a.Duplicate:
+			state = schema.AddressDuplicate
+		}
+		mac := schema.MAC(a.MAC)
+		addrs = append(addrs, hostrows.Address{Interface: a.Interface, Prefix: a.Prefix, MAC: mac, State: state})
+	}
+	h.addrs.Set(addrs)
 }
 
 // differences makes the rows of a table these.

@@ -2,30 +2,19 @@ package hostifd
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
-	"time"
+	"slices"
 
+	"tamtam/host"
 	"tamtam/host/cpuport"
+	"tamtam/host/hostrows"
 	"tamtam/swss/schema"
 )
 
-// conflictAfter is how long a host that has an address of the switch is not reported again.
-const conflictAfter = time.Minute
-
-// mostConflicts bounds how many hosts are remembered as reported.
-const mostConflicts = 1024
-
-// A conflict is a host that has an address of the switch.
-type conflict struct {
-	on   string
-	addr netip.Addr
-	mac  schema.MAC
-}
-
-// Heard takes a copy of a frame of ARP or neighbour discovery. It reports a host that has an address of the switch:
-// Linux does not.
+// Heard takes a copy of a frame of ARP or neighbour discovery. A host that has an address of the switch is reported,
+// which Linux does not do.
 func (s *Sync) Heard(p *cpuport.Packet) {
 	addr, mac, ok := claimed(p.Data)
 	if !ok {
@@ -37,20 +26,50 @@ func (s *Sync) Heard(p *cpuport.Packet) {
 	} else if lag := s.plan.lagOf[p.Port]; lag != "" {
 		on = lag
 	}
-	d, now := s.plan.devices[on], s.d.Now()
-	for _, own := range d.Addrs {
-		c := conflict{on, addr, mac}
-		if own.Addr() != addr || mac == d.MAC || now.Before(s.reported[c]) {
-			continue
-		}
-		if len(s.reported) >= mostConflicts {
-			maps.DeleteFunc(s.reported, func(_ conflict, until time.Time) bool { return !now.Before(until) })
-		}
-		if len(s.reported) < mostConflicts {
-			s.reported[c] = now.Add(conflictAfter)
-		}
-		s.d.Logger().Warn("an address of the switch is somebody else's, too", "interface", on, "address", addr, "mac", mac)
+	s.addrs.Heard(on, addr, mac)
+}
+
+// A Sender takes frames for the chip.
+type Sender interface{ Send(cpuport.Frame) error }
+
+// SetLine sets what takes frames for the chip. It is nil while the CPU port is not connected. Before it first is,
+// another daemon may be the switch as a host, and have its rows.
+func (s *Sync) SetLine(line Sender) {
+	s.line, s.lined, s.due = line, s.lined || line != nil, s.due || line != nil
+}
+
+// sendAt sends a frame at an interface.
+func (s *Sync) sendAt(on string, frame []byte) error {
+	i, f := s.plan.beside[on], cpuport.Frame{Port: on, Data: frame}
+	switch {
+	case s.line == nil:
+		return errors.New("there is no CPU port")
+	case i.VLAN != 0:
+		f.Port, f.VLAN = "", i.VLAN
+	case i.LAG && len(i.Senders) == 0:
+		return fmt.Errorf("%s has no member by which it may send", on)
+	case i.LAG:
+		f.Port = i.Senders[0]
 	}
+	return s.line.Send(f)
+}
+
+// addresses returns the addresses of the interfaces of a plan, with those that Linux makes of a MAC address.
+func (p plan) addresses() (list []hostrows.Address) {
+	for name, d := range p.devices {
+		addrs, mac := d.Addrs, d.MAC
+		local := p.local[name] || slices.ContainsFunc(addrs, func(a netip.Prefix) bool { return a.Addr().Is6() })
+		switch own := netip.PrefixFrom(host.EUI64(host.MAC(mac)), 64); {
+		case schema.IsLoopbackName(name):
+			mac = schema.MAC{}
+		case local && d.Routed && !slices.ContainsFunc(addrs, func(a netip.Prefix) bool { return a.Addr() == own.Addr() }):
+			addrs = append(slices.Clone(addrs), own)
+		}
+		for _, a := range addrs {
+			list = append(list, hostrows.Address{Interface: name, Prefix: a, MAC: mac, State: schema.AddressUsable})
+		}
+	}
+	return list
 }
 
 const (

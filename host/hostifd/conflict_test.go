@@ -11,8 +11,12 @@ import (
 	"tamtam/orch"
 )
 
-// A host that has an address of the switch is reported, once a minute, with the words that hostd has for it; the
-// switch's own frames and those of other addresses are not.
+// sentFrames are those for the chip.
+type sentFrames []cpuport.Frame
+
+func (s *sentFrames) Send(f cpuport.Frame) error { *s = append(*s, f); return f.Check() }
+
+// A host that has an address of the switch is logged; the switch's own frames and those of other addresses are not.
 func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 	b := newBench(t)
 	var log bytes.Buffer
@@ -20,6 +24,11 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 	b.t.Cleanup(func() { d.Close() })
 	b.d, b.s = d, New(Config{Daemon: d, Redis: b.r, Host: b.host})
 	b.ports()
+	var sent sentFrames
+	if err := d.Do(t.Context(), func() { b.s.SetLine(&sent) }); err != nil {
+		t.Fatal(err)
+	}
+	b.step()
 	const other, own = "\x02\x00\x00\x00\x00\x99", "\x02\x00\x00\x00\x00\xaa"
 	arp := func(mac, sender string) string {
 		return "\xff\xff\xff\xff\xff\xff" + mac + "\x08\x06\x00\x01\x08\x00\x06\x04\x00\x02" + mac + sender + strings.Repeat("\x00", 10)
@@ -44,9 +53,14 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 	at := `level=WARN msg="an address of the switch is somebody else's, too" interface=Vlan10 address=10.1.0.1 mac=02:00:00:00:00:99`
 	heard("the gateway of a VLAN", "Ethernet0", 10, arp(other, gateway), at)
 	heard("at once again", "Ethernet0", 10, arp(other, gateway), "")
-	b.pass(conflictAfter + time.Second)
+	for range 5 { // it does not answer
+		b.pass(20 * time.Second)
+	}
 	tagged := arp(other, gateway)
 	tagged = tagged[:12] + "\x81\x00\x00\x0a" + tagged[12:]
+	if len(sent) != 3 || sent[0].VLAN != 10 || sent[0].Port != "" {
+		t.Errorf("asked %d times, want 3 times in VLAN 10: %+v", len(sent), sent)
+	}
 	heard("later, with a tag", "Ethernet0", 10, tagged, at)
 	heard("the switch's own", "Ethernet0", 10, arp(own, gateway), "")
 	heard("at another interface", "Ethernet0", 0, arp(other, gateway), "")

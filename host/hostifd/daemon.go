@@ -2,8 +2,11 @@ package hostifd
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
+	"tamtam/host/beside"
+	"tamtam/host/hostrows"
 	"tamtam/orch"
 	"tamtam/orch/forward"
 	"tamtam/swss"
@@ -25,14 +28,18 @@ type Sync struct {
 	host *Host
 	mac  schema.MAC
 	rows rows
-	due  bool
-	plan plan
+	// static are the routes of ROUTE_TABLE that are tammgrd's, by key.
+	static map[string]schema.Route
+	due    bool
+	plan   plan
 	neighborhood
 	nextHops
 	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
 	began bool      // the first rows were handed out
 
-	reported map[conflict]time.Time // hosts that have an address of the switch, and until when that is not said again
+	addrs *hostrows.Addresses
+	line  Sender // nil: the CPU port is not connected
+	lined bool   // it has been
 }
 
 // retryAfter is the wait between tries to bring Linux to what it should be.
@@ -42,8 +49,8 @@ const retryAfter = 2 * time.Second
 func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
-		d: d, host: cfg.Host, reported: map[conflict]time.Time{}, mac: cfg.Fallback, rows: rows{}, due: true,
-		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
+		d: d, host: cfg.Host, mac: cfg.Fallback, rows: rows{}, static: map[string]schema.Route{}, due: true,
+		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel, d.Now),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
 	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
@@ -58,12 +65,15 @@ func New(cfg Config) *Sync {
 		s.rows[table] = map[string]swss.FieldValues{}
 		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
 	}
-	s.rows[schema.StateWire] = map[string]swss.FieldValues{}
-	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
-		return swss.NewSubscriber(l, cfg.Redis.DB(swss.StateDB), schema.StateWire)
-	}, s.sawWire)
 	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
-	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
+	forward.Consume(d, db, schema.AppRoute, func(key string, fields swss.FieldValues) {
+		s.nextHops.took(key, fields)
+		s.tookRoute(key, fields)
+	})
+	hostrows.Trap(d, cfg.Redis, func() bool { return s.lined })
+	s.addrs = hostrows.NewAddresses(d, cfg.Redis, s.sendAt, func(on string, _ netip.Addr) {
+		s.due = s.host.renew(on) || s.due
+	})
 	wanted := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, db, schema.AppNeighResolve) }
 	d.Consume(wanted, schema.AppNeighResolve, orch.Each(func(_ context.Context, t orch.Task) error {
 		s.resolve(t)
@@ -89,21 +99,27 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
-// sawWire takes a row of a live interface, of which only the MTU matters here.
-func (s *Sync) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
-	mtu, was := swss.ToFieldValues(k.Fields)[schema.WireMTU], s.rows[schema.StateWire][k.Key][schema.WireMTU]
-	if k.Op == swss.OpSet && mtu != "" && mtu != was { // a row that goes says nothing: syncd is away
-		s.rows[schema.StateWire][k.Key] = swss.FieldValues{schema.WireMTU: mtu}
-		s.due = true
+// tookRoute takes a row of ROUTE_TABLE, of which Linux is to have those of the configuration: zebra has the others from
+// its peers, and Linux has them from zebra.
+func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
+	_, was := s.static[key]
+	delete(s.static, key)
+	is := beside.Tammgrs(fields)
+	if route, err := schema.ParseRoute(key, fields); is && err == nil {
+		s.static[key] = route
 	}
-	return nil
+	s.due = s.due || was || is
 }
 
 // settle brings Linux and NEIGH_TABLE to what the rows say.
 func (s *Sync) settle(ctx context.Context) error {
 	if s.due {
 		s.plan = makePlan(s.rows, s.mac)
+		s.plan.addRoutes(s.static)
 		s.host.apply(s.plan)
+		if s.lined {
+			s.addrs.Set(s.plan.addresses())
+		}
 		for key := range s.known { // the rules may be others now
 			s.dirty[key] = true
 		}

@@ -24,6 +24,8 @@ type Kernel interface {
 	// list; without, only those that old lists and d does not.
 	Set(name string, d, old Device, whole bool) error
 	Remove(name string) error
+	// SetRoutes makes the routes of the configuration these, in place of those that an earlier call or process has set.
+	SetRoutes(routes []schema.Route) error
 	// Links calls f with the name and the index of every host interface that there is and that changes, until ctx
 	// ends or something is lost. The index of one that has gone is 0.
 	Links(ctx context.Context, f func(name string, index int)) error
@@ -49,10 +51,9 @@ type Host struct {
 	mu     sync.Mutex // of what follows
 	keeper Keeper     // nil: syncd is away
 	told   map[string]cpuport.Interface
-	swept  bool // the keeper was told what is left over
 	plan   plan
 	are    map[string]Device
-	index  map[string]int   // of the device, as it was when it was set
+	index  map[string]int   // of the devices that there are in Linux
 	errs   map[string]error // what could not be done, by device
 	held   map[string]*os.File
 }
@@ -69,7 +70,7 @@ func NewHost(k Kernel, log *slog.Logger) *Host {
 func (h *Host) SetKeeper(k Keeper) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.keeper, h.swept = k, false
+	h.keeper = k
 	clear(h.told)
 	h.tell()
 }
@@ -103,6 +104,20 @@ func (h *Host) apply(p plan) {
 			h.log.Debug("a host interface is not as it should be", "interface", name, "because", err)
 		}
 	}
+	if p.whole {
+		if err := h.kernel.SetRoutes(p.routes); err != nil {
+			h.errs["routes"] = err
+		}
+	}
+}
+
+// renew has a device set again as a whole, and reports whether it is one of the plan.
+func (h *Host) renew(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.are, name)
+	_, wanted := h.plan.devices[name]
+	return wanted
 }
 
 // tell tells the keeper which interfaces there are besides ports, and once all ports are known, which are left over.
@@ -119,15 +134,7 @@ func (h *Host) tell() {
 	if !h.plan.whole {
 		return
 	}
-	gone := slices.Collect(maps.Keys(h.told))
-	if !h.swept {
-		ours, err := h.kernel.Ours()
-		if h.swept = err == nil; !h.swept {
-			h.errs["host"] = err
-		}
-		gone = append(gone, ours...)
-	}
-	for _, name := range gone {
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(h.told)), maps.Keys(h.index)) {
 		if _, wanted := h.plan.devices[name]; !wanted {
 			h.set(cpuport.Interface{Name: name, Gone: true})
 		}
@@ -160,8 +167,8 @@ func (h *Host) bring(name string, d Device) error {
 	return nil
 }
 
-// changed takes the index of a device, 0 if there is none any more. It reports whether the device is to be set again,
-// since it is another one than before.
+// changed takes the index of a device, 0 if there is none any more. It reports whether there is something to do: the
+// device is another one than before and is to be set again, or is not wanted.
 func (h *Host) changed(name string, index int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,7 +176,8 @@ func (h *Host) changed(name string, index int) bool {
 	if h.index[name] = index; index == 0 {
 		delete(h.index, name)
 	}
-	if _, wanted := h.plan.devices[name]; was == index || !wanted {
+	_, wanted := h.plan.devices[name]
+	if was == index || !wanted && index == 0 {
 		return false
 	}
 	delete(h.are, name)
@@ -195,7 +203,7 @@ func (h *Host) Close() error {
 		return nil
 	}
 	ours, err := h.kernel.Ours()
-	errs := []error{err}
+	errs := []error{err, h.kernel.SetRoutes(nil)}
 	for _, name := range ours {
 		errs = append(errs, h.kernel.Remove(name))
 	}

@@ -32,7 +32,8 @@ type fakeKernel struct {
 	whole   []string                     // devices whose addresses were all set anew
 	static  map[string]bool
 	asked   map[string]bool
-	fails   bool // neighbours cannot be set now
+	fails   bool // neighbours and routes cannot be set now
+	routes  []schema.Route
 	wanted  []string
 }
 
@@ -74,6 +75,15 @@ func (k *fakeKernel) Remove(name string) error {
 	k.left = slices.DeleteFunc(k.left, func(n string) bool { return n == name })
 	return nil
 }
+
+func (k *fakeKernel) SetRoutes(routes []schema.Route) error {
+	if k.fails {
+		return errors.New("no route is taken")
+	}
+	k.routes = routes
+	return nil
+}
+
 func (k *fakeKernel) Neighbors(context.Context, func(Neighbor)) error { return nil }
 func (k *fakeKernel) Links(context.Context, func(string, int)) error  { return nil }
 
@@ -188,6 +198,15 @@ func (b *bench) learned(list ...Neighbor) {
 	b.step()
 }
 
+// link reports the index of a device, 0 if it has gone.
+func (b *bench) link(name string, index int) {
+	b.t.Helper()
+	if err := b.d.Do(b.t.Context(), func() { b.s.LinkChanged(name, index) }); err != nil {
+		b.t.Fatal(err)
+	}
+	b.step()
+}
+
 // devices says what devices there are.
 func (b *bench) devices() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(b.k.devices)) {
@@ -250,7 +269,7 @@ func (b *bench) ports() {
 func TestDevices(t *testing.T) {
 	b := newBench(t)
 	b.k.left = []string{"Ethernet96"}
-	b.step()
+	b.link("Ethernet96", 96)
 	if len(b.k.left) != 1 {
 		t.Error("a device of a former process went before it was known which are wanted")
 	}
@@ -325,41 +344,59 @@ func TestHold(t *testing.T) {
 	released(other)
 }
 
-// Devices have at most the MTU of the wires behind them: of members the smallest.
-func TestMTUOfTheWire(t *testing.T) {
+// Linux has the routes that are configured, which tammgrd's rows say, by devices that are up; not those of zebra.
+func TestStaticRoutes(t *testing.T) {
 	b := newBench(t)
+	routes := func(what string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, r := range b.k.routes {
+			line := r.Prefix.String()
+			for _, h := range r.Hops {
+				line += " " + h.Addr.String() + " " + h.Interface
+			}
+			if r.Blackhole {
+				line += " blackhole"
+			}
+			got = append(got, line)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: -want +got\n%s", what, d)
+		}
+	}
+	const (
+		one = "ROUTE_TABLE:10.8.0.0/16 protocol=static config_key=10.8.0.0/16 nexthop=10.0.0.2 ifname=Ethernet0 weight=1"
+		two = "ROUTE_TABLE:2001:db8:8::/48 protocol=static config_key=2001:db8:8::/48 " +
+			"nexthop=2001:db8::2,fe80::2 ifname=Ethernet0,Ethernet8"
+		drop = "ROUTE_TABLE:10.9.0.0/16 protocol=static config_key=10.9.0.0/16 blackhole=true"
+	)
+	b.set(one)
+	routes("ports are not known yet")
 	b.ports()
-	wire := func(port, mtu string) {
-		t.Helper()
-		fields := swss.FieldValues{"mtu": mtu, "received": fmt.Sprint(len(mtu))}
-		if err := swss.NewTable(b.r.DB(swss.StateDB), schema.StateWire).Set(t.Context(), port, fields); err != nil {
-			t.Fatal(err)
-		}
-		b.step()
+	b.set(two, drop, "ROUTE_TABLE:10.7.0.0/16 protocol=bgp nexthop=10.0.0.2 ifname=Ethernet0 weight=1")
+	const first, last = "10.8.0.0/16 10.0.0.2 Ethernet0", "2001:db8:8::/48 2001:db8::2 Ethernet0"
+	routes("a device is down", first, "10.9.0.0/16 blackhole", last)
+	b.set("PORT_TABLE:Ethernet8 lanes=8 speed=1000 mtu=1500 admin_status=up oper_status=up", "ROUTE_TABLE:10.9.0.0/16")
+	routes("it is up, and a route has gone", first, last+" fe80::2 Ethernet8")
+	b.k.fails = true
+	b.set("ROUTE_TABLE:10.8.0.0/16 protocol=bgp nexthop=10.0.0.2 ifname=Ethernet0 weight=1")
+	if got := b.s.Lacks(); got != "routes: no route is taken" {
+		t.Errorf("lacks %q", got)
 	}
-	mtus := func(name string, want int) {
-		t.Helper()
-		if got := b.k.devices[name].MTU; got != want {
-			t.Errorf("%s has %d, want %d", name, got, want)
-		}
+	b.k.fails = false
+	b.pass(retryAfter)
+	if routes("zebra has one now", last+" fe80::2 Ethernet8"); b.s.Lacks() != "" {
+		t.Errorf("lacks %q", b.s.Lacks())
 	}
-	wire("Ethernet0", "1500")
-	mtus("Ethernet0", 1500)
-	wire("Ethernet8", "1450")
-	mtus("Ethernet8", 1450)
-	mtus("Ethernet4", 1500)
-	mtus("PortChannel1", 1450)
-	mtus("Vlan10", 1400)
-	b.set("VLAN_MEMBER_TABLE:Vlan10:PortChannel1 tagging_mode=tagged")
-	mtus("Vlan10", 1400)
-	wire("Ethernet4", "1300")
-	mtus("PortChannel1", 1300)
-	mtus("Vlan10", 1300)
-	wire("Ethernet4", "9000")
-	mtus("Ethernet4", 1500)
-	mtus("Vlan10", 1400)
-	wire("Ethernet0", "nonsense")
-	mtus("Ethernet0", 9100)
+	b.d.Close()
+	b.begin()
+	b.step()
+	routes("after a restart", last+" fe80::2 Ethernet8")
+	b.host.SetKeeper(nil)
+	if err := b.host.Close(); err != nil {
+		t.Error(err)
+	}
+	routes("after the end, without syncd")
 }
 
 // Interfaces that are no port's are syncd's to hold: of a PortChannel it learns all members, and by which frames may
@@ -415,11 +452,8 @@ func TestRestartTakesNothing(t *testing.T) {
 	}
 	change := func(name string, index int) {
 		t.Helper()
-		if err := b.d.Do(t.Context(), func() { b.s.LinkChanged(name, index) }); err != nil {
-			t.Fatal(err)
-		}
 		b.k.whole = nil
-		b.step()
+		b.link(name, index)
 	}
 	change("Ethernet0", 7)
 	change("Ethernet0", 7)
@@ -429,8 +463,9 @@ func TestRestartTakesNothing(t *testing.T) {
 	if change("Ethernet0", 8); !slices.Equal(b.k.whole, []string{"Ethernet0"}) {
 		t.Errorf("set were %v, want Ethernet0, which is another device", b.k.whole)
 	}
-	if change("Ethernet96", 9); len(b.k.whole) != 0 {
-		t.Errorf("set were %v, want none: no row asks for the device", b.k.whole)
+	b.k.left = []string{"Ethernet96"}
+	if change("Ethernet96", 9); len(b.k.whole) != 0 || len(b.k.left) != 0 {
+		t.Errorf("set were %v, left %v, want none: no row asks for the device", b.k.whole, b.k.left)
 	}
 }
 

@@ -92,9 +92,10 @@ func setAddrs(link netlink.Link, d, old Device, whole bool) error {
 	there := map[netip.Prefix]bool{}
 	for _, a := range have {
 		p, ok := prefix(a.IPNet)
-		there[p] = true
+		anothers := whole && a.Flags&unix.IFA_F_DADFAILED != 0 // a host had it: Linux asks again for one that is new
+		there[p] = !anothers
 		gone := slices.Contains(old.Addrs, p) || whole && !p.Addr().IsLinkLocalUnicast()
-		if ok && gone && !slices.Contains(d.Addrs, p) {
+		if ok && (anothers || gone && !slices.Contains(d.Addrs, p)) {
 			errs = append(errs, netlink.AddrDel(link, &a))
 		}
 	}
@@ -145,7 +146,7 @@ const usable = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | n
 
 // neighborStates are the names of states as hostd has them; a permanent neighbour is in the configuration.
 var neighborStates = map[int]string{
-	netlink.NUD_INCOMPLETE: "INCOMPLETE", netlink.NUD_REACHABLE: "REACHABLE", netlink.NUD_STALE: "STALE",
+	netlink.NUD_INCOMPLETE: "INCOMPLETE", netlink.NUD_REACHABLE: reachable, netlink.NUD_STALE: "STALE",
 	netlink.NUD_DELAY: "DELAY", netlink.NUD_PROBE: "PROBE", netlink.NUD_FAILED: "FAILED",
 }
 

@@ -36,11 +36,11 @@ type neighborhood struct {
 	routed func(key string) bool // whether a route leads by a neighbour, or orchagent waits for it
 }
 
-func newNeighborhood(db, state *swss.DB, k Kernel) *neighborhood {
+func newNeighborhood(db, state *swss.DB, k Kernel, now func() time.Time) *neighborhood {
 	return &neighborhood{
 		table: beside.Table{DB: db, Name: schema.AppNeigh}, kernel: k, known: map[string]Neighbor{},
 		seen: map[string]swss.FieldValues{}, put: map[string]bool{}, before: map[string]bool{},
-		static: map[string]Neighbor{}, dirty: map[string]bool{}, states: newStates(state),
+		static: map[string]Neighbor{}, dirty: map[string]bool{}, states: newStates(state, now),
 		next: map[string]time.Time{}, routed: func(string) bool { return false },
 	}
 }

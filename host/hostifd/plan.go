@@ -1,12 +1,9 @@
 package hostifd
 
 import (
-	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tamtam/host/cpuport"
 	"tamtam/swss"
@@ -34,6 +31,7 @@ type plan struct {
 	beside  map[string]cpuport.Interface // devices that are no port's
 	lagOf   map[string]string            // PortChannel by port
 	local   map[string]bool              // interfaces whose neighbours may have link-local addresses
+	routes  []schema.Route               // of the configuration, by devices that are up; sorted by prefix
 	whole   bool                         // all configured ports are known: what is not planned is not wanted
 }
 
@@ -68,38 +66,7 @@ func makePlan(r rows, mac schema.MAC) plan {
 	}
 	p.addMembers(r)
 	p.addInterfaces(r, mac)
-	p.fitWires(r)
 	return p
-}
-
-// leastMTU is the least that an IP link has (RFC 791).
-const leastMTU = 68
-
-// fitWires lowers MTUs to those of the wires behind a device, of which it takes the smallest: what Linux would send
-// beyond that is lost for good, BGP's updates too.
-func (p plan) fitWires(r rows) {
-	fit := func(name string, mtu int) {
-		if d, ok := p.devices[name]; ok && mtu < d.MTU {
-			d.MTU = mtu
-			p.devices[name] = d
-		}
-	}
-	vlans := map[string][]string{} // by member
-	for key := range r[schema.AppVLANMember] {
-		if vlan, member, ok := strings.Cut(key, ":"); ok {
-			vlans[member] = append(vlans[member], vlan)
-		}
-	}
-	for port, f := range r[schema.StateWire] {
-		mtu, err := strconv.Atoi(f[schema.WireMTU])
-		if err != nil || mtu < leastMTU {
-			continue
-		}
-		lag := p.lagOf[port]
-		for _, name := range slices.Concat([]string{port, lag}, vlans[port], vlans[lag]) {
-			fit(name, mtu)
-		}
-	}
 }
 
 // up says whether a port or PortChannel is up.
@@ -155,7 +122,7 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 		if !i.MAC.IsZero() {
 			d.MAC = i.MAC
 		}
-		d.MTU, d.Routed = int(cmp.Or(i.MTU, uint16(d.MTU))), true
+		d.MTU, d.Routed = i.MTUOn(d.MTU), true
 		p.devices[i.Name], p.local[i.Name] = d, i.LinkLocal
 	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
@@ -167,4 +134,15 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 			p.devices[a.Name] = d
 		}
 	}
+}
+
+// addRoutes adds routes with those of their next hops that are at devices which are up: Linux has no others.
+func (p *plan) addRoutes(static map[string]schema.Route) {
+	for _, r := range static {
+		r.Hops = slices.DeleteFunc(slices.Clone(r.Hops), func(h schema.Hop) bool { return !p.devices[h.Interface].Up })
+		if r.Blackhole || len(r.Hops) > 0 {
+			p.routes = append(p.routes, r)
+		}
+	}
+	slices.SortFunc(p.routes, func(a, b schema.Route) int { return a.Prefix.Compare(b.Prefix) })
 }

@@ -16,6 +16,7 @@ import (
 // states are the neighbours of Linux with their states, as rows of HOST_NEIGH_TABLE in STATE_DB, where hostd has its
 // own: shows of neighbours read them.
 type states struct {
+	now   func() time.Time
 	table *swss.Table
 	want  map[string]swss.FieldValues // by interface|address; those of Linux
 	there map[string]swss.FieldValues // rows that are written; nil: they have not been read
@@ -25,10 +26,15 @@ type states struct {
 	former map[string]bool
 }
 
-func newStates(db *swss.DB) states {
-	return states{table: swss.NewTable(db, schema.StateHostNeigh), want: map[string]swss.FieldValues{}, dirty: true,
-		former: map[string]bool{}}
+func newStates(db *swss.DB, now func() time.Time) states {
+	return states{
+		now: now, table: swss.NewTable(db, schema.StateHostNeigh), want: map[string]swss.FieldValues{}, dirty: true,
+		former: map[string]bool{},
+	}
 }
+
+// reachable is the state of a neighbour that has answered.
+const reachable = "REACHABLE"
 
 // learned takes the state of a neighbour.
 func (s *states) learned(n Neighbor) {
@@ -42,9 +48,16 @@ func (s *states) learned(n Neighbor) {
 	if _, known := s.want[key]; !known && len(s.want) >= mostNeighbors {
 		return
 	}
-	row := swss.FieldValues{"state": n.State, "neigh": "", "confirmed": ""}
+	before := s.want[key]
+	if before == nil {
+		before = s.there[key]
+	}
+	row := swss.FieldValues{"state": n.State, schema.FieldNeigh: "", "confirmed": ""}
 	if !n.MAC.IsZero() {
-		row["neigh"] = n.MAC.String()
+		row[schema.FieldNeigh], row["confirmed"] = n.MAC.String(), before["confirmed"]
+	}
+	if n.State == reachable {
+		row["confirmed"] = s.now().UTC().Format(time.RFC3339)
 	}
 	s.want[key], s.dirty = row, true
 }

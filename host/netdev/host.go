@@ -102,8 +102,8 @@ func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Ho
 }
 
 // SetPorts brings the devices of ports to the HOSTIF objects of a chip. The device of an object that is gone goes.
-// fresh says that this is another chip than before: its objects are yet to come, so that devices stay, without a
-// carrier.
+// With fresh, the chip is another one than before, and its objects are yet to come: devices stay as they are, with
+// their carriers, until there are objects for them or hostifd no longer wants them.
 func (h *Host) SetPorts(ports []Port, fresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,12 +112,10 @@ func (h *Host) SetPorts(ports []Port, fresh bool) {
 		now[p.Name] = p
 	}
 	for name := range h.ports {
-		if _, is := now[name]; is {
+		if _, is := now[name]; is || fresh || h.taps[name] == nil {
 			continue
 		}
-		if fresh || h.taps[name] == nil {
-			h.carry(name, false)
-		} else if err := h.remove(name); err != nil {
+		if err := h.remove(name); err != nil {
 			h.fail(name, err)
 			now[name] = Port{Name: name} // until it has gone
 		}
@@ -126,12 +124,15 @@ func (h *Host) SetPorts(ports []Port, fresh bool) {
 	h.bring()
 }
 
-// Set makes, changes or removes an interface that is no port's.
+// Set makes, changes or removes an interface that is no port's. It also removes the device of a port that has no HOSTIF
+// object any more, as one that an earlier process has left.
 func (h *Host) Set(i cpuport.Interface) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch _, port := h.ports[i.Name]; {
-	case port, schema.IsPortName(i.Name) && !i.Gone:
+	case port && i.Gone: // its object decides
+		return nil
+	case schema.IsPortName(i.Name) && !i.Gone:
 		return fmt.Errorf("interface %s: it is a port's, and follows the port's HOSTIF object", i.Name)
 	case i.Gone:
 		delete(h.others, i.Name)
@@ -158,7 +159,7 @@ func (h *Host) bring() {
 		want[name] = p.Up
 	}
 	for name, i := range h.others {
-		want[name] = i.Up && (!i.LAG || v.sender(i) != "")
+		want[name] = i.Up && (!i.LAG || v.carries(i))
 		if i.VLAN != 0 {
 			v.vlans[i.VLAN] = name
 		}
@@ -268,6 +269,15 @@ func (h *Host) Close(keep bool) error {
 	h.mu.Unlock()
 	h.reader.Wait()
 	return errors.Join(errs...)
+}
+
+// carries reports whether a LAG that is up has a carrier: while a member by which it may send is up, or has no HOSTIF
+// object yet, since the chip has begun anew.
+func (v *view) carries(i cpuport.Interface) bool {
+	return v.sender(i) != "" || slices.ContainsFunc(i.Senders, func(port string) bool {
+		_, known := v.ports[port]
+		return !known
+	})
 }
 
 // sender returns the member by which a LAG sends: the first that may and whose port is up; "": none.

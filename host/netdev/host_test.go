@@ -246,7 +246,7 @@ type holding struct {
 	h      *Host
 	k      *fakeKernel
 	ports  map[string]bool              // HOSTIF objects
-	stale  map[string]bool              // devices of a former chip's
+	stale  map[string]bool              // devices of a former chip's, and whether they have a carrier
 	beside map[string]cpuport.Interface // of hostifd
 }
 
@@ -261,12 +261,12 @@ func (x *holding) look(fresh bool) {
 
 func (x *holding) want() map[string]bool {
 	want := maps.Clone(x.ports)
-	for name := range x.stale {
-		want[name] = false
-	}
+	maps.Copy(want, x.stale)
 	for name, i := range x.beside {
-		up := i.Up && (!i.LAG || slices.ContainsFunc(i.Senders, func(port string) bool { return x.ports[port] }))
-		want[name] = up
+		want[name] = i.Up && (!i.LAG || slices.ContainsFunc(i.Senders, func(port string) bool {
+			up, known := x.ports[port]
+			return up || !known
+		}))
 	}
 	return want
 }
@@ -286,11 +286,11 @@ func some(r *rand.Rand, list []string) (few []string) {
 }
 
 // act does one thing at random: a HOSTIF object comes, goes or changes, hostifd asks for an interface or takes one
-// back, a hostifd that has started anew asks for all of them again, and another chip comes.
+// back, a hostifd that has started anew asks for all of them again, or does not want a port, and another chip comes.
 func (x *holding) act(r *rand.Rand) string {
 	name := randomPorts[r.IntN(len(randomPorts))]
 	other := randomBeside[r.IntN(len(randomBeside))]
-	switch r.IntN(6) {
+	switch r.IntN(7) {
 	case 0:
 		delete(x.ports, name)
 		x.look(false)
@@ -318,10 +318,12 @@ func (x *holding) act(r *rand.Rand) string {
 			set(x.t, x.h, x.beside[name])
 		}
 		return "hostifd begins anew"
+	case 5:
+		delete(x.stale, name)
+		set(x.t, x.h, cpuport.Interface{Name: name, Gone: true})
+		return "hostifd does not want " + name
 	}
-	for port := range x.ports {
-		x.stale[port] = true
-	}
+	maps.Copy(x.stale, x.ports)
 	clear(x.ports)
 	x.look(true)
 	return "another chip"

@@ -185,10 +185,10 @@ var rules = []room{
 	// numbers of files that must be whole
 	{name: "collector/whole", modules: []string{yaml}},
 	{name: "collector/capture", modules: []string{gopacket, xsys}},
-	{name: "host/hostd", below: rooms("host/lacpd host/lldpd host/cpuport host orch/forward orch swss swss/schema")},
+	{name: "host/hostd", below: rooms("host/hostrows host/lacpd host/lldpd host/cpuport host orch/forward orch swss swss/schema")},
 	// Linux' interfaces and neighbours
 	{name: "host/hostifd", modules: []string{netlink, xsync, xsys}, below: rooms(`
-		host/netdev host/beside host/cpuport orch/forward orch swss swss/schema`)},
+		host/netdev host/beside host/hostrows host/cpuport host orch/forward orch swss swss/schema`)},
 	// zebra's routes
 	{name: "host/fpmsyncd", modules: []string{netlink, xsync, xsys}, below: rooms(`
 		host/beside host/fpm orch/forward orch swss swss/schema`)},
@@ -196,6 +196,8 @@ var rules = []room{
 	{name: "host/netdev", below: rooms("host/cpuport swss/schema"), modules: []string{netlink, xsync, xsys}},
 	// rows where another daemon has some too
 	{name: "host/beside", below: rooms("swss swss/schema")},
+	// rows of the host, for hostd and hostifd alike
+	{name: "host/hostrows", below: rooms("host orch/forward orch swss swss/schema")},
 	// what the host sends for the chip
 	{name: "host/reports", below: rooms("host/cpuport orch/forward orch swss swss/schema")},
 	// the sFlow agent

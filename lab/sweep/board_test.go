@@ -300,6 +300,9 @@ func TestRefused(t *testing.T) {
 
 // Two results of a job that differ are an error, which stays until somebody has looked at both.
 func TestDiffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestKilled has workers for the race detector")
+	}
 	for name, c := range map[string]struct {
 		first, second func(name, right, wrong string) reply
 		want          string

@@ -67,6 +67,9 @@ func files(t *testing.T) (f *File, o Options, runs *atomic.Int32) {
 // Each combination and seed is run once; statistics are of the seeds; what is there already is taken, and whatever is
 // interrupted goes on. The outcome does not depend on any of that.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestKilled has workers for the race detector")
+	}
 	f, o, _ := files(t)
 	all, err := f.Run(t.Context(), o)
 	if err != nil || len(all) != 18 {
@@ -224,6 +227,9 @@ func TestChangedFile(t *testing.T) {
 
 // Nobody else works in the directory meanwhile; a job that fails names what it ran; a result that is damaged is told.
 func TestRunRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestKilled has workers for the race detector")
+	}
 	f, o, _ := files(t)
 	f.Seeds.Count = 1
 	o.Progress = func(done, _ int) {
@@ -257,6 +263,9 @@ func TestRunRefused(t *testing.T) {
 
 // Plots of nothing, and of a single point, are drawn.
 func TestPlotOfLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestKilled has workers for the race detector")
+	}
 	f, o, _ := files(t)
 	if err := os.Mkdir(o.Out, 0o755); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -74,6 +75,19 @@ type leafSeen struct {
 
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
+	g := emptyGuarded(t)
+	g.bed.rows(tokenRows)
+	g.all = g.leaves("root")
+	if len(g.all) < 100 {
+		t.Fatalf("only %d leaves", len(g.all))
+	}
+	g.follow()
+	return g
+}
+
+// emptyGuarded is such a server without rows.
+func emptyGuarded(t *testing.T) *guarded {
+	t.Helper()
 	dir, r := t.TempDir(), swsstest.Start(t)
 	g := &guarded{bed: &bed{t: t, redis: r}, clock: &atomic.Int64{}, roles: filepath.Join(dir, "roles")}
 	g.clock.Store(1_700_000_000)
@@ -81,7 +95,10 @@ func newGuarded(t *testing.T) *guarded {
 	var err error
 	g.engine, err = mgmt.NewServer(mgmt.Config{
 		Redis: r, Keep: dir, Dir: dir, RolesFile: g.roles, Clock: func() time.Time { return time.Unix(g.clock.Load(), 0) },
-		Users: []access.User{{Name: "root", Password: "p", Role: access.Admin}, {Name: "u", Password: "p", Role: "r"}},
+		Users: []access.User{
+			{Name: "root", Password: "p", Role: access.Admin}, {Name: "u", Password: "p", Role: "r"},
+			{Name: "op", Password: "p", Role: access.Operator}, {Name: "guest", Password: "p", Role: access.ReadOnly},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -91,12 +108,6 @@ func newGuarded(t *testing.T) *guarded {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.server.Close)
-	g.bed.rows(tokenRows)
-	g.all = g.leaves("root")
-	if len(g.all) < 100 {
-		t.Fatalf("only %d leaves", len(g.all))
-	}
-	g.follow()
 	return g
 }
 
@@ -145,6 +156,7 @@ func (g *guarded) follow() {
 				if is := now[path]; (is == nil || is.val != leaf.val) && !said {
 					note(path, row)
 					note(path, row+" "+field)
+					note(path, madeOf(row))
 				}
 			}
 			db.HDel(g.t.Context(), key, "NULL")
@@ -166,6 +178,16 @@ func (g *guarded) follow() {
 			}
 		}
 	}
+}
+
+// madeOf is the row of CONFIG_DB of which one of APPL_DB is made.
+func madeOf(row string) string {
+	for _, t := range schema.Tables() {
+		if key, ok := strings.CutPrefix(row, "APPL_DB "+t.Appl+":"); ok && t.Appl != "" && t.Config != "" {
+			return "CONFIG_DB " + t.Config + "|" + strings.Replace(key, ":", "|", 1)
+		}
+	}
+	return row
 }
 
 // listOf is the path of the list that a leaf is in, without keys.

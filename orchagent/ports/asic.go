@@ -80,7 +80,7 @@ func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
 func (a *asic) update(ctx context.Context, have *port, want portSpec) error {
 	if have.spec.speed != want.speed {
 		if err := a.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrSpeed, sai.Uint(want.speed)); err != nil {
-			return fmt.Errorf("set the speed to %d Mbit/s: %w", want.speed, refusedField(want, sai.PortAttrSpeed, err))
+			return fmt.Errorf("set the speed to %d Mbit/s: %w", want.speed, a.chip.limits.refused(want, sai.PortAttrSpeed, err))
 		}
 		have.spec.speed = want.speed
 	}

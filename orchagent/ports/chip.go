@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // A chip holds what the ASIC brings along.
@@ -20,6 +22,7 @@ type chip struct {
 	bridge   sai.OID            // default .1Q bridge
 	unused   map[string]sai.OID // ports that no row has claimed, by laneKey
 	stats    []sai.StatID       // port statistics that the ASIC can count
+	limits   limits
 }
 
 // laneKey is the set of lanes as text: the same for every order of lanes.
@@ -57,7 +60,15 @@ func createSwitch(ctx context.Context, cfg Config) (*chip, error) {
 	if err := c.readPorts(ctx, api); err != nil {
 		return nil, err
 	}
-	if err := c.removeDefaults(ctx, api, cfg.Found); err != nil {
+	members, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeVLAN, c.vlan), sai.VLANAttrMemberList)
+	if err != nil {
+		return nil, fmt.Errorf("read the default VLAN's members: %w", err)
+	}
+	table := swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StatePortLimits)
+	if err := c.limits.remember(ctx, table, len(members) > 0); err != nil {
+		return nil, err
+	}
+	if err := c.removeDefaults(ctx, api, members, cfg.Found); err != nil {
 		return nil, err
 	}
 	c.stats = portStats(ctx, api)
@@ -95,6 +106,9 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 			lanes[i] = uint32(l)
 		}
 		c.unused[laneKey(lanes)] = oid
+		if err := c.limits.see(ctx, api, oid, lanes); err != nil {
+			return err
+		}
 		if err := readParts(ctx, api, oid); err != nil {
 			return err
 		}
@@ -149,12 +163,9 @@ func (c *chip) leftBridgePorts(
 // between the two, only who lists what came with the switch knows. Nothing is removed in bulk:
 // SONiC's syncd forgets bulk removals while a view is made.
 func (c *chip) removeDefaults(
-	ctx context.Context, api sai.API, found func(context.Context, sai.ObjectType) ([]sai.OID, error),
-) error {
-	members, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeVLAN, c.vlan), sai.VLANAttrMemberList)
-	if err != nil {
-		return fmt.Errorf("read the default VLAN's members: %w", err)
-	}
+	ctx context.Context, api sai.API, members []sai.OID,
+	found func(context.Context, sai.ObjectType) ([]sai.OID, error),
+) (err error) {
 	var bridgePorts []sai.OID
 	for _, m := range members {
 		bp, err := getOID(ctx, api, sai.Obj(sai.ObjectTypeVLANMember, m), sai.VLANMemberAttrBridgePortID)

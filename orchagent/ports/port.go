@@ -84,7 +84,8 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 		}
 		oid, err := o.api.Create(ctx, sai.ObjectTypePort, attrs)
 		if err != nil {
-			return fmt.Errorf("create the port on lanes %s: %w", lanes, refusedPort(want, attrs, err))
+			err = o.chip.limits.refused(want, 0, orch.AtAttr(err, sai.ObjectTypePort, attrs))
+			return fmt.Errorf("create the port on lanes %s: %w", lanes, err)
 		}
 		have.oid, have.spec.speed = oid, want.speed
 		undo.Push("port "+name, func(ctx context.Context) error {

@@ -1,39 +1,143 @@
 package ports
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/swss"
 )
 
-// refusedPort adds to the error of creating a port which field of the row is at fault, where the status numbers its
-// attribute.
-func refusedPort(want portSpec, attrs []sai.Attr, err error) error {
-	err = orch.AtAttr(err, sai.ObjectTypePort, attrs)
-	var call *sai.CallError
-	if !errors.As(err, &call) || call.Attr == 0 {
-		return err
-	}
-	return refusedField(want, call.Attr, err)
+// limits are the lanes of the switch, and the speeds that a port of so many lanes supports. SAI reports both of ports
+// that exist only. So they are what the ports had that the switch began with, which STATE_DB remembers: after a restart
+// other ports exist, and the reason of a refusal must not change by that.
+type limits struct {
+	lanes  []uint32
+	speeds map[string]string // by field: of so many lanes
 }
 
-// refusedField adds to an error which field of the row it is about. The reason is the same whether the port is created
-// or changed, since a restart may do the one for the other. It does not name the lanes and speeds that there are: SAI
-// tells them only of ports that exist, and after a restart other ports exist.
-func refusedField(want portSpec, id sai.AttrID, err error) error {
+const lanesField = "lanes"
+
+// speedsField is the field of the speeds of ports of n lanes.
+func speedsField(n int) string { return fmt.Sprintf("speeds_of_%d_lanes", n) }
+
+// see adds what a port has.
+func (l *limits) see(ctx context.Context, api sai.API, port sai.OID, lanes []uint32) error {
+	if l.speeds == nil {
+		l.speeds = map[string]string{}
+	}
+	l.lanes = append(l.lanes, lanes...)
+	field := speedsField(len(lanes))
+	if _, ok := l.speeds[field]; ok {
+		return nil
+	}
+	v, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, port), sai.PortAttrSupportedSpeed, 16)
+	if _, answered := sai.StatusOf(err); !answered {
+		return fmt.Errorf("read the speeds of a port: %w", err)
+	}
+	list, _ := v.(sai.Uints)
+	texts := make([]string, len(list))
+	for i, n := range slices.Sorted(slices.Values(list)) {
+		texts[i] = strconv.FormatUint(n, 10)
+	}
+	l.speeds[field] = strings.Join(texts, ", ")
+	return nil
+}
+
+// remember writes the limits if the switch has just begun, or if there are none yet. Otherwise it reads them.
+func (l *limits) remember(ctx context.Context, table *swss.Table, begun bool) error {
+	row, there, err := table.Get(ctx, "")
+	if err != nil {
+		return err
+	}
+	if there && !begun {
+		l.lanes, l.speeds = parseRanges(row[lanesField]), row
+		return nil
+	}
+	row = swss.FieldValues{lanesField: ranges(l.lanes)}
+	for field, speeds := range l.speeds {
+		row[field] = speeds
+	}
+	if err := table.Del(ctx, ""); err != nil {
+		return err
+	}
+	return table.Set(ctx, "", row)
+}
+
+// refused adds to an error which field of the row it is about, and the limit. id is the attribute at fault. If it is
+// zero, and the error does not name it, it is the one that exceeds a limit. The reason is the same whether the port is
+// created or changed, since a restart may do the one for the other.
+func (l *limits) refused(want portSpec, id sai.AttrID, err error) error {
 	var call *sai.CallError
 	if !errors.As(err, &call) || !orch.Refused(call.Status) {
 		return err
 	}
+	reasons := map[sai.AttrID]string{}
+	lacks := slices.DeleteFunc(slices.Clone(want.lanes), func(n uint32) bool { return slices.Contains(l.lanes, n) })
+	if len(l.lanes) > 0 && len(lacks) > 0 {
+		reasons[sai.PortAttrHWLaneList] = fmt.Sprintf(": the switch has no lane %d, it began with ports on lanes %s",
+			slices.Min(lacks), ranges(l.lanes))
+	}
+	speeds := l.speeds[speedsField(len(want.lanes))]
+	if speeds != "" && !slices.Contains(strings.Split(speeds, ", "), strconv.Itoa(int(want.speed))) {
+		reasons[sai.PortAttrSpeed] = ": it runs at one of " + speeds
+	}
+	if id = cmp.Or(id, call.Attr); id == 0 && reasons[sai.PortAttrHWLaneList] != "" {
+		id = sai.PortAttrHWLaneList
+	} else if id == 0 && reasons[sai.PortAttrSpeed] != "" {
+		id = sai.PortAttrSpeed
+	}
 	at := *call
-	at.Attr, at.Status = id, sai.StatusInvalidParameter
 	switch id {
 	case sai.PortAttrHWLaneList:
-		at.Reason = "lanes " + laneKey(want.lanes) + ": it does not have all of them"
+		at.Reason = "lanes " + laneKey(want.lanes)
 	case sai.PortAttrSpeed:
-		at.Reason = fmt.Sprintf("speed %d: a port of %d lanes does not run at it", want.speed, len(want.lanes))
+		at.Reason = fmt.Sprintf("speed %d of a port of %d lanes", want.speed, len(want.lanes))
+	default:
+		return err
 	}
+	at.Attr, at.Status, at.Reason = id, sai.StatusInvalidParameter, at.Reason+reasons[id]
 	return &at
+}
+
+// ranges writes lanes as ranges: 0-127,256-259.
+func ranges(lanes []uint32) string {
+	lanes = slices.Sorted(slices.Values(lanes))
+	var parts []string
+	for i := 0; i < len(lanes); {
+		j := i
+		for j+1 < len(lanes) && lanes[j+1] <= lanes[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(int(lanes[i]))
+		if j > i {
+			part += "-" + strconv.Itoa(int(lanes[j]))
+		}
+		parts, i = append(parts, part), j+1
+	}
+	return strings.Join(parts, ",")
+}
+
+// parseRanges reads what ranges has written; others may have changed it.
+func parseRanges(text string) (lanes []uint32) {
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, ok := strings.Cut(part, "-")
+		if !ok {
+			last = first
+		}
+		a, err := strconv.ParseUint(first, 10, 16)
+		b, err2 := strconv.ParseUint(last, 10, 16)
+		if err == nil && err2 == nil {
+			for n := a; n <= b; n++ {
+				lanes = append(lanes, uint32(n))
+			}
+		}
+	}
+	return lanes
 }

@@ -2,34 +2,61 @@ package ports
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/sai"
 )
 
-// The field that is at fault is named where the status numbers its attribute, as SAI has it.
+// The field that is at fault is named with the limit, where the status numbers its attribute, as SAI has it, or where it
+// exceeds what the switch began with.
 func TestRefusedPort(t *testing.T) {
-	const refused = "the switch refused a value "
+	const refused = "the switch refused a value (SAI_STATUS_INVALID_PARAMETER"
+	known := limits{lanes: []uint32{1, 2, 3, 4, 8}, speeds: map[string]string{speedsField(4): "40000, 100000"}}
+	const lanes = " SAI_PORT_ATTR_HW_LANE_LIST: lanes 5,6,7,8: the switch has no lane 5, it began with ports on lanes 1-4,8)"
+	const speed = " SAI_PORT_ATTR_SPEED: speed 123 of a port of 4 lanes: it runs at one of 40000, 100000)"
 	for _, tt := range []struct {
+		limits limits
 		lanes  []uint32
 		speed  uint32
 		status sai.Status
 		want   string
 	}{
-		{[]uint32{1, 2, 3, 4}, 123, sai.StatusInvalidAttrValue0 - 1, refused +
-			"(SAI_STATUS_INVALID_PARAMETER SAI_PORT_ATTR_SPEED: speed 123: a port of 4 lanes does not run at it)"},
-		{[]uint32{5, 6, 7, 8}, 100000, sai.StatusInvalidAttrValue0, refused +
-			"(SAI_STATUS_INVALID_PARAMETER SAI_PORT_ATTR_HW_LANE_LIST: lanes 5,6,7,8: it does not have all of them)"},
-		{[]uint32{1, 2, 3, 4}, 123, sai.StatusInvalidParameter, refused + "(SAI_STATUS_INVALID_PARAMETER)"},
-		{[]uint32{5, 6, 7, 8}, 123, sai.StatusTableFull, "the switch has no room for it (SAI_STATUS_TABLE_FULL)"},
+		{known, []uint32{1, 2, 3, 4}, 123, sai.StatusInvalidAttrValue0 - 1, refused + speed},
+		{known, []uint32{8, 7, 6, 5}, 100000, sai.StatusInvalidAttrValue0, refused + lanes},
+		{known, []uint32{1, 2, 3, 4}, 123, sai.StatusInvalidParameter, refused + speed},
+		{known, []uint32{8, 7, 6, 5}, 123, sai.StatusInvalidParameter, refused + lanes},
+		{known, []uint32{1, 2, 3, 4}, 40000, sai.StatusInvalidParameter, refused + ")"},
+		{known, []uint32{1, 2}, 123, sai.StatusInvalidAttrValue0 - 1,
+			refused + " SAI_PORT_ATTR_SPEED: speed 123 of a port of 2 lanes)"},
+		{limits{}, []uint32{5}, 123, sai.StatusInvalidParameter, refused + ")"},
+		{limits{}, []uint32{5}, 123, sai.StatusInvalidAttrValue0, refused + " SAI_PORT_ATTR_HW_LANE_LIST: lanes 5)"},
+		{known, []uint32{5, 6, 7, 8}, 123, sai.StatusTableFull, "the switch has no room for it (SAI_STATUS_TABLE_FULL)"},
 	} {
+		want := portSpec{lanes: tt.lanes, speed: tt.speed}
 		attrs := []sai.Attr{{ID: sai.PortAttrHWLaneList, Value: laneList(tt.lanes)},
 			{ID: sai.PortAttrSpeed, Value: sai.Uint(tt.speed)}}
-		err := &sai.CallError{Op: "create", Type: sai.ObjectTypePort, Status: tt.status, Reason: "answered by syncd"}
-		got := orch.Explain(fmt.Errorf("%w", refusedPort(portSpec{lanes: tt.lanes, speed: tt.speed}, attrs, err)))
-		if got != tt.want {
+		err := error(&sai.CallError{Op: "create", Type: sai.ObjectTypePort, Status: tt.status, Reason: "answered by syncd"})
+		err = tt.limits.refused(want, 0, orch.AtAttr(err, sai.ObjectTypePort, attrs))
+		if got := orch.Explain(fmt.Errorf("%w", err)); got != tt.want {
 			t.Errorf("%v %d %s:\n got %s\nwant %s", tt.lanes, tt.speed, tt.status, got, tt.want)
 		}
 	}
+}
+
+// Lanes are read as they were written.
+func TestRanges(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		var lanes []uint32
+		for n := rnd.Uint32N(3); n < 70; n += 1 + rnd.Uint32N(3)*rnd.Uint32N(2) {
+			lanes = append(lanes, n)
+		}
+		if got := parseRanges(ranges(lanes)); !slices.Equal(got, lanes) {
+			t.Errorf("%v: %s, read as %v", lanes, ranges(lanes), got)
+		}
+	})
 }

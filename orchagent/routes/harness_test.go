@@ -73,7 +73,9 @@ func (b *bench) begin() {
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	b.orch.ViewApplied()
+	if err := b.orch.ViewApplied(b.Ctx); err != nil {
+		b.T.Fatal(err)
+	}
 	b.Step()
 }
 

@@ -57,6 +57,7 @@ type Orch struct {
 
 	changes orch.Topic[struct{}]
 	asks    *asker
+	single  singles
 }
 
 // New reads the default virtual router, makes the routes that are always there,
@@ -70,6 +71,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	var err error
 	if o.asks, err = newAsker(ctx, cfg.Redis.DB(swss.ApplDB), o.log); err != nil {
 		return nil, fmt.Errorf("read which neighbours are asked for: %w", err)
+	}
+	if err := o.single.open(ctx, cfg.Redis.DB(swss.StateDB)); err != nil {
+		return nil, fmt.Errorf("read which routes have one next hop of several: %w", err)
 	}
 	want := []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)}
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, cfg.Switch), want)
@@ -93,7 +97,14 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 
 // ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is removed in
 // bulk: SONiC's syncd forgets it.
-func (o *Orch) ViewApplied() { o.applied = true }
+func (o *Orch) ViewApplied(ctx context.Context) error {
+	o.applied = true
+	o.single.hash.DropFormer()
+	if len(o.single.lacks) == 0 {
+		return nil
+	}
+	return o.ledger.Settle(ctx)
+}
 
 // layoutChanged follows ports and VLANs: what is on one that goes, goes first, and groups of next
 // hops leave out those that are down.
@@ -122,7 +133,7 @@ func (o *Orch) pass(ctx context.Context) error {
 		}
 	}
 	o.asks.settle(ctx, o.leads, o.hops)
-	return nil
+	return o.single.hash.Flush(ctx)
 }
 
 // takeRows parses the rows that changed.
@@ -131,6 +142,8 @@ func (o *Orch) takeRows() {
 		o.rows.remove(k)
 		if fields, ok := o.ledger.Rows[k]; ok {
 			o.rows.put(k, fields)
+		} else {
+			o.single.note(k.Key, "")
 		}
 	}
 }
@@ -169,6 +182,9 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	freed = o.removeNeighbors(ctx) || freed
 	o.asks.settle(ctx, o.leads, o.hops)
 	o.behind = o.behind || short
+	if err := o.single.hash.Flush(ctx); err != nil {
+		return touched, false
+	}
 	return touched, !(freed && short) && len(o.ledger.Failed) == 0
 }
 

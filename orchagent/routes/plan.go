@@ -123,11 +123,10 @@ func (o *Orch) planRIF(p *plan, name string) {
 			p.why[k] = err
 			return
 		}
-		spec := rifSpec{on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC), mtu: uint32(row.row.MTU)}
+		spec := rifSpec{on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC), mtu: uint32(row.row.MTUOn(int(mtu)))}
 		if row.row.MAC.IsZero() {
 			spec.mac = o.ports.MAC()
 		}
-		spec.mtu = cmp.Or(spec.mtu, mtu)
 		p.rifs[name] = spec
 		if !o.ports.Up(name) {
 			p.down[name] = true

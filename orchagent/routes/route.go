@@ -133,16 +133,23 @@ func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, 
 		o.ledger.Why[spec.row] = orch.Wait("neighbour", spec.row.Key, "%s", joined(lacks))
 		return target{}, false, false
 	case 1:
+		o.single.note(spec.row.Key, "")
 	default:
-		name, err := o.makeGroup(ctx, hops)
-		if err == nil {
-			return target{oid: o.groups[name].oid, group: name}, true, false
+		lack := o.single.former(spec.row.Key, o.applied)
+		if lack == "" {
+			name, err := o.makeGroup(ctx, hops)
+			if err == nil {
+				o.single.note(spec.row.Key, "")
+				return target{oid: o.groups[name].oid, group: name}, true, false
+			}
+			if orch.Classify(err) != orch.Retry {
+				o.ledger.Fail(spec.row, "route", err)
+				return target{}, false, false
+			}
+			lack = orch.Explain(err)
 		}
-		if orch.Classify(err) != orch.Retry {
-			o.ledger.Fail(spec.row, "route", err)
-			return target{}, false, false
-		}
-		lacks = append(lacks, "only "+hopOf(hops[0]).String()+" is used: "+orch.Explain(err))
+		o.single.note(spec.row.Key, lack)
+		lacks = append(lacks, "only "+hopOf(hops[0]).String()+" is used: "+lack)
 		o.ledger.Notes[spec.row] = joined(lacks)
 		short = true
 	}

@@ -15,9 +15,18 @@ import (
 
 const casePackets = 1000
 
-// What the differential test runs; "make differential" runs more, and other, cases. From seed 0
-// no port is removed while frames wait for it: what comes in bursts is in some thousands and not in others.
-var engineCases = randtest.Cases{Seed: 960, Count: 700, Short: 30}
+// engineCases are the cases of the differential test in the gate. "make differential" runs more cases with other seeds.
+var engineCases = randtest.Cases{Seed: 900, Count: 250, Short: 30}
+
+// rarely are further cases of the gate. Each reaches something that engineCases reach less often than the test
+// requires: for example 1477 removes a port while frames wait for it, and 915000018 evicts flows from a full report
+// table.
+var rarely = []randtest.Cases{
+	{Seed: 1152}, {Seed: 1226, Count: 2}, {Seed: 1239}, {Seed: 1259}, {Seed: 1263}, {Seed: 1277},
+	{Seed: 1300}, {Seed: 1310}, {Seed: 1317}, {Seed: 1378}, {Seed: 1414}, {Seed: 1477}, {Seed: 1498},
+	{Seed: 1541}, {Seed: 1546}, {Seed: 1549}, {Seed: 1565}, {Seed: 1625}, {Seed: 1627}, {Seed: 1978},
+	{Seed: 915000018},
+}
 
 // A tally counts what happened in cases, so that none is hollow.
 type tally map[string]int
@@ -90,7 +99,7 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 // is not named, 50 times.
 var want = map[string]int{
 	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25, "dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
-	"programs": 500,
+	"programs": 200,
 }
 
 // shrink returns the smallest number of packets, about, with which a case fails.
@@ -103,10 +112,6 @@ func shrink(seed uint64) (int, error) {
 	}
 	return all, nil
 }
-
-// rarely are cases that few reach: frames in a port that is removed, for which everything that refers to it has to go
-// before, and marks that are captured in time-multiplexed marking on the way.
-var rarely = []randtest.Cases{{Seed: 912800568, Count: 1}, {Seed: 915000018, Count: 1}}
 
 // The fast engine and the reference do the same with random configurations,
 // programs and traffic, bit for bit and cycle for cycle.
@@ -125,7 +130,7 @@ func TestEnginesAgree(t *testing.T) {
 	if run.Whole(engineCases) && run.Seed == engineCases.Seed {
 		for _, cases := range rarely {
 			randtest.Run(t, cases, func(t *testing.T, seed uint64) {
-				p, err := diff(seed, packetsOf(seed))
+				p, err := diff(seed, min(packetsOf(seed), 2*casePackets))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -47,6 +47,7 @@ const (
 	AlarmFault         = "FAULT_INJECTED"
 	AlarmFile          = "FILE_NOT_IN_FORCE"
 	AlarmMTU           = "MTU_ABOVE_WIRE"
+	AlarmConflict      = "ADDRESS_CONFLICT"
 
 	AlarmObjectsFailed  = "OBJECTS_FAILED"
 	AlarmObjectsPending = "OBJECTS_PENDING"

@@ -71,7 +71,7 @@ func (i *Interface) layout() layout {
 		fields: []field{
 			hostMAC("mac_addr", &i.MAC, "Its MAC address, where not the switch's."),
 			optional("mtu", minMTU, maxMTU, &i.MTU,
-				"The largest IP packet, in bytes; without it that of the port, PortChannel or VLAN."),
+				"The largest IP packet, in bytes: at most that of the port, PortChannel or VLAN, which is the default."),
 			flag("ipv6_use_link_local_only", "enable", "disable", false, &i.LinkLocal,
 				"IPv6 without a configured address.").ifSet(),
 			flag("loopback_action", "drop", "forward", false, &i.LoopbackDrop,
@@ -86,6 +86,14 @@ func (i *Interface) layout() layout {
 // ParseInterface reads the row without a prefix of a table of interfaces, or of INTF_TABLE.
 func ParseInterface(table, key string, fields map[string]string) (Interface, error) {
 	return parseIn[Interface](table, key, fields)
+}
+
+// MTUOn returns the MTU of the interface on a port, PortChannel or VLAN that has the MTU most: the smaller of both.
+func (i Interface) MTUOn(most int) int {
+	if i.MTU == 0 {
+		return most
+	}
+	return min(int(i.MTU), most)
 }
 
 // Fields formats the row.

@@ -125,7 +125,11 @@ const (
 	StateACLRule      = "ACL_RULE_TABLE"
 	StateACLStageCap  = "ACL_STAGE_CAPABILITY_TABLE"
 	// StateACLHolders remembers which rule has the room that an ACL rule waits for: one hash, of keys in CONFIG_DB.
-	StateACLHolders   = "TAMTAM_ACL_HOLDERS"
+	StateACLHolders = "TAMTAM_ACL_HOLDERS"
+	// StateSingleRoutes remembers which routes lead to one of several next hops, and why: one hash, of keys in APPL_DB.
+	StateSingleRoutes = "TAMTAM_SINGLE_ROUTES"
+	// StatePortLimits remembers the lanes and speeds of the ports that the switch began with: one hash.
+	StatePortLimits   = "TAMTAM_PORT_LIMITS"
 	StateSwitchCap    = "SWITCH_CAPABILITY"
 	StateFlexCounter  = "FLEX_COUNTER_TABLE"
 	StateCRM          = "CRM"

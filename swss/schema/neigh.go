@@ -100,3 +100,14 @@ func (e FDBEntry) Fields() map[string]string { return e.layout().row() }
 
 // Key is the row's key in APPL_DB and STATE_DB.
 func (e FDBEntry) Key() string { return e.VLAN + ":" + e.MAC.String() }
+
+// FieldNeigh is the MAC address of a neighbour, or of the host that has an address of the switch too.
+const FieldNeigh = "neigh"
+
+// States of an address of the switch as a host.
+const (
+	AddressUsable    = "usable"
+	AddressTentative = "tentative"
+	AddressDuplicate = "duplicate"
+	AddressConflict  = "conflict"
+)

@@ -215,8 +215,13 @@ func interfaceTables() (list []Table) {
 				{Name: "confirmed", Form: "time or nothing", Words: "When it was last heard of."},
 			}},
 		Table{State: StateHostAddress, Words: "An address that the switch has as a host.", Key: "interface|address/length",
-			Fields: []Field{{Name: "state", Form: "usable, tentative or duplicate",
-				Words: "Tentative while hosts are asked whether it is theirs; duplicate if it is, and so not used."}}},
+			Fields: []Field{
+				{Name: "state", Form: strings.Join([]string{
+					AddressUsable, AddressTentative, AddressDuplicate}, ", ") + " or " + AddressConflict,
+					Words: "Tentative while hosts are asked whether it is theirs; duplicate if it is, and so not used; " +
+						"conflict if it is in use, and a host has it too."},
+				{Name: FieldNeigh, Form: "MAC address or nothing", Words: "The host that has it too."},
+			}},
 		of(Table{Config: CfgFDB, Appl: AppFDB, State: StateStaticFDB, Words: "Where a MAC address is."}, FDBEntry{}),
 		of(Table{State: StateFDB, Words: "A MAC address in the ASIC, static or learned."}, FDBEntry{}))
 }

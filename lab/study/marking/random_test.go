@@ -226,7 +226,7 @@ func TestAnyMarkedTraffic(t *testing.T) {
 		t.Skip("nothing new for the race detector")
 	}
 	var complete atomic.Int64
-	fixed := randtest.Cases{Count: 40}
+	fixed := randtest.Cases{Count: 20}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		complete.Add(int64(anyMarkedTraffic(t, 20, seed)))

@@ -1,0 +1,380 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/sai"
+	sairedis "tamtam/sai/redis"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+	"tamtam/swss/swsstest"
+)
+
+// full is an ASIC that has room for so many objects of each type as there are when it is filled, and that takes no
+// other priorities of ACL entries while it is stubborn.
+type full struct {
+	sai.API
+	live     map[string]sai.ObjectType
+	room     map[sai.ObjectType]int // by type; without: for all
+	stubborn bool
+	removed  int // objects of limited types
+}
+
+// limited are the types whose tables can be full.
+var limited = []sai.ObjectType{
+	sai.ObjectTypeACLEntry, sai.ObjectTypeACLCounter, sai.ObjectTypeMirrorSession, sai.ObjectTypeNextHop,
+	sai.ObjectTypePolicer, sai.ObjectTypeScheduler, sai.ObjectTypeQoSMap, sai.ObjectTypeWRED, sai.ObjectTypeLAG,
+}
+
+// filled is such a switch.
+func filled(cfg SimConfig) (*full, SimConfig) {
+	chip := &full{live: map[string]sai.ObjectType{}}
+	cfg.Backend = func(c sai.API) sai.API { chip.API = c; return chip }
+	return chip, cfg
+}
+
+// fill takes the room that is left.
+func (f *full) fill() {
+	f.room = map[sai.ObjectType]int{}
+	for _, t := range limited {
+		f.room[t] = 0
+	}
+	for _, t := range f.live {
+		if _, ok := f.room[t]; ok {
+			f.room[t]++
+		}
+	}
+}
+
+func (f *full) count(t sai.ObjectType) (n int) {
+	for _, x := range f.live {
+		if x == t {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *full) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	if err := f.lacks(t); err != nil {
+		return 0, err
+	}
+	oid, err := f.API.Create(ctx, t, attrs)
+	if err == nil {
+		f.live[oid.String()] = t
+	}
+	return oid, err
+}
+
+func (f *full) lacks(t sai.ObjectType) error {
+	if most, ok := f.room[t]; ok && f.count(t) >= most {
+		return &sai.CallError{Op: "create", Type: t, Status: sai.StatusTableFull}
+	}
+	return nil
+}
+
+func (f *full) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
+	if err := f.lacks(e.EntryType()); err != nil {
+		return err
+	}
+	err := f.API.CreateEntry(ctx, e, attrs)
+	if err == nil {
+		f.live[name(sai.EntryKey(e))] = e.EntryType()
+	}
+	return err
+}
+
+func (f *full) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = f.CreateEntry(ctx, e, attrs[i])
+	}
+	return errs
+}
+
+// name is what an object is called among those that live.
+func name(k sai.Key) string {
+	if k.Entry != nil {
+		return sai.FormatKey(k)
+	}
+	return k.OID.String()
+}
+
+func (f *full) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
+	oids, errs := make([]sai.OID, len(objs)), make([]error, len(objs))
+	for i, attrs := range objs {
+		oids[i], errs[i] = f.Create(ctx, t, attrs)
+	}
+	return oids, errs
+}
+
+func (f *full) Remove(ctx context.Context, k sai.Key) error {
+	err := f.API.Remove(ctx, k)
+	if err == nil {
+		delete(f.live, name(k))
+		if slices.Contains(limited, k.Type) {
+			f.removed++
+		}
+	}
+	return err
+}
+
+func (f *full) BulkRemove(ctx context.Context, keys []sai.Key) []error {
+	errs := make([]error, len(keys))
+	for i, k := range keys {
+		errs[i] = f.Remove(ctx, k)
+	}
+	return errs
+}
+
+func (f *full) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
+	if f.stubborn && a.ID == sai.ACLEntryAttrPriority {
+		return &sai.CallError{Op: "set", Type: k.Type, Status: sai.StatusFailure}
+	}
+	return f.API.Set(ctx, k, a)
+}
+
+// An ASIC that refuses a change of what is in force fails the adoption of the rest, and does so in each life, though
+// nothing else is touched. After two of them syncd compares. Once the ASIC takes the change, all is as it is to be.
+func TestAdoptionIsNotTriedForEver(t *testing.T) {
+	var log strings.Builder
+	chip, cfg := filled(SimConfig{Config: allFeatures()})
+	cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s := testSim(t, cfg)
+	settle(t, s)
+	asic := view(t, s)
+	if err := s.Orchagent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
+	if err := appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}); err != nil {
+		t.Fatal(err)
+	}
+	chip.stubborn = true
+	for life, words := range []string{
+		"the ASIC could not be brought to what is configured", "the ASIC could not be brought to what is configured",
+		"APPLY_VIEW: SAI_STATUS_FAILURE", "APPLY_VIEW: SAI_STATUS_FAILURE",
+	} {
+		err := s.startOrchagent(t.Context())
+		if !errors.Is(err, sairedis.ErrNotApplied) || !strings.Contains(err.Error(), words) {
+			t.Fatalf("life %d: %v, want %s", life+1, err, words)
+		}
+		if life < 2 {
+			if diff := cmp.Diff(asic, view(t, s)); diff != "" {
+				t.Errorf("life %d: another ASIC:\n%s", life+1, diff)
+			}
+		}
+		if err := s.Orchagent.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(log.String(), "adoption has failed 2 times") {
+		t.Errorf("the log does not say why syncd compares:\n%s", log.String())
+	}
+	chip.stubborn = false
+	if err := s.startOrchagent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+	row, _, _ := swss.NewTable(s.Redis.DB(swss.StateDB), "TAMTAM_VIEW").Get(t.Context(), "asic")
+	if row["state"] != "applied" || row["failed"] != "" {
+		t.Errorf("TAMTAM_VIEW %v", row)
+	}
+	if got := view(t, s); !strings.Contains(got, "PRIORITY=77\n") {
+		t.Errorf("the change is not in force:\n%s", got)
+	}
+	if err := s.RestartManagers(t.Context()); err != nil { // who writes the row as it was
+		t.Fatal(err)
+	}
+	settle(t, s)
+	if diff := cmp.Diff(asic, view(t, s)); diff != "" {
+		t.Errorf("another ASIC:\n%s", diff)
+	}
+}
+
+// A view that fails because the chip lacks what ASIC_STATE says it has would fail for ever: syncd heals the chip
+// without a look of orchagent, which cannot have one.
+func TestRefusedViewOfDriftedChip(t *testing.T) {
+	chip, cfg := filled(SimConfig{Config: allFeatures()})
+	s := testSim(t, cfg)
+	settle(t, s)
+	if err := s.Orchagent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for id, kind := range chip.live {
+		if oid, err := sai.ParseOID(id); err == nil && kind == sai.ObjectTypeACLEntry {
+			if err := s.Chip.Remove(t.Context(), sai.Obj(kind, oid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	state := s.Redis.DB(swss.StateDB).Client()
+	state.Del(t.Context(), "TAMTAM_VIEW|asic")
+	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
+	if err := appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.startOrchagent(t.Context()); !errors.Is(err, sairedis.ErrNotApplied) {
+		t.Fatalf("%v, want a view that is refused", err)
+	}
+	if err := s.Orchagent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := s.Syncd.Watch.State(); now.Healed == 0 {
+		t.Errorf("syncd has healed nothing: %+v", now)
+	}
+	if err := s.startOrchagent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+}
+
+// tooMuch are rows of many types, for which there is no room.
+func tooMuch() ConfigDB {
+	c := ConfigDB{
+		schema.CfgTAMFlowGroup: {}, schema.CfgACLRule: {}, schema.CfgTAMTailStamp: {},
+		"MIRROR_SESSION": {"more": {"type": "SPAN", "dst_port": "Ethernet2", "src_port": "Ethernet0", "direction": "RX"}},
+		"DSCP_TO_TC_MAP": {"more": {"8": "1"}}, "PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "more"}},
+		"SCHEDULER": {"more": {"type": "DWRR", "weight": "5"}}, "QUEUE": {"Ethernet0|1": {"scheduler": "more"}},
+		"PORTCHANNEL": {"PortChannel7": {"admin_status": "up"}},
+	}
+	for i := range 5 {
+		name := fmt.Sprint("more", i)
+		c[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(20 + i)}
+		c[schema.CfgACLRule]["TAM|"+name] = swss.FieldValues{"PRIORITY": "50", "SRC_IP": fmt.Sprintf("10.77.%d.0/24", i)}
+		c[schema.CfgACLRule]["T1|"+name] = swss.FieldValues{ // behind the rule that is there
+			"PRIORITY": "5", "SRC_IP": fmt.Sprintf("10.78.%d.0/24", i), "PACKET_ACTION": "DROP"}
+		c[schema.CfgTAMTailStamp][name] = swss.FieldValues{"flowgroup": name}
+	}
+	return c
+}
+
+// Whether what does not fit was found so before, or came while orchagent was away, and also where the mark of the last
+// view is lost, so that syncd compares: all that was in force is there when orchagent works again, and what does not fit
+// says so. Without syncd's comparison it is there all the time.
+func TestMoreThanFitsLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	found := func(t *testing.T, s *Sim) {
+		if err := tooMuch().Load(t.Context(), s.Redis); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+		if err := s.Orchagent.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	came := func(t *testing.T, s *Sim) {
+		if err := errors.Join(s.Orchagent.Close(), tooMuch().Load(t.Context(), s.Redis)); err != nil {
+			t.Fatal(err)
+		}
+		for worked := true; worked; {
+			var err error
+			if worked, err = s.Managers.Step(t.Context(), s.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		while func(t *testing.T, s *Sim)
+		lost  bool // the mark of the view
+	}{
+		"found before": {found, false}, "found before, mark lost": {found, true},
+		"came meanwhile": {came, false}, "came meanwhile, mark lost": {came, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := allFeatures()
+			config["MIRROR_SESSION"] = map[string]swss.FieldValues{
+				"m": {"type": "SPAN", "dst_port": "Ethernet2", "src_port": "Ethernet1", "direction": "RX"}}
+			config["DSCP_TO_TC_MAP"] = map[string]swss.FieldValues{"d": {"8": "2"}}
+			config["PORT_QOS_MAP"] = map[string]swss.FieldValues{"Ethernet1": {"dscp_to_tc_map": "d"}}
+			chip, cfg := filled(SimConfig{Config: config})
+			s := testSim(t, cfg)
+			settle(t, s)
+			asic, rows := view(t, s), everything(t, s.Redis)
+			chip.fill()
+			tt.while(t, s)
+			if tt.lost {
+				s.Redis.DB(swss.StateDB).Client().Del(t.Context(), "TAMTAM_VIEW|asic")
+			}
+			chip.removed = 0
+			lives := 1
+			err := s.startOrchagent(t.Context())
+			for ; errors.Is(err, sairedis.ErrNotApplied) && lives < 3; lives++ {
+				if err = s.Orchagent.Close(); err == nil {
+					err = s.startOrchagent(t.Context())
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			settle(t, s)
+			if !tt.lost && (lives > 1 || chip.removed > 0) {
+				t.Errorf("%d lives of orchagent, %d objects removed", lives, chip.removed)
+			}
+			if diff := cmp.Diff(asic, view(t, s)); diff != "" {
+				t.Errorf("the ASIC (-before +after):\n%s", diff)
+			}
+			now, failed := everything(t, s.Redis), 0
+			for key, row := range now {
+				if was := rows[key]; was != nil && was["status"] != row["status"] {
+					t.Errorf("%s: %v, was %v", key, row, was)
+				}
+				if strings.Contains(row["reason"], "SAI_STATUS_TABLE_FULL") {
+					failed++
+				}
+			}
+			if failed < 10 {
+				t.Errorf("%d rows say that there is no room", failed)
+			}
+		})
+	}
+}
+
+// Between views that the ASIC refuses the time grows, and the daemon's health says what is refused and when it is
+// tried again.
+func TestRefusedViewsAreTriedSeldom(t *testing.T) {
+	r := swsstest.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	h := newHealth("orchagent")
+	lives, done := make(chan string), make(chan error, 1)
+	refused := func(ctx context.Context, h *health, _ *swss.Claim) error {
+		h.mu.Lock()
+		told := h.state.Reason
+		h.mu.Unlock()
+		select {
+		case lives <- told:
+		case <-ctx.Done():
+		}
+		return fmt.Errorf("%w: %w: APPLY_VIEW: SAI_STATUS_FAILURE", sairedis.ErrNotApplied, swss.ErrAnew)
+	}
+	go func() { done <- runLives(ctx, r, h, slog.New(slog.DiscardHandler), refused, swss.StateDB) }()
+	var told []string
+	for range 4 {
+		told = append(told, <-lives)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for i, in := range []string{"100ms", "200ms", "400ms"} {
+		if want := "SAI_STATUS_FAILURE; tried again in " + in; !strings.HasSuffix(told[i+1], want) {
+			t.Errorf("told %q, want %q", told[i+1], want)
+		}
+	}
+}

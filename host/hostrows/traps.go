@@ -1,0 +1,86 @@
+package hostrows
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/orch/forward"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// needs are the traps that the stack needs, in groups as in SONiC's copp_cfg.json, which limits what comes.
+var needs = []schema.COPPGroup{
+	{Name: "host-arp", Action: "copy", Priority: 4, Queue: 4, Traps: []string{"arp_req", "arp_resp", "neigh_discovery"},
+		COPPPolicer: atMost(600)},
+	{Name: "host-ip2me", Action: "trap", Priority: 1, Queue: 1, Traps: []string{"ip2me"}, COPPPolicer: atMost(6000)},
+	{Name: "host-error", Action: "trap", Priority: 1, Queue: 1,
+		Traps: []string{"l3_mtu_error", "neighbor_miss", "ttl_error"}, COPPPolicer: atMost(600)},
+}
+
+// atMost lets so many packets pass in a second, and as many at once.
+func atMost(packets uint64) schema.COPPPolicer {
+	return schema.COPPPolicer{
+		Meter: schema.MeterPackets, Mode: schema.ModeSRTCM, CIR: &packets, CBS: &packets, Red: "drop",
+	}
+}
+
+// traps are the rows of COPP_TABLE as they are, and those of needs as they were written.
+type traps struct {
+	table   *swss.ProducerState
+	rows    map[string]swss.FieldValues
+	claimed map[string][]string
+	look    bool // at the rows, again
+}
+
+// Trap has the chip give the CPU what a host needs, as far as no group of CONFIG_DB says what becomes of it. It begins
+// once begun returns true.
+func Trap(d *orch.Daemon, r *swss.Redis, begun func() bool) {
+	db := r.DB(swss.ApplDB)
+	t := &traps{
+		table: swss.NewProducerState(db, schema.AppCOPP), rows: map[string]swss.FieldValues{},
+		claimed: map[string][]string{}, look: true,
+	}
+	forward.Consume(d, db, schema.AppCOPP, func(key string, fields swss.FieldValues) {
+		t.look = true
+		if t.rows[key] = fields; fields == nil {
+			delete(t.rows, key)
+		}
+	})
+	forward.Settle(d, "traps", func() bool { return t.look && begun() }, t.claim)
+}
+
+// claim writes the groups whose traps have changed.
+func (t *traps) claim(ctx context.Context) error {
+	taken := map[string]bool{}
+	for name, fields := range t.rows {
+		if !slices.ContainsFunc(needs, func(g schema.COPPGroup) bool { return g.Name == name }) {
+			for id := range strings.SplitSeq(fields["trap_ids"], ",") {
+				taken[id] = true
+			}
+		}
+	}
+	for _, g := range needs {
+		g.Traps = slices.DeleteFunc(slices.Clone(g.Traps), func(id string) bool { return taken[id] })
+		had, was := t.claimed[g.Name]
+		if !was {
+			had = strings.FieldsFunc(t.rows[g.Name]["trap_ids"], func(r rune) bool { return r == ',' })
+		}
+		var err error
+		switch {
+		case slices.Equal(had, g.Traps):
+		case len(g.Traps) == 0:
+			err = t.table.Del(ctx, g.Name)
+		default:
+			err = t.table.Set(ctx, g.Name, swss.Pairs(g.Fields()))
+		}
+		if err != nil {
+			return err
+		}
+		t.claimed[g.Name] = g.Traps
+	}
+	t.look = false
+	return nil
+}

@@ -1,0 +1,16 @@
+// Package racetest selects the tests that run under the race detector in the gate, which is where -short is set.
+// What belongs here: conditions that hold for whole kinds of tests.
+package racetest
+
+import "testing"
+
+// Stepped skips a test with -short if one goroutine steps all that the test runs. In a switch in simulated time, for
+// example, nothing runs on its own: the daemons work in turn when the test steps them, and syncd's request loop only
+// while orchagent waits for its answer. So the race detector finds nothing in such a test that it does not find in
+// those with live daemons or with servers beside the switch, and these always run.
+func Stepped(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine steps all of it: nothing for the race detector")
+	}
+}
