@@ -13,10 +13,12 @@ import (
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+<<<<<<< HEAD
+=======
+	"tamtam/sai/redis/asicview"
+>>>>>>> o-cuts
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
-
-	"tamtam/sai/redis/asicview"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )

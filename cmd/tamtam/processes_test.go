@@ -13,9 +13,13 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/racetest"
+<<<<<<< HEAD
 	"tamtam/saisim/profile"
 
+=======
+>>>>>>> o-cuts
 	"tamtam/sai/redis/asicview"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"

@@ -20,38 +20,6 @@ func (e *Entry) ShadeLeaves(row int, fields map[string]bool, all bool) {
 	}
 }
 
-// ShadeTops has leaves of an entry not shown that follow from fields of a row, as another leaf does, and are below
-// another node at the top.
-func (e *Entry) ShadeTops(as *Node, row int, fields map[string]bool) {
-	for _, n := range e.List.Leaves {
-		if n.top() != as.top() && n.dependsOn(e, row, fields) {
-			e.shade(n)
-		}
-	}
-}
-
-func (e *Entry) shade(n *Node) {
-	if e.shaded == nil {
-		e.shaded = map[*Node]bool{}
-	}
-	e.shaded[n] = true
-}
-
-// top is the node at the top that a node is below.
-func (n *Node) top() *Node {
-	for n.Parent != nil && n.Parent.Parent != nil {
-		n = n.Parent
-	}
-	return n
-}
-
-// dependsOn reports whether a leaf of an entry follows from one of some fields of a row.
-func (n *Node) dependsOn(e *Entry, row int, fields map[string]bool) bool {
-	return slices.ContainsFunc(n.Binds, func(b Bind) bool {
-		return b.Row == row && b.Codec.dependsOn(e.Keys, e.Rows[row], fields)
-	})
-}
-
 // Known is a row, or of several as one the fields that are known of each.
 func (r *ListRow) Known(rec map[string]string) map[string]string {
 	if r.Template.Gather < 0 {
