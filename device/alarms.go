@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/schema"
@@ -417,4 +418,27 @@ func raise(want map[string]swss.FieldValues, resource, kind, severity, text stri
 	want[id] = swss.FieldValues{
 		schema.AlarmResource: resource, schema.AlarmType: kind, schema.AlarmSeverity: severity, schema.AlarmText: text,
 	}
+}
+
+// vouched says in orchagent's place that the state of the ASIC is unknown, when nothing is heard any more of orchagent
+// nor of a syncd that would go on without it. An orchagent that hangs and goes on finds its mark gone, and begins anew.
+func (a *alarms) vouched(ctx context.Context, now time.Time) error {
+	for _, name := range []string{"orchagent", "syncd"} {
+		if now.Sub(a.heard[name]) <= beatLife {
+			a.doubted = false
+			return nil
+		}
+	}
+	if a.doubted {
+		return nil
+	}
+	for _, db := range []swss.DBName{swss.StateDB, swss.ApplDB} {
+		if err := a.redis.DB(db).Client().HDel(ctx, swss.KeyMark, orch.Orchagent).Err(); err != nil {
+			return err
+		}
+	}
+	why := "nothing is heard of orchagent, nor of syncd"
+	_, err := orch.Doubter{Redis: a.redis}.Doubt(ctx, doubtText(why), now)
+	a.doubted = err == nil
+	return err
 }

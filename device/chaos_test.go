@@ -73,7 +73,7 @@ func beDaemon(name, addr, dir string) error {
 		}
 		if socket := os.Getenv(cpuVariable); socket != "" {
 			chip.CPU, chip.CPUPort, chip.kernel = cpuport.New(), socket, noKernel{}
-			chip.drive = dropping(r, chip.CPU, c)
+			chip.drive, c.Backend = nil, dropping(ctx)
 		}
 		return RunSyncd(ctx, r, chip, c)
 	case "orchagent":

@@ -83,9 +83,9 @@ type droppedSide struct {
 // mostDrops is the largest limit that an operator can set.
 const mostDrops = 500
 
-// dropped is told of a drop. Copies for mirror sessions and samples are none, nor what the CPU has.
+// dropped is told of a drop.
 func (c *droppedSide) dropped(d *saisim.Drop) {
-	if d.Mirror || d.Punted || d.Trap.String() == trapSample || !c.samples.Listens() {
+	if !isDrop(d) || !c.samples.Listens() {
 		return
 	}
 	at := c.chip.TrueTime(d.At)
@@ -106,6 +106,10 @@ func (c *droppedSide) dropped(d *saisim.Drop) {
 
 // trapSample is the trap of samples, as SONiC calls it.
 const trapSample = "sample_packet"
+
+// isDrop reports whether a packet was lost that collectors are notified of. Copies for mirror sessions and samples are
+// none, nor what the CPU has.
+func isDrop(d *saisim.Drop) bool { return !d.Mirror && !d.Punted && d.Trap.String() != trapSample }
 
 func dropPacket(at time.Time, d *saisim.Drop) cpuport.Packet {
 	return cpuport.Packet{

@@ -36,7 +36,7 @@ func AtSocket(path, client string) func() (CPULine, error) {
 }
 
 // atHub attaches to a CPU port in this process.
-func atHub(hub *cpuport.Hub, client string) attach {
+func atHub(hub *cpuport.Hub, client string) func() (CPULine, error) {
 	return func() (CPULine, error) {
 		l, err := hub.Attach(client + ", in this process")
 		if err != nil {

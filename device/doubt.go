@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tamtam/orch"
-	"tamtam/sai/redis"
+	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
 )
 
@@ -206,46 +206,4 @@ func (s *signs) await(ctx context.Context, c Common) error {
 		case <-time.After(beatPeriod / 4):
 		}
 	}
-}
-
-// met notes with which syncd this life of orchagent works. Where its view is made anew, what STATE_DB says to be in
-// force may not be.
-func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
-	if why := asic.Anew(); why != "" {
-		if _, err := c.doubt.tell(ctx, "its view is made anew, since "+why); err != nil {
-			return err
-		}
-	}
-	var err error
-	c.syncd.run, err = sairedis.Run(ctx, c.syncd.redis)
-	return err
-}
-
-// tellPorts tells the state of ports and LAGs anew, after a doubt.
-func (o *Orchagent) tellPorts(ctx context.Context) (err error) {
-	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Tell(ctx) })
-	return errors.Join(doErr, err)
-}
-
-// vouched says in orchagent's place that the state of the ASIC is unknown, when nothing is heard any more of orchagent
-// nor of a syncd that would go on without it. An orchagent that hangs and goes on finds its mark gone, and begins anew.
-func (a *alarms) vouched(ctx context.Context, now time.Time) error {
-	for _, name := range []string{"orchagent", "syncd"} {
-		if now.Sub(a.heard[name]) <= beatLife {
-			a.doubted = false
-			return nil
-		}
-	}
-	if a.doubted {
-		return nil
-	}
-	for _, db := range []swss.DBName{swss.StateDB, swss.ApplDB} {
-		if err := a.redis.DB(db).Client().HDel(ctx, swss.KeyMark, orch.Orchagent).Err(); err != nil {
-			return err
-		}
-	}
-	why := "nothing is heard of orchagent, nor of syncd"
-	_, err := orch.Doubter{Redis: a.redis}.Doubt(ctx, doubtText(why), now)
-	a.doubted = err == nil
-	return err
 }

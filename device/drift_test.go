@@ -437,30 +437,6 @@ func TestDriftThatStays(t *testing.T) {
 	}
 }
 
-// What a new life does not heal ends the next one only after a while, and ever more rarely: an ASIC that reads back
-// something else than what was set must not be made anew for ever.
-func TestLivesEndSeldom(t *testing.T) {
-	now := time.Unix(1000, 0)
-	may := seldom(func() time.Time { return now })
-	var at []int
-	for minute := range 600 {
-		if may() {
-			at = append(at, minute)
-		}
-		now = now.Add(time.Minute)
-	}
-	if want := []int{0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363, 423, 483, 543}; !slices.Equal(at, want) {
-		t.Errorf("in minutes %v, want %v", at, want)
-	}
-	now = now.Add(2*maxAnew + time.Minute)
-	if !may() || may() {
-		t.Error("after a long time: want at once, and not again")
-	}
-	if now = now.Add(minAnew); !may() {
-		t.Error("after a long time the waits begin anew")
-	}
-}
-
 // withoutQueues is a chip that says that it has no queues.
 var withoutQueues = fault.Fault{
 	Kind: fault.SAIFail, Op: sai.OpGet, Type: sai.ObjectTypeQueue, Status: sai.StatusItemNotFound, For: fault.MostFor,

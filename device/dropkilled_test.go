@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/host/cpuport"
+	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -20,8 +20,9 @@ import (
 )
 
 // dropping has a chip, whose CPU port is served, drop a frame every few milliseconds. Each has a greater number.
-func dropping(r *swss.Redis, hub *cpuport.Hub, c Common) drive {
-	return func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
+func dropping(ctx context.Context) func(sai.API) sai.API {
+	return func(api sai.API) sai.API {
+		chip := api.(*saisim.Chip)
 		go func() {
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()
@@ -37,7 +38,7 @@ func dropping(r *swss.Redis, hub *cpuport.Hub, c Common) drive {
 				}
 			}
 		}()
-		return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), c)
+		return chip
 	}
 }
 

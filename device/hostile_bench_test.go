@@ -89,7 +89,7 @@ func BenchmarkHostileLoads(b *testing.B) {
 // wait waits until a daemon has been ready.
 func wait(b *testing.B, r *swss.Redis, name string) {
 	b.Helper()
-	events := r.DB(swss.StateDB).Subscribe(b.Context(), "__keyspace@6__:"+healthTable+"|"+name)
+	events := r.DB(swss.StateDB).Subscribe(b.Context(), "__keyspace@6__:"+schema.StateHealth+"|"+name)
 	defer events.Close()
 	for {
 		if state, heard, err := ReadState(b.Context(), r, name); err != nil {

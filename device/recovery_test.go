@@ -96,7 +96,7 @@ func (p *plant) start(name string) (stop func()) {
 		"tammgrd": func(ctx context.Context) error {
 			return RunManagers(ctx, r, Common{AllowFaults: p.faults, StaticLAGs: true})
 		},
-		"mgmtd": func(ctx context.Context) error { return ended(newAlarms(r).run(ctx)) }, // what of it looks at the others
+		"mgmtd": newAlarms(r).run, // what of it looks at the others
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -159,7 +159,7 @@ func (p *plant) within(patience time.Duration, what string, ok func() bool) {
 // states are what the daemons say of themselves, for a failure.
 func (p *plant) states() string {
 	var out strings.Builder
-	for _, name := range daemons {
+	for _, name := range Daemons() {
 		state, heard, err := ReadState(context.Background(), p.redis, name)
 		out.WriteString(name + ": " + state.State + " " + state.Reason)
 		if !heard || err != nil {

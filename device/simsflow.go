@@ -54,7 +54,7 @@ func (x *simSFlow) watch() {
 
 // dropped takes a drop, if it is one to be notified of.
 func (x *simSFlow) dropped(d *saisim.Drop) {
-	if !d.Mirror && !d.Punted && d.Trap.String() != trapSample {
+	if isDrop(d) {
 		x.take(dropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
 	}
 }

@@ -188,14 +188,14 @@ func (c *turmoil) freeSwitchID() {
 // steady waits until all daemons have been ready for longer than it takes them to notice something, and returns since
 // when.
 func (c *turmoil) steady() (from time.Time) {
-	for from = time.Now(); time.Since(from) < 3*beatPeriod; {
+	for from = time.Now(); time.Since(from) < 3*time.Second; {
 		for _, name := range mortals {
 			if state, heard, err := ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != StateReady {
 				c.ready()
 				from = time.Now()
 			}
 		}
-		c.pass(beatPeriod / 10)
+		c.pass(time.Second / 10)
 	}
 	return from
 }

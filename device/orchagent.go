@@ -1,32 +1,18 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"net"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/amorch"
-	debugmgr "tamtam/cfgmgr/debugcounter"
-	portmgr "tamtam/cfgmgr/ports"
-	qosmgr "tamtam/cfgmgr/qos"
-	routemgr "tamtam/cfgmgr/routes"
-	sflowmgr "tamtam/cfgmgr/sflow"
-	"tamtam/device/fault"
-	"tamtam/device/sender"
-	"tamtam/device/switchpage"
 	"tamtam/flymonorch"
-	"tamtam/mgmt"
-	"tamtam/mgmt/metrics"
-	"tamtam/mgmt/restconf"
 	"tamtam/orch"
 	"tamtam/orch/feature"
-	"tamtam/orch/forward"
 	aclorch "tamtam/orchagent/acl"
 	copporch "tamtam/orchagent/copp"
 	"tamtam/orchagent/debugcounter"
@@ -42,95 +28,10 @@ import (
 	"tamtam/sai"
 	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
-	"tamtam/swss/drift"
 	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tammgr"
 	"tamtam/tsorch"
 )
-
-// Common has the options of every daemon. The zero value is usable.
-type Common struct {
-	Log *slog.Logger
-	// Rec takes swss.rec and sairedis.rec lines: every task and every SAI call.
-	Rec io.Writer
-	// Backend, if set, sits between syncd and the chip: fault injection in tests, time-keeping in
-	// benchmarks.
-	Backend func(sai.API) sai.API
-	// AllowFaults has the daemon take faults on purpose, see package fault.
-	AllowFaults bool
-	// StaticLAGs says that nobody speaks LACP on this switch: PortChannels are static.
-	StaticLAGs bool
-
-	sflowd func(context.Context) (sflowmgr.Agent, error) // how sflowd is; nil: by its own word
-
-	faults *fault.Desk      // nil: of a simulation
-	health *health          // nil: nobody is told
-	doubt  *doubt           // of the ASIC; nil: nobody is told
-	syncd  *signs           // nil: nobody looks at it
-	claim  *swss.Claim      // nil: nobody else has the databases
-	now    func() time.Time // nil: the wall clock
-	anew   func() bool      // whether a life may end to heal drift; nil: it may
-}
-
-// of returns the options of one life of a daemon.
-func (c Common) of(h *health, claim *swss.Claim) Common {
-	c.health, c.claim = h, claim
-	return c
-}
-
-func (c Common) backend(chip sai.API) sai.API {
-	if c.Backend != nil {
-		chip = c.Backend(chip)
-	}
-	return c.faults.SAI(chip)
-}
-
-func (c Common) daemon() orch.Options {
-	opts := orch.Options{Logger: c.Log, Recorder: c.Rec, Disturb: c.faults.Disturb()}
-	if c.health != nil {
-		opts.Tell, opts.Check = c.health.tell, c.claim.Check
-	}
-	if c.doubt != nil {
-		opts.Doubted = func() bool { return c.doubt.why() != "" }
-	}
-	return opts
-}
-
-// NewManagers returns the daemon tammgrd: CONFIG_DB to APPL_DB.
-func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
-	d := orch.NewDaemon("tammgrd", r, c.daemon())
-	portmgr.New(d, r).LACP = !c.StaticLAGs
-	routemgr.New(d, r)
-	qosmgr.New(d, r)
-	sflow := sflowmgr.New(d, r)
-	if sflow.Agent = c.sflowd; c.sflowd == nil {
-		sflow.Agent = agentOf(r)
-	}
-	debugmgr.New(d, r)
-	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
-	forward.CompareTold(d, r)
-	forward.ReportUnapplied(d, r)
-	return d
-}
-
-// RunManagers runs the daemon tammgrd until ctx ends.
-func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
-	c = c.named("tammgrd")
-	h := newHealth("tammgrd")
-	c.faults = newDesk(h, r, c)
-	h.lacks = func(ctx context.Context) string {
-		if empty, err := r.DB(swss.ConfigDB).Empty(ctx); err != nil || !empty {
-			return ""
-		}
-		return "CONFIG_DB is empty: no configuration has been loaded, or it was lost"
-	}
-	return runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
-		d := NewManagers(r, c.of(h, claim))
-		h.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
-		return d.Run(ctx)
-	}, swss.ApplDB, swss.StateDB)
-}
 
 // An Orchagent is the daemon orchagent: APPL_DB to SAI.
 type Orchagent struct {
@@ -400,6 +301,12 @@ func (o *Orchagent) followsView(ctx context.Context) error {
 		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx))
 }
 
+// Planned is told of the plans of table recording.
+func (o *Orchagent) Planned() *orch.Topic[recordorch.Planned] { return o.rec.Planned() }
+
+// PollRecording reads the counters of table recording now.
+func (o *Orchagent) PollRecording(ctx context.Context) error { return o.rec.PollCounters(ctx) }
+
 // PollCounters reads the sessions' counters now.
 func (o *Orchagent) PollCounters(ctx context.Context) error {
 	var errs []error
@@ -434,141 +341,112 @@ func (p routerPorts) Up(name string) bool {
 	return vlan || p.Orch.Up(name)
 }
 
-// switchMAC returns the switch's own address: that of DEVICE_METADATA, or the
-// fallback.
-func switchMAC(ctx context.Context, r *swss.Redis) (sai.MAC, error) {
-	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, "localhost")
-	if err != nil {
-		return sai.MAC{}, err
-	}
-	if mac, err := net.ParseMAC(row["mac"]); err == nil && len(mac) == 6 {
-		return sai.MAC(mac), nil
-	}
-	return fallbackMAC(), nil
-}
-
-// fallbackMAC is the first locally administered address.
-func fallbackMAC() sai.MAC { return sai.MAC{2, 0, 0, 0, 0, 1} }
-
-// NewSyncd returns the daemon syncd in front of an ASIC.
-func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
-	opts := sairedis.ServerOptions{TempView: true, Renew: c.anew, Logger: c.Log, Now: c.now}
-	if c.health != nil {
-		opts.Run, opts.Tell = c.health.owner, c.health.tell
-	}
-	s := sairedis.NewServer(r, asic, opts)
-	alone := 0
-	s.Watch.Author = func(ctx context.Context, daemon string) (int, bool) {
-		if !s.Refused() {
-			return drift.Author(ctx, r, daemon)
-		}
-		alone += 2 // what orchagent says to be there was refused: it is not waited for
-		return alone, true
-	}
-	return s
-}
-
-// Addresses are where mgmtd listens besides gNMI's, HOST:PORT; "": nowhere. And where it sends to by itself.
-type Addresses struct {
-	Metrics string // for Prometheus
-	// MetricsOpen lets whoever can connect read the metrics, though there are users.
-	MetricsOpen bool
-	REST        string // RESTCONF
-	Page        string // the switch's page, for browsers
-	Send        sender.Flags
-	Version     string // of tamtam, as outputs tell it
-}
-
-// RunMgmt runs the daemon mgmtd until ctx ends.
-func RunMgmt(ctx context.Context, cfg mgmt.Config, at Addresses, c Common) error {
-	s, err := newMgmt(cfg)
-	if err != nil {
-		return err
-	}
-	own, err := openPage(s, cfg.Redis, at, c)
-	if err == nil {
-		err = s.Begin(ctx, "CONFIG_DB, as it was found", false, nil)
-	}
-	if err != nil {
-		s.Close()
-		if own != nil {
-			own.Close()
-		}
-		return err
-	}
-	return serveMgmt(ctx, cfg.Redis, s, own, at, c)
-}
-
-// openPage listens for the switch's page, before anything runs that an address that is taken would end; nil: there is
-// to be none.
-func openPage(s *mgmt.Server, r *swss.Redis, at Addresses, c Common) (*switchpage.Server, error) {
-	if at.Page == "" {
-		return nil, nil
-	}
-	return switchpage.New(switchpage.Config{Engine: s, Redis: r, Addr: at.Page, Log: logOf(c.named("mgmtd"))})
-}
-
-// newMgmt makes the server, whose log says which daemon it is.
-func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
-	if cfg.Logger != nil {
-		cfg.Logger = cfg.Logger.With("daemon", "mgmtd")
-	}
-	return mgmt.NewServer(cfg)
-}
-
-// serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them,
-// clients are refused with the reason. own is the switch's page; nil: it has none.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpage.Server, at Addresses, c Common,
-) error {
-	c = c.named("mgmtd")
-	h, a := newHealth("mgmtd"), newAlarms(r)
-	newDesk(h, r, c)
-	h.heed = s.Refuse
-	a.standby, a.troubles = h.isSilent, s.Troubles
-	a.warn = func(text string) { logOf(c).Warn(text) }
+// RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
+// state of the ASIC is unknown: STATE_DB says so, and orchagent begins anew when there is one, as in SONiC.
+func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
+	c = c.named("orchagent")
+	c.anew = seldom(time.Now)
+	h, untold := newHealth("orchagent"), ""
+	c.faults = newDesk(h, r, c)
+	others := strangers{redis: r, log: logOf(c)}
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
-		err := s.Live(ctx, claim, h.tell)
-		if ctx.Err() == nil {
-			a.lost(err)
-		}
-		return err
-	}
-	known := metrics.New(r, daemons)
-	out := sender.New(sender.Config{
-		Flags: at.Send, Redis: r, Metrics: known, From: s, Version: at.Version, Log: logOf(c), Standby: h.isSilent,
-	})
-	s.AlsoAudit(out.Handler())
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.Serve(ctx) })
-	g.Go(func() error { return a.run(ctx) })
-	if at.Metrics != "" {
-		g.Go(func() error {
-			web, err := mgmt.LooksOf(s).Listen(at.Metrics, at.MetricsOpen, metrics.Server(known))
-			if err == nil {
-				err = web.Serve(ctx)
-			}
-			if err != nil {
-				return fmt.Errorf("metrics: %w", err)
-			}
-			return nil
-		})
-	}
-	g.Go(func() error { return out.Run(ctx) })
-	if at.REST != "" {
-		g.Go(func() error {
-			rest, err := restconf.New(restconf.Config{Engine: s, Addr: at.REST, Log: logOf(c)})
-			if err != nil {
+		c := c.of(h, claim)
+		c.doubt, c.syncd = newDoubt(r, h, logOf(c)), &signs{redis: r, claim: claim}
+		h.setLacks(c.doubt.lacks)
+		c.doubt.tells = func(why string) { h.tell(cmp.Or(why, "starting")) }
+		if untold != "" { // Redis was away
+			if _, err := c.doubt.tell(ctx, untold); err != nil {
 				return err
 			}
-			return rest.Serve(ctx)
+			untold = ""
+		}
+		if err := others.leave(ctx, func(why string) { h.tell(doubtText(why)) }); err != nil {
+			return err
+		}
+		began := time.Now()
+		err := orchagentLife(ctx, r, c)
+		others.met(errors.Is(err, sairedis.ErrStrangers), time.Since(began))
+		if ctx.Err() == nil && errors.Is(err, sairedis.ErrUnknown) {
+			untold = cmp.Or(c.doubt.why(), err.Error())
+			if _, err := c.doubt.tell(ctx, untold); err == nil {
+				untold = ""
+			}
+		}
+		return err
+	}
+	return runLives(ctx, r, h, logOf(c), live,
+		swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB)
+}
+
+func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
+	if err := c.syncd.await(ctx, c); err != nil {
+		return err
+	}
+	var o *Orchagent
+	began := make(chan struct{}) // o is there
+	telling, end := context.WithCancel(ctx)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		c.doubt.run(telling, func(ctx context.Context) error {
+			select {
+			case <-began:
+				return o.tellPorts(ctx)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		})
+	}()
+	defer func() {
+		end()
+		<-told
+	}()
+	o, err := NewOrchagent(ctx, r, c)
+	if err != nil {
+		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
 	}
-	if own != nil {
-		g.Go(func() error { return own.Serve(ctx) })
+	defer o.Close()
+	if err := o.Start(ctx, time.Now()); err != nil {
+		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
 	}
-	g.Go(func() error {
-		// The last two it does not read, but tells of when they are emptied.
-		return runLives(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
-	})
-	return ended(g.Wait())
+	c.syncd.told = true
+	close(began)
+	c.health.lives(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return o.Daemon.Run(ctx) })
+	g.Go(func() error { return o.asic.Lost(ctx) })
+	return g.Wait()
+}
+
+// alive asks whether orchagent works, or waits for syncd and says so.
+func (c Common) alive(o *Orchagent) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			turn, cancel := context.WithTimeout(ctx, beatPeriod/2)
+			err := o.Daemon.Do(turn, func() {})
+			cancel()
+			if err == nil || ctx.Err() != nil || c.doubt.why() != "" {
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// met notes with which syncd this life of orchagent works. Where its view is made anew, what STATE_DB says to be in
+// force may not be.
+func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
+	if why := asic.Anew(); why != "" {
+		if _, err := c.doubt.tell(ctx, "its view is made anew, since "+why); err != nil {
+			return err
+		}
+	}
+	var err error
+	c.syncd.run, err = sairedis.Run(ctx, c.syncd.redis)
+	return err
+}
+
+// tellPorts tells the state of ports and LAGs anew, after a doubt.
+func (o *Orchagent) tellPorts(ctx context.Context) (err error) {
+	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Tell(ctx) })
+	return errors.Join(doErr, err)
 }
