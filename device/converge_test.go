@@ -17,6 +17,7 @@ import (
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -373,8 +374,8 @@ func converge(t *testing.T, seed uint64) {
 
 // recording puts a recorder between syncd and the chip; after a restart of syncd
 // it is another one.
-func recording(rec **saitest.Recorder) Common {
-	return Common{Backend: func(chip sai.API) sai.API {
+func recording(rec **saitest.Recorder) daemons.Common {
+	return daemons.Common{Backend: func(chip sai.API) sai.API {
 		*rec = saitest.NewRecorder(chip)
 		return *rec
 	}}

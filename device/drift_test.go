@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/device/fault"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
@@ -409,7 +410,7 @@ func everPassing() func(context.Context, string) (int, bool) {
 // Syncd has no word for what came with its chip: when that is gone, the chip has to be replaced.
 func TestDriftThatTakesFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI}})
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI}})
 	settle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
@@ -424,7 +425,7 @@ func TestDriftThatTakesFreshChip(t *testing.T) {
 // Where that does not help, the drift stays, and is told.
 func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI, anew: func() bool { return false }}})
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI, Renew: func() bool { return false }}})
 	settle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)

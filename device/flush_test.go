@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 )
 
@@ -24,7 +25,7 @@ func TestFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	flush := func(now bool) string {
-		done, err := Flush(t.Context(), p.redis, now)
+		done, err := daemons.Flush(t.Context(), p.redis, now)
 		if err != nil {
 			t.Fatal(err)
 		}

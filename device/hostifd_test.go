@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/host/cpuport"
 	"tamtam/host/hostifd"
 	"tamtam/host/netdev"
@@ -57,15 +58,15 @@ func TestHostIfdSharesNoCPUPort(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() {
-		ended <- RunSyncd(ctx, p.server.Open(), ChipConfig{
-			Profile: profile.Small(), CPU: hub, CPUPort: path, kernel: noKernel{},
-		}, Common{})
+		ended <- daemons.RunSyncd(ctx, p.server.Open(), daemons.ChipConfig{
+			Profile: profile.Small(), CPU: hub, CPUPort: path, Devices: noKernel{},
+		}, daemons.Common{})
 	}()
 	line, err := hub.Attach("hostd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { ended <- runHostIfd(ctx, p.server.Open(), noKernel{}, path, Common{}) }()
+	go func() { ended <- daemons.RunHostIfdOn(ctx, p.server.Open(), noKernel{}, path, daemons.Common{}) }()
 	p.saysOf("hostifd", "waiting the CPU port at "+path)
 	p.saysOf("hostifd", "the CPU port is taken by hostd: never both on one interface; stop that one first")
 	if err := line.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -92,9 +93,9 @@ func wait(b *testing.B, r *swss.Redis, name string) {
 	events := r.DB(swss.StateDB).Subscribe(b.Context(), "__keyspace@6__:"+schema.StateHealth+"|"+name)
 	defer events.Close()
 	for {
-		if state, heard, err := ReadState(b.Context(), r, name); err != nil {
+		if state, heard, err := daemons.ReadState(b.Context(), r, name); err != nil {
 			b.Fatal(err)
-		} else if heard && state.State == StateReady {
+		} else if heard && state.State == daemons.StateReady {
 			return
 		}
 		if _, err := events.Receive(b.Context()); err != nil {

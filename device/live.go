@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tamtam/device/daemons"
 	"tamtam/device/wire"
 	"tamtam/host/cpuport"
 	"tamtam/mgmt"
@@ -20,8 +21,8 @@ import (
 
 // UpConfig says what switch to bring up.
 type UpConfig struct {
-	Common
-	ChipConfig
+	daemons.Common
+	daemons.ChipConfig
 	Redis string // "embedded", HOST:PORT, or unix:PATH
 	// Databases say where Redis is, instead of Redis, if there are instances.
 	Databases swss.Config
@@ -42,7 +43,7 @@ type UpConfig struct {
 	// NoHost leaves out hostd: the switch neither answers nor asks as a host.
 	NoHost bool
 	// At is where else the northbound listens.
-	At Addresses
+	At daemons.Addresses
 	// Ready, if set, is called once all daemons run, with the addresses to use; page is "" if there is none.
 	Ready func(redis, gnmi, page string)
 }
@@ -78,18 +79,18 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		}
 	}
 	cfg.Mgmt.Redis = r
-	northbound, err := newMgmt(cfg.Mgmt)
+	northbound, err := daemons.NewMgmt(cfg.Mgmt)
 	if err != nil {
 		return err
 	}
-	own, err := openPage(northbound, r, cfg.At, cfg.Common)
+	own, err := daemons.OpenPage(northbound, r, cfg.At, cfg.Common)
 	if err != nil {
 		northbound.Close()
 		return err
 	}
 	started := false
 	g, running := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveMgmt(running, r, northbound, own, cfg.At, cfg.Common) })
+	g.Go(func() error { return daemons.ServeMgmt(running, r, northbound, own, cfg.At, cfg.Common) })
 	g.Go(func() error {
 		if err := cfg.configure(running, r, northbound); err != nil {
 			return fmt.Errorf("startup configuration: %w", err)
@@ -102,15 +103,15 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		}
 		if !cfg.NoHost {
 			cfg.CPU = cpuport.New()
-			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU, "hostd"), cfg.Common) })
+			g.Go(func() error { return daemons.RunHostd(running, r, daemons.AtHub(cfg.CPU, "hostd"), cfg.Common) })
 		}
 		cfg.Samples = cpuport.New()
-		g.Go(func() error { return RunSFlowd(running, r, atHub(cfg.Samples, "sflowd"), cfg.Common) })
-		g.Go(func() error { return RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
+		g.Go(func() error { return daemons.RunSFlowd(running, r, daemons.AtHub(cfg.Samples, "sflowd"), cfg.Common) })
+		g.Go(func() error { return daemons.RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
 		managers := cfg.Common
 		managers.StaticLAGs = managers.StaticLAGs || cfg.NoHost
-		g.Go(func() error { return RunManagers(running, r, managers) })
-		g.Go(func() error { return RunOrchagent(running, r, cfg.Common) })
+		g.Go(func() error { return daemons.RunManagers(running, r, managers) })
+		g.Go(func() error { return daemons.RunOrchagent(running, r, cfg.Common) })
 		started = true
 		if cfg.Ready != nil {
 			cfg.Ready(r.Addr(), northbound.Addr(), own.URL())

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 )
 
@@ -37,8 +38,8 @@ func TestForgedRequestsGoOn(t *testing.T) {
 	many := regexp.MustCompile(`^the state of the ASIC is unknown: somebody else makes requests in ASIC_DB: ` +
 		`[1-9]\d+ in the last minute`)
 	p.until("orchagent says how many there are", func() bool {
-		state, _, err := ReadState(p.Context(), p.redis, "orchagent")
-		return err == nil && state.State == StateWaiting && many.MatchString(state.Reason)
+		state, _, err := daemons.ReadState(p.Context(), p.redis, "orchagent")
+		return err == nil && state.State == daemons.StateWaiting && many.MatchString(state.Reason)
 	})
 	if n := p.lives.Load(); n != 1 {
 		t.Errorf("orchagent has begun anew %d times", n)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device/daemons"
 	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -190,7 +191,7 @@ func (c *turmoil) freeSwitchID() {
 func (c *turmoil) steady() (from time.Time) {
 	for from = time.Now(); time.Since(from) < 3*time.Second; {
 		for _, name := range mortals {
-			if state, heard, err := ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != StateReady {
+			if state, heard, err := daemons.ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != daemons.StateReady {
 				c.ready()
 				from = time.Now()
 			}

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"tamtam/device"
-	"tamtam/sai/redis"
+	"tamtam/device/daemons"
+	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -44,7 +45,7 @@ func marks(ctx context.Context, p *patient) answer {
 			foreign = append(foreign, string(name))
 		}
 		for daemon, owner := range got {
-			if !slices.Contains(device.Daemons(), daemon) {
+			if !slices.Contains(daemons.Daemons(), daemon) {
 				continue // what else goes with the marks
 			}
 			if other, ok := owners[daemon]; ok && other != owner {
