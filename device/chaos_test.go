@@ -74,7 +74,7 @@ func beDaemon(name, addr, dir string) error {
 		}
 		if socket := os.Getenv(cpuVariable); socket != "" {
 			chip.CPU, chip.CPUPort, chip.Devices = cpuport.New(), socket, noKernel{}
-			chip.Drive, c.Backend = nil, dropping(ctx)
+			chip.Drive = dropping(r, chip.CPU, c)
 		}
 		return daemons.RunSyncd(ctx, r, chip, c)
 	case "orchagent":

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/sai"
+	"tamtam/device/daemons"
+	"tamtam/host/cpuport"
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -20,9 +21,10 @@ import (
 )
 
 // dropping has a chip, whose CPU port is served, drop a frame every few milliseconds. Each has a greater number.
-func dropping(ctx context.Context) func(sai.API) sai.API {
-	return func(api sai.API) sai.API {
-		chip := api.(*saisim.Chip)
+func dropping(
+	r *swss.Redis, hub *cpuport.Hub, c daemons.Common,
+) func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
+	return func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
 		go func() {
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()
@@ -38,7 +40,7 @@ func dropping(ctx context.Context) func(sai.API) sai.API {
 				}
 			}
 		}()
-		return chip
+		return daemons.RunUnwired(ctx, r, chip, start, hub, c)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/device/wire"
+	"tamtam/host/cpuport"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/swss"
@@ -81,6 +82,13 @@ func runWires(
 		}
 	})
 	return g.Wait()
+}
+
+// RunUnwired runs a chip without wires, whose CPU port is that of a hub, until ctx ends.
+func RunUnwired(
+	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, hub *cpuport.Hub, c Common,
+) error {
+	return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), c)
 }
 
 // takenPorts says which ports another switch has the interfaces of; nil: none.
