@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/device/fault"
 	"tamtam/host/cpuport"
 	"tamtam/internal/randtest"
@@ -53,7 +54,7 @@ func beDaemon(name, addr, dir string) error {
 		return err
 	}
 	defer file.Close()
-	c := Common{Log: slog.New(slog.NewTextHandler(file, nil)), Rec: file, AllowFaults: true}
+	c := daemons.Common{Log: slog.New(slog.NewTextHandler(file, nil)), Rec: file, AllowFaults: true}
 	cfg, err := swss.DefaultConfig(addr)
 	if err != nil {
 		return err
@@ -66,23 +67,23 @@ func beDaemon(name, addr, dir string) error {
 	go g.writeVitals(name)
 	switch name {
 	case "syncd":
-		chip := ChipConfig{Profile: profile.Small(), drive: g.drive, Wires: map[string]string{}}
+		chip := daemons.ChipConfig{Profile: profile.Small(), Drive: g.drive, Wires: map[string]string{}}
 		for _, wire := range strings.Fields(os.Getenv(wiresVariable)) {
 			port, name, _ := strings.Cut(wire, "=")
-			chip.Wires[port], chip.drive = name, nil
+			chip.Wires[port], chip.Drive = name, nil
 		}
 		if socket := os.Getenv(cpuVariable); socket != "" {
-			chip.CPU, chip.CPUPort, chip.kernel = cpuport.New(), socket, noKernel{}
-			chip.drive = dropping(r, chip.CPU, c)
+			chip.CPU, chip.CPUPort, chip.Devices = cpuport.New(), socket, noKernel{}
+			chip.Drive = dropping(r, chip.CPU, c)
 		}
-		return RunSyncd(ctx, r, chip, c)
+		return daemons.RunSyncd(ctx, r, chip, c)
 	case "orchagent":
-		return RunOrchagent(ctx, r, c)
+		return daemons.RunOrchagent(ctx, r, c)
 	case "hostifd":
-		return runHostIfd(ctx, r, noKernel{}, os.Getenv(cpuVariable), c)
+		return daemons.RunHostIfdOn(ctx, r, noKernel{}, os.Getenv(cpuVariable), c)
 	}
 	c.StaticLAGs = true // nobody speaks LACP here
-	return RunManagers(ctx, r, c)
+	return daemons.RunManagers(ctx, r, c)
 }
 
 // A chaos is a switch of processes, to which anything happens.

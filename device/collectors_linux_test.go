@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"tamtam/device/daemons"
 	"tamtam/device/sender"
 	"tamtam/mgmt"
 	out "tamtam/mgmt/outputs"
@@ -266,10 +267,10 @@ func (c *collecting) up() {
 	g := &generator{dir: c.dir}
 	ready := make(chan string, 1)
 	cfg := UpConfig{
-		ChipConfig: ChipConfig{Profile: profile.Small(), drive: g.drive}, Redis: "embedded",
+		ChipConfig: daemons.ChipConfig{Profile: profile.Small(), Drive: g.drive}, Redis: "embedded",
 		Startup: Startup{Rows: config}, Mgmt: mgmt.Config{Dir: c.dir, Addr: c.addr("gnmi"),
 			Socket: filepath.Join(c.dir, "mgmt.sock"), Insecure: true},
-		At: Addresses{Metrics: c.http, Version: "test", Send: sender.Flags{
+		At: daemons.Addresses{Metrics: c.http, Version: "test", Send: sender.Flags{
 			OTLP: []out.Target{to}, Period: time.Second, Bounds: out.Bounds{Bytes: 4 << 20, Age: 5 * time.Second},
 		}},
 		Ready: func(redis, gnmi, _ string) { c.gnmi = gnmi; ready <- redis },

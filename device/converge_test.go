@@ -13,12 +13,11 @@ import (
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
-<<<<<<< HEAD
-=======
 	"tamtam/sai/redis/asicview"
->>>>>>> o-cuts
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
+
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -375,8 +374,8 @@ func converge(t *testing.T, seed uint64) {
 
 // recording puts a recorder between syncd and the chip; after a restart of syncd
 // it is another one.
-func recording(rec **saitest.Recorder) Common {
-	return Common{Backend: func(chip sai.API) sai.API {
+func recording(rec **saitest.Recorder) daemons.Common {
+	return daemons.Common{Backend: func(chip sai.API) sai.API {
 		*rec = saitest.NewRecorder(chip)
 		return *rec
 	}}

@@ -1,8 +1,8 @@
 // Package device assembles one switch from its parts: Redis, the managers, the
-// orchs, syncd, the chip and, when live, the northbound. It starts each daemon
-// alone ([NewManagers], [NewOrchagent], [NewSyncd]), all of them in one process
-// on wall time ([Up]), or all of them in simulated time ([Sim]).
+// orchs, syncd, the chip and, when live, the northbound. It runs all daemons in one
+// process on wall time ([Up]), or steps them in simulated time ([Sim]).
 //
-// What belongs here: wiring, and the order in which things start and step. What a
-// daemon does belongs to its own package.
+// What belongs here: wiring, the order in which things start and step, and what a
+// simulation reports. How one daemon is made and runs belongs to package daemons,
+// what it does to its own package.
 package device

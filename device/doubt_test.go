@@ -5,12 +5,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/swss/swsstest"
 )
 
 // doubted waits until STATE_DB says that the state of the ASIC is unknown, for a reason: of every row that was in force.
@@ -140,39 +138,5 @@ func TestSyncdHangs(t *testing.T) {
 	p.same(both(twoPorts(), more("new")))
 	if n := p.lives.Load() - before; n > 0 {
 		t.Errorf("orchagent has begun anew %d times", n)
-	}
-}
-
-// A doubt that ends before the ASIC does what is configured leaves ports that nobody would tell of again: they are told
-// when it does.
-func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
-	r := swsstest.Start(t)
-	port := swss.NewTable(r.DB(swss.StateDB), schema.StatePort)
-	if err := port.Set(t.Context(), "Ethernet0", swss.FieldValues{schema.FieldOperStatus: schema.OperUp}); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []swss.DBName{swss.StateDB, swss.ApplDB} {
-		if err := r.DB(name).Client().HSet(t.Context(), swss.KeyMark, "orchagent", "me").Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d, told := newDoubt(r, &health{owner: "me", news: make(chan struct{}, 1)}, logOf(Common{})), make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go d.run(ctx, func(context.Context) error { told <- struct{}{}; return nil })
-	d.say("syncd is gone")
-	for status := ""; status != schema.OperUnknown; {
-		row, _, err := port.Get(t.Context(), "Ethernet0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		status = row[schema.FieldOperStatus]
-	}
-	d.say("")
-	d.applied()
-	select {
-	case <-told:
-	case <-time.After(patience):
-		t.Error("the port is never told")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/device/fault"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
@@ -410,7 +411,7 @@ func everPassing() func(context.Context, string) (int, bool) {
 // Syncd has no word for what came with its chip: when that is gone, the chip has to be replaced.
 func TestDriftThatTakesFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI}})
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI}})
 	settle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
@@ -425,7 +426,7 @@ func TestDriftThatTakesFreshChip(t *testing.T) {
 // Where that does not help, the drift stays, and is told.
 func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI, anew: func() bool { return false }}})
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI, Renew: func() bool { return false }}})
 	settle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
@@ -435,30 +436,6 @@ func TestDriftThatStays(t *testing.T) {
 	}
 	if state := compare(t, s, 1)["syncd"]; !strings.Contains(state.Reason, "is not in the ASIC") || state.Healed > 0 {
 		t.Errorf("%+v", state)
-	}
-}
-
-// What a new life does not heal ends the next one only after a while, and ever more rarely: an ASIC that reads back
-// something else than what was set must not be made anew for ever.
-func TestLivesEndSeldom(t *testing.T) {
-	now := time.Unix(1000, 0)
-	may := seldom(func() time.Time { return now })
-	var at []int
-	for minute := range 600 {
-		if may() {
-			at = append(at, minute)
-		}
-		now = now.Add(time.Minute)
-	}
-	if want := []int{0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363, 423, 483, 543}; !slices.Equal(at, want) {
-		t.Errorf("in minutes %v, want %v", at, want)
-	}
-	now = now.Add(2*maxAnew + time.Minute)
-	if !may() || may() {
-		t.Error("after a long time: want at once, and not again")
-	}
-	if now = now.Add(minAnew); !may() {
-		t.Error("after a long time the waits begin anew")
 	}
 }
 

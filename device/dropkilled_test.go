@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/host/cpuport"
 	"tamtam/saisim"
 	"tamtam/swss"
@@ -20,7 +21,9 @@ import (
 )
 
 // dropping has a chip, whose CPU port is served, drop a frame every few milliseconds. Each has a greater number.
-func dropping(r *swss.Redis, hub *cpuport.Hub, c Common) drive {
+func dropping(
+	r *swss.Redis, hub *cpuport.Hub, c daemons.Common,
+) func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
 	return func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
 		go func() {
 			tick := time.NewTicker(5 * time.Millisecond)
@@ -37,7 +40,7 @@ func dropping(r *swss.Redis, hub *cpuport.Hub, c Common) drive {
 				}
 			}
 		}()
-		return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), c)
+		return daemons.RunUnwired(ctx, r, chip, start, hub, c)
 	}
 }
 

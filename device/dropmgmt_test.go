@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -151,41 +150,5 @@ func TestReportsByManagementAreLimited(t *testing.T) {
 	sent := x.row(swss.CountersDB, schema.CountersManagementReports, schema.DropStream(x.got[0].From, x.got[0].To))
 	if n := len(x.got); n < 512 || n > 600 || sent["MESSAGES"] != fmt.Sprint(n) || c["MESSAGES"] != "2000" || c["LOST"] == "0" {
 		t.Errorf("%d datagrams, %v, %v", n, sent, c)
-	}
-}
-
-// The sockets of the host send from an address of their own, with the DSCP asked for.
-func TestReportSockets(t *testing.T) {
-	for _, at := range []string{"127.0.0.1", "::1"} {
-		addr := netip.MustParseAddr(at)
-		l, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(addr, 0)))
-		if err != nil {
-			t.Skipf("no socket at %s: %v", at, err)
-		}
-		defer l.Close()
-		to := netip.AddrPortFrom(addr, l.LocalAddr().(*net.UDPAddr).AddrPort().Port())
-		var s reportSockets
-		defer s.close()
-		sources := map[uint16]bool{}
-		for i := range 3 {
-			from := netip.AddrPortFrom(addr, uint16(50000+i%2))
-			if err := s.send(reports.Datagram{From: from, To: to, DSCP: 32, Payload: []byte{byte(i)}}); err != nil {
-				t.Fatal(err)
-			}
-			b := make([]byte, 10)
-			n, src, err := l.ReadFromUDPAddrPort(b)
-			if err != nil || n != 1 || b[0] != byte(i) {
-				t.Errorf("%d: %d bytes, %v", i, n, err)
-			}
-			sources[src.Port()] = true
-		}
-		if len(sources) != 2 {
-			t.Errorf("%d sources of two streams", len(sources))
-		}
-		nobody := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), 50000)
-		if err := s.send(reports.Datagram{From: nobody, To: netip.MustParseAddrPort("192.0.2.9:1")}); err == nil ||
-			!strings.Contains(err.Error(), "a socket at 192.0.2.1") {
-			t.Errorf("from an address that the host does not have: %v", err)
-		}
 	}
 }

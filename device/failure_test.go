@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -45,7 +46,7 @@ func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
 	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMTableRecord} {
 		delete(config, table)
 	}
-	s := testSim(t, SimConfig{Config: config, Common: Common{Backend: func(chip sai.API) sai.API {
+	s := testSim(t, SimConfig{Config: config, Common: daemons.Common{Backend: func(chip sai.API) sai.API {
 		rec = saitest.NewRecorder(chip)
 		return rec
 	}}})

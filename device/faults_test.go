@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/device/fault"
 	"tamtam/sai"
 	"tamtam/swss"
@@ -49,9 +50,9 @@ func (p *plant) clear() {
 func (p *plant) injected(name, what string) {
 	p.Helper()
 	p.unhealthy(name, "faults are injected on purpose: "+what)
-	mgmtd := newAlarms(p.redis)
+	mgmtd := daemons.NewAlarms(p.redis)
 	p.until("there is an alarm", func() bool {
-		if err := mgmtd.look(p.Context(), time.Now()); err != nil {
+		if err := mgmtd.Look(p.Context(), time.Now()); err != nil {
 			return false
 		}
 		alarm := p.row(swss.StateDB, schema.StateAlarm, name+"-fault-injected")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 )
 
@@ -24,7 +25,7 @@ func TestFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	flush := func(now bool) string {
-		done, err := Flush(t.Context(), p.redis, now)
+		done, err := daemons.Flush(t.Context(), p.redis, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,15 +37,15 @@ func TestFlush(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(p.stops)) { // syncd last: orchagent would say that it is gone
 		p.stops[name]()
 	}
-	warm := swss.NewTable(state, warmTable)
+	warm := swss.NewTable(state, "WARM_RESTART_ENABLE_TABLE")
 	for _, name := range []string{"system", "swss"} {
-		if err := warm.Set(t.Context(), name, swss.FieldValues{warmField: "true"}); err != nil {
+		if err := warm.Set(t.Context(), name, swss.FieldValues{"enable": "true"}); err != nil {
 			t.Fatal(err)
 		}
 		if done := flush(true); !strings.Contains(done, "nothing") || !strings.Contains(done, "|"+name+" asks for a warm restart") {
 			t.Errorf("for a warm restart: %s", done)
 		}
-		if err := warm.Set(t.Context(), name, swss.FieldValues{warmField: "false"}); err != nil {
+		if err := warm.Set(t.Context(), name, swss.FieldValues{"enable": "false"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,7 +55,7 @@ func TestFlush(t *testing.T) {
 	if done := flush(true); !strings.Contains(done, "emptied [APPL_DB ASIC_DB COUNTERS_DB FLEX_COUNTER_DB]") {
 		t.Errorf("of a switch that is stopped: %s", done)
 	}
-	for _, db := range derived {
+	for _, db := range []swss.DBName{swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.FlexCounterDB} {
 		if keys, err := p.redis.DB(db).AllKeys(t.Context()); err != nil || len(keys) > 0 {
 			t.Errorf("%s still has %v %v", db, keys, err)
 		}
@@ -63,7 +64,7 @@ func TestFlush(t *testing.T) {
 	if keys, err := state.AllKeys(t.Context()); err != nil || !slices.Equal(slices.Sorted(slices.Values(keys)), want) {
 		t.Errorf("STATE_DB has %v, %v; want %v", keys, err, want)
 	}
-	for _, name := range workers {
+	for _, name := range []string{"tammgrd", "orchagent", "syncd"} {
 		p.stops[name] = p.start(name)
 	}
 	p.ready()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -27,8 +28,8 @@ func startFPMSyncd(p *plant) (z *zebra, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		cfg := FPMConfig{Listen: "127.0.0.1:0", Listening: func(a net.Addr) { listening <- a }}
-		ended <- RunFPMSyncd(ctx, r, cfg, Common{})
+		cfg := daemons.FPMConfig{Listen: "127.0.0.1:0", Listening: func(a net.Addr) { listening <- a }}
+		ended <- daemons.RunFPMSyncd(ctx, r, cfg, daemons.Common{})
 	}()
 	z.addr = <-listening
 	return z, func() {
@@ -76,7 +77,7 @@ func (z *zebra) says(part string) {
 func (p *plant) saysOf(name, part string) {
 	p.Helper()
 	p.until(name+" says "+part, func() bool {
-		state, heard, err := ReadState(p.Context(), p.redis, name)
+		state, heard, err := daemons.ReadState(p.Context(), p.redis, name)
 		return err == nil && heard && strings.Contains(state.State+" "+state.Reason, part)
 	})
 }
@@ -131,15 +132,15 @@ func TestFPMSyncd(t *testing.T) {
 	}
 	z.says("waiting zebra is not connected; the 2 routes that it told stay")
 
-	answer, err := Health(t.Context(), Question{Name: "fpmsyncd", Addr: p.server.Addr, Live: true, Timeout: patience})
+	answer, err := daemons.Health(t.Context(), daemons.Question{Name: "fpmsyncd", Addr: p.server.Addr, Live: true, Timeout: patience})
 	if err != nil || !strings.HasPrefix(answer, "ok, not ready: zebra is not connected") {
 		t.Errorf("health %q, %v", answer, err)
 	}
-	if here, err := BesideHere(t.Context(), p.redis); err != nil || !slices.Equal(here, []string{"fpmsyncd"}) {
+	if here, err := daemons.BesideHere(t.Context(), p.redis); err != nil || !slices.Equal(here, []string{"fpmsyncd"}) {
 		t.Errorf("beside the others work %q, %v", here, err)
 	}
 	stop()
-	if here, err := BesideHere(t.Context(), p.redis); err != nil || len(here) > 0 {
+	if here, err := daemons.BesideHere(t.Context(), p.redis); err != nil || len(here) > 0 {
 		t.Errorf("after the end, beside the others work %q, %v", here, err)
 	}
 }

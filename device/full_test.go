@@ -16,7 +16,6 @@ import (
 	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/swss/swsstest"
 )
 
 // full is an ASIC that has room for so many objects of each type as there are when it is filled, and that takes no
@@ -343,38 +342,5 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 				t.Errorf("%d rows say that there is no room", failed)
 			}
 		})
-	}
-}
-
-// Between views that the ASIC refuses the time grows, and the daemon's health says what is refused and when it is
-// tried again.
-func TestRefusedViewsAreTriedSeldom(t *testing.T) {
-	r := swsstest.Start(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	h := newHealth("orchagent")
-	lives, done := make(chan string), make(chan error, 1)
-	refused := func(ctx context.Context, h *health, _ *swss.Claim) error {
-		h.mu.Lock()
-		told := h.state.Reason
-		h.mu.Unlock()
-		select {
-		case lives <- told:
-		case <-ctx.Done():
-		}
-		return fmt.Errorf("%w: %w: APPLY_VIEW: SAI_STATUS_FAILURE", sairedis.ErrNotApplied, swss.ErrAnew)
-	}
-	go func() { done <- runLives(ctx, r, h, slog.New(slog.DiscardHandler), refused, swss.StateDB) }()
-	var told []string
-	for range 4 {
-		told = append(told, <-lives)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	for i, in := range []string{"100ms", "200ms", "400ms"} {
-		if want := "SAI_STATUS_FAILURE; tried again in " + in; !strings.HasSuffix(told[i+1], want) {
-			t.Errorf("told %q, want %q", told[i+1], want)
-		}
 	}
 }

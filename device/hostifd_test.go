@@ -3,18 +3,16 @@ package device
 import (
 	"context"
 	"errors"
-	"io"
-	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/host/cpuport"
 	"tamtam/host/hostifd"
 	"tamtam/host/netdev"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -24,70 +22,32 @@ type noKernel struct{}
 
 var errNoKernel = errors.New("there is no Linux")
 
-func (noKernel) Ours() ([]string, error)                                { return nil, nil }
-func (noKernel) Open(string) (netdev.Tap, error)                        { return nil, errNoKernel }
+func (noKernel) Ours() ([]string, error) { return nil, nil }
+
+func (noKernel) Open(string) (netdev.Tap, error) { return nil, errNoKernel }
+
 func (noKernel) Set(string, hostifd.Device, hostifd.Device, bool) error { return errNoKernel }
-func (noKernel) Ask(hostifd.Neighbor) error                             { return errNoKernel }
-func (noKernel) Advice() []string                                       { return nil }
-func (noKernel) SetRoutes([]schema.Route) error                         { return nil }
-func (noKernel) Remove(string) error                                    { return nil }
-func (noKernel) SetNeighbor(hostifd.Neighbor, bool) error               { return errNoKernel }
-func (noKernel) RemoveNeighbor(hostifd.Neighbor) error                  { return nil }
+
+func (noKernel) Ask(hostifd.Neighbor) error { return errNoKernel }
+
+func (noKernel) Advice() []string { return nil }
+
+func (noKernel) SetRoutes([]schema.Route) error { return nil }
+
+func (noKernel) Remove(string) error { return nil }
+
+func (noKernel) SetNeighbor(hostifd.Neighbor, bool) error { return errNoKernel }
+
+func (noKernel) RemoveNeighbor(hostifd.Neighbor) error { return nil }
+
 func (noKernel) Links(ctx context.Context, _ func(string, int)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
+
 func (noKernel) Neighbors(ctx context.Context, _ func(hostifd.Neighbor)) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// A carrierKernel is a Linux with devices that have a carrier or not.
-type carrierKernel struct {
-	noKernel
-	up map[string]bool
-}
-
-// A carrierTap is one of its devices, at which nothing is sent.
-type carrierTap struct {
-	io.ReadWriteCloser
-	k    carrierKernel
-	name string
-}
-
-func (k carrierKernel) Open(name string) (netdev.Tap, error) {
-	end, _ := net.Pipe()
-	return carrierTap{end, k, name}, nil
-}
-
-func (t carrierTap) SetCarrier(on bool) error { t.k.up[t.name] = on; return nil }
-func (carrierTap) Hold() *os.File             { return nil }
-
-// When the chip begins anew in a living syncd, host interfaces keep their carriers until they have objects again.
-func TestCarriersStayWithAnotherChip(t *testing.T) {
-	k := carrierKernel{up: map[string]bool{}}
-	n := newNetdevs(k, logOf(Common{}))
-	n.host = netdev.NewHost(k, n.log, func(string, *os.File) {})
-	defer n.host.Close(false)
-	has := func(what string, want map[string]bool, list ...saisim.HostInterface) {
-		t.Helper()
-		if list != nil {
-			n.changed(list)
-			n.look()
-		}
-		if !maps.Equal(k.up, want) {
-			t.Errorf("%s: carriers %v, want %v", what, k.up, want)
-		}
-	}
-	both := map[string]bool{"Ethernet0": true, "Ethernet4": false}
-	has("at first", both, saisim.HostInterface{Name: "Ethernet0", Up: true}, saisim.HostInterface{Name: "Ethernet4"})
-	n.reset()
-	has("another chip", both)
-	n.look()
-	has("it has no objects yet", both)
-	has("it has one", both, saisim.HostInterface{Name: "Ethernet4"})
-	has("it has both", map[string]bool{"Ethernet0": false, "Ethernet4": false},
-		saisim.HostInterface{Name: "Ethernet0"}, saisim.HostInterface{Name: "Ethernet4"})
 }
 
 // Host interfaces and the stack of the switch itself never work at once: who comes second says who has the CPU port,
@@ -95,19 +55,18 @@ func TestCarriersStayWithAnotherChip(t *testing.T) {
 func TestHostIfdSharesNoCPUPort(t *testing.T) {
 	p := bareplant(t)
 	hub, path := cpuport.New(), filepath.Join(t.TempDir(), "cpu.sock")
-	l, err := cpuport.Listen(path)
-	if err != nil {
-		t.Skipf("no sockets of this kind here: %v", err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
-	hub.Keep(newNetdevs(noKernel{}, logOf(Common{})))
-	go func() { ended <- serveCPU(ctx, hub, l, logOf(Common{})) }()
+	go func() {
+		ended <- daemons.RunSyncd(ctx, p.server.Open(), daemons.ChipConfig{
+			Profile: profile.Small(), CPU: hub, CPUPort: path, Devices: noKernel{},
+		}, daemons.Common{})
+	}()
 	line, err := hub.Attach("hostd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { ended <- runHostIfd(ctx, p.server.Open(), noKernel{}, path, Common{}) }()
+	go func() { ended <- daemons.RunHostIfdOn(ctx, p.server.Open(), noKernel{}, path, daemons.Common{}) }()
 	p.saysOf("hostifd", "waiting the CPU port at "+path)
 	p.saysOf("hostifd", "the CPU port is taken by hostd: never both on one interface; stop that one first")
 	if err := line.Close(); err != nil {

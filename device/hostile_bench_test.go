@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -89,12 +90,12 @@ func BenchmarkHostileLoads(b *testing.B) {
 // wait waits until a daemon has been ready.
 func wait(b *testing.B, r *swss.Redis, name string) {
 	b.Helper()
-	events := r.DB(swss.StateDB).Subscribe(b.Context(), "__keyspace@6__:"+healthTable+"|"+name)
+	events := r.DB(swss.StateDB).Subscribe(b.Context(), "__keyspace@6__:"+schema.StateHealth+"|"+name)
 	defer events.Close()
 	for {
-		if state, heard, err := ReadState(b.Context(), r, name); err != nil {
+		if state, heard, err := daemons.ReadState(b.Context(), r, name); err != nil {
 			b.Fatal(err)
-		} else if heard && state.State == StateReady {
+		} else if heard && state.State == daemons.StateReady {
 			return
 		}
 		if _, err := events.Receive(b.Context()); err != nil {

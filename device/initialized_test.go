@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/device/daemons"
 	"tamtam/mgmt"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -43,7 +44,7 @@ func TestInitializedBehindTheLastRow(t *testing.T) {
 			ready, done := make(chan bool, 1), make(chan error, 1)
 			go func() {
 				done <- Up(ctx, UpConfig{
-					ChipConfig: ChipConfig{Profile: profile.Small()}, Redis: r.Addr(), Startup: start,
+					ChipConfig: daemons.ChipConfig{Profile: profile.Small()}, Redis: r.Addr(), Startup: start,
 					Mgmt:  mgmt.Config{Dir: dir, Addr: "127.0.0.1:0", Socket: filepath.Join(dir, "mgmt.sock"), Insecure: true},
 					Ready: func(string, string, string) { ready <- true },
 				})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/device/fault"
 	"tamtam/sai"
 	"tamtam/swss/drift"
@@ -43,7 +44,7 @@ func (h halfTaken) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Att
 func TestBridgePortsWithoutMembers(t *testing.T) {
 	fresh := testSim(t, SimConfig{Config: twoPorts()})
 	settle(t, fresh)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: func(chip sai.API) sai.API {
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: func(chip sai.API) sai.API {
 		return halfTaken{chip}
 	}}})
 	settle(t, s)
@@ -59,7 +60,7 @@ func TestPortsThatStay(t *testing.T) {
 	addFault(t, faults, fault.Fault{
 		Kind: fault.SAIFail, Op: sai.OpRemove, Type: sai.ObjectTypePort, Status: sai.StatusObjectInUse, For: fault.MostFor,
 	})
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI}})
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI}})
 	settle(t, s)
 	told := compare(t, s, 4)["orchagent"]
 	if told.Word() == drift.Consistent || !strings.Contains(told.Reason, "is named by no row, and stays") ||

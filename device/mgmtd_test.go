@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"tamtam/device/daemons"
 	"tamtam/mgmt"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -38,7 +39,7 @@ func (p *plant) front() *front {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- serveMgmt(ctx, r, s, nil, Addresses{}, Common{}) }()
+	go func() { done <- daemons.ServeMgmt(ctx, r, s, nil, daemons.Addresses{}, daemons.Common{}) }()
 	f := &front{plant: p, addr: s.Addr(), client: gpb.NewGNMIClient(conn)}
 	f.stop = sync.OnceFunc(func() {
 		conn.Close()
@@ -53,7 +54,7 @@ func (p *plant) front() *front {
 
 // health is what `tamtam health mgmtd` says.
 func (f *front) health() error {
-	_, err := Health(f.plant.Context(), Question{Name: "mgmtd", Addr: f.plant.server.Addr, GNMI: f.addr, Timeout: patience})
+	_, err := daemons.Health(f.plant.Context(), daemons.Question{Name: "mgmtd", Addr: f.plant.server.Addr, GNMI: f.addr, Timeout: patience})
 	return err
 }
 

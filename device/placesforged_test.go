@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
@@ -55,7 +56,7 @@ func TestForgedPlaces(t *testing.T) {
 			config[schema.CfgTAMFeature][schema.FeatureFlyMon] = swss.FieldValues{"status": "ACTIVE"}
 			s := &sketched{T: t, Sim: testSim(t, SimConfig{
 				Config: config, Start: sketchStart, Oracle: 1000, Profile: profile.Small(),
-				Common: Common{Log: slog.New(slog.NewTextHandler(&log, nil))},
+				Common: daemons.Common{Log: slog.New(slog.NewTextHandler(&log, nil))},
 			})}
 			settle(t, s.Sim)
 			s.task("t0", "filter", "dst-port=80-90")

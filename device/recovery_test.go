@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device/daemons"
 	"tamtam/sai"
 	"tamtam/sai/redis/asicview"
 	"tamtam/saisim"
@@ -83,7 +84,7 @@ func (p *plant) start(name string) (stop func()) {
 	}
 	run := map[string]func(context.Context) error{
 		"syncd": func(ctx context.Context) error {
-			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small(), Kernel: p.kernel}, Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
+			return daemons.RunSyncd(ctx, r, daemons.ChipConfig{Profile: profile.Small(), Kernel: p.kernel}, daemons.Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
 				p.chips.Add(1)
 				p.chip.Store(chip.(*saisim.Chip))
 				if layer := p.backend.Load(); layer != nil {
@@ -93,12 +94,12 @@ func (p *plant) start(name string) (stop func()) {
 			}})
 		},
 		"orchagent": func(ctx context.Context) error {
-			return RunOrchagent(ctx, r, Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
+			return daemons.RunOrchagent(ctx, r, daemons.Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
 		},
 		"tammgrd": func(ctx context.Context) error {
-			return RunManagers(ctx, r, Common{AllowFaults: p.faults, StaticLAGs: true})
+			return daemons.RunManagers(ctx, r, daemons.Common{AllowFaults: p.faults, StaticLAGs: true})
 		},
-		"mgmtd": func(ctx context.Context) error { return ended(newAlarms(r).run(ctx)) }, // what of it looks at the others
+		"mgmtd": daemons.NewAlarms(r).Run, // what of it looks at the others
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -161,8 +162,8 @@ func (p *plant) within(patience time.Duration, what string, ok func() bool) {
 // states are what the daemons say of themselves, for a failure.
 func (p *plant) states() string {
 	var out strings.Builder
-	for _, name := range daemons {
-		state, heard, err := ReadState(context.Background(), p.redis, name)
+	for _, name := range daemons.Daemons() {
+		state, heard, err := daemons.ReadState(context.Background(), p.redis, name)
 		out.WriteString(name + ": " + state.State + " " + state.Reason)
 		if !heard || err != nil {
 			out.WriteString("not heard of")
@@ -189,7 +190,7 @@ func (p *plant) ready() {
 	p.Helper()
 	p.until("all daemons are ready", func() bool {
 		for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
-			if state, heard, err := ReadState(p.Context(), p.redis, name); err != nil || !heard || state.State != StateReady {
+			if state, heard, err := daemons.ReadState(p.Context(), p.redis, name); err != nil || !heard || state.State != daemons.StateReady {
 				return false
 			}
 		}
@@ -329,7 +330,7 @@ func (p *plant) set(name, value string) {
 func (p *plant) unhealthy(name, reason string) {
 	p.Helper()
 	p.until(name+" says: "+reason, func() bool {
-		_, err := Health(p.Context(), Question{Name: name, Addr: p.server.Addr, Timeout: patience})
+		_, err := daemons.Health(p.Context(), daemons.Question{Name: name, Addr: p.server.Addr, Timeout: patience})
 		return err != nil && strings.Contains(err.Error(), reason)
 	})
 }
@@ -432,7 +433,7 @@ func TestUnwellDatabases(t *testing.T) {
 		}},
 		{"two of a kind", false, func(p *plant) {
 			owner := func() string {
-				state, _, _ := ReadState(p.Context(), p.redis, "tammgrd")
+				state, _, _ := daemons.ReadState(p.Context(), p.redis, "tammgrd")
 				return state.Owner
 			}
 			first := owner()

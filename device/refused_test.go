@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/daemons"
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
@@ -87,7 +88,7 @@ func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 			sai.StatusAttrNotSupported0, sai.StatusInvalidAttrValue0, sai.StatusInsufficientResources,
 		}
 		gate := &createGate{stay: map[sai.ObjectType]int{}}
-		s := testSim(t, SimConfig{Config: oneOfEach(seed), Common: Common{Backend: gate.sai}})
+		s := testSim(t, SimConfig{Config: oneOfEach(seed), Common: daemons.Common{Backend: gate.sai}})
 		settle(t, s)
 		turn := func(feature, status string) swss.FieldValues {
 			t.Helper()

@@ -107,7 +107,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 		return nil, err
 	}
 	if r.Program != nil { // table recording plans for it before the first packet
-		if err := errors.Join(s.Orchagent.rec.PollCounters(ctx), s.Settle(ctx)); err != nil {
+		if err := errors.Join(s.Orchagent.PollRecording(ctx), s.Settle(ctx)); err != nil {
 			return nil, err
 		}
 	}

@@ -107,7 +107,7 @@ type RecordPlans map[string][]*record.Plan
 // CollectPlans notes all plans from now on, until orchagent is started again.
 func (s *Sim) CollectPlans() RecordPlans {
 	p := RecordPlans{}
-	s.Orchagent.rec.Planned().Subscribe(func(_ context.Context, n recordorch.Planned) {
+	s.Orchagent.Planned().Subscribe(func(_ context.Context, n recordorch.Planned) {
 		p[n.Session] = append(p[n.Session], n.Plan)
 	})
 	return p

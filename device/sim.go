@@ -8,10 +8,11 @@ import (
 	"time"
 
 	sflowmgr "tamtam/cfgmgr/sflow"
+	"tamtam/device/daemons"
 	"tamtam/host/reports"
 	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/sai/redis"
+	sairedis "tamtam/sai/redis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -25,14 +26,14 @@ type Sim struct {
 	Redis     *swss.Redis
 	Chip      *saisim.Chip
 	Managers  *orch.Daemon
-	Orchagent *Orchagent
+	Orchagent *daemons.Orchagent
 	Syncd     *sairedis.Server
 	// Settled, if not nil, is called whenever the daemons have done all work of an instant.
 	Settled func(context.Context) error
 
 	host      *simHost  // nil: there is no hostd
 	sflow     *simSFlow // nil: there is no sflowd
-	common    Common
+	common    daemons.Common
 	chip      saisim.Config
 	attach    func(*saisim.Chip)
 	notes     []sai.Notification
@@ -45,7 +46,7 @@ type Sim struct {
 
 // SimConfig says what to simulate.
 type SimConfig struct {
-	Common
+	daemons.Common
 	Profile profile.Profile
 	// Start is the time of day at cycle 0; the zero time means 1970.
 	Start time.Time
@@ -80,7 +81,7 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 
 func (s *Sim) start(ctx context.Context, cfg SimConfig) (err error) {
 	s.common.StaticLAGs = s.common.StaticLAGs || !cfg.Host
-	s.common.sflowd = func(context.Context) (a sflowmgr.Agent, _ error) {
+	s.common.SFlowAgent = func(context.Context) (a sflowmgr.Agent, _ error) {
 		if cfg.SFlow == nil {
 			a.Away = "there is no sflowd, which sends, in this simulation"
 		}
@@ -104,7 +105,7 @@ func (s *Sim) start(ctx context.Context, cfg SimConfig) (err error) {
 	if err := s.startSyncd(ctx); err != nil {
 		return err
 	}
-	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
+	s.Managers = daemons.NewManagers(s.Redis, s.common.Named("tammgrd"))
 	if err := s.startOrchagent(ctx); err != nil {
 		return err
 	}
@@ -130,9 +131,9 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 		s.attach(chip)
 	}
 	s.sflow.watch()
-	c := s.common.named("syncd")
-	c.now = func() time.Time { return chip.TrueTime(chip.Now()) }
-	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), c)
+	c := s.common.Named("syncd")
+	c.Now = func() time.Time { return chip.TrueTime(chip.Now()) }
+	s.Syncd = daemons.NewSyncd(s.Redis, s.common.Layered(chip), c)
 	if err := s.Syncd.Load(ctx); err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 
 func (s *Sim) startOrchagent(ctx context.Context) (err error) {
 	s.calm = 0
-	s.Orchagent, err = NewOrchagent(ctx, s.Redis, s.common.named("orchagent"))
+	s.Orchagent, err = daemons.NewOrchagent(ctx, s.Redis, s.common.Named("orchagent"))
 	if err != nil {
 		return err
 	}
@@ -308,7 +309,7 @@ func (s *Sim) RestartManagers(ctx context.Context) error {
 	if err := s.Managers.Close(); err != nil {
 		return err
 	}
-	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
+	s.Managers = daemons.NewManagers(s.Redis, s.common.Named("tammgrd"))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/host/cpuport"
 	"tamtam/host/hostd"
 	"tamtam/host/reports"
@@ -34,11 +35,11 @@ func (s *Sim) startHost(ctx context.Context, send func(reports.Datagram) error) 
 	if send == nil {
 		send = func(reports.Datagram) error { return errNoManagement }
 	}
-	cfg, err := hostConfig(ctx, s.Redis)
+	cfg, err := daemons.HostConfig(ctx, s.Redis)
 	if err != nil {
 		return err
 	}
-	h := &simHost{sim: s, d: orch.NewDaemon("hostd", s.Redis, s.common.daemon())}
+	h := &simHost{sim: s, d: orch.NewDaemon("hostd", s.Redis, s.common.Options())}
 	cfg.Daemon = h.d
 	h.host = hostd.New(cfg)
 	h.report = reports.New(reports.Config{Daemon: h.d, Redis: s.Redis, Send: send})
@@ -81,7 +82,7 @@ func (h *simHost) Send(f cpuport.Frame) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	return inject(h.sim.Chip, &f)
+	return daemons.Inject(h.sim.Chip, &f)
 }
 
 // step lets hostd work, first at what is due, then at what was punted.

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"tamtam/device/daemons"
 	"tamtam/host/cpuport"
 	"tamtam/host/sflow"
 	"tamtam/orch"
@@ -37,7 +38,7 @@ type sampledFrame struct {
 }
 
 func (s *Sim) startSFlow(send func(netip.AddrPort, []byte) error) {
-	x := &simSFlow{sim: s, d: orch.NewDaemon("sflowd", s.Redis, s.common.daemon())}
+	x := &simSFlow{sim: s, d: orch.NewDaemon("sflowd", s.Redis, s.common.Options())}
 	x.agent = sflow.New(sflow.Config{Daemon: x.d, Redis: s.Redis, Lost: func() (uint64, bool) { return x.lost, true },
 		Dial: func(to netip.AddrPort) (sflow.Socket, error) { return simSocket{to, send}, nil }})
 	s.sflow = x
@@ -54,15 +55,15 @@ func (x *simSFlow) watch() {
 
 // dropped takes a drop, if it is one to be notified of.
 func (x *simSFlow) dropped(d *saisim.Drop) {
-	if !d.Mirror && !d.Punted && d.Trap.String() != trapSample {
-		x.take(dropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
+	if daemons.IsDrop(d) {
+		x.take(daemons.DropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
 	}
 }
 
 // sampled takes a sample. It may be called from the chip's output.
 func (x *simSFlow) sampled(o *saisim.Out) {
 	if x != nil {
-		x.take(samplePacket(x.sim.Chip, o), o.In, o.Sample.Port)
+		x.take(daemons.SamplePacket(x.sim.Chip, o), o.In, o.Sample.Port)
 	}
 }
 

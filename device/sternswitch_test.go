@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device/daemons"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -48,8 +49,8 @@ func (s *sternSwitch) allReady(what string) {
 	s.Helper()
 	s.until(what+": orchagent and tammgrd are ready", func() bool {
 		for _, name := range []string{"orchagent", "tammgrd"} {
-			state, heard, err := ReadState(s.Context(), s.redis, name)
-			if err != nil || !heard || state.State != StateReady || name == "orchagent" && state.Since.Before(s.since) {
+			state, heard, err := daemons.ReadState(s.Context(), s.redis, name)
+			if err != nil || !heard || state.State != daemons.StateReady || name == "orchagent" && state.Since.Before(s.since) {
 				return false
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device/daemons"
 	"tamtam/internal/randtest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -101,8 +102,8 @@ func (s *stockSwitch) adopted(what string, since time.Time) (took, cpu time.Dura
 	s.Helper()
 	s.within(stockPatience, what+": orchagent and tammgrd are ready", func() bool {
 		for _, name := range []string{"orchagent", "tammgrd"} {
-			state, heard, err := ReadState(s.Context(), s.redis, name)
-			if err != nil || !heard || state.State != StateReady || name == "orchagent" && state.Since.Before(since) {
+			state, heard, err := daemons.ReadState(s.Context(), s.redis, name)
+			if err != nil || !heard || state.State != daemons.StateReady || name == "orchagent" && state.Since.Before(since) {
 				return false
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/daemons"
 	"tamtam/swss"
 )
 
@@ -37,8 +38,8 @@ func TestForgedRequestsGoOn(t *testing.T) {
 	many := regexp.MustCompile(`^the state of the ASIC is unknown: somebody else makes requests in ASIC_DB: ` +
 		`[1-9]\d+ in the last minute`)
 	p.until("orchagent says how many there are", func() bool {
-		state, _, err := ReadState(p.Context(), p.redis, "orchagent")
-		return err == nil && state.State == StateWaiting && many.MatchString(state.Reason)
+		state, _, err := daemons.ReadState(p.Context(), p.redis, "orchagent")
+		return err == nil && state.State == daemons.StateWaiting && many.MatchString(state.Reason)
 	})
 	if n := p.lives.Load(); n != 1 {
 		t.Errorf("orchagent has begun anew %d times", n)
@@ -52,23 +53,4 @@ func TestForgedRequestsGoOn(t *testing.T) {
 	}
 	p.sure()
 	p.same(twoPorts())
-}
-
-// Who comes again soon is waited for longer, up to a minute; who does not, is forgotten.
-func TestStrangersAreWaitedForLonger(t *testing.T) {
-	var s strangers
-	for _, tt := range []struct {
-		them   bool
-		lasted time.Duration
-		quiet  time.Duration
-	}{
-		{true, time.Hour, 2 * time.Second}, {true, time.Second, 4 * time.Second}, {false, time.Second, 4 * time.Second},
-		{true, maxQuiet, 8 * time.Second}, {true, 0, 16 * time.Second}, {true, 0, 32 * time.Second}, {true, 0, maxQuiet},
-		{true, 0, maxQuiet}, {true, maxQuiet + 1, 2 * time.Second}, {false, time.Hour, 0},
-	} {
-		s.met(tt.them, tt.lasted)
-		if s.quiet != tt.quiet || s.there != tt.them {
-			t.Errorf("after %+v: waits %v for %s", tt, s.there, s.quiet)
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device/daemons"
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -188,14 +189,14 @@ func (c *turmoil) freeSwitchID() {
 // steady waits until all daemons have been ready for longer than it takes them to notice something, and returns since
 // when.
 func (c *turmoil) steady() (from time.Time) {
-	for from = time.Now(); time.Since(from) < 3*beatPeriod; {
+	for from = time.Now(); time.Since(from) < 3*time.Second; {
 		for _, name := range mortals {
-			if state, heard, err := ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != StateReady {
+			if state, heard, err := daemons.ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != daemons.StateReady {
 				c.ready()
 				from = time.Now()
 			}
 		}
-		c.pass(beatPeriod / 10)
+		c.pass(time.Second / 10)
 	}
 	return from
 }

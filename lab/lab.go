@@ -13,6 +13,7 @@ import (
 
 	"tamtam/collector/capture"
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
 	"tamtam/swss"
@@ -136,7 +137,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	}
 	n.hz = profile.ClockHz
 	n.sim, err = device.NewSim(ctx, device.SimConfig{
-		Common: device.Common{Log: l.opts.Log}, Profile: profile, Start: epoch, Config: config, Attach: n.attach,
+		Common: daemons.Common{Log: l.opts.Log}, Profile: profile, Start: epoch, Config: config, Attach: n.attach,
 		Host: n.s.Hostd, Oracle: l.opts.Oracle,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"tamtam/collector/result"
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/fleet/event"
 	"tamtam/fleet/parquet"
 	"tamtam/mgmt"
@@ -28,7 +29,7 @@ func upSwitch(t *testing.T, name, role string) (target string) {
 	socket := filepath.Join(dir, name)
 	ready := make(chan struct{})
 	cfg := device.UpConfig{
-		ChipConfig: device.ChipConfig{Profile: profile.Small()}, Redis: "embedded", NoHost: true,
+		ChipConfig: daemons.ChipConfig{Profile: profile.Small()}, Redis: "embedded", NoHost: true,
 		Mgmt: mgmt.Config{Dir: dir, Socket: socket},
 		Startup: device.Startup{Rows: device.ConfigDB{
 			schema.CfgPort: {

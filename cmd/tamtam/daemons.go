@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/device/logs"
 	"tamtam/device/sender"
 	"tamtam/host/fpmsyncd"
@@ -167,8 +168,8 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 }
 
 // addresses is where else the northbound listens, and where it sends to.
-func (n *northbound) addresses() (at device.Addresses, err error) {
-	at = device.Addresses{Metrics: n.metrics, MetricsOpen: n.metricsOpen, REST: n.rest, Page: n.http, Version: version(),
+func (n *northbound) addresses() (at daemons.Addresses, err error) {
+	at = daemons.Addresses{Metrics: n.metrics, MetricsOpen: n.metricsOpen, REST: n.rest, Page: n.http, Version: version(),
 		Send: sender.Flags{Period: n.otlpPeriod}}
 	if n.otlpPeriod < time.Second {
 		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)
@@ -212,7 +213,7 @@ const keepLinksUsage = "leave interfaces up at the end that the switch has set u
 	"for a restart that no peer is to notice"
 
 // parseChip reads the flags that say what chip there is.
-func parseChip(profile string, ports []string, oracle int) (c device.ChipConfig, err error) {
+func parseChip(profile string, ports []string, oracle int) (c daemons.ChipConfig, err error) {
 	const most = 1 << 24
 	if oracle < 0 || oracle > most {
 		return c, usagef("--oracle %d: want 0 to %d", oracle, most)
@@ -257,8 +258,8 @@ func newRun() *cobra.Command {
 			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, hostd, sflowd, fpmsyncd or hostifd")
 		}}
 	c.AddCommand(
-		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
-		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
+		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", daemons.RunManagers),
+		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", daemons.RunOrchagent),
 		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunSFlowd(), newRunFPMSyncd(), newRunHostIfd(),
 		newRunRedis(), newRunPorts())
 	return c
@@ -266,25 +267,25 @@ func newRun() *cobra.Command {
 
 func newRunHostd() *cobra.Command {
 	return newAttached("hostd", "The switch as a host: ARP, neighbour discovery, ICMP", "cpu-port", "the chip's CPU port",
-		device.RunHostd)
+		daemons.RunHostd)
 }
 
 func newRunSFlowd() *cobra.Command {
 	return newAttached("sflowd", "The sFlow agent: samples, drops and counters to collectors", "sample-port",
-		"what the chip samples or drops", device.RunSFlowd)
+		"what the chip samples or drops", daemons.RunSFlowd)
 }
 
 // newAttached makes the command of a daemon that is the client of a socket of syncd's: both have the same flag for it.
 func newAttached(
 	name, short, flag, what string,
-	run func(context.Context, *swss.Redis, func() (device.CPULine, error), device.Common) error,
+	run func(context.Context, *swss.Redis, func() (daemons.CPULine, error), daemons.Common) error,
 ) *cobra.Command {
 	var path string
-	c := newDaemon(name, short, func(ctx context.Context, r *swss.Redis, common device.Common) error {
+	c := newDaemon(name, short, func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		if path == "" {
 			return usagef("--%s: want the path of the socket at which syncd serves %s, that of its --%s", flag, what, flag)
 		}
-		return run(ctx, r, device.AtSocket(path, name), common)
+		return run(ctx, r, daemons.AtSocket(path, name), common)
 	})
 	c.Flags().StringVar(&path, flag, "", "the Unix socket at which syncd serves "+what)
 	return c
@@ -295,13 +296,13 @@ func newRunSyncd() *cobra.Command {
 	var ports []string
 	var oracle int
 	var keep bool
-	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
+	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		chip, err := parseChip(profile, ports, oracle)
 		if err != nil {
 			return err
 		}
 		chip.CPUPort, chip.SamplePort, chip.KeepLinks = cpu, samples, keep
-		return device.RunSyncd(ctx, r, chip, common)
+		return daemons.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", run)
 	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
@@ -316,9 +317,9 @@ func newRunSyncd() *cobra.Command {
 }
 
 func newRunFPMSyncd() *cobra.Command {
-	var cfg device.FPMConfig
-	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
-		return device.RunFPMSyncd(ctx, r, cfg, common)
+	var cfg daemons.FPMConfig
+	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
+		return daemons.RunFPMSyncd(ctx, r, cfg, common)
 	}
 	c := newDaemon("fpmsyncd", "The routes of FRR's zebra to APPL_DB", run)
 	c.Flags().StringVar(&cfg.Listen, "listen", fpmsyncd.Address,
@@ -330,11 +331,11 @@ func newRunFPMSyncd() *cobra.Command {
 
 func newRunHostIfd() *cobra.Command {
 	var cpu string
-	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
+	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		if cpu == "" {
 			return usagef("--cpu-port: want the socket at which syncd serves the CPU port, that of its --cpu-port")
 		}
-		return device.RunHostIfd(ctx, r, cpu, common)
+		return daemons.RunHostIfd(ctx, r, cpu, common)
 	}
 	c := newDaemon("hostifd", "The switch's interfaces as TAP devices of Linux, for FRR and other daemons", run)
 	c.Flags().StringVar(&cpu, "cpu-port", "", "the Unix socket at which syncd serves the chip's CPU port")
@@ -345,7 +346,7 @@ func newRunMgmtd() *cobra.Command {
 	var n northbound
 	var startup string
 	var c *cobra.Command
-	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, common device.Common) error {
+	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		cfg, err := n.config(c)
 		if err != nil {
 			return err
@@ -355,7 +356,7 @@ func newRunMgmtd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return device.RunMgmt(ctx, cfg, at, common)
+		return daemons.RunMgmt(ctx, cfg, at, common)
 	})
 	n.flags(c)
 	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before Redis is waited for
@@ -366,7 +367,7 @@ func newRunMgmtd() *cobra.Command {
 
 // newDaemon makes the command of one daemon: it opens Redis, waiting for it to come up, and runs
 // until it is stopped.
-func newDaemon(name, short string, run func(context.Context, *swss.Redis, device.Common) error) *cobra.Command {
+func newDaemon(name, short string, run func(context.Context, *swss.Redis, daemons.Common) error) *cobra.Command {
 	var rec string
 	var place redisPlace
 	var faults bool
@@ -377,7 +378,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, device
 			if place.embedded() {
 				return usagef("--redis embedded: a daemon alone needs a Redis that the others reach, HOST:PORT or unix:PATH")
 			}
-			common := device.Common{Log: logger(cmd), AllowFaults: faults}
+			common := daemons.Common{Log: logger(cmd), AllowFaults: faults}
 			if rec != "" {
 				f, err := os.OpenFile(rec, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 				if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/device"
+	"tamtam/device/daemons"
 )
 
 func newFlush() *cobra.Command {
@@ -26,7 +26,7 @@ work then begin anew, with a fresh chip.`,
 			if err != nil {
 				return err
 			}
-			done, err := device.Flush(cmd.Context(), r, now)
+			done, err := daemons.Flush(cmd.Context(), r, now)
 			if err := errors.Join(err, r.Close()); err != nil {
 				return err
 			}

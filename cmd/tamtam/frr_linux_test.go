@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -174,15 +175,15 @@ func (s *frrSwitch) start(args ...string) {
 // restart kills a daemon, starts it again, and waits until it says that it is ready.
 func (s *frrSwitch) restart(name string) {
 	s.t.Helper()
-	before, _, err := device.ReadState(s.t.Context(), s.redis, name)
+	before, _, err := daemons.ReadState(s.t.Context(), s.redis, name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.kill[name]()
 	s.start(s.args[name]...)
 	s.until(name+" is ready again", func() bool {
-		now, heard, err := device.ReadState(s.t.Context(), s.redis, name)
-		return err == nil && heard && now.Owner != before.Owner && now.State == device.StateReady
+		now, heard, err := daemons.ReadState(s.t.Context(), s.redis, name)
+		return err == nil && heard && now.Owner != before.Owner && now.State == daemons.StateReady
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -33,13 +33,13 @@ func TestHostdAlone(t *testing.T) {
 			return row["state"] == state && strings.Contains(row["reason"], reason) && owner != before
 		})
 	}
-	is(device.StateReady, "")
+	is(daemons.StateReady, "")
 	hostd.kill()
 	before = owner
 	hostd.start()
-	is(device.StateReady, "")
+	is(daemons.StateReady, "")
 	syncd.kill()
-	is(device.StateWaiting, "no CPU port")
+	is(daemons.StateWaiting, "no CPU port")
 	syncd.start()
-	is(device.StateReady, "")
+	is(daemons.StateReady, "")
 }

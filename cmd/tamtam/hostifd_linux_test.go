@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/host/netdev"
 	"tamtam/internal/netns/netnstest"
 	"tamtam/swss"
@@ -90,7 +91,7 @@ func (s *hostifSwitch) ready(name, before string) (owner string) {
 	s.t.Helper()
 	s.wait(s.t, schema.StateHealth, name, func(row swss.FieldValues) bool {
 		owner = row["owner"]
-		return row["state"] == device.StateReady && owner != before
+		return row["state"] == daemons.StateReady && owner != before
 	})
 	return owner
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -200,7 +201,7 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 		both(name+" was killed", schema.OperUp, schema.OperUp)
 	}
 
-	before, _, _ := device.ReadState(t.Context(), s.redis, "syncd")
+	before, _, _ := daemons.ReadState(t.Context(), s.redis, "syncd")
 	s.kill["syncd"]()
 	s.until("the CPU port is free", func() bool {
 		c, err := net.Dial("unixpacket", cpu[1])
@@ -217,8 +218,8 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 			was = now
 			t.Logf("syncd was killed: %s after %s", now, time.Since(began).Round(10*time.Millisecond))
 		}
-		now, heard, err := device.ReadState(t.Context(), s.redis, "syncd")
-		return err == nil && heard && now.Owner != before.Owner && now.State == device.StateReady && time.Since(began) > 8*time.Second
+		now, heard, err := daemons.ReadState(t.Context(), s.redis, "syncd")
+		return err == nil && heard && now.Owner != before.Owner && now.State == daemons.StateReady && time.Since(began) > 8*time.Second
 	})
 	both("syncd was killed", schema.OperUp, schema.OperUp)
 	answers("syncd was killed")

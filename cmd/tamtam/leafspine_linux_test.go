@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/internal/netns"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -352,8 +353,8 @@ func (s *frrSwitch) ready() string {
 		if name == "fpmsyncd" && s.kill["zebra"] == nil {
 			continue
 		}
-		now, heard, err := device.ReadState(s.t.Context(), s.redis, name)
-		if err != nil || !heard || now.State != device.StateReady {
+		now, heard, err := daemons.ReadState(s.t.Context(), s.redis, name)
+		if err != nil || !heard || now.State != daemons.StateReady {
 			return fmt.Sprintf("%s is not ready: %s %v", name, now.Reason, err)
 		}
 	}

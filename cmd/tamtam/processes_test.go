@@ -13,13 +13,9 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/racetest"
-<<<<<<< HEAD
 	"tamtam/saisim/profile"
 
-=======
->>>>>>> o-cuts
 	"tamtam/sai/redis/asicview"
-	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"

@@ -20,6 +20,7 @@ import (
 	"tamtam/cli"
 	"tamtam/collector"
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/mgmt/configfile"
 	"tamtam/swss"
 )
@@ -327,7 +328,7 @@ func replaceFile(name string, data []byte) error {
 }
 
 func newHealth() *cobra.Command {
-	var q device.Question
+	var q daemons.Question
 	var place redisPlace
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
@@ -341,10 +342,10 @@ func newHealth() *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				args = append([]string{"redis"}, device.Running(cmd.Context(), q)...)
+				args = append([]string{"redis"}, daemons.Running(cmd.Context(), q)...)
 			}
 			state, err := health(cmd.Context(), q, args)
-			if errors.Is(err, device.ErrNoSuchDaemon) {
+			if errors.Is(err, daemons.ErrNoSuchDaemon) {
 				return usageError{err}
 			}
 			if err != nil {
@@ -365,13 +366,13 @@ func newHealth() *cobra.Command {
 
 // health asks some of the daemons, all at once. It is "ok" if all answers are; of several, those that say more are
 // named.
-func health(ctx context.Context, q device.Question, names []string) (string, error) {
+func health(ctx context.Context, q daemons.Question, names []string) (string, error) {
 	states, errs := make([]string, len(names)), make([]error, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
 		q := q
 		q.Name = name
-		asked.Go(func() { states[i], errs[i] = device.Health(ctx, q) })
+		asked.Go(func() { states[i], errs[i] = daemons.Health(ctx, q) })
 	}
 	asked.Wait()
 	if err := errors.Join(errs...); err != nil || len(names) == 1 {

@@ -15,6 +15,7 @@ import (
 
 	"tamtam/cli"
 	"tamtam/device"
+	"tamtam/device/daemons"
 )
 
 // startupFile is the startup configuration of a switch that is told of no other: where a container's is mounted.
@@ -75,7 +76,7 @@ of the shell: its content says which. One that is refused, with the line or the 
 // device is what the flags say of the switch.
 func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) {
 	cfg = device.UpConfig{
-		Common: device.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
+		Common: daemons.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
 		Ready: func(redis, gnmi, page string) {
 			if page != "" {
 				page = ", its page at " + page

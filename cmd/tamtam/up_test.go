@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/swss"
 )
 
@@ -168,10 +169,10 @@ func (s *solo) begin() *swss.Redis {
 	if err != nil {
 		s.Fatal(err)
 	}
-	q := device.Question{Redis: cfg, GNMI: "unix:" + device.SocketPath(s.dir), Timeout: time.Second}
+	q := daemons.Question{Redis: cfg, GNMI: "unix:" + device.SocketPath(s.dir), Timeout: time.Second}
 	deadline := time.Now().Add(time.Minute)
 	for {
-		_, err := health(s.Context(), q, append(device.Daemons(), "redis"))
+		_, err := health(s.Context(), q, append(daemons.Daemons(), "redis"))
 		if err == nil {
 			r := swss.Look(cfg)
 			s.Cleanup(func() { r.Close() })

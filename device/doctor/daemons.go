@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tamtam/device"
+	"tamtam/device/daemons"
 	sairedis "tamtam/sai/redis"
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
@@ -27,7 +27,7 @@ func daemonChecks() []check {
 
 // daemon asks what a daemon says of itself, and whether its mark is that of another process.
 func daemon(ctx context.Context, p *patient, name string) answer {
-	state, heard, err := device.ReadState(ctx, p.r, name)
+	state, heard, err := daemons.ReadState(ctx, p.r, name)
 	start := fmt.Sprintf("tamtam run %s, or see what it says with --verbose", name)
 	switch {
 	case err != nil:
@@ -45,18 +45,18 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 		return fail("stop one of the two; if there is one, somebody else wrote its row",
 			"two processes: %.16s speaks, and the mark in %s", state.Owner, other)
 	}
-	if why, err := device.Stranger(ctx, p.r, name, state); err != nil {
+	if why, err := daemons.Stranger(ctx, p.r, name, state); err != nil {
 		return unknown("%s", swss.Why(err))
 	} else if why != "" {
 		return fail("redis-cli -n 6 del 'TAMTAM_HEALTH|"+name+"'; if the daemon works, it writes its row again", "%s", why)
 	}
 	switch state.State {
-	case device.StateReady:
+	case daemons.StateReady:
 		return well("ready since %s", since)
-	case device.StateWaiting:
+	case daemons.StateWaiting:
 		return fail("it comes back by itself when that is well again", "not ready since %s: %s", since, state.Reason)
 	}
-	return unknown("its state is %q, want %s or %s", state.State, device.StateReady, device.StateWaiting)
+	return unknown("its state is %q, want %s or %s", state.State, daemons.StateReady, daemons.StateWaiting)
 }
 
 // foreignSyncd reports whether there are objects, and no journal of ours.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	sairedis "tamtam/sai/redis"
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
@@ -45,7 +46,7 @@ func marks(ctx context.Context, p *patient) answer {
 			foreign = append(foreign, string(name))
 		}
 		for daemon, owner := range got {
-			if !slices.Contains(device.Daemons(), daemon) {
+			if !slices.Contains(daemons.Daemons(), daemon) {
 				continue // what else goes with the marks
 			}
 			if other, ok := owners[daemon]; ok && other != owner {

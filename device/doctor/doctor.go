@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/swss"
 )
 
@@ -93,7 +93,7 @@ type check struct {
 
 func checks() []check {
 	list := append(redisChecks(), databaseChecks()...)
-	for _, name := range device.Daemons() {
+	for _, name := range daemons.Daemons() {
 		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer {
 			return daemon(ctx, p, name)
 		}})
@@ -107,7 +107,7 @@ func Run(ctx context.Context, cfg Config) Report {
 	p := &patient{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
 	defer p.r.Close()
 	list := checks()
-	others, _ := device.BesideHere(ctx, p.r) // where that fails, others say so
+	others, _ := daemons.BesideHere(ctx, p.r) // where that fails, others say so
 	for _, name := range others {
 		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer { return daemon(ctx, p, name) }})
 	}

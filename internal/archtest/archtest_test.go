@@ -163,7 +163,7 @@ func TestOffencesAreFound(t *testing.T) {
 		{"inside another feature's orch", "tamtam/orchagent/feature/plan", []string{"tamtam/orchagent/feature", "tamtam/orch"}, ""},
 		{"from another feature's orch sideways", "tamtam/orchagent/feature", []string{"tamtam/orchagent/acl"}, "orchagent/feature may import only orch"},
 		{"from one further feature's orch to the other", "tamtam/orchagent/feature", []string{"tamtam/orchagent/other"}, "orchagent/feature may import only orch"},
-		{"all orchs", "tamtam/device", []string{"tamtam/orchagent/ports", "tamtam/orchagent/feature"}, ""},
+		{"all orchs", "tamtam/device/daemons", []string{"tamtam/orchagent/ports", "tamtam/orchagent/feature"}, ""},
 		{"an orch from elsewhere", "tamtam/tammgr", []string{"tamtam/orchagent/feature"}, "tammgr may import only"},
 		{"module", "tamtam/cli", []string{"github.com/redis/go-redis/v9"}, "outside the standard library cli may import only"},
 		{"package of a module", "tamtam/cli", []string{"google.golang.org/grpc/codes"}, ""},

@@ -47,7 +47,7 @@ const (
 )
 
 // rules go from the top down: a room may import only rooms further down, never one beside it.
-// What one orch needs of another is an interface that it declares itself and device passes in.
+// What one orch needs of another is an interface that it declares itself and device/daemons passes in.
 var rules = []room{
 	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
@@ -56,11 +56,11 @@ var rules = []room{
 		collector/marks collector/topology collector/result collector/journey collector/capture tam/record`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
-		device device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp mgmt/outputs/syslog
-		mgmt/outputs mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector collector/marks
-		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe saisim/profile
-		saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph tam/flymon tam/ipfix
-		tam/record internal/grace`)},
+		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
+		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
+		collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
+		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
+		tam/flymon tam/ipfix tam/record internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
@@ -86,17 +86,17 @@ var rules = []room{
 		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/record`)},
 	// experiments; of what is inside a switch it knows nothing
 	{name: "lab", modules: []string{yaml}, below: rooms(`
-		lab/chance lab/figure device collector/topology collector/capture saisim saisim/profile saisim/tailstamp
-		saisim/drop swss swss/schema`)},
+		lab/chance lab/figure device device/daemons collector/topology collector/capture saisim saisim/profile
+		saisim/tailstamp saisim/drop swss swss/schema`)},
 	// the chip beside an older one
 	{name: "internal/paired", below: rooms("lab/bench"), clock: true},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
 	{name: "lab/bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true, below: rooms(`
-		lab/bench device saisim saisim/profile swss swss/schema sai`)},
+		lab/bench device device/daemons saisim saisim/profile swss swss/schema sai`)},
 	// what "tamtam bench" measures
 	{name: "lab/bench", modules: []string{xsync}, clock: true, below: rooms(`
-		lab/programs device flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu saisim/pipe swss
-		swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
+		lab/programs device device/daemons flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu
+		saisim/pipe swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
 	// random numbers of experiments
 	{name: "lab/chance"},
 	{name: "lab/figure", modules: []string{gonumplot}},
@@ -126,13 +126,20 @@ var rules = []room{
 		collector collector/marks collector/topology collector/whole tam/altmark`)},
 	// the log under the collector
 	{name: "fleet/stream"},
-	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
-		device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch mgmt/models
-		mgmt/access mgmt/configfile mgmt/metrics collector/capture host/hostd host/hostifd host/fpmsyncd host/netdev
-		host/reports host/sflow host/lacpd host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch
-		recordorch orchagent/ifa orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis
-		sai/redis/flex sai/redis/protocol saisim saisim/profile saisim/pipe saisim/drop swss swss/schema sai
-		tam/altmark tam/flymon tam/record`)},
+	{name: "device", modules: []string{xsync, xsys}, clock: true, below: rooms(`
+		device/daemons device/wire device/packettrace device/fault device/sender mgmt mgmt/fetch mgmt/models
+		mgmt/access mgmt/configfile mgmt/metrics collector/capture host/hostd host/reports host/sflow host/cpuport
+		cfgmgr/* recordorch orch sai/redis sai/redis/flex sai/redis/protocol saisim saisim/profile saisim/pipe
+		saisim/drop swss swss/schema sai tam/flymon tam/record`)},
+	// what runs one daemon
+	{name: "device/daemons", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
+		device/wire device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch
+		mgmt/models mgmt/metrics host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow host/lacpd
+		host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
+		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
+		saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
+	// ports at interfaces of Linux
+	{name: "device/wire", modules: []string{xsync, xsys}, clock: true, below: rooms("saisim swss/schema")},
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
 		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark

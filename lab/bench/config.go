@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/sai"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -89,15 +90,15 @@ func (l configLoad) on(ctx context.Context, name, addr string, groups, changes i
 	}
 	defer r.Close()
 	watch := &ruleWatch{entries: make(chan int, l.rules*(groups+changes+1))}
-	common := device.Common{Backend: func(chip sai.API) sai.API { watch.API = chip; return watch }}
+	common := daemons.Common{Backend: func(chip sai.API) sai.API { watch.API = chip; return watch }}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	runCtx, stop := context.WithCancel(ctx)
 	g, runCtx := errgroup.WithContext(runCtx)
-	chip := device.ChipConfig{Profile: profile.Default()}
-	g.Go(func() error { return device.RunSyncd(runCtx, r, chip, common) })
-	g.Go(func() error { return device.RunManagers(runCtx, r, common) })
-	g.Go(func() error { return device.RunOrchagent(runCtx, r, common) })
+	chip := daemons.ChipConfig{Profile: profile.Default()}
+	g.Go(func() error { return daemons.RunSyncd(runCtx, r, chip, common) })
+	g.Go(func() error { return daemons.RunManagers(runCtx, r, common) })
+	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, common) })
 	results, err := l.run(runCtx, r, watch, name, groups, changes)
 	stop()
 	return results, errors.Join(err, g.Wait())

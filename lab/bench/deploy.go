@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/lab/bench/chipload"
 	"tamtam/sai"
 	"tamtam/saisim"
@@ -120,10 +121,10 @@ func deploymentsOn(ctx context.Context, name, addr string, n int) ([]Deployment,
 		return nil, err
 	}
 	watch := &taskWatch{API: chip, chip: chip, counted: make(chan counted, 64), removed: make(chan struct{}, 64)}
-	g.Go(func() error { return device.RunSyncdOn(runCtx, r, watch, device.Common{}) })
+	g.Go(func() error { return daemons.RunSyncdOn(runCtx, r, watch, daemons.Common{}) })
 	g.Go(func() error { return watch.traffic(runCtx, start) })
-	g.Go(func() error { return device.RunManagers(runCtx, r, device.Common{}) })
-	g.Go(func() error { return device.RunOrchagent(runCtx, r, device.Common{}) })
+	g.Go(func() error { return daemons.RunManagers(runCtx, r, daemons.Common{}) })
+	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, daemons.Common{}) })
 	var all []Deployment
 	for _, row := range deployed() {
 		var d Deployment

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/lab/bench/chipload"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -54,10 +55,10 @@ func routesOf(ctx context.Context, n int) ([]Result, error) {
 	g, runCtx := errgroup.WithContext(runCtx)
 	p := profile.Default()
 	p.IPv4Routes = max(p.IPv4Routes, uint32(n+routeChanges+100))
-	chip, common := device.ChipConfig{Profile: p}, device.Common{}
-	g.Go(func() error { return device.RunSyncd(runCtx, r, chip, common) })
-	g.Go(func() error { return device.RunManagers(runCtx, r, common) })
-	g.Go(func() error { return device.RunOrchagent(runCtx, r, common) })
+	chip, common := daemons.ChipConfig{Profile: p}, daemons.Common{}
+	g.Go(func() error { return daemons.RunSyncd(runCtx, r, chip, common) })
+	g.Go(func() error { return daemons.RunManagers(runCtx, r, common) })
+	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, common) })
 	results, err := (&routesBench{r: r, n: n}).cost(runCtx)
 	stop()
 	return results, errors.Join(err, g.Wait())

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/lab/bench/chipload"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -32,10 +33,10 @@ func Sessions(ctx context.Context, groups int) ([]Result, error) {
 	defer cancel()
 	runCtx, stop := context.WithCancel(ctx)
 	g, runCtx := errgroup.WithContext(runCtx)
-	chip, common := device.ChipConfig{Profile: profile.Default()}, device.Common{}
-	g.Go(func() error { return device.RunSyncd(runCtx, r, chip, common) })
-	g.Go(func() error { return device.RunManagers(runCtx, r, common) })
-	g.Go(func() error { return device.RunOrchagent(runCtx, r, common) })
+	chip, common := daemons.ChipConfig{Profile: profile.Default()}, daemons.Common{}
+	g.Go(func() error { return daemons.RunSyncd(runCtx, r, chip, common) })
+	g.Go(func() error { return daemons.RunManagers(runCtx, r, common) })
+	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, common) })
 	results, err := load.cost(runCtx, r, groups)
 	stop()
 	return results, errors.Join(err, g.Wait())

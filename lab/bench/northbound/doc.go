@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/lab/bench"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -84,7 +85,7 @@ func vouch(ctx context.Context, r *swss.Redis) (end func() error) {
 		rows := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)
 		for {
 			for _, name := range []string{"orchagent", "syncd"} {
-				ready := swss.FieldValues{"state": device.StateReady}
+				ready := swss.FieldValues{"state": daemons.StateReady}
 				if err := rows.SetFor(ctx, name, ready, 4*time.Second); err != nil && ctx.Err() == nil {
 					done <- err
 					return

@@ -15,6 +15,8 @@ import (
 	"tamtam/saisim/profile"
 	"tamtam/swss/schema"
 
+	"tamtam/device/daemons"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -35,10 +37,12 @@ func (cfg Config) events(ctx context.Context) ([]bench.Result, error) {
 	defer stop()
 	g, runCtx := errgroup.WithContext(runCtx)
 	var chip links
-	common := device.Common{Backend: func(c sai.API) sai.API { chip, _ = c.(links); return c }}
-	g.Go(func() error { return device.RunSyncd(runCtx, r, device.ChipConfig{Profile: profile.Default()}, common) })
-	g.Go(func() error { return device.RunManagers(runCtx, r, device.Common{}) })
-	g.Go(func() error { return device.RunOrchagent(runCtx, r, device.Common{}) })
+	common := daemons.Common{Backend: func(c sai.API) sai.API { chip, _ = c.(links); return c }}
+	g.Go(func() error {
+		return daemons.RunSyncd(runCtx, r, daemons.ChipConfig{Profile: profile.Default()}, common)
+	})
+	g.Go(func() error { return daemons.RunManagers(runCtx, r, daemons.Common{}) })
+	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, daemons.Common{}) })
 	config := device.ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
 		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},

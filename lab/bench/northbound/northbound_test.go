@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tamtam/device"
+	"tamtam/device/daemons"
 	"tamtam/mgmt"
 	"tamtam/swss"
 )
@@ -43,7 +43,7 @@ func mgmtd(args []string) error {
 		return err
 	}
 	defer cfg.Redis.Close()
-	return device.RunMgmt(ctx, cfg, device.Addresses{}, device.Common{})
+	return daemons.RunMgmt(ctx, cfg, daemons.Addresses{}, daemons.Common{})
 }
 
 // All figures are there, and none is 0.

@@ -1,0 +1,445 @@
+package daemons
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+	"tamtam/swss/schema"
+)
+
+// alarmsStay is how long an alarm is there at least of what is often over before anybody looks: drift that was healed,
+// a database that was emptied.
+const alarmsStay = 10 * time.Second
+
+// silentAfter is how long nothing may be heard of a daemon before that is an alarm: all start at once.
+const silentAfter = 2 * beatLife
+
+// Alarms are kept in STATE_DB by mgmtd, since a daemon that is gone cannot say so.
+type Alarms struct {
+	redis *swss.Redis
+	rows  *swss.Table
+	heard map[string]time.Time // when something was last heard of a daemon, or the looking began
+	drift map[string]driftSeen
+	since map[string]string           // when an alarm was raised, by id
+	odd   map[string]bool             // daemons that seemed to be two when they were looked at last
+	up    map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
+	// standby says that another mgmtd keeps the table; nil: none does.
+	standby func() bool
+	// troubles are why files do not say what is in force; nil: there are none.
+	troubles func() []string
+	// objects are what has failed or waits; nil: they are not looked at.
+	objects *badObjects
+	// warn logs, once at the start, what is not in force; nil: it was logged, or is not to be.
+	warn  func(text string)
+	began time.Time       // of the first look
+	ready map[string]bool // daemons that were ready at the last look
+	// doubted is set when it was said that the state of the ASIC is unknown since nothing was heard.
+	doubted bool
+
+	mu        sync.Mutex
+	incidents map[string]incident // that are told for a while, by id
+	anew      bool                // the table may have been emptied
+}
+
+// An incident is what happened to the databases.
+type incident struct {
+	row   swss.FieldValues
+	until time.Time
+}
+
+// driftSeen is what was heard of a daemon's drift.
+type driftSeen struct {
+	count uint64
+	until time.Time // the alarm stays
+}
+
+// NewAlarms returns the alarms of databases, before the first look.
+func NewAlarms(r *swss.Redis) *Alarms {
+	return &Alarms{
+		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
+		heard: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
+		ready: map[string]bool{},
+
+		incidents: map[string]incident{},
+	}
+}
+
+// lost notes why mgmtd has to begin anew.
+func (a *Alarms) lost(why error) { a.lostAt(time.Now(), why) }
+
+func (a *Alarms) lostAt(now time.Time, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.anew = true
+	rows := map[string]swss.FieldValues{}
+	var emptied *swss.EmptiedError
+	switch {
+	case errors.As(why, &emptied):
+		raise(rows, string(emptied.DB), schema.AlarmEmptied, schema.SeverityMajor, emptied.Error())
+	case errors.Is(why, swss.ErrRestarted):
+		raise(rows, "Redis", schema.AlarmRestarted, schema.SeverityWarning, "Redis was started again, maybe with older data")
+	}
+	for id, row := range rows {
+		a.incidents[id] = incident{row, now.Add(alarmsStay)}
+	}
+}
+
+// recent adds the incidents that are still told.
+func (a *Alarms) recent(now time.Time, want map[string]swss.FieldValues) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, m := range a.incidents {
+		if now.After(m.until) {
+			delete(a.incidents, id)
+			continue
+		}
+		want[id] = m.row
+	}
+	if a.anew {
+		a.anew, a.up = false, nil
+	}
+}
+
+// Run looks once per beat, until ctx ends.
+func (a *Alarms) Run(ctx context.Context) error {
+	l := swss.NewListener(a.redis)
+	defer l.Close()
+	a.objects = newBadObjects(l, a.redis)
+	tick := time.NewTicker(beatPeriod)
+	defer tick.Stop()
+	for {
+		if err := a.turn(ctx); err != nil {
+			a.up = nil // Redis is away, or was: nobody can be told, and what is there is not known
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// turn looks, unless another mgmtd does.
+func (a *Alarms) turn(ctx context.Context) error {
+	if a.standby != nil && a.standby() {
+		a.up = nil
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang, and a new one not
+	defer cancel()
+	return a.Look(ctx, time.Now())
+}
+
+// Look raises and clears alarms by what the daemons say of themselves.
+func (a *Alarms) Look(ctx context.Context, now time.Time) error {
+	want := map[string]swss.FieldValues{}
+	others, err := BesideHere(ctx, a.redis)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(daemons, others) {
+		if err := a.ask(ctx, now, name, want); err != nil {
+			return err
+		}
+	}
+	if err := a.vouched(ctx, now); err != nil {
+		return err
+	}
+	if err := a.faults(ctx, want); err != nil {
+		return err
+	}
+	if a.troubles != nil {
+		if all := a.troubles(); len(all) > 0 {
+			raise(want, "mgmtd", schema.AlarmFile, schema.SeverityMajor, strings.Join(all, "; "))
+		}
+	}
+	a.recent(now, want)
+	if err := a.databases(ctx, want); err != nil {
+		return err
+	}
+	if err := a.configured(ctx, now, want); err != nil {
+		return err
+	}
+	if a.up == nil {
+		there, err := a.rows.Dump(ctx)
+		if err != nil {
+			return err
+		}
+		a.up = there
+	}
+	for id := range a.up {
+		if want[id] == nil {
+			if err := a.rows.Del(ctx, id); err != nil {
+				return err
+			}
+			delete(a.up, id)
+		}
+	}
+	a.date(now, want)
+	for id, row := range want {
+		was := a.up[id]
+		if was != nil && was[schema.AlarmText] == row[schema.AlarmText] {
+			continue
+		}
+		row[schema.AlarmCreated] = cmp.Or(was[schema.AlarmCreated], a.since[id])
+		if err := a.rows.Set(ctx, id, row); err != nil {
+			return err
+		}
+		a.up[id] = row
+	}
+	return nil
+}
+
+// configured adds the alarms of objects that have failed or wait, and logs at the start what is not in force.
+func (a *Alarms) configured(ctx context.Context, now time.Time, want map[string]swss.FieldValues) error {
+	if a.objects == nil {
+		return nil
+	}
+	if err := a.objects.look(ctx, now); err != nil {
+		return err
+	}
+	a.objects.raise(now, want)
+	if a.began.IsZero() {
+		a.began = now
+	}
+	all := !slices.ContainsFunc(daemons, func(name string) bool { return !a.ready[name] })
+	if a.warn == nil || !all && now.Sub(a.began) < startLimit {
+		return nil
+	}
+	text, err := announce(ctx, a.redis)
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		a.warn(text)
+	}
+	a.warn = nil
+	return nil
+}
+
+// date notes since when each alarm is there, also where the table is emptied meanwhile.
+func (a *Alarms) date(now time.Time, want map[string]swss.FieldValues) {
+	for id := range a.since {
+		if want[id] == nil {
+			delete(a.since, id)
+		}
+	}
+	for id := range want {
+		if a.since[id] == "" {
+			a.since[id] = strconv.FormatInt(now.UnixNano(), 10)
+		}
+	}
+}
+
+// ask adds the alarms of a daemon.
+func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[string]swss.FieldValues) error {
+	state, heard, err := ReadState(ctx, a.redis, name)
+	if err != nil {
+		return err
+	}
+	if last, asked := a.heard[name]; heard || !asked {
+		a.heard[name] = now
+	} else if now.Sub(last) > silentAfter {
+		text := fmt.Sprintf("nothing was heard of %s since %s", name, last.UTC().Format(time.RFC3339))
+		raise(want, name, schema.AlarmSilent, schema.SeverityCritical, text)
+	}
+	a.ready[name] = heard && state.State == StateReady
+	if !heard {
+		// A row from before Redis' clock was set back would stay, for all who read it, until that time has come.
+		row := a.redis.DB(swss.StateDB)
+		return row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatLife).Err()
+	}
+	if err := a.stranger(ctx, name, state, want); err != nil {
+		return err
+	}
+	if state.State != StateReady {
+		raise(want, name, schema.AlarmNotReady, schema.SeverityMajor, state.Reason)
+	}
+	row, _, err := swss.NewTable(a.redis.DB(swss.StateDB), drift.Table).Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	count, _ := strconv.ParseUint(row[drift.FieldDrift], 10, 64) // no row: it compares nothing
+	seen := a.drift[name]
+	if count > seen.count || row[drift.FieldState] == drift.Differs {
+		seen.until = now.Add(alarmsStay)
+	}
+	seen.count = count
+	if a.drift[name] = seen; now.Before(seen.until) && count > 0 {
+		text := fmt.Sprintf("drift was seen %d times and healed %s times since the process began",
+			count, row[drift.FieldHealed])
+		if row[drift.FieldReason] != "" {
+			text += "; now: " + row[drift.FieldReason]
+		}
+		raise(want, name, schema.AlarmDrift, schema.SeverityWarning, text)
+	}
+	return nil
+}
+
+// stranger adds an alarm where the word of a daemon is not of the process that has the databases, if that was so at the
+// last look too: a daemon that begins takes one database after the other.
+func (a *Alarms) stranger(
+	ctx context.Context, name string, state DaemonState, want map[string]swss.FieldValues,
+) error {
+	why, err := Stranger(ctx, a.redis, name, state)
+	if err != nil {
+		return err
+	}
+	if why != "" && a.odd[name] {
+		raise(want, name, schema.AlarmNotOwn, schema.SeverityMajor, why)
+	}
+	a.odd[name] = why != ""
+	return nil
+}
+
+// databases adds the alarms that are in the databases: of one without a configuration, and of an ASIC whose state
+// orchagent says is unknown.
+func (a *Alarms) databases(ctx context.Context, want map[string]swss.FieldValues) error {
+	empty, err := a.redis.DB(swss.ConfigDB).Empty(ctx)
+	if err != nil {
+		return err
+	}
+	if empty {
+		raise(want, string(swss.ConfigDB), schema.AlarmEmptied, schema.SeverityMajor,
+			"CONFIG_DB is empty: no configuration has been loaded, or it was lost")
+	}
+	row, _, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateSwitch).Get(ctx, schema.SwitchKey)
+	if err != nil && !swss.IsMisuse(err) {
+		return err
+	}
+	if row[schema.FieldStatus] == statusUnknown {
+		raise(want, "switch", schema.AlarmStatusUnknown, schema.SeverityCritical, row[schema.FieldReason])
+	}
+	if err := a.conflicts(ctx, want); err != nil {
+		return err
+	}
+	return a.wires(ctx, want)
+}
+
+// conflicts adds an alarm for each interface of whose addresses a host has one.
+func (a *Alarms) conflicts(ctx context.Context, want map[string]swss.FieldValues) error {
+	rows, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateHostAddress).Dump(ctx)
+	if err != nil && !swss.IsMisuse(err) {
+		return err
+	}
+	all := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[key]
+		if state := row["state"]; state == schema.AddressConflict || state == schema.AddressDuplicate {
+			on, prefix, _ := strings.Cut(key, "|")
+			addr, _, _ := strings.Cut(prefix, "/")
+			text := "a host has address " + addr + " too"
+			if row[schema.FieldNeigh] != "" {
+				text = "host " + row[schema.FieldNeigh] + " has address " + addr + " too"
+			}
+			all[on] = append(all[on], text)
+		}
+	}
+	for on, texts := range all {
+		raise(want, on, schema.AlarmConflict, schema.SeverityMajor, strings.Join(texts, "; ")+
+			": want another address at the host, or at the switch")
+	}
+	return nil
+}
+
+// wires adds alarms of ports whose configured MTU, or that of their PortChannel, is above that of their live interface.
+func (a *Alarms) wires(ctx context.Context, want map[string]swss.FieldValues) error {
+	wires, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateWire).Dump(ctx)
+	if err != nil && !swss.IsMisuse(err) || len(wires) == 0 {
+		return err
+	}
+	members, err := swss.NewTable(a.redis.DB(swss.ApplDB), schema.AppLAGMember).Keys(ctx)
+	if err != nil {
+		return err
+	}
+	lagOf := map[string]string{}
+	for _, key := range members {
+		lag, port, _ := strings.Cut(key, ":")
+		lagOf[port] = lag
+	}
+	for name, wire := range wires {
+		most, err := strconv.Atoi(wire[schema.WireMTU])
+		if err != nil { // the interface is not there
+			continue
+		}
+		mtu, of, err := a.configuredMTU(ctx, name, lagOf[name])
+		if err != nil {
+			return err
+		}
+		if mtu > most {
+			text := "mtu %d%s is above the %d of its interface %s, which is in force; " +
+				"want mtu %d, or a larger one at the interface"
+			raise(want, name, schema.AlarmMTU, schema.SeverityWarning,
+				fmt.Sprintf(text, mtu, of, most, wire[schema.WireInterface], most))
+		}
+	}
+	return nil
+}
+
+// configuredMTU returns the MTU of a port as it is configured, or that of its PortChannel and whose it is. It returns 0
+// if there is no valid row.
+func (a *Alarms) configuredMTU(ctx context.Context, port, lag string) (mtu int, of string, err error) {
+	table, key := schema.CfgPort, port
+	if lag != "" {
+		table, key, of = schema.CfgPortChannel, lag, " of "+lag
+	}
+	row, found, err := swss.NewTable(a.redis.DB(swss.ConfigDB), table).Get(ctx, key)
+	switch {
+	case err != nil && !swss.IsMisuse(err):
+		return 0, "", err
+	case !found:
+	case lag != "":
+		if c, bad := schema.ParsePortChannel(key, row); bad == nil {
+			mtu = int(c.MTU)
+		}
+	default:
+		if p, bad := schema.ParsePort(key, row); bad == nil {
+			mtu = int(p.MTU)
+		}
+	}
+	return mtu, of, nil
+}
+
+// statusUnknown is the status of what was in force when the state of the ASIC was known last.
+const statusUnknown = "unknown"
+
+func raise(want map[string]swss.FieldValues, resource, kind, severity, text string) {
+	id := resource + "-" + strings.ToLower(strings.ReplaceAll(kind, "_", "-"))
+	want[id] = swss.FieldValues{
+		schema.AlarmResource: resource, schema.AlarmType: kind, schema.AlarmSeverity: severity, schema.AlarmText: text,
+	}
+}
+
+// vouched says in orchagent's place that the state of the ASIC is unknown, when nothing is heard any more of orchagent
+// nor of a syncd that would go on without it. An orchagent that hangs and goes on finds its mark gone, and begins anew.
+func (a *Alarms) vouched(ctx context.Context, now time.Time) error {
+	for _, name := range []string{"orchagent", "syncd"} {
+		if now.Sub(a.heard[name]) <= beatLife {
+			a.doubted = false
+			return nil
+		}
+	}
+	if a.doubted {
+		return nil
+	}
+	for _, db := range []swss.DBName{swss.StateDB, swss.ApplDB} {
+		if err := a.redis.DB(db).Client().HDel(ctx, swss.KeyMark, orch.Orchagent).Err(); err != nil {
+			return err
+		}
+	}
+	why := "nothing is heard of orchagent, nor of syncd"
+	_, err := orch.Doubter{Redis: a.redis}.Doubt(ctx, doubtText(why), now)
+	a.doubted = err == nil
+	return err
+}

@@ -1,0 +1,250 @@
+package daemons
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"tamtam/mgmt"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+	"tamtam/swss/schema"
+	"tamtam/swss/swsstest"
+)
+
+// An alarm is raised when a daemon is gone, is not ready, has seen drift, or is not the one that has the databases, when
+// databases are emptied, Redis is another, or the state of the ASIC is unknown; it goes when that is over. Its time is
+// when it was raised.
+func TestAlarms(t *testing.T) {
+	r := swsstest.Start(t)
+	state := r.DB(swss.StateDB)
+	told := subscribeAlarms(t, r)
+	a := NewAlarms(r)
+	now := time.Unix(1_000_000, 0)
+	alive, owners := map[string]*health{}, map[string]string{}
+	for _, name := range daemons {
+		alive[name] = newHealth(name)
+		owners[name] = alive[name].owner
+	}
+	mark := func(name string) {
+		if _, err := r.Claim(t.Context(), name, owners[name], swss.StateDB, swss.CountersDB); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell := func(name, reason string) {
+		h := alive[name]
+		if h.tell(reason); reason == "" {
+			h.clock = func() time.Time { return h.state.Since.Add(settleTime) }
+		}
+	}
+	row := func(db swss.DBName, key string, fields ...any) {
+		if err := r.DB(db).Client().HSet(t.Context(), key, fields...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compared := func(s drift.State) {
+		if err := swss.NewTable(state, drift.Table).Set(t.Context(), "syncd", s.Row()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range daemons {
+		tell(name, "")
+		mark(name)
+	}
+	row(swss.ConfigDB, "PORT|Ethernet0", "speed", "100000")
+	// A mgmtd that is gone may have left one.
+	if err := swss.NewTable(state, schema.StateAlarm).Set(t.Context(), "old", swss.FieldValues{"text": "old"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		passes time.Duration
+		do     func()
+		want   string // "id severity text@seconds", by id
+	}{
+		{"all is well", 0, func() {}, ""},
+		{"one waits", time.Second, func() { tell("syncd", "Redis is full") }, "syncd-not-ready MAJOR Redis is full@1"},
+		{"for something else", time.Second, func() { tell("syncd", "Redis is away") }, "syncd-not-ready MAJOR Redis is away@1"},
+		{"for nothing", time.Second, func() { tell("syncd", "") }, ""},
+		{"drift, healed before anybody looked", time.Second, func() { compared(drift.State{Passes: 1, Drift: 2, Healed: 2}) },
+			"syncd-drift WARNING drift was seen 2 times and healed 2 times since the process began@4"},
+		{"a while later", alarmsStay - time.Second, func() {}, "syncd-drift WARNING drift was seen 2 times and healed 2 times since the process began@4"},
+		{"it is over", time.Second, func() {}, ""},
+		{"drift that is there", time.Minute, func() { compared(drift.State{Passes: 2, Drift: 3, Healed: 2, Reason: "a row is gone"}) },
+			"syncd-drift WARNING drift was seen 3 times and healed 2 times since the process began; now: a row is gone@74"},
+		{"and stays", time.Hour, func() {}, "syncd-drift WARNING drift was seen 3 times and healed 2 times since the process began; now: a row is gone@74"},
+		{"another process begins to count", alarmsStay, func() { compared(drift.State{Passes: 1}) }, ""},
+		{"one is gone", 0, func() {
+			delete(alive, "orchagent")
+			if err := state.Client().Del(t.Context(), "TAMTAM_HEALTH|orchagent").Err(); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		{"for long", silentAfter + time.Second, func() {}, "orchagent-silent CRITICAL nothing was heard of orchagent since 1970-01-12T14:48:04Z@3695"},
+		{"it is said to be ready", time.Second, func() { row(swss.StateDB, "TAMTAM_HEALTH|orchagent", "state", "ready") }, ""},
+		{"by nobody", time.Second, func() {}, "orchagent-not-own MAJOR its row in STATE_DB does not end by itself: no daemon wrote it@3697"},
+		{"it is there again", time.Second, func() {
+			alive["orchagent"] = newHealth("orchagent")
+			tell("orchagent", "")
+			owners["orchagent"] = alive["orchagent"].owner
+			mark("orchagent")
+		}, ""},
+		{"another has the databases", time.Second, func() { owners["tammgrd"] = "another"; mark("tammgrd") }, ""},
+		{"for more than a moment", time.Second, func() {}, "tammgrd-not-own MAJOR the mark in STATE_DB is of process \"another\", its row of process \"mine\"@3700"},
+		{"and goes", time.Second, func() { owners["tammgrd"] = alive["tammgrd"].owner; mark("tammgrd") }, ""},
+		{"the state of the ASIC is unknown", time.Second, func() {
+			row(swss.StateDB, "SWITCH_TABLE|switch", "status", "unknown", "reason", "syncd is gone")
+		}, "switch-status-unknown CRITICAL syncd is gone@3702"},
+		{"the alarm is lost with STATE_DB", time.Second, func() {
+			if err := state.Client().Del(t.Context(), "TAMTAM_ALARM|switch-status-unknown").Err(); err != nil {
+				t.Fatal(err)
+			}
+			a.lostAt(now, &swss.EmptiedError{DB: swss.StateDB})
+		}, "STATE_DB-emptied MAJOR STATE_DB was emptied@3703\nswitch-status-unknown CRITICAL syncd is gone@3702"},
+		{"the state is known", alarmsStay + time.Second, func() { row(swss.StateDB, "SWITCH_TABLE|switch", "status", "active", "reason", "") }, ""},
+		{"Redis is another", time.Second, func() { a.lostAt(now, swss.ErrRestarted) },
+			"Redis-restarted WARNING Redis was started again, maybe with older data@3715"},
+		{"and is the same", alarmsStay + time.Second, func() {}, ""},
+		{"there is no configuration", time.Second, func() {
+			if err := r.DB(swss.ConfigDB).Client().Del(t.Context(), "PORT|Ethernet0").Err(); err != nil {
+				t.Fatal(err)
+			}
+		}, "CONFIG_DB-emptied MAJOR CONFIG_DB is empty: no configuration has been loaded, or it was lost@3727"},
+		{"there is one", time.Second, func() { row(swss.ConfigDB, "PORT|Ethernet0", "speed", "100000") }, ""},
+		{"a port's MTU is above its wire's", time.Second, func() {
+			row(swss.ConfigDB, "PORT|Ethernet0", "lanes", "0", "mtu", "1501")
+			row(swss.ConfigDB, "PORT|Ethernet4", "lanes", "4", "speed", "100000", "mtu", "1500")
+			row(swss.ApplDB, "PORT_TABLE:Ethernet0", "mtu", "1500")
+			row(swss.StateDB, "TAMTAM_WIRE|Ethernet0", "interface", "eth0", "mtu", "1500")
+			row(swss.StateDB, "TAMTAM_WIRE|Ethernet4", "interface", "eth1", "mtu", "1500")
+			row(swss.StateDB, "TAMTAM_WIRE|Ethernet8", "interface", "eth2", "mtu", "1500")
+		}, "Ethernet0-mtu-above-wire WARNING mtu 1501 is above the 1500 of its interface eth0, which is in force; " +
+			"want mtu 1500, or a larger one at the interface@3729"},
+		{"the wire takes it", time.Second, func() { row(swss.StateDB, "TAMTAM_WIRE|Ethernet0", "mtu", "9000") }, ""},
+		{"the port's PortChannel has one above", time.Second, func() {
+			row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9100")
+			row(swss.ApplDB, "LAG_MEMBER_TABLE:PortChannel1:Ethernet0", "status", "enabled")
+		}, "Ethernet0-mtu-above-wire WARNING mtu 9100 of PortChannel1 is above the 9000 of its interface eth0, " +
+			"which is in force; want mtu 9000, or a larger one at the interface@3731"},
+		{"a host has the gateway's address", 0, func() {
+			row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9000")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|10.0.0.1/24", "state", "conflict", "neigh", "02:00:00:00:00:99")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|2001:db8::1/64", "state", "duplicate", "neigh", "")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan20|10.0.1.1/24", "state", "usable", "neigh", "")
+		}, "Vlan10-address-conflict MAJOR host 02:00:00:00:00:99 has address 10.0.0.1 too; " +
+			"a host has address 2001:db8::1 too: want another address at the host, or at the switch@3731"},
+		{"it has it no more", time.Second, func() {
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|10.0.0.1/24", "state", "usable", "neigh", "")
+			row(swss.StateDB, "HOST_ADDRESS_TABLE|Vlan10|2001:db8::1/64", "state", "usable", "neigh", "")
+		}, ""},
+		{"it has none above", time.Second, func() { row(swss.ConfigDB, "PORTCHANNEL|PortChannel1", "mtu", "9000") }, ""},
+	} {
+		now = now.Add(tt.passes)
+		tt.do()
+		for _, h := range alive {
+			h.renew(t.Context(), r)
+		}
+		if err := a.Look(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := swss.NewTable(state, schema.StateAlarm).Dump(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, id := range slices.Sorted(maps.Keys(rows)) {
+			row := rows[id]
+			at, _ := strings.CutSuffix(row[schema.AlarmCreated], "000000000")
+			text := strings.ReplaceAll(row[schema.AlarmText], alive["tammgrd"].owner[:16], "mine")
+			got = append(got, id+" "+row[schema.AlarmSeverity]+" "+text+"@"+strings.TrimLeft(strings.TrimPrefix(at, "100"), "0"))
+		}
+		if text := strings.Join(got, "\n"); text != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, text, tt.want)
+		}
+		told.are(rows)
+	}
+}
+
+// alarmsTold are the alarms that a subscriber believes in, by id.
+type alarmsTold struct {
+	t     *testing.T
+	rpc   gpb.GNMI_SubscribeClient
+	rows  map[string]swss.FieldValues
+	first bool // the sync_response has come
+}
+
+// subscribeAlarms subscribes to alarms of a server on the databases, on change.
+func subscribeAlarms(t *testing.T, r *swss.Redis) *alarmsTold {
+	t.Helper()
+	s, err := mgmt.NewServer(mgmt.Config{Redis: r, Addr: "127.0.0.1:0", Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	conn, err := grpc.NewClient("passthrough:///"+s.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		stop()
+		<-done
+	})
+	rpc, err := gpb.NewGNMIClient(conn).Subscribe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := &gpb.Path{Elem: []*gpb.PathElem{{Name: "health"}, {Name: "alarms"}}}
+	list := &gpb.SubscriptionList{Encoding: gpb.Encoding_PROTO, Subscription: []*gpb.Subscription{
+		{Path: path, Mode: gpb.SubscriptionMode_ON_CHANGE}}}
+	if err := rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}); err != nil {
+		t.Fatal(err)
+	}
+	return &alarmsTold{t: t, rpc: rpc, rows: map[string]swss.FieldValues{}}
+}
+
+// next takes a message.
+func (a *alarmsTold) next() {
+	a.t.Helper()
+	m, err := a.rpc.Recv()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.first = a.first || m.GetSyncResponse()
+	for _, d := range m.GetUpdate().GetDelete() {
+		delete(a.rows, d.GetElem()[2].GetKey()["id"])
+	}
+	for _, u := range m.GetUpdate().GetUpdate() {
+		el := u.GetPath().GetElem()
+		id, leaf := el[2].GetKey()["id"], el[len(el)-1].GetName()
+		if a.rows[id] == nil {
+			a.rows[id] = swss.FieldValues{}
+		}
+		value := u.GetVal().GetStringVal()
+		if n, ok := u.GetVal().GetValue().(*gpb.TypedValue_UintVal); ok {
+			value = strconv.FormatUint(n.UintVal, 10)
+		}
+		if leaf != "id" {
+			a.rows[id][leaf] = value
+		}
+	}
+}
+
+// are waits until the subscriber believes in these rows, whole.
+func (a *alarmsTold) are(want map[string]swss.FieldValues) {
+	a.t.Helper()
+	for !a.first || !reflect.DeepEqual(a.rows, want) {
+		a.next()
+	}
+}

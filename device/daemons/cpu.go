@@ -1,0 +1,146 @@
+package daemons
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"tamtam/host/cpuport"
+	"tamtam/saisim"
+)
+
+// A cpuSide is a chip's side of its CPU port; that of a nil hub is one that nobody listens to.
+type cpuSide struct {
+	chip    *saisim.Chip
+	hub     *cpuport.Hub
+	samples *cpuport.Hub // for those alone that are sampled or dropped
+}
+
+// newCPUSide joins a chip to hubs, which may have been another chip's before.
+func newCPUSide(chip *saisim.Chip, hub, samples *cpuport.Hub) cpuSide {
+	for _, h := range []*cpuport.Hub{hub, samples} {
+		if h != nil {
+			h.SetNames(func(port uint16) string { return chip.PortName(saisim.PortID(port)) })
+		}
+	}
+	c := cpuSide{chip, hub, samples}
+	if samples != nil {
+		chip.OnDrop((&droppedSide{cpuSide: c}).dropped)
+	}
+	return c
+}
+
+// punt takes a frame that the chip gives to the CPU.
+func (c cpuSide) punt(o *saisim.Out) {
+	if o.Sample.Rate > 0 {
+		c.sampled(o)
+		return
+	}
+	c.hub.Punt(cpuport.Packet{
+		VLAN: o.VLAN, Trap: o.Trap.String(), Time: c.chip.TrueTime(o.At), Data: o.Data, Len: o.Len,
+	}, uint16(o.In))
+}
+
+// sampled takes a sample.
+func (c cpuSide) sampled(o *saisim.Out) {
+	p := SamplePacket(c.chip, o)
+	c.samples.PuntSample(p, uint16(o.In), uint16(o.Sample.Port))
+}
+
+// mostOfFrame is how much of a frame goes with a sample: more than datagrams have.
+const mostOfFrame = 256
+
+// SamplePacket returns a sample as clients of a CPU port get it, but for names of ports.
+func SamplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
+	s := &o.Sample
+	p := cpuport.Packet{
+		VLAN: o.VLAN, Trap: o.Trap.String(), Time: chip.TrueTime(o.At),
+		Data: o.Data[:min(len(o.Data), mostOfFrame)], Len: o.Len,
+		Sample: cpuport.Sample{
+			Rate: s.Rate, Egress: s.Egress, Pool: s.Pool, Lost: s.Lost, Copies: s.Copies, OutVLAN: s.VLAN,
+			NextHop: s.NextHop, Prefix: s.Prefix, Rule: s.Rule,
+		},
+	}
+	if s.Entry != 0 && s.Rule == "" { // nobody knows that rule, but the sample is none of the port's
+		p.Sample.Rule = s.Entry.String()
+	}
+	if s.Dropped {
+		p.Sample.Why = s.Why.String()
+	}
+	return p
+}
+
+// A droppedSide tells of packets that the chip has dropped: of no more in a second of its time than the most that a
+// collector can be notified of.
+type droppedSide struct {
+	cpuSide
+	second int64
+	n      int
+	lost   map[saisim.PortID]uint64 // of which nobody was told, by the port where they came in
+}
+
+// mostDrops is the largest limit that an operator can set.
+const mostDrops = 500
+
+// dropped is told of a drop.
+func (c *droppedSide) dropped(d *saisim.Drop) {
+	if !IsDrop(d) || !c.samples.Listens() {
+		return
+	}
+	at := c.chip.TrueTime(d.At)
+	if s := at.Unix(); s != c.second {
+		c.second, c.n = s, 0
+	}
+	if c.n++; c.n > mostDrops {
+		if c.lost == nil {
+			c.lost = map[saisim.PortID]uint64{}
+		}
+		c.lost[d.In]++
+		return
+	}
+	p := DropPacket(at, d)
+	p.Sample.Lost = c.lost[d.In]
+	c.samples.PuntSample(p, uint16(d.In), uint16(d.Port))
+}
+
+// trapSample is the trap of samples, as SONiC calls it.
+const trapSample = "sample_packet"
+
+// IsDrop reports whether a packet was lost that collectors are notified of. Copies for mirror sessions and samples are
+// none, nor what the CPU has.
+func IsDrop(d *saisim.Drop) bool { return !d.Mirror && !d.Punted && d.Trap.String() != trapSample }
+
+// DropPacket returns a dropped packet as clients of a CPU port get it, but for names of ports.
+func DropPacket(at time.Time, d *saisim.Drop) cpuport.Packet {
+	return cpuport.Packet{
+		Time: at, Data: d.Data[:min(len(d.Data), mostOfFrame)], Len: d.Len,
+		Sample: cpuport.Sample{Why: d.Why.String(), Queued: d.Queued, Queue: d.Queue, Depth: d.Depth},
+	}
+}
+
+// frames is where the frames come from that a client sends.
+func (c cpuSide) frames() <-chan cpuport.Frame { return c.hub.Frames() }
+
+// send has the chip send a frame of the client's, now, and lets the client know if it does not.
+func (c cpuSide) send(f cpuport.Frame) { c.hub.Done(f, Inject(c.chip, &f)) }
+
+// Inject has the chip send a frame of the host's.
+func Inject(chip *saisim.Chip, f *cpuport.Frame) error {
+	frame := saisim.Frame{Data: f.Data}
+	if f.Port == "" {
+		return chip.InjectVLAN(f.VLAN, frame)
+	}
+	id, ok := chip.PortByName(f.Port)
+	if !ok {
+		return fmt.Errorf("inject: no port %s", f.Port)
+	}
+	return chip.Inject(id, frame)
+}
+
+// serveCPU serves a CPU port at a socket until ctx ends.
+func serveCPU(ctx context.Context, hub *cpuport.Hub, l *net.UnixListener, log *slog.Logger) error {
+	log.Info("the CPU port is served", "socket", l.Addr())
+	return hub.Serve(ctx, l)
+}

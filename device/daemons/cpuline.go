@@ -1,0 +1,128 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/host/cpuport"
+)
+
+// A CPULine is a client's line to a CPU port, in this process or over a socket.
+type CPULine interface {
+	Receive(ctx context.Context) (cpuport.Packet, error)
+	Send(f cpuport.Frame) error
+	Counts(ctx context.Context) (cpuport.Counts, error)
+	Close() error
+}
+
+// An attach function makes its caller the client of a CPU port.
+type attach func() (CPULine, error)
+
+// AtSocket attaches to the CPU port, or the samples, that a syncd serves at a socket, under a client's name.
+func AtSocket(path, client string) func() (CPULine, error) {
+	return func() (CPULine, error) {
+		c, err := cpuport.Dial(path, client)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+}
+
+// AtHub attaches to a CPU port in this process.
+func AtHub(hub *cpuport.Hub, client string) func() (CPULine, error) {
+	return func() (CPULine, error) {
+		l, err := hub.Attach(client + ", in this process")
+		if err != nil {
+			return nil, err
+		}
+		return l, nil
+	}
+}
+
+// A heldLine is a line that is attached again when it was lost.
+type heldLine struct {
+	client, what string // who has it, and what it is
+	log          *slog.Logger
+	lacks        atomic.Pointer[string]         // why there is none; "": there is
+	counts       atomic.Pointer[cpuport.Counts] // as last asked for
+}
+
+func newHeldLine(client, what string, log *slog.Logger) *heldLine {
+	h := &heldLine{client: client, what: what, log: log}
+	h.lacks.Store(new(fmt.Sprintf("there has been no %s yet", what)))
+	return h
+}
+
+// lack says why there is no line.
+func (h *heldLine) lack(context.Context) string { return *h.lacks.Load() }
+
+// counted returns what the line has counted; false: that is not known.
+func (h *heldLine) counted() (cpuport.Counts, bool) {
+	c := h.counts.Load()
+	if c == nil {
+		return cpuport.Counts{}, false
+	}
+	return *c, true
+}
+
+// Waits for a line, and how often what it has counted is asked for.
+const (
+	attachPeriod = 500 * time.Millisecond
+	countPeriod  = 2 * time.Second
+)
+
+// run attaches, again and again, and serves until ctx ends.
+func (h *heldLine) run(ctx context.Context, line attach, serve func(context.Context, CPULine) error) error {
+	for {
+		l, err := line()
+		if err == nil {
+			h.log.Info(h.client + " has the " + h.what)
+			h.lacks.Store(new(""))
+			err = h.serve(ctx, l, serve)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		why := fmt.Sprintf("no %s: %v", h.what, err)
+		if was := h.lacks.Swap(&why); *was != why {
+			h.log.Warn(h.client+" waits", "because", why)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(attachPeriod):
+		}
+	}
+}
+
+func (h *heldLine) serve(ctx context.Context, l CPULine, serve func(context.Context, CPULine) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serve(ctx, l) })
+	g.Go(func() error { return h.ask(ctx, l) })
+	return errors.Join(g.Wait(), l.Close())
+}
+
+// ask asks now and then what the line has counted.
+func (h *heldLine) ask(ctx context.Context, l CPULine) error {
+	tick := time.NewTicker(countPeriod)
+	defer tick.Stop()
+	for {
+		c, err := l.Counts(ctx)
+		if err != nil {
+			return err
+		}
+		h.counts.Store(&c)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

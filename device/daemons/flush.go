@@ -1,0 +1,100 @@
+package daemons
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// Where SONiC's STATE_DB says that a restart is to be a warm one, which keeps what is in the databases.
+const (
+	warmTable = "WARM_RESTART_ENABLE_TABLE"
+	warmField = "enable"
+)
+
+// warmNames are the keys that ask for a warm restart: of the whole switch, of the service that SONiC's orchagent is in.
+var warmNames = []string{"system", "swss"}
+
+// derived are the databases that hold nothing but what daemons have made of CONFIG_DB.
+var derived = []swss.DBName{swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.FlexCounterDB}
+
+// workers are the daemons that work on these.
+var workers = []string{"tammgrd", "orchagent", "syncd"}
+
+// Flush empties what the daemons have made of CONFIG_DB, so that they start cold: APPL_DB, ASIC_DB, COUNTERS_DB,
+// FLEX_COUNTER_DB, and those tables of STATE_DB that they write. It says in words what it did: nothing where STATE_DB
+// asks for a warm restart, and nothing where a daemon works, for which it listens for some seconds, unless now is set.
+// A syncd that says nothing of itself, as SONiC's, is not noticed.
+func Flush(ctx context.Context, r *swss.Redis, now bool) (string, error) {
+	for _, name := range warmNames {
+		row, _, err := swss.NewTable(r.DB(swss.StateDB), warmTable).Get(ctx, name)
+		if err != nil && !swss.IsMisuse(err) {
+			return "", err
+		}
+		if row[warmField] == "true" {
+			return fmt.Sprintf("nothing is emptied: STATE_DB %s|%s asks for a warm restart", warmTable, name), nil
+		}
+	}
+	if !now {
+		name, err := heardOf(ctx, r)
+		if err != nil {
+			return "", err
+		}
+		if name != "" {
+			return "nothing is emptied: " + name + " works", nil
+		}
+	}
+	for _, name := range derived {
+		if err := r.DB(name).Client().FlushDB(ctx).Err(); err != nil {
+			return "", fmt.Errorf("empty %s: %s", name, swss.Why(err))
+		}
+	}
+	n, err := flushState(ctx, r.DB(swss.StateDB))
+	if err != nil {
+		return "", fmt.Errorf("empty %s: %s", swss.StateDB, swss.Why(err))
+	}
+	return fmt.Sprintf("emptied %v, and %d rows of %s", derived, n, swss.StateDB), nil
+}
+
+// heardOf returns the name of a daemon that works: one of which there is a row when all that were written before must
+// have gone. So long a daemon also has to come back to a Redis that was started just now.
+func heardOf(ctx context.Context, r *swss.Redis) (string, error) {
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-time.After(beatLife + beatPeriod):
+	}
+	for _, name := range workers {
+		if _, heard, err := ReadState(ctx, r, name); err != nil || heard {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+// flushState deletes the rows of the tables that the daemons write, and leaves what others keep there.
+func flushState(ctx context.Context, db *swss.DB) (int, error) {
+	tables := map[string]bool{}
+	for _, t := range schema.Tables() {
+		tables[t.State] = t.State != ""
+	}
+	keys, err := db.AllKeys(ctx)
+	if err != nil {
+		return 0, err
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		table, _, _ := db.Split(key)
+		return !tables[table] && !strings.HasPrefix(table, "TAMTAM_")
+	})
+	for batch := range slices.Chunk(keys, 1000) {
+		if err := db.Client().Del(ctx, batch...).Err(); err != nil {
+			return 0, err
+		}
+	}
+	return len(keys), nil
+}

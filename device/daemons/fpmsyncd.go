@@ -1,0 +1,89 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/host/fpmsyncd"
+	"tamtam/orch"
+	"tamtam/swss"
+)
+
+// FPMConfig says how fpmsyncd listens to zebra.
+type FPMConfig struct {
+	Listen  string        // HOST:PORT; "": fpmsyncd.Address
+	Restart time.Duration // how long routes that zebra does not tell again stay; 0: fpmsyncd.RestartTime
+	// Listening, if set, is called with the address whenever zebra can connect.
+	Listening func(net.Addr)
+}
+
+// RunFPMSyncd runs the daemon fpmsyncd until ctx ends: the routes of FRR's zebra to APPL_DB.
+func RunFPMSyncd(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
+	if cfg.Listen == "" {
+		cfg.Listen = fpmsyncd.Address
+	}
+	h := newHealth("fpmsyncd")
+	c.faults = newDesk(h, r, c)
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		return fpmsyncdLife(ctx, r, cfg, c.of(h, claim))
+	}
+	err := runLives(ctx, r, h, logOf(c), live, swss.ApplDB, swss.StateDB)
+	return errors.Join(err, leave(ctx, r, h))
+}
+
+// fpmsyncdLife begins with what is in ROUTE_TABLE; zebra, which has to connect again, tells all anew.
+func fpmsyncdLife(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for zebra: %w", err)
+	}
+	defer ln.Close()
+	d := orch.NewDaemon("fpmsyncd", r, c.Options())
+	var links linkNames
+	s := fpmsyncd.New(fpmsyncd.Config{Daemon: d, Redis: r, Name: links.name, Restart: cfg.Restart})
+	c.health.setLacks(func(context.Context) string { return s.Lacks() })
+	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.Run(ctx) })
+	g.Go(func() error { return s.Serve(ctx, ln, d.Do) })
+	if cfg.Listening != nil {
+		cfg.Listening(ln.Addr())
+	}
+	return g.Wait()
+}
+
+// linkNames are the names of the host's interfaces by index. It belongs to one goroutine.
+type linkNames struct {
+	byIndex map[uint32]string
+	read    time.Time
+}
+
+// What a look at all interfaces costs is spent for an unknown index at most so often, and for a known one, which may
+// have been renamed, so often.
+const (
+	unknownAfter = 20 * time.Millisecond
+	knownAfter   = time.Second
+)
+
+// name returns the name of an interface, "" if there is none.
+func (l *linkNames) name(index uint32) string {
+	name, known := l.byIndex[index]
+	age := time.Since(l.read)
+	if known && age < knownAfter || !known && age < unknownAfter {
+		return name
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		return name
+	}
+	l.read, l.byIndex = time.Now(), make(map[uint32]string, len(all))
+	for _, i := range all {
+		l.byIndex[uint32(i.Index)] = i.Name
+	}
+	return l.byIndex[index]
+}

@@ -1,0 +1,304 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tamtam/mgmt"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+	"tamtam/swss/swsstest"
+)
+
+// A daemon is ready when what it compares is as it should be; it lives whatever it waits for.
+func TestReadyAndLive(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	ask := func(live bool) string {
+		answer, err := Health(t.Context(), Question{Name: "tammgrd", Addr: server.Addr, Live: live, Timeout: 10 * time.Second})
+		if err != nil {
+			return "no: " + err.Error()
+		}
+		return answer
+	}
+	if got := ask(true); !strings.HasPrefix(got, "no: tammgrd has not been heard of") {
+		t.Errorf("a daemon that is not there lives: %s", got)
+	}
+	is, w := "1", drift.NewWatch()
+	w.Add(drift.Stage{Name: "STAGE",
+		List: func(context.Context) ([]string, error) { return []string{"object"}, nil },
+		Look: func(context.Context, []string) ([]drift.Finding, error) {
+			if is == "1" {
+				return nil, nil
+			}
+			return []drift.Finding{{Key: "object", What: "is " + is}}, nil
+		},
+	})
+	h := newHealth("tammgrd")
+	claimAs(t, r, h)
+	h.tell("")
+	h.lives(func(context.Context) error { return nil }, nil, w)
+	now := time.Unix(1000, 0)
+	for _, tt := range []struct {
+		passes   int
+		is       string
+		ready    string
+		consists string
+	}{
+		{0, "1", "has not been compared with what is in force yet", drift.Checking},
+		{1, "1", "", drift.Consistent},
+		{1, "2", "", drift.Consistent}, // seen once
+		{1, "2", "STAGE object is 2", drift.Differs},
+		{1, "1", "", drift.Consistent},
+	} {
+		is = tt.is
+		for range tt.passes {
+			now = now.Add(time.Second)
+			if err := w.Pass(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.renew(t.Context(), r)
+		got := ask(false)
+		if (got == "ok") != (tt.ready == "") || !strings.Contains(got, tt.ready) {
+			t.Errorf("after %s: ready: %s, want %q", now, got, tt.ready)
+		}
+		if got := ask(true); !strings.HasPrefix(got, "ok") || !strings.Contains(got, tt.ready) {
+			t.Errorf("after %s: live: %s", now, got)
+		}
+		row, _, err := swss.NewTable(r.DB(swss.StateDB), drift.Table).Get(t.Context(), "tammgrd")
+		if err != nil || row[drift.FieldState] != tt.consists {
+			t.Errorf("after %s: %v, %v", now, row, err)
+		}
+	}
+}
+
+// claimAs marks the databases as those of a daemon.
+func claimAs(t *testing.T, r *swss.Redis, h *health) {
+	t.Helper()
+	if _, err := r.Claim(t.Context(), h.name, h.owner, swss.StateDB, swss.CountersDB); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is written by hand into the row of a daemon that is gone is not its word; a process whose mark was lost lives, but
+// is not ready until it has made it again.
+func TestForgedHealth(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	h := newHealth("orchagent")
+	claimAs(t, r, h)
+	h.tell("")
+	rows, client := swss.NewTable(r.DB(swss.StateDB), healthTable), r.DB(swss.StateDB).Client()
+	forged := swss.FieldValues{fieldState: StateReady, fieldOwner: h.owner}
+	for _, tt := range []struct {
+		name        string
+		do          func() error
+		ready, live string // part of the error; "": ok
+	}{
+		{"it is there", func() error { return nil }, "", ""},
+		{"a row by hand", func() error {
+			return errors.Join(rows.Del(t.Context(), h.name), rows.Set(t.Context(), h.name, forged))
+		},
+			"its row in STATE_DB does not end by itself: no daemon wrote it",
+			"its row in STATE_DB does not end by itself: no daemon wrote it"},
+		{"that ends late", func() error { return rows.SetFor(t.Context(), h.name, forged, time.Hour) },
+			"orchagent has not been heard of", "orchagent has not been heard of"},
+		{"of nobody", func() error {
+			return rows.SetFor(t.Context(), h.name, swss.FieldValues{fieldState: StateReady, fieldOwner: "me"}, beatLife)
+		}, `its row of process "me"`, ""},
+		{"the mark is lost", func() error { return client.Del(t.Context(), swss.KeyMark).Err() }, "STATE_DB has no mark of it", ""},
+	} {
+		h.renew(t.Context(), r)
+		if err := tt.do(); err != nil {
+			t.Fatal(err)
+		}
+		for live, want := range map[bool]string{false: tt.ready, true: tt.live} {
+			_, err := Health(t.Context(), Question{Name: h.name, Addr: server.Addr, Live: live, Timeout: 10 * time.Second})
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, live %t: %v, want %q", tt.name, live, err, want)
+			}
+		}
+	}
+}
+
+// A daemon that fails again and again is not ready in between: it has to work for a while.
+func TestFlappingIsNotReady(t *testing.T) {
+	r, now := swsstest.Start(t), time.Unix(1000, 0)
+	h := newHealth("tammgrd")
+	h.clock = func() time.Time { return now }
+	says := func(want string) {
+		t.Helper()
+		if err := h.renew(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		state, _, err := ReadState(t.Context(), r, "tammgrd")
+		if got := state.State + " " + state.Reason; err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", now.UTC().Format("05.000"), got, err, want)
+		}
+	}
+	says("waiting starting")
+	h.tell("")
+	says("ready ") // from the start, at once
+	for range 5 {
+		h.tell("it fails")
+		h.tell("")
+		says("waiting it fails")
+		now = now.Add(beatPeriod)
+		says("waiting it fails")
+	}
+	now = now.Add(settleTime)
+	says("ready ")
+}
+
+// A daemon is well while it says so; mgmtd must answer gNMI besides. What it waits for is told in its words, and
+// that of Redis where nobody can write.
+func TestHealth(t *testing.T) {
+	server := swsstest.StartServer(t)
+	l, err := mgmt.NewServer(mgmt.Config{Redis: server.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(ctx) }()
+	health := func(name string) error {
+		_, err := Health(t.Context(), Question{
+			Name: name, Addr: server.Addr, GNMI: l.Addr(), Timeout: 10 * time.Second,
+		})
+		return err
+	}
+	r := server.Open()
+	for _, name := range daemons {
+		if health(name) == nil {
+			t.Errorf("%s is well and was never heard of", name)
+		}
+		h := newHealth(name)
+		claimAs(t, r, h)
+		for _, tt := range []struct{ reason, want string }{
+			{"starting", name + " is not ready since "}, {"the moon is full", ": the moon is full"}, {"", ""},
+		} {
+			h.tell(tt.reason)
+			h.renew(t.Context(), r)
+			if err := health(name); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s, %q: %v", name, tt.reason, err)
+			}
+		}
+		h.lives(nil, func(context.Context) error { return errors.New("it is deaf") }, nil)
+		if h.renew(t.Context(), r); health(name) == nil || !strings.Contains(health(name).Error(), "that tells of changes") {
+			t.Errorf("%s hears of no changes: %v", name, health(name))
+		}
+		h.lives(func(context.Context) error { return errors.New("it hangs") }, nil, nil)
+		if err := swss.NewTable(r.DB(swss.StateDB), healthTable).Del(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		if h.renew(t.Context(), r); health(name) == nil {
+			t.Errorf("%s is well and hangs", name)
+		}
+		h.lives(nil, nil, nil)
+		if h.renew(t.Context(), r); health(name) != nil {
+			t.Errorf("%s works again: %v", name, health(name))
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if health("mgmtd") == nil {
+		t.Error("mgmtd is well and takes no connection")
+	}
+	if health("syncd") != nil {
+		t.Error("syncd needs no connection")
+	}
+	config := r.DB(swss.ConfigDB).Client()
+	if err := errors.Join(r.DB(swss.StateDB).Client().FlushDB(t.Context()).Err(),
+		config.ConfigSet(t.Context(), "maxmemory", "1").Err()); err != nil {
+		t.Fatal(err)
+	}
+	if err := health("syncd"); err == nil || !strings.Contains(err.Error(), "Redis is out of memory") {
+		t.Errorf("Redis is full: %v", err)
+	}
+}
+
+// Redis is ready if it takes writes, and lives if it answers.
+func TestHealthOfRedis(t *testing.T) {
+	t.Parallel()
+	server := swsstest.StartServer(t)
+	redis := server.Open().DB(swss.ConfigDB).Client()
+	ask := func(live bool) string {
+		q := Question{Name: "redis", Addr: server.Addr, Live: live, Timeout: 2 * time.Second}
+		answer, err := Health(t.Context(), q)
+		if err != nil {
+			return "no: " + err.Error()
+		}
+		return answer
+	}
+	if ready, lives := ask(false), ask(true); ready != "ok" || lives != "ok" {
+		t.Errorf("ready: %s, lives: %s", ready, lives)
+	}
+	redis.ConfigSet(t.Context(), "maxmemory", "1")
+	if got := ask(false); !strings.HasPrefix(got, "no: ") || !strings.Contains(got, "Redis is out of memory and takes no writes") {
+		t.Errorf("ready, and full: %s", got)
+	}
+	if got := ask(true); !strings.HasPrefix(got, "ok, not ready: Redis is out of memory") {
+		t.Errorf("lives, and full: %s", got)
+	}
+	server.Signal(syscall.SIGSTOP)
+	ready, lives := ask(false), ask(true)
+	server.Signal(syscall.SIGCONT)
+	if !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(lives, "no: ") {
+		t.Errorf("it hangs, and is ready: %s, lives: %s", ready, lives)
+	}
+	server.Kill()
+	if ready, lives := ask(false), ask(true); !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(lives, "no: ") {
+		t.Errorf("it is gone, and is ready: %s, lives: %s", ready, lives)
+	}
+}
+
+// The clock of Redis' host was set back by an hour: a row that nobody renews would live that long. Nothing is heard of
+// its daemon until it renews it, and if it never does, the row goes as soon as any.
+func TestClockOfRedisIsSetBack(t *testing.T) {
+	r := swsstest.Start(t)
+	h := newHealth("orchagent")
+	renew := func() {
+		t.Helper()
+		if err := h.renew(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := func() bool {
+		t.Helper()
+		_, heard, err := ReadState(t.Context(), r, "orchagent")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return heard
+	}
+	left := func() time.Duration {
+		return r.DB(swss.StateDB).Client().PTTL(t.Context(), "TAMTAM_HEALTH|orchagent").Val()
+	}
+	renew()
+	if !heard() {
+		t.Error("nothing is heard of a daemon that has just said how it is")
+	}
+	if err := r.DB(swss.StateDB).Client().PExpire(t.Context(), "TAMTAM_HEALTH|orchagent", time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if heard() {
+		t.Error("what the daemon said an hour from now counts")
+	}
+	if err := NewAlarms(r).Look(t.Context(), time.Unix(1_000_000, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if d := left(); d > beatLife {
+		t.Errorf("the row goes in %s", d)
+	}
+	renew()
+	if !heard() {
+		t.Error("nothing is heard of a daemon that has renewed its row")
+	}
+}

@@ -1,0 +1,255 @@
+package daemons
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/host/cpuport"
+	"tamtam/host/hostifd"
+	"tamtam/host/lacpd"
+	"tamtam/host/lldp"
+	"tamtam/host/lldpd"
+	"tamtam/host/reports"
+	"tamtam/orch"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// RunHostIfd runs the daemon hostifd until ctx ends: interfaces of Linux for those of the switch, whose devices syncd
+// makes and holds, asked over the CPU port that it serves at a socket. They outlive this process.
+func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) error {
+	kernel, err := hostifd.NewKernel()
+	if err != nil {
+		return err
+	}
+	return RunHostIfdOn(ctx, r, kernel, socket, c)
+}
+
+// RunHostIfdOn is [RunHostIfd] with interfaces of another Linux.
+func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, socket string, c Common) error {
+	log := logOf(c)
+	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)
+	line := cpuLine{socket: socket, log: log, why: "not connected to the chip yet"}
+	c.faults = newDesk(h, r, c)
+	for _, advice := range kernel.Advice() {
+		log.Warn("a setting of the network may keep host interfaces from working", "setting", advice)
+	}
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return line.run(running, host) })
+	g.Go(func() error {
+		live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+			return hostifdLife(ctx, r, kernel, host, &line, c.of(h, claim))
+		}
+		return runLives(running, r, h, log, live, swss.ApplDB, swss.StateDB)
+	})
+	return errors.Join(ended(g.Wait()), host.Close(), leave(ctx, r, h))
+}
+
+func hostifdLife(
+	ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, host *hostifd.Host, line *cpuLine, c Common,
+) error {
+	d := orch.NewDaemon("hostifd", r, c.Options())
+	s := hostifd.New(hostifd.Config{Daemon: d, Redis: r, Host: host, Fallback: schema.MAC(fallbackMAC())})
+	is, err := HostConfig(ctx, r)
+	if err != nil {
+		return err
+	}
+	var out reportSockets
+	defer out.close()
+	life := &hostLife{
+		d: d, sync: s, lacp: lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: is.MAC}),
+		lldp: lldpd.New(lldpd.Config{Daemon: d, Redis: r, System: lldp.System{
+			MAC: is.MAC, Name: is.Name, Description: is.Description,
+		}}),
+		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
+	}
+	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
+	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.Run(ctx) })
+	g.Go(func() error { return line.life.live(ctx, life) })
+	g.Go(func() error {
+		for {
+			err := kernel.Neighbors(ctx, func(n hostifd.Neighbor) { _ = d.Do(ctx, func() { s.Learned(n) }) })
+			if ctx.Err() != nil {
+				return nil
+			}
+			logOf(c).Warn("neighbours of Linux are asked for again", "because", err)
+			if err := d.Do(ctx, s.Forget); err != nil {
+				return ended(err)
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(minRest):
+			}
+		}
+	})
+	g.Go(func() error {
+		for {
+			err := kernel.Links(ctx, func(name string, index int) {
+				_ = d.Do(ctx, func() { s.LinkChanged(name, index) })
+			})
+			if ctx.Err() != nil {
+				return nil
+			}
+			logOf(c).Warn("interfaces of Linux are listed again", "because", err)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(minRest):
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// A cpuLine is the line to the CPU port, which is made anew when syncd has gone.
+type cpuLine struct {
+	socket string
+	log    *slog.Logger
+	life   lifeLine
+
+	mu  sync.Mutex
+	why string // it is not there
+}
+
+func (l *cpuLine) lacks() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.why
+}
+
+func (l *cpuLine) tell(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why == why {
+		return
+	}
+	if l.why = why; why != "" {
+		l.log.Warn("the host interfaces are not connected to the chip", "because", why)
+	} else {
+		l.log.Info("the host interfaces are connected to the chip", "socket", l.socket)
+	}
+}
+
+// run keeps the line until ctx ends. Another client, as hostd, has it alone: then that is told, and it is tried again.
+func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
+	for ctx.Err() == nil {
+		conn, err := cpuport.DialInterfaces(l.socket, "hostifd", host.Hold)
+		if err == nil {
+			l.tell("")
+			host.SetKeeper(conn)
+			l.life.connect(ctx, conn)
+			err = l.receive(ctx, conn)
+			l.life.connect(context.WithoutCancel(ctx), nil)
+			conn.Close()
+		}
+		if ctx.Err() != nil {
+			break // the devices stay with their keeper
+		}
+		host.SetKeeper(nil)
+		l.tell(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(maxRest / 4):
+		}
+	}
+	return nil
+}
+
+// receive takes what the CPU port has for hostifd, until the line ends.
+func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
+	for {
+		p, err := conn.Receive(ctx)
+		if refused := (*cpuport.Refusal)(nil); errors.As(err, &refused) {
+			l.log.Warn("syncd refuses", "because", refused.Reason)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		l.life.receive(ctx, p)
+	}
+}
+
+// A hostLife is what takes frames of the CPU port besides host interfaces, as long as a life of the daemon.
+type hostLife struct {
+	d       *orch.Daemon
+	sync    *hostifd.Sync
+	lacp    *lacpd.Speaker
+	lldp    *lldpd.Speaker
+	reports *reports.Sender
+}
+
+// A lifeLine brings a life of the daemon to the CPU port, which is there as long as syncd.
+type lifeLine struct {
+	mu   sync.Mutex
+	conn *cpuport.Conn // nil: there is none
+	life *hostLife     // nil: there is none
+}
+
+// live lets this life have the CPU port until ctx ends.
+func (l *lifeLine) live(ctx context.Context, life *hostLife) error {
+	l.mu.Lock()
+	l.life = life
+	err := l.tell(ctx)
+	l.mu.Unlock()
+	<-ctx.Done()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.life = nil
+	return ended(err)
+}
+
+// connect says that there is a CPU port, or (nil) none any more.
+func (l *lifeLine) connect(ctx context.Context, conn *cpuport.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = conn
+	_ = l.tell(ctx) // a life that has ended needs not know
+}
+
+func (l *lifeLine) tell(ctx context.Context) error {
+	if l.life == nil {
+		return nil
+	}
+	var line lacpd.Sender
+	if l.conn != nil {
+		line = l.conn
+	}
+	return l.life.d.Do(ctx, func() {
+		l.life.lacp.SetLine(line)
+		l.life.lldp.SetLine(line)
+		l.life.sync.SetLine(line)
+	})
+}
+
+// receive gives a frame to whatever takes it.
+func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.life == nil {
+		return
+	}
+	_ = l.life.d.Do(ctx, func() { // a life that has ended needs no frame
+		switch {
+		case reports.Is(&p):
+			l.life.reports.Receive(p)
+		case p.Len != len(p.Data): // cut
+		case lacpd.Is(p.Data):
+			l.life.lacp.Receive(p.Port, p.Data)
+		case lldpd.Is(p.Data):
+			l.life.lldp.Receive(p.Port, p.Data)
+		default:
+			l.life.sync.Heard(&p)
+		}
+	})
+}

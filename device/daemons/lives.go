@@ -1,0 +1,148 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	sairedis "tamtam/sai/redis"
+	"tamtam/swss"
+)
+
+// Waits between lives of a daemon.
+const (
+	minRest  = 100 * time.Millisecond
+	maxRest  = 2 * time.Second
+	maxPause = 15 * time.Second // after views that the ASIC refuses: each try costs it much
+	goodRun  = 10 * time.Second // after a life as long as this, the next begins soon
+)
+
+// A life is a daemon's work from its beginning to its end: it remembers nothing of an earlier one. claim is its mark
+// in the databases.
+type life func(ctx context.Context, h *health, claim *swss.Claim) error
+
+// runLives runs a daemon until ctx ends: one life after the other, each when the databases that it works on take
+// writes. A life ends when a database was emptied, replaced or taken by another, when the ASIC's state is unknown, or
+// when Redis went away before it had begun.
+func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live life, dbs ...swss.DBName) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return h.beat(ctx, r, log) })
+	g.Go(func() error { return h.faults.Run(ctx) })
+	g.Go(func() error {
+		var most time.Duration
+		for rest := minRest; ; rest = min(2*rest, most) {
+			start := time.Now()
+			err := oneLife(ctx, r, h, live, dbs)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if !mayHeal(err) {
+				return err
+			}
+			why := swss.Why(err)
+			switch most = maxRest; {
+			case errors.Is(err, sairedis.ErrNotApplied), errors.Is(err, sairedis.ErrStopped):
+				most = maxPause
+				why += "; tried again in " + rest.String()
+			case time.Since(start) > goodRun:
+				rest = minRest
+			}
+			h.tell(why)
+			log.Warn(h.name+" starts anew", "because", why)
+			if _, err := r.Mend(ctx); err != nil {
+				log.Warn(h.name+": mending", "error", err)
+			}
+			if err := h.standBack(ctx, r, log, err); err != nil {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(rest):
+			}
+		}
+	})
+	return ended(g.Wait())
+}
+
+func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []swss.DBName) error {
+	defer h.lives(nil, nil, nil)
+	claim, err := r.Claim(ctx, h.name, h.owner, dbs...)
+	if err != nil {
+		return err
+	}
+	return live(ctx, h, claim)
+}
+
+// Waits between lives that end to heal drift. What a new life does not heal is no reason to end the next one soon.
+const (
+	minAnew = time.Minute
+	maxAnew = time.Hour
+)
+
+// seldom returns a function that says whether it may be done again now: at once, then after a minute, two, four, up to
+// an hour; at once again where nobody asked for that long.
+func seldom(clock func() time.Time) func() bool {
+	var next time.Time
+	var wait time.Duration
+	return func() bool {
+		now := clock()
+		if now.Before(next) {
+			return false
+		}
+		if wait = min(max(2*wait, minAnew), maxAnew); now.Sub(next) > maxAnew {
+			wait = minAnew
+		}
+		next = now.Add(wait)
+		return true
+	}
+}
+
+// mayHeal reports whether the next life may go better.
+func mayHeal(err error) bool {
+	return errors.Is(err, swss.ErrAnew) || errors.Is(err, swss.ErrUnavailable) || errors.Is(err, sairedis.ErrUnknown) ||
+		swss.IsMisuse(err) || swss.Why(err) != err.Error()
+}
+
+// standBack waits while another process of the daemon's name works, if err says that it has taken a database. Which of
+// two began later is the one that works.
+func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger, err error) error {
+	var taken *swss.TakenError
+	if !errors.As(err, &taken) {
+		return nil
+	}
+	h.setSilent(true)
+	defer h.setSilent(false)
+	for told := false; ; told = true {
+		for range 2 { // by then the other has written
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(beatPeriod):
+			}
+		}
+		state, heard, err := ReadState(ctx, r, h.name)
+		if err == nil && (!heard || state.Owner == h.owner) {
+			return nil
+		}
+		if !told {
+			log.Error(h.name+" stands back: another process of that name works on the databases", "process", state.Owner)
+		}
+	}
+}
+
+func (h *health) setSilent(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.silent = on
+}
+
+// isSilent reports whether another process of that name works.
+func (h *health) isSilent() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.silent
+}

@@ -1,0 +1,72 @@
+package daemons
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sairedis "tamtam/sai/redis"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// Between views that the ASIC refuses the time grows, and the daemon's health says what is refused and when it is
+// tried again.
+func TestRefusedViewsAreTriedSeldom(t *testing.T) {
+	r := swsstest.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	h := newHealth("orchagent")
+	lives, done := make(chan string), make(chan error, 1)
+	refused := func(ctx context.Context, h *health, _ *swss.Claim) error {
+		h.mu.Lock()
+		told := h.state.Reason
+		h.mu.Unlock()
+		select {
+		case lives <- told:
+		case <-ctx.Done():
+		}
+		return fmt.Errorf("%w: %w: APPLY_VIEW: SAI_STATUS_FAILURE", sairedis.ErrNotApplied, swss.ErrAnew)
+	}
+	go func() { done <- runLives(ctx, r, h, slog.New(slog.DiscardHandler), refused, swss.StateDB) }()
+	var told []string
+	for range 4 {
+		told = append(told, <-lives)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for i, in := range []string{"100ms", "200ms", "400ms"} {
+		if want := "SAI_STATUS_FAILURE; tried again in " + in; !strings.HasSuffix(told[i+1], want) {
+			t.Errorf("told %q, want %q", told[i+1], want)
+		}
+	}
+}
+
+// What a new life does not heal ends the next one only after a while, and ever more rarely: an ASIC that reads back
+// something else than what was set must not be made anew for ever.
+func TestLivesEndSeldom(t *testing.T) {
+	now := time.Unix(1000, 0)
+	may := seldom(func() time.Time { return now })
+	var at []int
+	for minute := range 600 {
+		if may() {
+			at = append(at, minute)
+		}
+		now = now.Add(time.Minute)
+	}
+	if want := []int{0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363, 423, 483, 543}; !slices.Equal(at, want) {
+		t.Errorf("in minutes %v, want %v", at, want)
+	}
+	now = now.Add(2*maxAnew + time.Minute)
+	if !may() || may() {
+		t.Error("after a long time: want at once, and not again")
+	}
+	if now = now.Add(minAnew); !may() {
+		t.Error("after a long time the waits begin anew")
+	}
+}

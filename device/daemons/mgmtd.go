@@ -1,0 +1,120 @@
+package daemons
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/device/sender"
+	"tamtam/device/switchpage"
+	"tamtam/mgmt"
+	"tamtam/mgmt/metrics"
+	"tamtam/mgmt/restconf"
+	"tamtam/swss"
+)
+
+// Addresses are where mgmtd listens besides gNMI's, HOST:PORT; "": nowhere. And where it sends to by itself.
+type Addresses struct {
+	Metrics string // for Prometheus
+	// MetricsOpen lets whoever can connect read the metrics, though there are users.
+	MetricsOpen bool
+	REST        string // RESTCONF
+	Page        string // the switch's page, for browsers
+	Send        sender.Flags
+	Version     string // of tamtam, as outputs tell it
+}
+
+// RunMgmt runs the daemon mgmtd until ctx ends.
+func RunMgmt(ctx context.Context, cfg mgmt.Config, at Addresses, c Common) error {
+	s, err := NewMgmt(cfg)
+	if err != nil {
+		return err
+	}
+	own, err := OpenPage(s, cfg.Redis, at, c)
+	if err == nil {
+		err = s.Begin(ctx, "CONFIG_DB, as it was found", false, nil)
+	}
+	if err != nil {
+		s.Close()
+		if own != nil {
+			own.Close()
+		}
+		return err
+	}
+	return ServeMgmt(ctx, cfg.Redis, s, own, at, c)
+}
+
+// OpenPage listens for the switch's page, before anything runs that an address that is taken would end; nil: there is
+// to be none.
+func OpenPage(s *mgmt.Server, r *swss.Redis, at Addresses, c Common) (*switchpage.Server, error) {
+	if at.Page == "" {
+		return nil, nil
+	}
+	return switchpage.New(switchpage.Config{Engine: s, Redis: r, Addr: at.Page, Log: logOf(c.Named("mgmtd"))})
+}
+
+// NewMgmt makes the server, whose log says which daemon it is.
+func NewMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
+	if cfg.Logger != nil {
+		cfg.Logger = cfg.Logger.With("daemon", "mgmtd")
+	}
+	return mgmt.NewServer(cfg)
+}
+
+// ServeMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them,
+// clients are refused with the reason. own is the switch's page; nil: it has none.
+func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpage.Server, at Addresses, c Common,
+) error {
+	c = c.Named("mgmtd")
+	h, a := newHealth("mgmtd"), NewAlarms(r)
+	newDesk(h, r, c)
+	h.heed = s.Refuse
+	a.standby, a.troubles = h.isSilent, s.Troubles
+	a.warn = func(text string) { logOf(c).Warn(text) }
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		err := s.Live(ctx, claim, h.tell)
+		if ctx.Err() == nil {
+			a.lost(err)
+		}
+		return err
+	}
+	known := metrics.New(r, daemons)
+	out := sender.New(sender.Config{
+		Flags: at.Send, Redis: r, Metrics: known, From: s, Version: at.Version, Log: logOf(c), Standby: h.isSilent,
+	})
+	s.AlsoAudit(out.Handler())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Serve(ctx) })
+	g.Go(func() error { return a.Run(ctx) })
+	if at.Metrics != "" {
+		g.Go(func() error {
+			web, err := mgmt.LooksOf(s).Listen(at.Metrics, at.MetricsOpen, metrics.Server(known))
+			if err == nil {
+				err = web.Serve(ctx)
+			}
+			if err != nil {
+				return fmt.Errorf("metrics: %w", err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error { return out.Run(ctx) })
+	if at.REST != "" {
+		g.Go(func() error {
+			rest, err := restconf.New(restconf.Config{Engine: s, Addr: at.REST, Log: logOf(c)})
+			if err != nil {
+				return err
+			}
+			return rest.Serve(ctx)
+		})
+	}
+	if own != nil {
+		g.Go(func() error { return own.Serve(ctx) })
+	}
+	g.Go(func() error {
+		// The last two it does not read, but tells of when they are emptied.
+		return runLives(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
+	})
+	return ended(g.Wait())
+}

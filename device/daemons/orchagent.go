@@ -1,0 +1,453 @@
+package daemons
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/amorch"
+	"tamtam/flymonorch"
+	"tamtam/orch"
+	"tamtam/orch/feature"
+	aclorch "tamtam/orchagent/acl"
+	copporch "tamtam/orchagent/copp"
+	"tamtam/orchagent/debugcounter"
+	"tamtam/orchagent/dropmonitor"
+	fdborch "tamtam/orchagent/fdb"
+	ifaorch "tamtam/orchagent/ifa"
+	mirrororch "tamtam/orchagent/mirror"
+	portsorch "tamtam/orchagent/ports"
+	qosorch "tamtam/orchagent/qos"
+	routeorch "tamtam/orchagent/routes"
+	sfloworch "tamtam/orchagent/sflow"
+	"tamtam/recordorch"
+	"tamtam/sai"
+	sairedis "tamtam/sai/redis"
+	"tamtam/sai/redis/flex"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+	"tamtam/tam/record"
+	"tamtam/tsorch"
+)
+
+// An Orchagent is the daemon orchagent: APPL_DB to SAI.
+type Orchagent struct {
+	Daemon  *orch.Daemon
+	asic    *sairedis.Agent
+	ports   *portsorch.Orch
+	routes  *routeorch.Orch
+	fdb     *fdborch.Orch
+	qos     *qosorch.Orch
+	mirrors *mirrororch.Orch
+	traps   *copporch.Orch
+	samples *sfloworch.Orch
+	drops   *debugcounter.Orch
+	tam     []tamOrch // all that there are
+	rec     planOrch  // of them
+	doubt   *doubt    // of the ASIC; nil: nobody is told
+}
+
+// A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all
+// of feature.Feature for it again.
+type tamOrch interface {
+	// ChipThere says that there is a chip to ask.
+	ChipThere()
+	// ViewApplied says that what is wanted is in the chip, which can be read.
+	ViewApplied()
+	// PollCounters reads the counters of its sessions now.
+	PollCounters(ctx context.Context) error
+}
+
+// A planOrch is that of table recording.
+type planOrch interface {
+	tamOrch
+	Planned() *orch.Topic[recordorch.Planned]
+}
+
+// NewOrchagent starts a new view of the ASIC and assembles the orchs. Their
+// order is the order in which rows are handled.
+func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, error) {
+	opts := sairedis.ClientOptions{Recorder: c.Rec, Logger: c.Log}
+	if c.doubt != nil {
+		opts.Sign, opts.Doubt = c.syncd.look, c.doubt.say
+	}
+	client, err := sairedis.NewClient(ctx, r, opts)
+	if err != nil {
+		return nil, err
+	}
+	asic := sairedis.NewAgent(r, client)
+	if err := asic.InitView(ctx); err != nil {
+		return nil, errors.Join(err, asic.Close())
+	}
+	if c.syncd != nil {
+		if err := c.met(ctx, asic); err != nil {
+			return nil, errors.Join(err, asic.Close())
+		}
+	}
+	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.Options()), asic: asic, doubt: c.doubt}
+	o.Daemon.Watch().Add(asic.Compared(c.Renew))
+	if err := o.assemble(ctx, r); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
+	mac, err := switchMAC(ctx, r)
+	if err != nil {
+		return err
+	}
+	poll := poller{o.asic}
+	ports, err := portsorch.New(ctx, portsorch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC(), Found: o.asic.Found,
+	})
+	if err != nil {
+		return fmt.Errorf("ports: %w", err)
+	}
+	o.ports = ports
+	o.qos, err = qosorch.New(ctx, qosorch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
+	})
+	if err != nil {
+		return fmt.Errorf("QoS: %w", err)
+	}
+	routes, err := routeorch.New(ctx, routeorch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch(),
+	})
+	if err != nil {
+		return fmt.Errorf("routing: %w", err)
+	}
+	o.routes = routes
+	fdb, err := fdborch.New(ctx, fdborch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch(),
+	})
+	if err != nil {
+		return fmt.Errorf("FDB: %w", err)
+	}
+	o.fdb = fdb
+	o.traps, err = copporch.New(ctx, copporch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Switch: ports.Switch(), Poller: poll,
+	})
+	if err != nil {
+		return fmt.Errorf("traps: %w", err)
+	}
+	o.samples = sfloworch.New(sfloworch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports})
+	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: ways{routes, "mirror sessions"},
+	})
+	if err != nil {
+		return fmt.Errorf("mirror sessions: %w", err)
+	}
+	records, err := feature.Room(ctx, o.asic, record.ObjectPlan)
+	if err != nil {
+		return fmt.Errorf("ask for table recording: %w", err)
+	}
+	acl, err := aclorch.New(ctx, aclorch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
+		Sessions: o.mirrors, NextHops: routes, Labels: records > 0,
+	})
+	if err != nil {
+		return fmt.Errorf("ACLs: %w", err)
+	}
+	acl.Count(routes.Used)
+	acl.Count(fdb.Used)
+	if err := errors.Join(o.assembleDrops(ctx, r), o.assembleTAM(ctx, r, acl)); err != nil {
+		return err
+	}
+	o.Daemon.Receive(o.asic.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
+		notes, err := o.asic.Notified(k)
+		if err != nil {
+			return err
+		}
+		for _, n := range notes {
+			if _, ok := n.(sai.ShutdownRequest); ok {
+				return o.asic.GiveUp(ctx, errors.New("syncd asks to be shut down: the ASIC has failed"))
+			}
+			if err := errors.Join(ports.Notify(ctx, n), fdb.Notify(ctx, n)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// assembleDrops makes the orch of debug counters.
+func (o *Orchagent) assembleDrops(ctx context.Context, r *swss.Redis) (err error) {
+	o.drops, err = debugcounter.New(ctx, debugcounter.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: o.ports, Switch: o.ports.Switch(), Poller: poller{o.asic},
+	})
+	if err != nil {
+		return fmt.Errorf("debug counters: %w", err)
+	}
+	return nil
+}
+
+// assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
+func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMGroup, schema.AppSFlow,
+		schema.AppSFlowCollector)
+	features := orch.NewFeatures(o.Daemon)
+	var chip sai.API = o.asic
+	if o.asic.Adopting() {
+		chip = o.asic.Chip()
+	}
+	run, err := sairedis.Run(ctx, r)
+	if err != nil {
+		return err
+	}
+	base := feature.Config{
+		Run: run, SAI: o.asic, Chip: chip, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features,
+	}
+	ts, err := tsorch.New(ctx, tsorch.Config{Config: base, Rules: acl})
+	if err != nil {
+		return fmt.Errorf("tail-stamping: %w", err)
+	}
+	am, err := amorch.New(ctx, amorch.Config{Config: base, Rules: acl, Routes: exits{o.routes}})
+	if err != nil {
+		return fmt.Errorf("alternate marking: %w", err)
+	}
+	fm, err := flymonorch.New(ctx, base)
+	if err != nil {
+		return fmt.Errorf("FlyMon: %w", err)
+	}
+	o.rec, err = recordorch.New(ctx, recordorch.Config{
+		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "table recording"}, Identity: ts,
+	})
+	if err != nil {
+		return fmt.Errorf("table recording: %w", err)
+	}
+	whole := &feature.SwitchTAM{SAI: o.asic, Switch: o.ports.Switch()}
+	dm, err := dropmonitor.New(ctx, dropmonitor.Config{
+		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "the drop monitor"}, Identity: ts, Whole: whole,
+	})
+	if err != nil {
+		return fmt.Errorf("drop monitor: %w", err)
+	}
+	ia, err := ifaorch.New(ctx, ifaorch.Config{
+		Config: base, Identity: ts, Whole: whole, Rules: acl, Reports: dm, Ways: o.routes.Changes(), Ports: o.ports.Changes(),
+	})
+	if err != nil {
+		return fmt.Errorf("IFA: %w", err)
+	}
+	o.tam = []tamOrch{ts, am, fm, o.rec, dm, ia}
+	if err := features.Publish(ctx); err != nil {
+		return fmt.Errorf("what the switch can do: %w", err)
+	}
+	return nil
+}
+
+// Start creates the objects of all rows in APPL_DB, then has the ASIC brought to this view. Nothing is reported
+// active before that. What STATE_DB knows not to be in force is left out of the view, and comes after it as changes
+// do: it may not fit, and would fail the whole view.
+func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
+	adopts := o.asic.Adopting()
+	hold := func(ctx context.Context) error { return o.Daemon.Hold(ctx, adopts) }
+	if o.asic.Cautious() {
+		hold = o.Daemon.HoldUnknown
+	}
+	if err := hold(ctx); err != nil {
+		return err
+	}
+	if adopts {
+		// What is in force is known to be supported.
+		if err := o.followsView(ctx); err != nil {
+			return err
+		}
+		for _, feature := range o.tam {
+			feature.ChipThere()
+		}
+	}
+	if _, err := o.Daemon.Step(ctx, now); err != nil {
+		return err
+	}
+	if err := o.asic.ApplyView(ctx); err != nil {
+		return err
+	}
+	if err := o.ports.ViewApplied(ctx); err != nil {
+		return err
+	}
+	if err := o.routes.ViewApplied(ctx); err != nil {
+		return err
+	}
+	if err := o.followsView(ctx); err != nil {
+		return err
+	}
+	if adopts {
+		o.fdb.Adopted(o.asic.Learned())
+	} else if err := o.fdb.ViewApplied(ctx); err != nil {
+		return err
+	}
+	if o.doubt != nil {
+		o.doubt.applied()
+	}
+	for _, feature := range o.tam {
+		feature.ViewApplied()
+	}
+	if _, err := o.Daemon.Step(ctx, now); err != nil { // what was in force comes before what waits for room
+		return err
+	}
+	o.Daemon.Release()
+	_, err := o.Daemon.Step(ctx, now)
+	return err
+}
+
+// followsView has those go on who wait for a chip that can be asked what it supports.
+func (o *Orchagent) followsView(ctx context.Context) error {
+	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx),
+		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx))
+}
+
+// Planned is told of the plans of table recording.
+func (o *Orchagent) Planned() *orch.Topic[recordorch.Planned] { return o.rec.Planned() }
+
+// PollRecording reads the counters of table recording now.
+func (o *Orchagent) PollRecording(ctx context.Context) error { return o.rec.PollCounters(ctx) }
+
+// PollCounters reads the sessions' counters now.
+func (o *Orchagent) PollCounters(ctx context.Context) error {
+	var errs []error
+	for _, feature := range o.tam {
+		errs = append(errs, feature.PollCounters(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Close ends the daemon's connections. The ASIC stays as it is.
+func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.asic.Close()) }
+
+// A poller is the agent of sairedis as the orchs want to see it.
+type poller struct{ *sairedis.Agent }
+
+func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
+	return p.SetCounterGroup(ctx, group,
+		sairedis.CounterGroup{Interval: interval, Mode: flex.StatsModeRead, Enabled: &enabled})
+}
+
+// routerPorts are the ports as routeorch wants to see them.
+type routerPorts struct{ *portsorch.Orch }
+
+func (p routerPorts) RouterPort(name string) (sai.Key, uint32, error) {
+	on, err := p.Orch.RouterPort(name)
+	return on.Key, on.MTU, err
+}
+
+// Up is true for a VLAN: its neighbours may be behind any of its members.
+func (p routerPorts) Up(name string) bool {
+	_, vlan := schema.VLANNumber(name)
+	return vlan || p.Orch.Up(name)
+}
+
+// RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
+// state of the ASIC is unknown: STATE_DB says so, and orchagent begins anew when there is one, as in SONiC.
+func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
+	c = c.Named("orchagent")
+	c.Renew = seldom(time.Now)
+	h, untold := newHealth("orchagent"), ""
+	c.faults = newDesk(h, r, c)
+	others := strangers{redis: r, log: logOf(c)}
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		c := c.of(h, claim)
+		c.doubt, c.syncd = newDoubt(r, h, logOf(c)), &signs{redis: r, claim: claim}
+		h.setLacks(c.doubt.lacks)
+		c.doubt.tells = func(why string) { h.tell(cmp.Or(why, "starting")) }
+		if untold != "" { // Redis was away
+			if _, err := c.doubt.tell(ctx, untold); err != nil {
+				return err
+			}
+			untold = ""
+		}
+		if err := others.leave(ctx, func(why string) { h.tell(doubtText(why)) }); err != nil {
+			return err
+		}
+		began := time.Now()
+		err := orchagentLife(ctx, r, c)
+		others.met(errors.Is(err, sairedis.ErrStrangers), time.Since(began))
+		if ctx.Err() == nil && errors.Is(err, sairedis.ErrUnknown) {
+			untold = cmp.Or(c.doubt.why(), err.Error())
+			if _, err := c.doubt.tell(ctx, untold); err == nil {
+				untold = ""
+			}
+		}
+		return err
+	}
+	return runLives(ctx, r, h, logOf(c), live,
+		swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB)
+}
+
+func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
+	if err := c.syncd.await(ctx, c); err != nil {
+		return err
+	}
+	var o *Orchagent
+	began := make(chan struct{}) // o is there
+	telling, end := context.WithCancel(ctx)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		c.doubt.run(telling, func(ctx context.Context) error {
+			select {
+			case <-began:
+				return o.tellPorts(ctx)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	defer func() {
+		end()
+		<-told
+	}()
+	o, err := NewOrchagent(ctx, r, c)
+	if err != nil {
+		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
+	}
+	defer o.Close()
+	if err := o.Start(ctx, time.Now()); err != nil {
+		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
+	}
+	c.syncd.told = true
+	close(began)
+	c.health.lives(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return o.Daemon.Run(ctx) })
+	g.Go(func() error { return o.asic.Lost(ctx) })
+	return g.Wait()
+}
+
+// alive asks whether orchagent works, or waits for syncd and says so.
+func (c Common) alive(o *Orchagent) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			turn, cancel := context.WithTimeout(ctx, beatPeriod/2)
+			err := o.Daemon.Do(turn, func() {})
+			cancel()
+			if err == nil || ctx.Err() != nil || c.doubt.why() != "" {
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// met notes with which syncd this life of orchagent works. Where its view is made anew, what STATE_DB says to be in
+// force may not be.
+func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
+	if why := asic.Anew(); why != "" {
+		if _, err := c.doubt.tell(ctx, "its view is made anew, since "+why); err != nil {
+			return err
+		}
+	}
+	var err error
+	c.syncd.run, err = sairedis.Run(ctx, c.syncd.redis)
+	return err
+}
+
+// tellPorts tells the state of ports and LAGs anew, after a doubt.
+func (o *Orchagent) tellPorts(ctx context.Context) (err error) {
+	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Tell(ctx) })
+	return errors.Join(doErr, err)
+}

@@ -1,0 +1,185 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/device/packettrace"
+	"tamtam/device/wire"
+	"tamtam/host/cpuport"
+	"tamtam/host/netdev"
+	"tamtam/sai"
+	sairedis "tamtam/sai/redis"
+	"tamtam/saisim"
+	"tamtam/saisim/profile"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+	"tamtam/tam/altmark"
+)
+
+// ChipConfig says what chip a live switch has.
+type ChipConfig struct {
+	Profile profile.Profile
+	Wires   map[string]string // port -> live interface
+	// KeepLinks leaves interfaces up when the process ends that it has set up, for a restart that no peer is to notice.
+	KeepLinks bool
+	links     *wire.Links
+	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
+	Oracle int
+	// CPU is the chip's CPU port, for a client in this process; CPUPort is the path of a socket at which it is served
+	// to one in another. Without either nobody has what is punted.
+	CPU     *cpuport.Hub
+	CPUPort string
+	// Samples and SamplePort are likewise for packets that are sampled or dropped.
+	Samples    *cpuport.Hub
+	SamplePort string
+	// Drive moves the chip's time, with the wall clock since start, and its frames until ctx ends; nil: the wall clock
+	// and the wires do.
+	Drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
+	// Devices are where host interfaces are; nil: this host's.
+	Devices netdev.Kernel
+	netdevs *netdevs
+	// Kernel says what the kernel knows of its clock, which the chip's follows; nil: the kernel of
+	// this host is asked. What it says of Ahead is not used.
+	Kernel func() altmark.KernelClock
+}
+
+// RunSyncd runs the daemon syncd with a simulated chip whose time follows the wall clock, wired to live
+// interfaces. Chip and ASIC_DB belong together: if that ends, there is a fresh chip.
+func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
+	c = c.Named("syncd")
+	c.Renew = seldom(time.Now)
+	h := newHealth("syncd")
+	c.faults = newDesk(h, r, c)
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		return syncdLife(ctx, r, cfg, c.of(h, claim))
+	}
+	lives := func(ctx context.Context) error {
+		return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	cfg.netdevs = newNetdevs(cfg.Devices, c.Log)
+	for _, at := range []struct {
+		hub  **cpuport.Hub
+		path string
+	}{{&cfg.CPU, cfg.CPUPort}, {&cfg.Samples, cfg.SamplePort}} {
+		if at.path == "" {
+			continue
+		}
+		if *at.hub == nil {
+			*at.hub = cpuport.New()
+		}
+		l, err := cpuport.Listen(at.path)
+		if err != nil {
+			return err
+		}
+		hub := *at.hub
+		if at.hub == &cfg.CPU {
+			hub.Keep(cfg.netdevs)
+		}
+		g.Go(func() error { return serveCPU(ctx, hub, l, logOf(c)) })
+	}
+	cfg.links = wire.NewLinks()
+	g.Go(func() error { return lives(ctx) })
+	g.Go(func() error { return cfg.netdevs.run(ctx, cfg.KeepLinks) })
+	err := g.Wait()
+	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
+}
+
+// syncdLife is that of one chip.
+func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
+	notes := make(chan sai.Notification, 1024)
+	start := time.Now()
+	notify := func(n sai.Notification) {
+		select {
+		case notes <- n:
+		default: // a flood of events while Redis is slow: the oldest are enough
+		}
+	}
+	chip, err := saisim.New(saisim.Config{
+		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Notify: notify,
+		Kernel: disturbed(c.faults, followed(start, cfg.Kernel)), Wired: wired(cfg.Wires),
+		HostInterfaces: cfg.netdevs.changed,
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.faults.Drive(chip); err != nil {
+		return err
+	}
+	defer cfg.netdevs.reset()
+	syncd := NewSyncd(r, c.Layered(chip), c)
+	alive := func(context.Context) error { chip.Now(); return nil } // not while a call hangs in the chip
+	c.health.lives(alive, nil, syncd.Watch)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serve(ctx, syncd) })
+	g.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case n := <-notes:
+				for range c.faults.Notified(n) {
+					syncd.Notifier.Notify(ctx, n)
+				}
+			}
+		}
+	})
+	g.Go(func() error { return packettrace.Serve(ctx, r, chip, logOf(c)) })
+	g.Go(func() error {
+		if cfg.Drive != nil {
+			return cfg.Drive(ctx, chip, start)
+		}
+		return runWires(ctx, r, chip, start, cfg, newCPUSide(chip, cfg.CPU, cfg.Samples), c)
+	})
+	return g.Wait()
+}
+
+// serve lets syncd work, compare and poll until ctx ends.
+func serve(ctx context.Context, syncd *sairedis.Server) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return syncd.Serve(ctx) })
+	g.Go(func() error { return syncd.Compare(ctx) })
+	g.Go(func() error { syncd.Counters.Run(ctx); return nil })
+	return g.Wait()
+}
+
+// RunSyncdOn is [RunSyncd] with an ASIC that the caller has, drives, and takes notifications from. It has one life, for
+// the next would need a new ASIC: it ends with an error where RunSyncd begins anew.
+func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
+	c = c.Named("syncd")
+	h, used := newHealth("syncd"), false
+	c.faults = newDesk(h, r, c)
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		if used {
+			return errors.New("syncd would begin anew, but its ASIC is not as new")
+		}
+		used = true
+		c := c.of(h, claim)
+		syncd := NewSyncd(r, c.Layered(asic), c)
+		h.lives(nil, nil, syncd.Watch)
+		return serve(ctx, syncd)
+	}
+	return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
+}
+
+// NewSyncd returns the daemon syncd in front of an ASIC.
+func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
+	opts := sairedis.ServerOptions{TempView: true, Renew: c.Renew, Logger: c.Log, Now: c.Now}
+	if c.health != nil {
+		opts.Run, opts.Tell = c.health.owner, c.health.tell
+	}
+	s := sairedis.NewServer(r, asic, opts)
+	alone := 0
+	s.Watch.Author = func(ctx context.Context, daemon string) (int, bool) {
+		if !s.Refused() {
+			return drift.Author(ctx, r, daemon)
+		}
+		alone += 2 // what orchagent says to be there was refused: it is not waited for
+		return alone, true
+	}
+	return s
+}

@@ -1,0 +1,49 @@
+package daemons
+
+import (
+	"context"
+	"net/netip"
+
+	"tamtam/orch"
+	routeorch "tamtam/orchagent/routes"
+	"tamtam/swss/schema"
+)
+
+// ways are the routes as those want to see them who send packets of the switch's own.
+type ways struct {
+	*routeorch.Orch
+	user string // who asks for neighbours
+}
+
+// Want says where packets are to go.
+func (w ways) Want(ctx context.Context, to []netip.Addr) { w.Orch.Want(ctx, w.user, to) }
+
+// exits are what alternate marking asks of routes.
+type exits struct{ *routeorch.Orch }
+
+// Owns reports whether an address is one of the switch's.
+func (x exits) Owns(a netip.Addr) bool { return routeorch.Owns(x.Orch, a) }
+
+// Exit returns the interface by which packets to an address leave, and its MTU.
+func (x exits) Exit(to netip.Addr) (name string, mtu uint32, err error) {
+	return routeorch.Exit(x.Orch, to)
+}
+
+// Way is the path to an address. A neighbour in a VLAN would have to be looked for in the FDB; there is no way to such
+// a one.
+func (w ways) Way(to netip.Addr) (orch.Way, error) {
+	p, err := w.Lookup(to)
+	if err != nil {
+		return orch.Way{}, err
+	}
+	if _, vlan := schema.VLANNumber(p.Interface); vlan {
+		return orch.Way{}, orch.Wait("neighbour", p.NextHop.String(),
+			"%s is reached by %s: a tunnel has to leave by a routed port or PortChannel", p.NextHop, p.Interface)
+	}
+	way := orch.Way{Port: p.Interface, NextHop: p.NextHop, Source: p.Source, MAC: p.MAC}
+	way.Address, _ = w.Address(to, p.Interface)
+	if way.AtPort = p.Own; !way.AtPort.IsValid() {
+		way.AtPort = way.Address
+	}
+	return way, nil
+}

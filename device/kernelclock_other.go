@@ -1,9 +1,0 @@
-//go:build !linux
-
-package device
-
-import "errors"
-
-func adjtimex() (clockStatus, error) {
-	return clockStatus{}, errors.New("only Linux is asked about its clock")
-}

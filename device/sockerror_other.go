@@ -1,8 +1,0 @@
-//go:build !linux
-
-package device
-
-import "syscall"
-
-// pendingError is of Linux: elsewhere an error is that of the next datagram.
-func pendingError(syscall.Conn) error { return nil }
