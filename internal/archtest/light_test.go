@@ -45,7 +45,7 @@ var linked = rooms(`
 	codeberg.org/go-fonts/liberation codeberg.org/go-latex/latex codeberg.org/go-pdf/fpdf git.sr.ht/~sbinet/gg
 	github.com/DataDog/sketches-go github.com/ajstarks/svgo github.com/alicebob/miniredis/v2 github.com/beorn7/perks
 	github.com/cespare/xxhash/v2 github.com/crillab/gophersat github.com/golang/freetype github.com/golang/glog
-	github.com/google/go-cmp github.com/gopacket/gopacket github.com/kylelemons/godebug github.com/munnerz/goautoneg
+	github.com/google/go-cmp github.com/kylelemons/godebug github.com/munnerz/goautoneg
 	github.com/openconfig/gnmi github.com/openconfig/goyang github.com/openconfig/ygot github.com/prometheus/client_golang
 	github.com/prometheus/client_model github.com/prometheus/common github.com/prometheus/procfs
 	github.com/redis/go-redis/v9 github.com/spf13/cobra github.com/spf13/pflag github.com/vishvananda/netlink
