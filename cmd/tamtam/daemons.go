@@ -258,10 +258,18 @@ func newRun() *cobra.Command {
 			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, hostd, sflowd, fpmsyncd or hostifd")
 		}}
 	c.AddCommand(
-		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", daemons.RunManagers),
+		newRunTammgrd(),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", daemons.RunOrchagent),
 		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunSFlowd(), newRunFPMSyncd(), newRunHostIfd(),
 		newRunRedis(), newRunPorts())
+	return c
+}
+
+func newRunTammgrd() *cobra.Command {
+	c := newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", daemons.RunManagers)
+	c.Long = `All managers in one daemon: what is valid of CONFIG_DB to APPL_DB, and what became of each row to STATE_DB.
+It stands for these daemons of SONiC: tammgrd, portmgrd, teammgrd (but LACP), vlanmgrd, intfmgrd, nbrmgrd, buffermgrd,
+coppmgrd and sflowmgrd; and for bgpcfgd's static routes.`
 	return c
 }
 

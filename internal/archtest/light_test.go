@@ -39,6 +39,42 @@ func TestOneProgramIsHeavy(t *testing.T) {
 	}
 }
 
+// linked are the modules from which tamtam may be made, with what these need. A further one makes it larger and slower
+// to compile for everybody: it is to be worth that.
+var linked = rooms(`
+	codeberg.org/go-fonts/liberation codeberg.org/go-latex/latex codeberg.org/go-pdf/fpdf git.sr.ht/~sbinet/gg
+	github.com/DataDog/sketches-go github.com/ajstarks/svgo github.com/alicebob/miniredis/v2 github.com/beorn7/perks
+	github.com/cespare/xxhash/v2 github.com/crillab/gophersat github.com/golang/freetype github.com/golang/glog
+	github.com/google/go-cmp github.com/kylelemons/godebug github.com/munnerz/goautoneg
+	github.com/openconfig/gnmi github.com/openconfig/goyang github.com/openconfig/ygot github.com/prometheus/client_golang
+	github.com/prometheus/client_model github.com/prometheus/common github.com/prometheus/procfs
+	github.com/redis/go-redis/v9 github.com/spf13/cobra github.com/spf13/pflag github.com/vishvananda/netlink
+	github.com/vishvananda/netns github.com/yuin/gopher-lua go.opentelemetry.io/proto/slim/otlp go.uber.org/atomic
+	go.yaml.in/yaml/v3 golang.org/x/crypto golang.org/x/exp golang.org/x/image golang.org/x/net golang.org/x/sync
+	golang.org/x/sys golang.org/x/term golang.org/x/text gonum.org/v1/plot google.golang.org/genproto/googleapis/rpc
+	google.golang.org/grpc google.golang.org/protobuf`)
+
+func TestModulesOfTamtam(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}",
+		module+"/cmd/tamtam").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Fields(string(out))
+	slices.Sort(got)
+	got = slices.DeleteFunc(slices.Compact(got), func(m string) bool { return m == module })
+	for _, m := range got {
+		if !slices.Contains(linked, m) {
+			t.Errorf("tamtam links %s, of which the list has nothing", m)
+		}
+	}
+	for _, m := range linked {
+		if !slices.Contains(got, m) {
+			t.Errorf("tamtam links %s no more", m)
+		}
+	}
+}
+
 // A test beside others that stand inside their package has all that links this package compiled once more, with them in
 // it; for a switch that takes longest. Only test kits are small enough; tests of the whole stand in device.
 func TestTestsAreLight(t *testing.T) {

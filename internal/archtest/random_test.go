@@ -150,7 +150,8 @@ func calledName(call *ast.CallExpr) string {
 }
 
 func isSource(call *ast.CallExpr, generators string) bool {
-	return generators != "" && (isCall(call, generators, "NewPCG") || isCall(call, generators, "NewChaCha8") || isCall(call, generators, "NewSource"))
+	return generators != "" && (isCall(call, generators, "NewPCG") || isCall(call, generators, "NewChaCha8") ||
+		isCall(call, generators, "NewSource"))
 }
 
 func hasSeed(names []*ast.Ident) bool {
@@ -177,23 +178,29 @@ func TestOwnSeedsAreFound(t *testing.T) {
 		name, source string
 		found        int
 	}{
-		{"from randtest", test(`randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { use(rand.New(rand.NewPCG(seed, 1))) })`), 0},
+		{"from randtest",
+			test(`randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { use(rand.New(rand.NewPCG(seed, 1))) })`),
+			0},
 		{"its own source", test(`use(rand.New(rand.NewPCG(1, 2)))`), 1},
 		{"its own loop", test(`for seed := range uint64(9) { t.Run("", func(t *testing.T) { use(seed) }) }`), 1},
 		{"its own constant", test(`const seed = 5; use(seed)`), 1},
-		{"its own loop inside", test(`randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { for i := range 9 { use(i) } })`), 0},
+		{"its own loop inside",
+			test(`randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { for i := range 9 { use(i) } })`), 0},
 		{"the package's constant", "const seed = 7\n" + test(`use(seed)`), 1},
 		{"the package's variable", "var (\n\ta = 1\n\tseed uint64 = 7\n)\n", 1},
 		{"a function's seed", "func use(n int, seed uint64) {}\n" + test(`use(1, 7)`), 1},
 		{"a method's seed", "func (x *x) traffic(seed uint64) {}\n" + test(`x.traffic(first)`), 1},
-		{"a function's seed from randtest", "func use(seed uint64) {}\n" + test(`randtest.Run(t, c, func(t *testing.T, seed uint64) { use(seed) })`), 0},
+		{"a function's seed from randtest", "func use(seed uint64) {}\n" +
+			test(`randtest.Run(t, c, func(t *testing.T, seed uint64) { use(seed) })`), 0},
 		{"a helper's source", "func numbers() *rand.Rand { return rand.New(rand.NewPCG(5, 0)) }\n", 1},
-		{"a helper's source of what it is given", "func numbers(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 0)) }\n", 0},
+		{"a helper's source of what it is given",
+			"func numbers(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 0)) }\n", 0},
 		{"a benchmark's source", "func BenchmarkX(b *testing.B) { use(rand.New(rand.NewPCG(5, 0))) }\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := token.NewFileSet()
-			parsed, err := parser.ParseFile(files, "x_test.go", "package x\nimport \"math/rand/v2\"\n"+tt.source+"\n", parser.SkipObjectResolution)
+			parsed, err := parser.ParseFile(files, "x_test.go", "package x\nimport \"math/rand/v2\"\n"+tt.source+"\n",
+				parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
 			}

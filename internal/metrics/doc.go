@@ -5,7 +5,7 @@
 //	go run ./internal/metrics -list     what stands behind each: the worst first
 //	go run ./internal/metrics -limits   only what breaks a limit; the gate runs this
 //
-// The limits are in limits.go, each with a reason. A limit may only be tightened.
+// The goals are in limits.go. Those with a reason are limits of the gate.
 //
 // # What is counted, and how
 //
@@ -22,9 +22,10 @@
 //   - Cyclomatic complexity is 1, and 1 more for each if, for, case with an expression or a
 //     communication (not default), && and ||.
 //   - Methods of a type are those declared for it or its pointer in any file of its package outside
-//     tests, generated ones too, each name once; not what it embeds. Types that are declared in
-//     generated files do not count.
-//   - Fields of a struct are names; an embedded type is one. A struct inside another is one of its own.
+//     tests, generated ones too, and those of what it embeds of this module, each name once. Types that are
+//     declared in generated files do not count.
+//   - Fields of a struct are names, and those of the structs of this module that it embeds. A struct without
+//     a name does not count.
 //   - Columns are runes; a tab is one, as for most linters.
 //   - A room at the top is a folder in the root with Go code in or below it. An arrow goes from one
 //     room to another that its code, generated or not, imports.
@@ -32,13 +33,7 @@
 //     method of an exported type. A comment of its own in front or behind it on the line, or for constants
 //     and variables one of their group, documents it; a directive (//go:...) does not. Methods that
 //     the standard library gives a meaning (String, Error, ...) need none. Fields are not counted.
-//   - An example is one that go test runs: with an Output comment. A package that a reader would
-//     import is one that exports a name, is not main, not internal and not a test kit (...test).
-//   - A file of saisim, saisim/objects or saisim/engine refers to another of its package if it uses a
-//     name, method or field that the other declares: one reference, however many it uses. Generated
-//     files count, tests do not. A reference runs up if it goes from a lower file to a higher one where
-//     the files stand in the order in which the fewest do, for each package by itself. Orders may be
-//     equally good; one is taken, always the same. So what -list names is one way to cut the circles.
+//   - A package is too large with more than 45 files or 6,000 lines of code, if limits.go does not name it.
 //   - complexity, methods and structs leave out saisim/reference, which follows the hardware's
 //     description step by step on purpose.
 package main

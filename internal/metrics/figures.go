@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"go/types"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +12,8 @@ import (
 const (
 	mostComplexity = 15
 	mostFields     = 20
-	mostMethods    = 50
+	mostFiles      = 45   // of a package, outside tests
+	mostLines      = 6000 // likewise
 	mostColumns    = 120
 )
 
@@ -41,7 +41,7 @@ func (f figure) text() string { return fmt.Sprintf("%.*f", f.digits, f.value) }
 func (t *tree) figures() []figure {
 	var all []figure
 	for _, some := range []func() []figure{
-		t.ofLines, t.ofFunctions, t.ofTypes, t.ofColumns, t.ofTests, t.ofRooms, t.ofReferences,
+		t.ofLines, t.ofFunctions, t.ofTypes, t.ofColumns, t.ofTests, t.ofRooms, t.ofPackages,
 	} {
 		all = append(all, some()...)
 	}
@@ -127,11 +127,9 @@ func (t *tree) ofTypes() []figure {
 		return slices.DeleteFunc(list, func(f finding) bool { return strings.HasPrefix(f.where, asIs+"/") })
 	}
 	methods := judged(t.methods())
-	fat := above(methods, mostMethods)
 	fields := above(judged(t.structs()), mostFields)
 	return []figure{
 		whole("methods of a type, most", quantile(methods, 1), methods),
-		whole(fmt.Sprintf("types of > %d methods", mostMethods), len(fat), fat),
 		whole(fmt.Sprintf("structs of > %d fields", mostFields), len(fields), fields),
 	}
 }
@@ -165,20 +163,8 @@ func (t *tree) ofTests() []figure {
 			ratios = append(ratios, finding{r.name, fmt.Sprintf("room, tests : code %s", r.ratio()), lacking})
 		}
 	}
-	by, examples := t.examples(), []finding(nil)
-	var without []finding
-	for _, list := range by {
-		examples = append(examples, list...)
-	}
-	for _, dir := range t.importable() {
-		if len(by[dir]) == 0 {
-			without = append(without, finding{dir, "package", 1})
-		}
-	}
 	return []figure{
 		{"tests : code", float64(sums[test]) / float64(max(1, sums[code])), 2, worst(ratios)},
-		whole("examples", len(examples), examples),
-		whole("packages without an example", len(without), without),
 	}
 }
 
@@ -212,16 +198,18 @@ func (t *tree) ofRooms() []figure {
 	}
 }
 
-func (t *tree) ofReferences() []figure {
-	c := &checker{tree: t, packages: map[string]*types.Package{}}
-	all, up := 0, []finding(nil)
-	for _, dir := range layered {
-		by := c.references(dir)
-		all += len(by)
-		up = append(up, runningUp(by)...)
+func (t *tree) ofPackages() []figure {
+	var files, lines, tooLarge []finding
+	for _, p := range t.packages() {
+		files = append(files, finding{p.dir, fmt.Sprintf("package of %d lines", p.lines), p.files})
+		lines = append(lines, finding{p.dir, fmt.Sprintf("package of %d files", p.files), p.lines})
+		if large[p.dir] == "" && (p.files > mostFiles || p.lines > mostLines) {
+			tooLarge = append(tooLarge, lines[len(lines)-1])
+		}
 	}
 	return []figure{
-		whole("references between files of saisim", all, nil),
-		whole("references between files of saisim that run up", len(up), up),
+		whole("package, most files", quantile(files, 1), files),
+		whole("package, most lines", quantile(lines, 1), lines),
+		whole("packages too large", len(tooLarge), tooLarge),
 	}
 }

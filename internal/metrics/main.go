@@ -29,9 +29,9 @@ func run(root fs.FS, args []string, out, errs io.Writer) int {
 	if err == nil {
 		figures := t.figures()
 		if *only {
-			good, err = check(out, figures, limits)
+			good, err = check(out, figures, goals)
 		} else {
-			table(out, figures, limits)
+			table(out, figures, goals)
 			t.roomTable(out)
 		}
 		if *list {
@@ -47,21 +47,23 @@ func run(root fs.FS, args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// table prints the figures with their limits as a table.
-func table(out io.Writer, figures []figure, limits []limit) {
-	fmt.Fprintf(out, "| figure | tree | limit | wanted | most of it |\n| --- | ---: | ---: | ---: | --- |\n")
+// table prints the figures with their goals as a table.
+func table(out io.Writer, figures []figure, goals []goal) {
+	fmt.Fprintf(out, "| figure | tree | goal | gate | most of it |\n| --- | ---: | ---: | --- | --- |\n")
 	for _, f := range figures {
-		now, wanted, worst := "", "", ""
-		for _, l := range limits {
-			if l.figure == f.name {
-				now = fmt.Sprintf("%s %.*f", l.sign(), f.digits, l.value)
-				wanted = fmt.Sprintf("%.*f", f.digits, l.wanted)
+		value, gate, worst := "", "", ""
+		for _, g := range goals {
+			if g.figure == f.name {
+				value = fmt.Sprintf("%s %.*f", g.sign(), f.digits, g.value)
+				if g.reason != "" {
+					gate = "limit"
+				}
 			}
 		}
 		if len(f.worst) > 0 {
 			worst = strings.ReplaceAll(f.worst[0].where+" "+f.worst[0].what, "|", `\|`)
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", f.name, f.text(), now, wanted, worst)
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", f.name, f.text(), value, gate, worst)
 	}
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"go/ast"
-	"go/doc"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,56 +62,23 @@ func with(list []string, name string) []string {
 	return slices.Insert(list, i, name)
 }
 
-// examples returns the examples that go test runs, by folder.
-func (t *tree) examples() (by map[string][]finding) {
-	by = map[string][]finding{}
-	for _, f := range t.of(test) {
-		if !bytes.Contains(f.text, []byte("func Example")) {
-			continue
-		}
-		for _, e := range doc.Examples(f.syntax) {
-			if e.Output != "" || e.EmptyOutput {
-				by[f.dir] = append(by[f.dir], finding{t.at(e.Code.Pos()), "Example" + e.Name, 1})
-			}
-		}
-	}
-	return by
+// A pack is a package's code.
+type pack struct {
+	dir          string
+	files, lines int
 }
 
-// importable returns the folders of the packages that a reader would import.
-func (t *tree) importable() (list []string) {
-	for _, f := range t.of(code) {
-		kit := strings.HasSuffix(f.dir, "test")
-		if kit || f.syntax.Name.Name == "main" || slices.Contains(strings.Split(f.dir, "/"), "internal") {
-			continue
+// packages returns those of the tree's code, by folder.
+func (t *tree) packages() (list []pack) {
+	for _, f := range t.of(code) { // by name, so those of a folder may stand apart
+		i, found := slices.BinarySearchFunc(list, f.dir, func(p pack, dir string) int { return strings.Compare(p.dir, dir) })
+		if !found {
+			list = slices.Insert(list, i, pack{dir: f.dir})
 		}
-		if slices.ContainsFunc(f.syntax.Decls, exports) {
-			list = with(list, f.dir)
-		}
+		list[i].files++
+		list[i].lines += f.lines()
 	}
 	return list
-}
-
-// exports reports whether a declaration has an exported name, not counting methods.
-func exports(d ast.Decl) bool {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		return d.Recv == nil && d.Name.IsExported()
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.TypeSpec:
-				if s.Name.IsExported() {
-					return true
-				}
-			case *ast.ValueSpec:
-				if slices.ContainsFunc(s.Names, (*ast.Ident).IsExported) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // widths returns each line of a file with its columns.

@@ -3,13 +3,33 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"maps"
+	"path"
+	"strings"
 )
 
-// methods returns the types of the tree's code with how many methods each has.
-func (t *tree) methods() (list []finding) {
-	type key struct{ dir, name string }
-	declared := map[key]string{} // where
-	sets := map[key]map[string]bool{}
+// A typeKey names a type of the module.
+type typeKey struct{ dir, name string }
+
+func (k typeKey) String() string { return k.dir + "." + k.name }
+
+// A typeOf is what is known of a type: where it is declared, its own methods, and what it embeds.
+type typeOf struct {
+	where   string // "" where no code declares it
+	methods map[string]bool
+	fields  int // -1: no struct
+	embeds  []typeKey
+}
+
+// types are those of the module outside tests.
+func (t *tree) types() map[typeKey]*typeOf {
+	all := map[typeKey]*typeOf{}
+	find := func(k typeKey) *typeOf {
+		if all[k] == nil {
+			all[k] = &typeOf{methods: map[string]bool{}, fields: -1}
+		}
+		return all[k]
+	}
 	for _, f := range t.files {
 		if f.kind == test {
 			continue
@@ -17,45 +37,107 @@ func (t *tree) methods() (list []finding) {
 		for _, d := range f.syntax.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				k := key{f.dir, receiver(d)}
-				if sets[k] == nil {
-					sets[k] = map[string]bool{}
-				}
-				sets[k][d.Name.Name] = true
+				find(typeKey{f.dir, receiver(d)}).methods[d.Name.Name] = true
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
-					if s, ok := s.(*ast.TypeSpec); ok && f.kind == code {
-						declared[key{f.dir, s.Name.Name}] = t.at(s.Pos())
+					if s, ok := s.(*ast.TypeSpec); ok {
+						t.declare(f, s, find(typeKey{f.dir, s.Name.Name}))
 					}
 				}
 			}
 		}
 	}
-	for k, where := range declared {
-		if n := len(sets[k]); n > 0 {
-			list = append(list, finding{where, k.dir + "." + k.name, n})
+	return all
+}
+
+// declare notes what a declaration says of a type.
+func (t *tree) declare(f *file, s *ast.TypeSpec, of *typeOf) {
+	if f.kind == code {
+		of.where = t.at(s.Pos())
+	}
+	var list *ast.FieldList
+	switch x := s.Type.(type) {
+	case *ast.StructType:
+		list, of.fields = x.Fields, 0
+	case *ast.InterfaceType:
+		list = x.Methods
+	default:
+		return
+	}
+	for _, field := range list.List {
+		_, method := field.Type.(*ast.FuncType)
+		switch k, ok := t.embedded(f, field.Type); {
+		case len(field.Names) == 0 && ok:
+			of.embeds = append(of.embeds, k)
+		case of.fields >= 0:
+			of.fields += max(1, len(field.Names))
+		case method:
+			of.methods[field.Names[0].Name] = true
+		}
+	}
+}
+
+// embedded is the type of the module that an embedded field has.
+func (t *tree) embedded(f *file, x ast.Expr) (typeKey, bool) {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return t.embedded(f, x.X)
+	case *ast.IndexExpr:
+		return t.embedded(f, x.X)
+	case *ast.IndexListExpr:
+		return t.embedded(f, x.X)
+	case *ast.Ident:
+		return typeKey{f.dir, x.Name}, true
+	case *ast.SelectorExpr:
+		for _, i := range f.syntax.Imports {
+			dir, inside := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), t.module+"/")
+			name := path.Base(dir)
+			if i.Name != nil {
+				name = i.Name.Name
+			}
+			if id, ok := x.X.(*ast.Ident); ok && inside && id.Name == name {
+				return typeKey{dir, x.Sel.Name}, true
+			}
+		}
+	}
+	return typeKey{}, false
+}
+
+// visit calls do for a type and all that it embeds, each once.
+func visit(all map[typeKey]*typeOf, k typeKey, seen map[typeKey]bool, do func(*typeOf)) {
+	of := all[k]
+	if of == nil || seen[k] {
+		return
+	}
+	seen[k] = true
+	do(of)
+	for _, e := range of.embeds {
+		visit(all, e, seen, do)
+	}
+}
+
+// methods returns the types of the tree's code with how many methods each has, promoted ones too.
+func (t *tree) methods() (list []finding) {
+	all := t.types()
+	for k, of := range all {
+		names := map[string]bool{}
+		visit(all, k, map[typeKey]bool{}, func(o *typeOf) { maps.Copy(names, o.methods) })
+		if of.where != "" && len(names) > 0 {
+			list = append(list, finding{of.where, k.String(), len(names)})
 		}
 	}
 	return list
 }
 
-// structs returns the structs of the tree's code with how many fields each has.
+// structs returns the structs of the tree's code with how many fields each has, promoted ones too.
 func (t *tree) structs() (list []finding) {
-	for _, f := range t.of(code) {
-		var of *ast.TypeSpec // the last one begun
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.TypeSpec:
-				of = n
-			case *ast.StructType:
-				what := "struct"
-				if of != nil && n.Pos() < of.End() {
-					what = f.dir + "." + of.Name.Name
-				}
-				list = append(list, finding{t.at(n.Pos()), what, n.Fields.NumFields()})
-			}
-			return true
-		})
+	all := t.types()
+	for k, of := range all {
+		n := 0
+		visit(all, k, map[typeKey]bool{}, func(o *typeOf) { n += max(0, o.fields) })
+		if of.where != "" && of.fields >= 0 {
+			list = append(list, finding{of.where, k.String(), n})
+		}
 	}
 	return list
 }

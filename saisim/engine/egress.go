@@ -27,11 +27,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	c.egressMet.empty()
 	fixed := pk.fixed
 	if cp.mirror == nil {
-		c.sketch.copies++
-		if c.sketch.on {
-			fixed |= describe.FlyMon.Ran()
-			c.sketch.measure(cp)
-		}
+		fixed |= c.sketch.count(cp)
 	}
 	runs := pk.run != nil && !cp.raw && cp.mirror == nil
 	if runs && !c.programs.runEgress(p, cp) {

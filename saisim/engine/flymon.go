@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim/cmu"
 	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
 	"tamtam/saisim/tm"
 	"tamtam/tam/flymon"
 )
@@ -35,6 +36,16 @@ func (c *sketching) setLanes(n int) {
 	if c.groups != nil {
 		c.groups.SetLanes(n)
 	}
+}
+
+// count counts a copy for the sketches, if there are some, and returns that they ran.
+func (c *sketching) count(cp *copyOf) describe.Marks {
+	c.copies++
+	if !c.on {
+		return 0
+	}
+	c.measure(cp)
+	return describe.FlyMon.Ran()
 }
 
 // measure shows a copy that enters the egress pipe to the groups of CMUs.
