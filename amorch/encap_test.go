@@ -97,7 +97,8 @@ func TestEncapBesideAProgram(t *testing.T) {
 	for _, program := range []bool{false, true, false} {
 		b.chip.program = program
 		b.Pass(5 * time.Second)
-		want := map[bool]string{false: "active: ", true: "pending: no header is put on packets, or taken off: a program runs on the switch"}[program]
+		want := map[bool]string{false: "active: ",
+			true: "pending: no header is put on packets, or taken off: a program runs on the switch"}[program]
 		for name, want := range map[string]string{"s1": want, "s2": want, "s3": "active: "} {
 			row := b.Row(swss.StateDB, schema.StateTAMAltMark, name)
 			if got := row["status"] + ": " + row["reason"]; got != want {

@@ -24,11 +24,15 @@ func TestMatchOfMarksRefused(t *testing.T) {
 		session    altmark.Session
 		dscp, want string
 	}{
-		{initiator(), "0", "failed: mark is dscp0, and DSCP 0/0x3f of ACL rule TAM|web matches that bit: marked packets would not match at other switches, want DSCP 0/0x3e there, or another mark"},
+		{initiator(), "0",
+			"failed: mark is dscp0, and DSCP 0/0x3f of ACL rule TAM|web matches that bit: marked packets would not match at " +
+				"other switches, want DSCP 0/0x3e there, or another mark"},
 		{initiator(), "8/0x39", "failed: mark is dscp0, and DSCP 8/0x39 of ACL rule"},
 		{initiator(), "1/0x1", "want no DSCP there, or another mark"},
 		{initiator(), "8/0x3e", "active"},
-		{double, "8/0x3e", "failed: mark2 is dscp3, and DSCP 8/0x3e of ACL rule TAM|web matches that bit: marked packets would not match at other switches, want DSCP 0/0x36 there, or another mark2"},
+		{double, "8/0x3e",
+			"failed: mark2 is dscp3, and DSCP 8/0x3e of ACL rule TAM|web matches that bit: marked packets would not match at " +
+				"other switches, want DSCP 0/0x36 there, or another mark2"},
 		{double, "6/0x36", "active"},
 	} {
 		b := newBench(t, 8, 100)
@@ -49,8 +53,8 @@ func (b *bench) match(session string) string {
 	return b.Row(swss.CountersDB, schema.CountersAltMark, session)["MATCH"]
 }
 
-// Where a session gets other packets than before, its account begins again: by an edit of its rule, or by other sessions
-// above it. What does not concern its packets does not.
+// Where a session gets other packets than before, its account begins again: by an edit of its rule, or by other
+// sessions above it. What does not concern its packets does not.
 func TestMatchChanges(t *testing.T) {
 	const all, udp = "DST_IP 10.0.0.2/32", "IP_PROTOCOL 17"
 	voice := []string{"DST_IP", "10.0.0.2", "IP_PROTOCOL", "17", "L4_SRC_PORT", "5001"}
@@ -67,18 +71,30 @@ func TestMatchChanges(t *testing.T) {
 		first          bool
 		flags          string // that stay
 	}{
-		"nothing":                    {change: func(*bench) {}, match: all + ", " + udp},
-		"narrower":                   {change: func(b *bench) { web(b, "L4_SRC_PORT", "5001") }, match: all + ", " + udp + ", L4_SRC_PORT 5001", first: true},
-		"a range":                    {change: func(b *bench) { web(b, "L4_SRC_PORT_RANGE", "5001-5003") }, match: all + ", " + udp + ", L4_SRC_PORT_RANGE 5001-5003", first: true},
-		"the same":                   {change: func(b *bench) { web(b, "ETHER_TYPE", "0x0800") }, match: all + ", " + udp, first: true},
-		"another priority":           {change: func(b *bench) { web(b, "PRIORITY", "7") }, match: all + ", " + udp, first: true},
-		"a session above":            {change: func(b *bench) { above(b, "200", voice...) }, match: all + ", " + udp + "; without L4_SRC_PORT 5001", first: true},
-		"a session above, wider":     {change: func(b *bench) { above(b, "200", "IP_PROTOCOL", "17") }, match: all + ", " + udp + "; without all of them", first: true},
-		"a session above, elsewhere": {change: func(b *bench) { above(b, "200", "DST_IP", "10.0.0.3", "L4_SRC_PORT", "5001") }, match: all + ", " + udp},
-		"a session above, of IPv6":   {change: func(b *bench) { above(b, "200", "DST_IPV6", "2001:db8::2") }, match: all + ", " + udp},
-		"a session above, of TCP":    {change: func(b *bench) { above(b, "200", "TCP_FLAGS", "0x2/0x2") }, match: all + ", " + udp},
-		"a session below":            {change: func(b *bench) { above(b, "50", voice...) }, match: all + ", " + udp},
-		"a session beside":           {change: func(b *bench) { above(b, "100", voice...) }, match: all + ", " + udp + "; without L4_SRC_PORT 5001", first: true, flags: "shadowed"},
+		"nothing": {change: func(*bench) {}, match: all + ", " + udp},
+		"narrower": {change: func(b *bench) { web(b, "L4_SRC_PORT", "5001") },
+			match: all + ", " + udp + ", L4_SRC_PORT 5001", first: true},
+		"a range": {change: func(b *bench) { web(b, "L4_SRC_PORT_RANGE", "5001-5003") },
+			match: all + ", " + udp + ", L4_SRC_PORT_RANGE 5001-5003", first: true},
+		"the same": {change: func(b *bench) { web(b, "ETHER_TYPE", "0x0800") }, match: all + ", " + udp,
+			first: true},
+		"another priority": {change: func(b *bench) { web(b, "PRIORITY", "7") }, match: all + ", " + udp,
+			first: true},
+		"a session above": {change: func(b *bench) { above(b, "200", voice...) },
+			match: all + ", " + udp + "; without L4_SRC_PORT 5001", first: true},
+		"a session above, wider": {change: func(b *bench) { above(b, "200", "IP_PROTOCOL", "17") },
+			match: all + ", " + udp + "; without all of them", first: true},
+		"a session above, elsewhere": {change: func(b *bench) {
+			above(b, "200", "DST_IP", "10.0.0.3", "L4_SRC_PORT",
+				"5001")
+		}, match: all + ", " + udp},
+		"a session above, of IPv6": {change: func(b *bench) { above(b, "200", "DST_IPV6", "2001:db8::2") },
+			match: all + ", " + udp},
+		"a session above, of TCP": {change: func(b *bench) { above(b, "200", "TCP_FLAGS", "0x2/0x2") },
+			match: all + ", " + udp},
+		"a session below": {change: func(b *bench) { above(b, "50", voice...) }, match: all + ", " + udp},
+		"a session beside": {change: func(b *bench) { above(b, "100", voice...) },
+			match: all + ", " + udp + "; without L4_SRC_PORT 5001", first: true, flags: "shadowed"},
 		"a session above, by the mark": {change: func(b *bench) {
 			s := initiator()
 			s.Mark = altmark.DSCP3
@@ -88,13 +104,22 @@ func TestMatchChanges(t *testing.T) {
 		"a session above ends": {before: func(b *bench) { above(b, "200", voice...) },
 			change: func(b *bench) { b.Del(schema.AppTAMAltMark, "s2") }, match: all + ", " + udp, first: true},
 		"a session above has another rule": {before: func(b *bench) { above(b, "200", voice...) },
-			change: func(b *bench) { above(b, "200", "DST_IP", "10.0.0.2", "IP_PROTOCOL", "17", "L4_SRC_PORT", "5002") }, match: all + ", " + udp + "; without L4_SRC_PORT 5002", first: true},
-		"interfaces": {change: func(b *bench) { web(b, "IN_PORTS", "Ethernet0") }, match: all + ", " + udp, first: true, flags: "interfaces"},
+			change: func(b *bench) { above(b, "200", "DST_IP", "10.0.0.2", "IP_PROTOCOL", "17", "L4_SRC_PORT", "5002") },
+			match:  all + ", " + udp + "; without L4_SRC_PORT 5002", first: true},
+		"interfaces": {change: func(b *bench) { web(b, "IN_PORTS", "Ethernet0") }, match: all + ", " + udp, first: true,
+			flags: "interfaces"},
 		"interfaces of the table": {change: func(b *bench) {
-			b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "Ethernet0", "POLICY_DESC", "flow groups")
+			b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "Ethernet0", "POLICY_DESC",
+				"flow groups")
 		}, match: all + ", " + udp, first: true, flags: "interfaces"},
-		"interfaces from the start":  {before: func(b *bench) { web(b, "IN_PORTS", "Ethernet0") }, change: func(*bench) {}, match: all + ", " + udp},
-		"narrower, and back at once": {change: func(b *bench) { web(b, "L4_SRC_PORT", "5001"); b.Step(); b.Del(schema.AppACLRule, "TAM:web"); web(b) }, match: all + ", " + udp, first: true},
+		"interfaces from the start": {before: func(b *bench) { web(b, "IN_PORTS", "Ethernet0") }, change: func(*bench) {},
+			match: all + ", " + udp},
+		"narrower, and back at once": {change: func(b *bench) {
+			web(b, "L4_SRC_PORT", "5001")
+			b.Step()
+			b.Del(schema.AppACLRule, "TAM:web")
+			web(b)
+		}, match: all + ", " + udp, first: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 8, 100)
@@ -160,7 +185,8 @@ type sample struct {
 }
 
 func randomSample(rnd *rand.Rand) sample {
-	return sample{rnd.IntN(3) == 0, []uint64{1, 6, 17, 58, 99}[rnd.IntN(5)], rnd.Uint64N(8), rnd.Uint64N(4), rnd.Uint64N(4), rnd.Uint64N(4), rnd.Uint64N(4), rnd.Uint64N(4)}
+	return sample{rnd.IntN(3) == 0, []uint64{1, 6, 17, 58, 99}[rnd.IntN(5)], rnd.Uint64N(8), rnd.Uint64N(4),
+		rnd.Uint64N(4), rnd.Uint64N(4), rnd.Uint64N(4), rnd.Uint64N(4)}
 }
 
 func (p sample) ported() bool { return p.proto == 6 || p.proto == 17 }
@@ -326,12 +352,14 @@ func TestEqualMatchesAreOfTheSamePackets(t *testing.T) {
 	}
 }
 
-// Flow groups of some interfaces overlap only where they have one together. FlowMonIDs and marks tell packets apart too.
+// Flow groups of some interfaces overlap only where they have one together. FlowMonIDs and marks tell packets apart
+// too.
 func TestRegions(t *testing.T) {
 	one, two, both := []sai.OID{1}, []sai.OID{2}, []sai.OID{1, 2}
 	plain := initiator()
 	monID := func(id uint32) altmark.Session {
-		return altmark.Session{Role: altmark.Transit, Mark: altmark.IPv6Loss, FlowMonID: altmark.FlowMonID{Given: true, ID: id}}
+		return altmark.Session{Role: altmark.Transit, Mark: altmark.IPv6Loss,
+			FlowMonID: altmark.FlowMonID{Given: true, ID: id}}
 	}
 	v4 := altmark.Session{Mark: altmark.IPv4Reserved}
 	for _, tt := range []struct {
@@ -362,7 +390,8 @@ func TestManyAbove(t *testing.T) {
 	for _, n := range []int{3, 3, 60, 60, 61, 500, 500, 501} {
 		x := newMatches()
 		add := func(name string, priority uint32, fields ...schema.ACLMatch) *matched {
-			m := &matched{session: &session{Name: name}, region: regionOf(fields, nil, initiator()), in: orch.ACLInForce{Lowest: priority, Highest: priority}}
+			m := &matched{session: &session{Name: name}, region: regionOf(fields, nil, initiator()),
+				in: orch.ACLInForce{Lowest: priority, Highest: priority}}
 			x.add(m)
 			return m
 		}

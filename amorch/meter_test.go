@@ -48,42 +48,54 @@ func TestMeter(t *testing.T) {
 		steps []step
 	}{
 		{"the first period is not whole, the second is", []step{
-			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), read(10, 8), "11: 8 "}, {at(13, mid), read(20, 8), "12: 11 "},
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), read(10, 8), "11: 8 "},
+			{at(13, mid), read(20, 8), "12: 11 "},
 		}},
 		{"read twice in a period: told once", []step{
-			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(11, mid+1), read(9, 4), ""}, {at(12, mid), read(10, 8), "11: 8 "},
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(11, mid+1), read(9, 4), ""},
+			{at(12, mid), read(10, 8), "11: 8 "},
 		}},
 		{"not in the guard", []step{
 			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"},
-			{at(12, early), read(9, 8), ""}, {at(12, late), read(10, 8), ""}, {at(13, mid), read(20, 8), "12: 11 "}, {at(14, mid), read(20, 9), "13: 9 late-read"}, {at(15, mid), read(21, 9), "14: 1 "},
+			{at(12, early), read(9, 8), ""}, {at(12, late), read(10, 8), ""}, {at(13, mid), read(20, 8), "12: 11 "},
+			{at(14, mid), read(20, 9), "13: 9 late-read"}, {at(15, mid), read(21, 9), "14: 1 "},
 		}},
 		{"a reading is missing: two periods of a colour in one difference", []step{
 			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), read(10, 8), "11: 8 "},
-			{at(15, mid), read(20, 30), "14: 11 late-read"}, {at(16, mid), read(20, 40), "15: 32 late-read"}, {at(17, mid), read(25, 40), "16: 5 "},
+			{at(15, mid), read(20, 30), "14: 11 late-read"}, {at(16, mid), read(20, 40), "15: 32 late-read"},
+			{at(17, mid), read(25, 40), "16: 5 "},
 		}},
 		{"the clock was set", []step{
-			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {stepped(at(12, mid)), read(10, 8), "11: 8 clock-step"},
-			{stepped(at(13, mid)), read(20, 8), "12: 10 clock-step"}, {stepped(at(14, mid)), read(20, 18), "13: 10 clock-step"}, {stepped(at(15, mid)), read(22, 18), "14: 2 "},
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"},
+			{stepped(at(12, mid)), read(10, 8), "11: 8 clock-step"},
+			{stepped(at(13, mid)), read(20, 8), "12: 10 clock-step"}, {stepped(at(14, mid)), read(20, 18), "13: 10 clock-step"},
+			{stepped(at(15, mid)), read(22, 18), "14: 2 "},
 		}},
 		{"the clock was set back: no number is told twice", []step{
 			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {stepped(at(10, mid)), read(9, 8), ""},
-			{stepped(at(11, mid)), read(19, 8), ""}, {stepped(at(12, mid)), read(19, 9), "11: 1 clock-step"}, {stepped(at(13, mid)), read(29, 9), "12: 10 "},
+			{stepped(at(11, mid)), read(19, 8), ""}, {stepped(at(12, mid)), read(19, 9), "11: 1 clock-step"},
+			{stepped(at(13, mid)), read(29, 9), "12: 10 "},
 		}},
 		{"another chip, whose counters are higher", []step{
 			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {other(at(12, mid)), read(50, 60), ""},
-			{other(at(13, mid)), read(51, 60), "12: 1 counter-reset"}, {other(at(14, mid)), read(51, 61), "13: 1 counter-reset"}, {other(at(15, mid)), read(53, 61), "14: 2 "},
+			{other(at(13, mid)), read(51, 60), "12: 1 counter-reset"}, {other(at(14, mid)), read(51, 61), "13: 1 counter-reset"},
+			{other(at(15, mid)), read(53, 61), "14: 2 "},
 		}},
 		{"counters began anew", []step{
-			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), anew(read(9, 30)), ""}, {at(13, mid), anew(read(10, 30)), "12: 1 counter-reset"},
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), anew(read(9, 30)), ""},
+			{at(13, mid), anew(read(10, 30)), "12: 1 counter-reset"},
 		}},
 		{"a counter is lower", []step{
-			{at(10, mid), read(5, 9), ""}, {at(11, mid), read(9, 10), "10: 4 first"}, {at(12, mid), read(9, 1), ""}, {at(13, mid), read(10, 1), "12: 1 counter-reset"},
+			{at(10, mid), read(5, 9), ""}, {at(11, mid), read(9, 10), "10: 4 first"}, {at(12, mid), read(9, 1), ""},
+			{at(13, mid), read(10, 1), "12: 1 counter-reset"},
 		}},
 		{"out of window, many pulses, not synchronised", []step{
 			{at(10, mid), read(0, 0), ""}, {at(11, mid), read(4, 3), "10: 4 first"},
 			{at(12, mid), with(read(4, 8), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), "11: 8 out-of-window"},
-			{at(13, mid), with(with(read(6, 8), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), 0, func(c *altmark.ChipCounts) { c.Captures, c.Unsynchronised = 2, true }), "12: 2 unsynchronised,many-pulses"},
-			{unsync(at(14, mid)), with(with(read(6, 9), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), 0, func(c *altmark.ChipCounts) { c.Captures = 2 }), "13: 1 unsynchronised"},
+			{at(13, mid), with(with(read(6, 8), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), 0,
+				func(c *altmark.ChipCounts) { c.Captures, c.Unsynchronised = 2, true }), "12: 2 unsynchronised,many-pulses"},
+			{unsync(at(14, mid)), with(with(read(6, 9), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), 0,
+				func(c *altmark.ChipCounts) { c.Captures = 2 }), "13: 1 unsynchronised"},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,7 +125,8 @@ func TestMeterOfArrivals(t *testing.T) {
 		ClockError: 20 * time.Millisecond, MaxDelay: 80 * time.Millisecond}
 	var m meter
 	var chip altmark.ChipFlow
-	chip.Of[0].Arrivals, chip.Of[0].Packets = altmark.ChipArrivals{Packets: 77, Sum: altmark.Sum{Hi: 1<<64 - 1, Lo: 1<<64 - 1}}, 77
+	chip.Of[0].Arrivals, chip.Of[0].Packets = altmark.ChipArrivals{Packets: 77,
+		Sum: altmark.Sum{Hi: 1<<64 - 1, Lo: 1<<64 - 1}}, 77
 	come := func(colour int, unsynchronised bool, times ...time.Duration) {
 		for _, d := range times {
 			chip.Of[colour].Packets++
@@ -123,7 +136,8 @@ func TestMeterOfArrivals(t *testing.T) {
 	var got []string
 	for k := uint64(10); k < 17; k++ {
 		if p, ok := m.take(s, at(k, mid), chip); ok {
-			got = append(got, fmt.Sprintf("%d: %d of %d at %v %s", p.Number, p.Arrivals.Packets, p.Packets, p.Arrivals.Sum, p.Flags))
+			got = append(got, fmt.Sprintf("%d: %d of %d at %v %s", p.Number, p.Arrivals.Packets, p.Packets, p.Arrivals.Sum,
+				p.Flags))
 		}
 		switch k { // the packets of period k+1: one is early, one comes late
 		case 11:
@@ -135,7 +149,8 @@ func TestMeterOfArrivals(t *testing.T) {
 			chip.Of[1].Arrivals.Packets-- // the chip counts one that it does not sum up
 		}
 	}
-	want := []string{"10: 0 of 0 at 0 first", "11: 0 of 0 at 0 ", "12: 3 of 3 at 999999994 ", "13: 1 of 1 at 5 unsynchronised", "14: 0 of 0 at 0 ",
+	want := []string{"10: 0 of 0 at 0 first", "11: 0 of 0 at 0 ", "12: 3 of 3 at 999999994 ",
+		"13: 1 of 1 at 5 unsynchronised", "14: 0 of 0 at 0 ",
 		"15: 0 of 1 at 15000000007 "}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -152,7 +167,8 @@ func TestBySteps(t *testing.T) {
 	r := read(10, 21)
 	r.Of[0].Captures, r.Of[0].PulseBytes = 1, 64
 	r.Of[1].Bytes = 20*64 + 64
-	if got := bySteps(r); got.Of[0].Packets != 11 || got.Of[0].Bytes != 11*64 || got.Of[1].Packets != 20 || got.Of[1].Bytes != 20*64 {
+	if got := bySteps(r); got.Of[0].Packets != 11 || got.Of[0].Bytes != 11*64 || got.Of[1].Packets != 20 ||
+		got.Of[1].Bytes != 20*64 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -163,7 +179,9 @@ func window(flows int) string {
 		gen = append(gen, fmt.Sprint(i+1))
 		words = append(words, "1,64,1,1700000000,5,0,2,64,0,0,9,3,192,0,0,0,1,0,0,2,128,0")
 	}
-	return fmt.Sprintf(`{"attributes":[{"flows":{"value":[3]}},{"time":{"value":[1700000001,500000000,1,2,1600000000000000000]}},{"generations":{"value":[%s]}},{"counters":{"value":[%s]}}]}`,
+	return fmt.Sprintf(
+		`{"attributes":[{"flows":{"value":[3]}},{"time":{"value":[1700000001,500000000,1,2,1600000000000000000]}},`+
+			`{"generations":{"value":[%s]}},{"counters":{"value":[%s]}}]}`,
 		strings.Join(gen, ","), strings.Join(words, ","))
 }
 
@@ -178,11 +196,13 @@ func parseText(text []byte, flows int) (altmark.ChipClock, []altmark.ChipFlow, e
 
 func TestParseWindow(t *testing.T) {
 	now, r, err := parseText([]byte(window(2)), 2)
-	if err != nil || now != (altmark.ChipClock{At: altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000}, Synchronised: true, Steps: 2, Started: 1600000000000000000}) {
+	if err != nil || now != (altmark.ChipClock{At: altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000},
+		Synchronised: true, Steps: 2, Started: 1600000000000000000}) {
 		t.Fatalf("%+v, %v", now, err)
 	}
 	want := altmark.ChipFlow{Generation: 2, Of: [2]altmark.ChipCounts{
-		{Packets: 1, Bytes: 64, Captures: 1, Captured: altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, Outside: 2, PulseBytes: 64, Digest: 9},
+		{Packets: 1, Bytes: 64, Captures: 1, Captured: altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, Outside: 2,
+			PulseBytes: 64, Digest: 9},
 		{Packets: 3, Bytes: 192, Unsynchronised: true, Foreign: 2, ForeignBytes: 128},
 	}}
 	if len(r) != 2 || r[1] != want {
@@ -193,11 +213,15 @@ func TestParseWindow(t *testing.T) {
 		{window(1), "22 numbers as counters, want 44"},
 		{strings.Replace(window(2), "500000000", "5000000000", 1), "nanoseconds below"},
 		{"{}", "0 numbers"},
-		{strings.Replace(window(2), `{"generations"`, `{"arrivals":{"value":[1,2,3,4]}},{"generations"`, 1), "4 numbers as arrivals, want 16"},
-		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1]}},{"generations"`, 1), "3 numbers as kernel, want 6"},
-		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1,1,9223372036854775807,0]}},{"generations"`, 1), "at most 2^62"},
+		{strings.Replace(window(2), `{"generations"`, `{"arrivals":{"value":[1,2,3,4]}},{"generations"`, 1),
+			"4 numbers as arrivals, want 16"},
+		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1]}},{"generations"`, 1),
+			"3 numbers as kernel, want 6"},
+		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1,1,9223372036854775807,0]}},{"generations"`,
+			1), "at most 2^62"},
 	} {
-		if _, _, err := parseText([]byte(tt.text), 2); err == nil || tt.want != "22 numbers as counters, want 44" && !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := parseText([]byte(tt.text), 2); err == nil ||
+			tt.want != "22 numbers as counters, want 44" && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
 		}
 	}

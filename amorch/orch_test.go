@@ -61,12 +61,16 @@ func TestWithdrawnAndBack(t *testing.T) {
 		del, set func(b *bench)
 		status   string
 	}{
-		{"rule", func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
+		{"rule", func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) },
+			"pending: no ACL rule TAM|web"},
 		{"table", func(b *bench) { b.Del(schema.AppACLTable, "TAM") },
-			func(b *bench) { b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "") }, "pending: ACL rule TAM|web: no ACL table TAM"},
-		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
+			func(b *bench) { b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "") },
+			"pending: ACL rule TAM|web: no ACL table TAM"},
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) },
+			func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
 			"pending: feature ALTMARK is not active"},
-		{"session", func(b *bench) { b.Del(schema.AppTAMAltMark, "s1") }, func(b *bench) { b.session("s1", "web", initiator()) }, ""},
+		{"session", func(b *bench) { b.Del(schema.AppTAMAltMark, "s1") },
+			func(b *bench) { b.session("s1", "web", initiator()) }, ""},
 		{"row", func(b *bench) { b.Set(schema.AppTAMAltMark, "s1", "acl-table-name", "TAM", "acl-rule-name", "web") },
 			func(b *bench) { b.session("s1", "web", initiator()) }, "failed: "},
 	} {
@@ -111,7 +115,8 @@ func TestLanes(t *testing.T) {
 	for i := range 9 {
 		for _, twin := range []string{"a", "b"} {
 			name := fmt.Sprintf("s%d%s", i, twin)
-			b.rule(name, "L4_DST_PORT", fmt.Sprint(10*i+len(name)), "SRC_IP", map[string]string{"a": "10.0.0.1", "b": "10.0.0.2"}[twin])
+			b.rule(name, "L4_DST_PORT", fmt.Sprint(10*i+len(name)), "SRC_IP",
+				map[string]string{"a": "10.0.0.1", "b": "10.0.0.2"}[twin])
 			b.session(name, name, variation(i))
 		}
 	}
@@ -120,8 +125,10 @@ func TestLanes(t *testing.T) {
 		t.Errorf("%d profiles", n)
 	}
 	b.wantSession("s7b", "active")
-	b.wantSession("s8a", "the switch has 8 profiles of alternate marking (role, method, interval, mark, guard), and all are in use")
-	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 2 of 18 sessions do not fit into the switch, the first is s8a: ")
+	b.wantSession("s8a",
+		"the switch has 8 profiles of alternate marking (role, method, interval, mark, guard), and all are in use")
+	b.WantStatus(schema.StateTAMFeature, featureName,
+		"INSUFFICIENT_RESOURCES: 2 of 18 sessions do not fit into the switch, the first is s8a: ")
 	b.Del(schema.AppTAMAltMark, "s3a")
 	b.Step()
 	b.wantSession("s8a", "pending: ")
@@ -341,7 +348,8 @@ func (b *bench) consistent() {
 			b.T.Errorf("the profile in lane %d has %d sessions, the books have %d", p.settings.Lane, users[p], p.sessions)
 		}
 	}
-	if len(b.am.Snapshot().Again) == 0 && len(maps.Collect(maps.All(users))) != len(b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)) {
+	if len(b.am.Snapshot().Again) == 0 && len(maps.Collect(maps.All(users))) != len(
+		b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)) {
 		b.T.Errorf("%d profiles are in use, the ASIC has %v", len(users), b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable))
 	}
 }

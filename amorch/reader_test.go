@@ -33,7 +33,8 @@ func TestPeriods(t *testing.T) {
 		t.Run(fmt.Sprint("chip ahead by ", ahead), func(t *testing.T) {
 			b := withSession(t, initiator(), func(b *bench) { b.ahead = ahead })
 			s := initiator()
-			if got := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); got["ENGINE"] != "chip" || got["GUARD"] != "140625000" || got["TIMING"] == "" {
+			if got := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); got["ENGINE"] != "chip" ||
+				got["GUARD"] != "140625000" || got["TIMING"] == "" {
 				t.Errorf("before the first period: %v", got)
 			}
 			first := s.Interval.Period(altmark.At(b.chip.now()))
@@ -48,8 +49,9 @@ func TestPeriods(t *testing.T) {
 				t.Fatal(err)
 			}
 			k := first + 19
-			want := altmark.Period{Number: k, Colour: uint8(k & 1), Packets: 10 + k%7 + 1, Bytes: 100 * (10 + k%7 + 1), ReadAt: s.Interval.Middle(k + 1),
-				Match: "SRC_IP 10.0.0.1/32, L4_DST_PORT 80"}
+			want := altmark.Period{Number: k, Colour: uint8(k & 1), Packets: 10 + k%7 + 1, Bytes: 100 * (10 + k%7 + 1),
+				ReadAt: s.Interval.Middle(k + 1),
+				Match:  "SRC_IP 10.0.0.1/32, L4_DST_PORT 80"}
 			if row.Period != want {
 				t.Errorf("the last period is\n%+v, want\n%+v", row.Period, want)
 			}
@@ -59,7 +61,8 @@ func TestPeriods(t *testing.T) {
 			}
 			for field, value := range past {
 				p, err := schema.ParseAltMarkPeriod("s1", field, value)
-				if err != nil || p.Number+schema.AltMarkHistory <= k || p.Packets != 10+p.Number%7+1 || p.Flags != 0 || p.ReadAt != s.Interval.Middle(p.Number+1) {
+				if err != nil || p.Number+schema.AltMarkHistory <= k || p.Packets != 10+p.Number%7+1 || p.Flags != 0 ||
+					p.ReadAt != s.Interval.Middle(p.Number+1) {
 					t.Errorf("%+v, %v", p, err)
 				}
 			}
@@ -135,7 +138,8 @@ func TestClockStep(t *testing.T) {
 		}
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s", strings.TrimLeft(p.ReadAt.String(), "17"), p.Flags)))
 	}
-	want := []string{"00000001.500000000 first", "00000002.500000000", "00000003.500000000", "00000005.500000000 clock-step", "00000006.500000000 clock-step", "00000007.500000000"}
+	want := []string{"00000001.500000000 first", "00000002.500000000", "00000003.500000000",
+		"00000005.500000000 clock-step", "00000006.500000000 clock-step", "00000007.500000000"}
 	if !slices.Equal(got, want) {
 		t.Errorf("periods read at\n%q, want\n%q", got, want)
 	}
@@ -172,7 +176,8 @@ func TestManySessions(t *testing.T) {
 	}
 }
 
-// Where arrivals are summed up windows have fewer flows, and each period has its own sum, from the switch to COUNTERS_DB.
+// Where arrivals are summed up windows have fewer flows, and each period has its own sum, from the switch to
+// COUNTERS_DB.
 func TestArrivalsRead(t *testing.T) {
 	s := initiator()
 	s.MeanDelay = true
@@ -187,7 +192,8 @@ func TestArrivalsRead(t *testing.T) {
 	const k = 1700000002
 	for i := range 3 {
 		b.count("f7", k&1, 1)
-		b.chip.flow(b.am.Sessions["f7"].InASIC.index)[k&1].Arrivals.Add(altmark.Time{Seconds: k, Nanoseconds: uint32(5 + i)}, false)
+		b.chip.flow(b.am.Sessions["f7"].InASIC.index)[k&1].Arrivals.Add(altmark.Time{Seconds: k, Nanoseconds: uint32(5 + i)},
+			false)
 	}
 	b.Pass(2 * time.Second)
 	if b.chip.most != altmark.MaxChipArrivals {
@@ -196,7 +202,8 @@ func TestArrivalsRead(t *testing.T) {
 	for session, want := range map[string]altmark.Arrivals{
 		"f7": {Summed: true, Packets: 3, Sum: altmark.Sum{Lo: 18}}, "f8": {Summed: true},
 	} {
-		p, err := schema.ParseAltMarkPeriod(session, fmt.Sprint(k), b.Row(swss.CountersDB, schema.CountersAltMarkPast, session)[fmt.Sprint(k)])
+		p, err := schema.ParseAltMarkPeriod(session, fmt.Sprint(k), b.Row(swss.CountersDB, schema.CountersAltMarkPast,
+			session)[fmt.Sprint(k)])
 		if err != nil || p.Arrivals != want || p.Flags != 0 {
 			t.Errorf("%s: %+v, %v, want %+v", session, p, err, want)
 		}
@@ -213,7 +220,8 @@ func TestPulses(t *testing.T) {
 	f.Captures, f.Captured = 1, altmark.At(b.Now)
 	b.Pass(time.Second)
 	b.wantLast("s1", "1700000001: 0")
-	if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "1" || row["TIMESTAMP"] != "1700000001.500000000" {
+	if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "1" ||
+		row["TIMESTAMP"] != "1700000001.500000000" {
 		t.Errorf("%v", row)
 	}
 	b.Pass(time.Second)

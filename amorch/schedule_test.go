@@ -47,11 +47,14 @@ func TestScheduledCalls(t *testing.T) {
 		"C|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=100|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#1|" +
 			"FIELD_SRC_IP=10.0.0.1&mask:255.255.255.255|FIELD_DSCP=8&mask:0x3f|ACTION_SET_DSCP=8",
 	}
-	if got := slices.DeleteFunc(slices.Clone(got), func(l string) bool { return !strings.Contains(l, "ACL_ENTRY:") }); !slices.Equal(got, want) {
+	if got := slices.DeleteFunc(slices.Clone(got), func(l string) bool {
+		return !strings.Contains(l, "ACL_ENTRY:")
+	}); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	b.Pass(3 * time.Second)
-	want = []string{"s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true", "s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=false", "s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true"}
+	want = []string{"s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true", "s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=false",
+		"s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true"}
 	if got := b.calls(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -97,7 +100,8 @@ func TestScheduledPeriods(t *testing.T) {
 		b.counters(tt.c0, tt.c1)
 		b.Pass(tt.after)
 		b.wantLast("s1", tt.want)
-		if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["ENGINE"] != "orchestrator" || !strings.Contains(row["TIMING"], "at most "+tt.switched+" late") {
+		if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["ENGINE"] != "orchestrator" ||
+			!strings.Contains(row["TIMING"], "at most "+tt.switched+" late") {
 			t.Errorf("%v", row)
 		}
 	}
@@ -109,7 +113,8 @@ func TestMissedSwitchOvers(t *testing.T) {
 	f.note(0, 11, time.Unix(11, 0))
 	f.next = 12
 	f.note(0, 14, time.Unix(14, 1000))
-	for k, want := range map[uint64]altmark.Flags{10: 0, 11: altmark.OutOfWindow, 12: altmark.OutOfWindow, 13: altmark.OutOfWindow, 14: altmark.OutOfWindow} {
+	for k, want := range map[uint64]altmark.Flags{10: 0, 11: altmark.OutOfWindow, 12: altmark.OutOfWindow,
+		13: altmark.OutOfWindow, 14: altmark.OutOfWindow} {
 		if got := f.flags(initiator(), k); got != want {
 			t.Errorf("period %d: %v, want %v", k, got, want)
 		}
@@ -146,9 +151,12 @@ func TestScheduledRefusals(t *testing.T) {
 		rule []string
 		want string
 	}{
-		{with(func(s *altmark.Session) { s.Method = altmark.Pulse }), []string{"DSCP", "8"}, "orchestrator switches colours: method is pulse, want step"},
-		{with(func(s *altmark.Session) { s.Mark = altmark.IPv4Reserved }), []string{"DSCP", "8"}, "mark is ipv4-reserved, want dscp0 to dscp5"},
-		{with(func(s *altmark.Session) { s.MeanDelay = true }), []string{"DSCP", "8"}, "orchestrator switches colours: mean-delay is true, want false"},
+		{with(func(s *altmark.Session) { s.Method = altmark.Pulse }), []string{"DSCP", "8"},
+			"orchestrator switches colours: method is pulse, want step"},
+		{with(func(s *altmark.Session) { s.Mark = altmark.IPv4Reserved }), []string{"DSCP", "8"},
+			"mark is ipv4-reserved, want dscp0 to dscp5"},
+		{with(func(s *altmark.Session) { s.MeanDelay = true }), []string{"DSCP", "8"},
+			"orchestrator switches colours: mean-delay is true, want false"},
 		{initiator(), web, "flow group f does not say which: want a rule that matches one DSCP exactly"},
 		{initiator(), []string{"DSCP", "9"}, "flow group f has DSCP 9, want one without dscp0"},
 	} {
@@ -168,7 +176,8 @@ func TestScheduledRefusals(t *testing.T) {
 // A switch that can do neither says so.
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, 0, 0, func(b *bench) { b.chip.dumb = true })
-	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions SET_DSCP and COUNTER"
+	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions " +
+		"SET_DSCP and COUNTER"
 	b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: "+reason)
 	row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
 	if row[schema.CapabilityField(featureName)] != "false" || row[schema.CapabilityReasonField(featureName)] != reason {
@@ -189,7 +198,8 @@ func TestUnreadableCounters(t *testing.T) {
 	b.Step()
 	b.Pass(5 * time.Second)
 	row := b.Row(swss.StateDB, schema.StateTAMAltMark, "s1")
-	if want := "nothing is measured: its counters cannot be read"; row["status"] != "active" || !strings.Contains(row["reason"], want) {
+	if want := "nothing is measured: its counters cannot be read"; row["status"] != "active" ||
+		!strings.Contains(row["reason"], want) {
 		t.Errorf("the session is %v, want it active and: %s", row, want)
 	}
 	if n := strings.Count(strings.Join(b.Logged, " "), "alternate marking is not read"); n != 1 {

@@ -26,7 +26,8 @@ func TestKernelClock(t *testing.T) {
 	}{
 		{"no kernel", nil, altmark.Pulse, altmark.CheckedClock, 0, altmark.Clock{}},
 		{"synchronised", id(1, 1, 2*ms, ^uint64(0)), altmark.Pulse, altmark.CheckedClock, 0,
-			altmark.Clock{Says: "the kernel's clock says a maximum error of 2ms", Kernel: boot, Ahead: -1, Error: 2*time.Millisecond + 1}},
+			altmark.Clock{Says: "the kernel's clock says a maximum error of 2ms", Kernel: boot, Ahead: -1,
+				Error: 2*time.Millisecond + 1}},
 		{"not synchronised", id(1, 0, 2*ms, 0), altmark.Pulse, altmark.CheckedClock, altmark.Unsynchronised,
 			altmark.Clock{Says: "the kernel says that its clock is not synchronised", Kernel: boot}},
 		{"a great error", id(1, 1, 16000*ms, 0), altmark.Pulse, altmark.CheckedClock, altmark.Unsynchronised,
@@ -38,7 +39,8 @@ func TestKernelClock(t *testing.T) {
 			altmark.Clock{Says: "what the kernel says of its clock cannot be read"}},
 		{"declared", id(1, 0, 16000*ms, 0), altmark.Pulse, altmark.DeclaredClock, 0,
 			altmark.Clock{Says: "declared by the operator", Kernel: boot}},
-		{"declared, of no kernel", nil, altmark.Pulse, altmark.DeclaredClock, 0, altmark.Clock{Says: "declared by the operator"}},
+		{"declared, of no kernel", nil, altmark.Pulse, altmark.DeclaredClock, 0,
+			altmark.Clock{Says: "declared by the operator"}},
 		{"no delays", id(1, 0, 16000*ms, 0), altmark.Step, altmark.CheckedClock, 0, altmark.Clock{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,7 +75,8 @@ func TestKernelClockChanges(t *testing.T) {
 		b.chip.kernel = tt.kernel
 		b.Pass(time.Second)
 		row, err := schema.ParseAltMarkCounters("s1", b.Row(swss.CountersDB, schema.CountersAltMark, "s1"))
-		if p := row.Period; err != nil || p.Flags.VoidsDelay() != tt.flagged || (p.Clock.Kernel != "") != tt.same || p.Flags.VoidsLoss() {
+		if p := row.Period; err != nil || p.Flags.VoidsDelay() != tt.flagged || (p.Clock.Kernel != "") != tt.same ||
+			p.Flags.VoidsLoss() {
 			t.Errorf("%d: flags %q, clock %+v, %v", i, p.Flags, p.Clock, err)
 		}
 	}

@@ -17,7 +17,9 @@ import (
 // Each of SONiC's commands that are understood is lines that the shell knows.
 func TestClicksAreCommands(t *testing.T) {
 	g := kit.Compile(commandTable(submodes()), submodes())
-	sample := strings.NewReplacer("mtu {i} {n}", "mtu {i} 1500", "\nmtu {n}", "\nmtu 1500", "sample-rate {i} {n}", "sample-rate {i} 256", "{i} sample-rate {n}", "{i} sample-rate 256", "{d}", "both", "{n}", "1", "{i}", "Ethernet0", "{p}", "10.0.0.1/24", "{m}", "4x25G", " {*}", "")
+	sample := strings.NewReplacer("mtu {i} {n}", "mtu {i} 1500", "\nmtu {n}", "\nmtu 1500", "sample-rate {i} {n}",
+		"sample-rate {i} 256", "{i} sample-rate {n}", "{i} sample-rate 256", "{d}", "both", "{n}", "1", "{i}", "Ethernet0",
+		"{p}", "10.0.0.1/24", "{m}", "4x25G", " {*}", "")
 	for _, c := range clicks() {
 		in := kit.ModeExec
 		for line := range strings.SplitSeq(sample.Replace(c.ours), "\n") {
@@ -56,8 +58,9 @@ func TestClicksConfigure(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"TAM_COLLECTORS_TABLE|c9": "port", "TAM_TAILSTAMPING_TABLE|s1": "flowgroup", "TAM_FEATURES_TABLE|TAILSTAMPING": "status",
-		"VLAN_MEMBER|Vlan10|Ethernet0": "tagging_mode", "INTERFACE|Ethernet8|10.1.0.1/24": "NULL",
+		"TAM_COLLECTORS_TABLE|c9": "port", "TAM_TAILSTAMPING_TABLE|s1": "flowgroup",
+		"TAM_FEATURES_TABLE|TAILSTAMPING": "status",
+		"VLAN_MEMBER|Vlan10|Ethernet0":    "tagging_mode", "INTERFACE|Ethernet8|10.1.0.1/24": "NULL",
 	} {
 		if row := r.DB(swss.ConfigDB).Client().HGetAll(t.Context(), key).Val(); row[want] == "" {
 			t.Errorf("%s is %v", key, row)
@@ -70,7 +73,8 @@ func TestClicksConfigure(t *testing.T) {
 	if out := s.do(t, "show interfaces status Ethernet0 | count"); !strings.HasPrefix(out, "Count: ") {
 		t.Errorf("a pipe: %q", out)
 	}
-	if err := s.Exec(t.Context(), "config interface mtu Ethernet0 15"); err == nil || !strings.Contains(err.Error(), "68 to 9216") {
+	if err := s.Exec(t.Context(), "config interface mtu Ethernet0 15"); err == nil ||
+		!strings.Contains(err.Error(), "68 to 9216") {
 		t.Errorf("a wrong value: %v", err)
 	}
 	s.do(t, "config tam tail-stamping session del s1")
@@ -94,15 +98,18 @@ func TestClicksOfRoutesAndMirrors(t *testing.T) {
 	}
 	none := map[string]string{}
 	route := "STATIC_ROUTE|10.7.0.0/16"
-	want("config route add prefix vrf default 10.7.0.0/16 nexthop 10.0.0.2,10.0.0.3", route, map[string]string{"nexthop": "10.0.0.2,10.0.0.3"})
+	want("config route add prefix vrf default 10.7.0.0/16 nexthop 10.0.0.2,10.0.0.3", route,
+		map[string]string{"nexthop": "10.0.0.2,10.0.0.3"})
 	want("config route add prefix 10.7.0.0/16 nexthop 10.0.0.4 dev Ethernet0", route,
 		map[string]string{"nexthop": "10.0.0.2,10.0.0.3,10.0.0.4", "ifname": ",,Ethernet0"})
 	want("config route del prefix 10.7.0.0/16 nexthop 10.0.0.3", route,
 		map[string]string{"nexthop": "10.0.0.2,10.0.0.4", "ifname": ",Ethernet0"})
-	if got := s.fails(t, "config route del prefix 10.7.0.0/16 nexthop 10.0.0.4"); !strings.Contains(got, "10.0.0.4@Ethernet0") {
+	if got := s.fails(t, "config route del prefix 10.7.0.0/16 nexthop 10.0.0.4"); !strings.Contains(got,
+		"10.0.0.4@Ethernet0") {
 		t.Errorf("a way without its interface: %s", got)
 	}
-	want("config route del prefix 10.7.0.0/16 nexthop 10.0.0.2", route, map[string]string{"nexthop": "10.0.0.4", "ifname": "Ethernet0"})
+	want("config route del prefix 10.7.0.0/16 nexthop 10.0.0.2", route,
+		map[string]string{"nexthop": "10.0.0.4", "ifname": "Ethernet0"})
 	want("config route del prefix 10.7.0.0/16 nexthop 10.0.0.4 dev Ethernet0", route, none)
 	want("config route add prefix 10.7.0.0/16 nexthop dev null", route, map[string]string{"blackhole": "true"})
 	want("config route del prefix 10.7.0.0/16 nexthop dev null", route, none)
@@ -113,14 +120,18 @@ func TestClicksOfRoutesAndMirrors(t *testing.T) {
 	session := "MIRROR_SESSION|m"
 	erspan := map[string]string{"type": "ERSPAN", "src_ip": "10.0.0.1", "dst_ip": "10.9.0.5", "dscp": "8", "ttl": "64"}
 	want("config mirror_session add m 10.0.0.1 10.9.0.5 8 64", session, erspan)
-	erspan["gre_type"], erspan["queue"], erspan["src_port"], erspan["direction"] = "0x6558", "3", "Ethernet0,Ethernet4", "RX"
+	erspan["gre_type"], erspan["queue"], erspan["src_port"], erspan["direction"] = "0x6558", "3", "Ethernet0,Ethernet4",
+		"RX"
 	want("config mirror_session erspan add m 10.0.0.1 10.9.0.5 8 64 0x6558 3 Ethernet0,Ethernet4 rx", session, erspan)
 	want("config mirror_session remove m", session, none)
 	want("config mirror_session span add m Ethernet8 Ethernet0 both 2", session,
-		map[string]string{"type": "SPAN", "dst_port": "Ethernet8", "src_port": "Ethernet0", "direction": "BOTH", "queue": "2"})
+		map[string]string{"type": "SPAN", "dst_port": "Ethernet8", "src_port": "Ethernet0", "direction": "BOTH",
+			"queue": "2"})
 
-	want("config hostname leaf7", "DEVICE_METADATA|localhost", map[string]string{"hostname": "leaf7", "mac": "00:11:22:33:07:e4"})
-	if one := s.do(t, "show interfaces counters -i Ethernet4"); !strings.Contains(one, "Ethernet4") || strings.Contains(one, "Ethernet0") {
+	want("config hostname leaf7", "DEVICE_METADATA|localhost", map[string]string{"hostname": "leaf7",
+		"mac": "00:11:22:33:07:e4"})
+	if one := s.do(t, "show interfaces counters -i Ethernet4"); !strings.Contains(one, "Ethernet4") ||
+		strings.Contains(one, "Ethernet0") {
 		t.Errorf("counters of one port:%s", one)
 	}
 }

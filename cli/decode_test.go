@@ -28,9 +28,12 @@ func decodesAlike(t *testing.T, text string) {
 // jsonSeeds are texts of each kind, right and wrong.
 var jsonSeeds = []string{
 	`{"a:b":{"name":"x","n":1,"on":true},"list":[{"k":"1"},{"k":"2"}],"none":null}`, `[]`, `{}`, ` [ 1 , -2.5e+3 ] `, `""`,
-	`"\"\u00e9\ud83d\ude00\\"`, `"é"`, "\"\xff\"", "\"\x01\"", `"\x"`, `{"a":1,"a":2}`, `{"a":{"b":1},"a":{"c":2}}`, `01`, `-`, `1e`, `1.`,
-	`+1`, `.5`, `[1,]`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":tru}`, `nul`, `1 2`, `[1] x`, ``, ` `, `"a`, `"\`, `{"a":1`, `[[[`,
-	strings.Repeat("[", 200) + strings.Repeat("]", 200), strings.Repeat("[", 20000), "\"a\\\"b\"", "\u2028", "\"\u2028\"", "\"\\ud800\"",
+	`"\"\u00e9\ud83d\ude00\\"`, `"é"`, "\"\xff\"", "\"\x01\"", `"\x"`, `{"a":1,"a":2}`, `{"a":{"b":1},"a":{"c":2}}`, `01`,
+	`-`, `1e`, `1.`,
+	`+1`, `.5`, `[1,]`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":tru}`, `nul`, `1 2`, `[1] x`, ``, ` `, `"a`, `"\`, `{"a":1`,
+	`[[[`,
+	strings.Repeat("[", 200) + strings.Repeat("]", 200), strings.Repeat("[", 20000), "\"a\\\"b\"", "\u2028", "\"\u2028\"",
+	"\"\\ud800\"",
 }
 
 func FuzzDecodeJSON(f *testing.F) {

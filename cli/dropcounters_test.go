@@ -9,14 +9,15 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Drop counters are configured in SONiC's words, or the shell's, and shown with their reasons and counts; what is cleared
-// counts from there on, until the counter is another.
+// Drop counters are configured in SONiC's words, or the shell's, and shown with their reasons and counts; what is
+// cleared counts from there on, until the counter is another.
 func TestDropCounters(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, line := range []string{
 		"config dropcounters install bad PORT_INGRESS_DROPS [TTL,LPM_MISS] -a BAD_DROPS -g edge -d \"lost on the way\"",
 		"config dropcounters add-reasons bad [ACL_ANY]", "config dropcounters remove-reasons bad [TTL]",
-		"config dropcounters install whole SWITCH_EGRESS_DROPS L2_ANY", "config dropcounters install gone PORT_EGRESS_DROPS L2_ANY",
+		"config dropcounters install whole SWITCH_EGRESS_DROPS L2_ANY",
+		"config dropcounters install gone PORT_EGRESS_DROPS L2_ANY",
 		"config dropcounters delete gone",
 	} {
 		s.do(t, line)
@@ -24,26 +25,32 @@ func TestDropCounters(t *testing.T) {
 	keys := r.DB(swss.ConfigDB).Client().Keys(t.Context(), "DEBUG_COUNTER*").Val()
 	slices.Sort(keys)
 	if want := []string{
-		"DEBUG_COUNTER_DROP_REASON|bad|ACL_ANY", "DEBUG_COUNTER_DROP_REASON|bad|LPM_MISS", "DEBUG_COUNTER_DROP_REASON|whole|L2_ANY",
+		"DEBUG_COUNTER_DROP_REASON|bad|ACL_ANY", "DEBUG_COUNTER_DROP_REASON|bad|LPM_MISS",
+		"DEBUG_COUNTER_DROP_REASON|whole|L2_ANY",
 		"DEBUG_COUNTER|bad", "DEBUG_COUNTER|whole",
 	}; !slices.Equal(keys, want) {
 		t.Errorf("rows %q", keys)
 	}
 	running := s.do(t, "show running-configuration")
 	for _, line := range []string{
-		"drop-counter bad type PORT_INGRESS_DROPS alias BAD_DROPS group edge desc \"lost on the way\"", "drop-reason bad ACL_ANY",
+		"drop-counter bad type PORT_INGRESS_DROPS alias BAD_DROPS group edge desc \"lost on the way\"",
+		"drop-reason bad ACL_ANY",
 	} {
 		if !strings.Contains(running, line) {
 			t.Errorf("%q is not in the running configuration:\n%s", line, running)
 		}
 	}
 
-	const in, out = "SAI_PORT_STAT_IN_CONFIGURED_DROP_REASONS_0_DROPPED_PKTS", "SAI_SWITCH_STAT_OUT_CONFIGURED_DROP_REASONS_0_DROPPED_PKTS"
+	const in, out = "SAI_PORT_STAT_IN_CONFIGURED_DROP_REASONS_0_DROPPED_PKTS",
+		"SAI_SWITCH_STAT_OUT_CONFIGURED_DROP_REASONS_0_DROPPED_PKTS"
 	put := func(table, key string, fields swss.FieldValues) { row(t, r, swss.CountersDB, table, key, fields) }
 	row(t, r, swss.StateDB, schema.AppDebugCounter, "bad", swss.FieldValues{"status": "active"})
-	row(t, r, swss.StateDB, schema.AppDebugReason, "bad|ACL_ANY", swss.FieldValues{"status": "failed", "reason": "not here"})
-	row(t, r, swss.StateDB, schema.StateDebugCapabilities, schema.PortIngressDrops, swss.FieldValues{"count": "16", "reasons": "[TTL,ACL_ANY]"})
-	put(schema.CountersPortNameMap, "", swss.FieldValues{"Ethernet0": "oid:0x1000000000001", "Ethernet4": "oid:0x1000000000002"})
+	row(t, r, swss.StateDB, schema.AppDebugReason, "bad|ACL_ANY",
+		swss.FieldValues{"status": "failed", "reason": "not here"})
+	row(t, r, swss.StateDB, schema.StateDebugCapabilities, schema.PortIngressDrops,
+		swss.FieldValues{"count": "16", "reasons": "[TTL,ACL_ANY]"})
+	put(schema.CountersPortNameMap, "", swss.FieldValues{"Ethernet0": "oid:0x1000000000001",
+		"Ethernet4": "oid:0x1000000000002"})
 	put(schema.CountersDebugPortMap, "", swss.FieldValues{"bad": in})
 	put(schema.CountersDebugSwitchMap, "", swss.FieldValues{"whole": out})
 	put(schema.CountersDebugOIDMap, "", swss.FieldValues{"bad": "oid:0x55", "whole": "oid:0x56 oid:0x21"})
@@ -59,9 +66,11 @@ func TestDropCounters(t *testing.T) {
 			}
 		}
 	}
-	want("show dropcounters configuration -g edge", "bad BAD_DROPS edge PORT_INGRESS_DROPS Active ACL_ANY lost on the way LPM_MISS",
+	want("show dropcounters configuration -g edge",
+		"bad BAD_DROPS edge PORT_INGRESS_DROPS Active ACL_ANY lost on the way LPM_MISS",
 		"bad ACL_ANY: Failed: not here")
-	want("show dropcounters counts", "BAD_DROPS", "Ethernet0 ? - - - - 7", "Ethernet4 ? - - - - -", "Device whole", "switch 9")
+	want("show dropcounters counts", "BAD_DROPS", "Ethernet0 ? - - - - 7", "Ethernet4 ? - - - - -", "Device whole",
+		"switch 9")
 	want("show dropcounters counts -t SWITCH_EGRESS_DROPS", "Device whole", "switch 9")
 	want("show dropcounters capabilities", "PORT_INGRESS_DROPS 16", "TTL ACL_ANY")
 	if got := s.fails(t, "clear dropcounters other"); !strings.Contains(got, "other has no counters") {
@@ -87,7 +96,8 @@ func TestSinces(t *testing.T) {
 		{early, early, early, "Counted since 2026-01-01T00:00:00Z"},
 		{early, "2026-01-01T00:00:00.75Z", early, "Counted since 2026-01-01T00:00:00Z"},
 		{early, early, late, "Counted since 2026-01-01T00:00:00Z: all; Counted since 2026-01-01T00:00:01Z: ALL"},
-		{late, early, late, "Counted since 2026-01-01T00:00:00Z: all at b; Counted since 2026-01-01T00:00:01Z: all at a, ALL"},
+		{late, early, late,
+			"Counted since 2026-01-01T00:00:00Z: all at b; Counted since 2026-01-01T00:00:01Z: all at a, ALL"},
 		{early, "", early, "Since when is not known: all at b; Counted since 2026-01-01T00:00:00Z: all at a, ALL"},
 	} {
 		var s sinces

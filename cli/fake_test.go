@@ -38,7 +38,8 @@ type fakeServer struct {
 
 // listKeys are the keys of lists that have another than name.
 var listKeys = map[string]string{
-	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number", "metric": "quantity", "capability": "type",
+	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number",
+	"metric": "quantity", "capability": "type",
 	"flow": "flow", "bin": "size", "group": "index", "member": "interface", "vlan": "vlan-id", "rule": "rule-name",
 	"neighbor": "id", "alarm": "id", "tally": "list", "object": "key",
 }
@@ -99,7 +100,8 @@ func (f *fakeServer) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResp
 				v = q
 			}
 			raw, _ := json.Marshal(v)
-			n.Update = append(n.Update, &gpb.Update{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}}})
+			n.Update = append(n.Update, &gpb.Update{Path: p, Val: &gpb.TypedValue{
+				Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}}})
 		}
 		if len(n.Update) == 0 && !tree.HasWildcard(p) {
 			return nil, status.Errorf(codes.NotFound, "no data at %s", tree.PathText(p))

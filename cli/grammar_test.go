@@ -100,22 +100,43 @@ func TestErrorsMarkThePlace(t *testing.T) {
 	}{
 		{kit.ModeExec, "show tam foo", "%Error: Invalid input detected at \"^\" marker\n  show tam foo\n           ^"},
 		{kit.ModeExec, "shw", "%Error: Invalid input detected at \"^\" marker\n  shw\n  ^"},
-		{kit.ModeExec, "show tam s", "%Error: Ambiguous command, could be: switch, summary, samplers\n  show tam s\n           ^"},
-		{kit.ModeExec, "show tam", "%Error: Incomplete command, expected switch | summary | collectors | samplers | flow-groups | features | tail-stamping | alt-mark | ...\n  show tam \n           ^"},
-		{kit.ModeExec, "show tam switch now", "%Error: Invalid input detected at \"^\" marker\n  show tam switch now\n                  ^"},
-		{kit.ModeExec, `show tam collectors "c1`, "%Error: The closing quote is missing\n  show tam collectors \"c1\n                      ^"},
+		{kit.ModeExec, "show tam s",
+			"%Error: Ambiguous command, could be: switch, summary, samplers\n  show tam s\n           ^"},
+		{kit.ModeExec, "show tam",
+			"%Error: Incomplete command, expected switch | summary | collectors | samplers | flow-groups | features | " +
+				"tail-stamping | alt-mark | ...\n  show tam \n           ^"},
+		{kit.ModeExec, "show tam switch now",
+			"%Error: Invalid input detected at \"^\" marker\n  show tam switch now\n                  ^"},
+		{kit.ModeExec, `show tam collectors "c1`,
+			"%Error: The closing quote is missing\n  show tam collectors \"c1\n                      ^"},
 		{kit.ModeTAM, "e", "%Error: Ambiguous command, could be: exit, end, enterprise-id\n  e\n  ^"},
 		{kit.ModeTAM, "switch-id 0", "%Error: \"0\" is not a number from 1 to 4294967295\n  switch-id 0\n            ^"},
 		{kit.ModeTAM, "switch-id", "%Error: Incomplete command, expected <1-4294967295>\n  switch-id \n            ^"},
-		{kit.ModeTAM, "collector c ip 1.2.3 port 1", "%Error: \"1.2.3\" is not an IPv4 or IPv6 address\n  collector c ip 1.2.3 port 1\n                 ^"},
-		{kit.ModeTAM, "collector c ip 1.2.3.4 port 65536", "%Error: \"65536\" is not a number from 1 to 65535\n  collector c ip 1.2.3.4 port 65536\n                              ^"},
-		{kit.ModeTAM, "collector c ip 1.2.3.4 port 1 protocol SCTP", "%Error: \"SCTP\" is not one of: UDP, TCP\n  collector c ip 1.2.3.4 port 1 protocol SCTP\n                                         ^"},
-		{kit.ModeTAM, "flow-group g src-ip 10.0.0.1/8", "%Error: 10.0.0.1/8 has bits set behind the prefix: want 10.0.0.0/8\n  flow-group g src-ip 10.0.0.1/8\n                      ^"},
-		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2", "%Error: Invalid input detected at \"^\" marker\n  flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2\n                              ^"},
-		{kit.ModeTAM, "flow-group a|b", "%Error: A name holds visible ASCII characters without \"|\", not '|'\n  flow-group a|b\n             ^"},
-		{kit.ModeTAM, "flow-group g dst-l4-port 9-8", "%Error: \"9-8\" is not a port or a range of ports such as 80 or 8000-8100\n  flow-group g dst-l4-port 9-8\n                           ^"},
-		{kit.ModeTAM, "flow-group g tcp-flags syn,foo", "%Error: TCP flags are names with commas, each once: fin,syn,rst,psh,ack,urg\n  flow-group g tcp-flags syn,foo\n                         ^"},
-		{kit.ModeConfig, "interface breakout port Ethernet0 mode 3x25G", "%Error: \"3x25G\" is not a breakout mode such as 1x100G, 2x50G or 4x25G\n  interface breakout port Ethernet0 mode 3x25G\n                                         ^"},
+		{kit.ModeTAM, "collector c ip 1.2.3 port 1",
+			"%Error: \"1.2.3\" is not an IPv4 or IPv6 address\n  collector c ip 1.2.3 port 1\n                 ^"},
+		{kit.ModeTAM, "collector c ip 1.2.3.4 port 65536",
+			"%Error: \"65536\" is not a number from 1 to 65535\n  collector c ip 1.2.3.4 port 65536\n                         " +
+				"     ^"},
+		{kit.ModeTAM, "collector c ip 1.2.3.4 port 1 protocol SCTP",
+			"%Error: \"SCTP\" is not one of: UDP, TCP\n  collector c ip 1.2.3.4 port 1 protocol SCTP\n                        " +
+				"                 ^"},
+		{kit.ModeTAM, "flow-group g src-ip 10.0.0.1/8",
+			"%Error: 10.0.0.1/8 has bits set behind the prefix: want 10.0.0.0/8\n  flow-group g src-ip 10.0.0.1/8\n           " +
+				"           ^"},
+		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2",
+			"%Error: Invalid input detected at \"^\" marker\n  flow-group g src-ip 1.1.1.1 src-ip 2.2.2.2\n                   " +
+				"           ^"},
+		{kit.ModeTAM, "flow-group a|b",
+			"%Error: A name holds visible ASCII characters without \"|\", not '|'\n  flow-group a|b\n             ^"},
+		{kit.ModeTAM, "flow-group g dst-l4-port 9-8",
+			"%Error: \"9-8\" is not a port or a range of ports such as 80 or 8000-8100\n  flow-group g dst-l4-port 9-8\n      " +
+				"                     ^"},
+		{kit.ModeTAM, "flow-group g tcp-flags syn,foo",
+			"%Error: TCP flags are names with commas, each once: fin,syn,rst,psh,ack,urg\n  flow-group g tcp-flags syn,foo\n  " +
+				"                       ^"},
+		{kit.ModeConfig, "interface breakout port Ethernet0 mode 3x25G",
+			"%Error: \"3x25G\" is not a breakout mode such as 1x100G, 2x50G or 4x25G\n  interface breakout port Ethernet0 " +
+				"mode 3x25G\n                                         ^"},
 		{kit.ModeInterface, "mtu 67", "%Error: \"67\" is not a number from 68 to 9216\n  mtu 67\n      ^"},
 		{kit.ModeExec, "show\x00tam", "%Error: The line holds control characters or is not UTF-8"},
 	} {
@@ -202,8 +223,10 @@ func TestHelpForgetsUsedOptions(t *testing.T) {
 	s.session.Mode = kit.ModeTAM
 	var out bytes.Buffer
 	s.help(t.Context(), &out, "flow-group g dst-ip 1.1.1.1 src-mac 00:11:22:33:44:55 ")
-	for word, want := range map[string]bool{"dst-ip": false, "src-mac": false, "src-ip": true, "priority": true, "tcp-flags": true, "<cr>": true} {
-		if got := strings.Contains(out.String(), "  "+word+" ") || strings.Contains(out.String(), "  "+word+"\n"); got != want {
+	for word, want := range map[string]bool{"dst-ip": false, "src-mac": false, "src-ip": true, "priority": true,
+		"tcp-flags": true, "<cr>": true} {
+		if got := strings.Contains(out.String(), "  "+word+" ") || strings.Contains(out.String(),
+			"  "+word+"\n"); got != want {
 			t.Errorf("offers %s: %v, want %v", word, got, want)
 		}
 	}
@@ -275,17 +298,23 @@ func TestQuoteRoundTrip(t *testing.T) {
 
 func FuzzLine(f *testing.F) {
 	for _, line := range []string{
-		"show tam switch | include x", `flow-group "a b" src-ip 1.1.1.1`, "no session x", `"`, `\`, "| |", "a|b", "do do show", "\t ? ", "é \xff",
-		"flow-group g src-mac 1/2 dst-mac x/y", "interface breakout port x mode 4x25G", "collector c ip ::ffff:1.2.3.4 port 0x10",
-		"session r flow-group f collector c phv 16+8 truncate 0x40 must-record a,b", "show tam table-record \"plan\"", "16+", ",", "0",
-		"config tam collector add \"a\" ip 1.1.1.1 port 1", "config vlan member add -u 10 Ethernet0", "config interface mtu {n} {i}",
-		"config route add prefix 10.0.0.0/8 nexthop 10.0.0.1,10.0.0.2 dev Ethernet0", "config mirror_session span add \"a b\" Ethernet0 x rx 3",
+		"show tam switch | include x", `flow-group "a b" src-ip 1.1.1.1`, "no session x", `"`, `\`, "| |", "a|b",
+		"do do show", "\t ? ", "é \xff",
+		"flow-group g src-mac 1/2 dst-mac x/y", "interface breakout port x mode 4x25G",
+		"collector c ip ::ffff:1.2.3.4 port 0x10",
+		"session r flow-group f collector c phv 16+8 truncate 0x40 must-record a,b", "show tam table-record \"plan\"", "16+",
+		",", "0",
+		"config tam collector add \"a\" ip 1.1.1.1 port 1", "config vlan member add -u 10 Ethernet0",
+		"config interface mtu {n} {i}",
+		"config route add prefix 10.0.0.0/8 nexthop 10.0.0.1,10.0.0.2 dev Ethernet0",
+		"config mirror_session span add \"a b\" Ethernet0 x rx 3",
 		"row T k a=b \"c=d e\"", "qos dscp-to-tc-map m 8:1", "show version watch 1s",
 	} {
 		f.Add(line)
 	}
 	g, theirs := kit.Compile(commandTable(submodes()), submodes()), clicks()
-	kinds := []*kit.Kind{kit.IPAddress, kit.IPPrefix, kit.MACMatch, kit.PortMatch, kit.EtherType, kit.IPProtocol, kit.TCPFlags, kit.BreakoutMode}
+	kinds := []*kit.Kind{kit.IPAddress, kit.IPPrefix, kit.MACMatch, kit.PortMatch, kit.EtherType, kit.IPProtocol,
+		kit.TCPFlags, kit.BreakoutMode}
 	for _, o := range allObjects() {
 		for _, l := range o.Leaves {
 			if l.Kind != nil {

@@ -13,7 +13,8 @@ func TestHistorySearch(t *testing.T) {
 		ok          bool
 	}{
 		{"show", "show alarms", true}, {"show alarms", "show version", true}, {"show version", "", false},
-		{"conf", "configure", true}, {"configure", "", false}, {"nothing", "", false}, {"", "tam", true}, {"tam", "show alarms", true},
+		{"conf", "configure", true}, {"configure", "", false}, {"nothing", "", false}, {"", "tam", true},
+		{"tam", "show alarms", true},
 	} {
 		if got, ok := h.search(step.typed); got != step.want || ok != step.ok {
 			t.Errorf("step %d, %q: %q, %v, want %q, %v", i, step.typed, got, ok, step.want, step.ok)

@@ -65,11 +65,13 @@ func TestShowRightAfterAChange(t *testing.T) {
 	row(t, r, swss.ConfigDB, "TAM_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"status": "ACTIVE"})
 	shows("show tam features", "tail-stamping  Pending", "the switch has not said yet")
 	for _, before := range []string{"INACTIVE", "", "so so"} { // of a feature that was not wanted, or of nothing
-		row(t, r, swss.StateDB, "TAM_STATE_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"op-status": before, "reason": ""})
+		row(t, r, swss.StateDB, "TAM_STATE_FEATURES_TABLE", "TAILSTAMPING",
+			swss.FieldValues{"op-status": before, "reason": ""})
 		shows("show tam features", "tail-stamping  Pending", "the switch has not said yet")
 		shows("show tam tail-stamping", "Status             : Pending", "the switch has not said yet")
 	}
-	row(t, r, swss.StateDB, "TAM_STATE_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"op-status": "ACTIVE", "reason": ""})
+	row(t, r, swss.StateDB, "TAM_STATE_FEATURES_TABLE", "TAILSTAMPING",
+		swss.FieldValues{"op-status": "ACTIVE", "reason": ""})
 	shows("show tam features", "tail-stamping  Active")
 	row(t, r, swss.ConfigDB, "TAM_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"status": "INACTIVE"})
 	shows("show tam features", "tail-stamping  Active", "not configured any more")
@@ -96,7 +98,8 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, g := range []string{"f1", "f2"} {
 		row(t, r, swss.ConfigDB, "TAM_FLOWGROUP_TABLE", g, swss.FieldValues{"table-name": "TAM"})
-		row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|"+g, fieldsOf("PRIORITY=100 SRC_IP=10.1.2.3/16 SRC_MAC=00:11:22:33:44:55/ff:ff:00:00:00:00 IN_PORTS=Eth2,Ethernet0"))
+		row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|"+g,
+			fieldsOf("PRIORITY=100 SRC_IP=10.1.2.3/16 SRC_MAC=00:11:22:33:44:55/ff:ff:00:00:00:00 IN_PORTS=Eth2,Ethernet0"))
 	}
 	const other = "ipaddress=10.0.0.9 ipaddress-type=ipv4 port=5 protocol=UDP"
 	row(t, r, swss.ConfigDB, "TAM_COLLECTORS_TABLE", "other", fieldsOf(other))
@@ -112,37 +115,52 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		state      string // table and key
 	}{
 		{
-			"TAM_COLLECTORS_TABLE", "c", "ipaddress=2001:db8:0::1 port=9", "ipaddress=2001:db8::1 ipaddress-type=ipv6 port=9 protocol=UDP",
+			"TAM_COLLECTORS_TABLE", "c", "ipaddress=2001:db8:0::1 port=9",
+			"ipaddress=2001:db8::1 ipaddress-type=ipv6 port=9 protocol=UDP",
 			"port=10", "collectors", "port 10 is not in force yet, 9 is", "TAM_STATE_COLLECTORS_TABLE|c",
 		},
-		{"TAM_SAMPLINGRATE_TABLE", "s", "sampling-rate=100", "sampling-rate=100", "sampling-rate=7", "samplers", "sampling-rate 7 is not in force yet, 100 is", "TAM_STATE_SAMPLINGRATE_TABLE|s"},
+		{"TAM_SAMPLINGRATE_TABLE", "s", "sampling-rate=100", "sampling-rate=100", "sampling-rate=7", "samplers",
+			"sampling-rate 7 is not in force yet, 100 is", "TAM_STATE_SAMPLINGRATE_TABLE|s"},
 		{
-			"ACL_RULE", "TAM|f1", "PRIORITY=100 SRC_IP=10.1.2.3/16 IN_PORTS=Eth2,Ethernet0 DSCP=8/0x38", "ACL_RULE_TABLE:TAM:f1 PRIORITY=100 SRC_IP=10.1.0.0/16 SRC_MAC=00:11:00:00:00:00/ff:ff:00:00:00:00 DSCP=8/0x38 IN_PORTS=Ethernet0,Ethernet4",
-			"SRC_IP=10.2.0.0/16 IN_PORTS=Ethernet0 DSCP=8/0x28", "flow-groups f1", "source-address 10.2.0.0/16 is not in force yet, 10.1.0.0/16 is; " +
-				"interfaces Ethernet0 is not in force yet, Ethernet0,Ethernet4 is; other-fields DSCP=8/0x28 is not in force yet, DSCP=8/0x38 is", "TAM_STATE_FLOWGROUP_TABLE|f1",
+			"ACL_RULE", "TAM|f1", "PRIORITY=100 SRC_IP=10.1.2.3/16 IN_PORTS=Eth2,Ethernet0 DSCP=8/0x38",
+			"ACL_RULE_TABLE:TAM:f1 PRIORITY=100 SRC_IP=10.1.0.0/16 SRC_MAC=00:11:00:00:00:00/ff:ff:00:00:00:00 DSCP=8/0x38 " +
+				"IN_PORTS=Ethernet0,Ethernet4",
+			"SRC_IP=10.2.0.0/16 IN_PORTS=Ethernet0 DSCP=8/0x28", "flow-groups f1",
+			"source-address 10.2.0.0/16 is not in force yet, 10.1.0.0/16 is; " +
+				"interfaces Ethernet0 is not in force yet, Ethernet0,Ethernet4 is; other-fields DSCP=8/0x28 is not in force yet, " +
+				"DSCP=8/0x38 is", "TAM_STATE_FLOWGROUP_TABLE|f1",
 		},
 		{
-			"TAM_TAILSTAMPING_TABLE", "t", "flowgroup=f1", "acl-table-name=TAM acl-rule-name=f1", "flowgroup=f2", "tail-stamping sessions",
+			"TAM_TAILSTAMPING_TABLE", "t", "flowgroup=f1", "acl-table-name=TAM acl-rule-name=f1", "flowgroup=f2",
+			"tail-stamping sessions",
 			"flow group f2 is not in force yet, f1 is", "TAM_STATE_TAILSTAMPING_TABLE|t",
 		},
 		{
 			"TAM_ALTMARK_TABLE", "a", "flowgroup=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clock-error=5",
-			"acl-table-name=TAM acl-rule-name=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clear=false slot-sync=true mean-delay=false foreign-marks=count clock-trust=checked " +
+			"acl-table-name=TAM acl-rule-name=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clear=false " +
+				"slot-sync=true mean-delay=false foreign-marks=count clock-trust=checked " +
 				"clock-error=5 delay-min=0 delay-max=125000000", "method=step -mark2 -clock-error", "alt-mark sessions",
-			"clock-error 15625000 is not in force yet, 5 is; mark2 dscp1 is in force still; method step is not in force yet, double is", "TAM_STATE_ALTMARK_TABLE|a",
+			"clock-error 15625000 is not in force yet, 5 is; mark2 dscp1 is in force still; method step is not in force yet, " +
+				"double is", "TAM_STATE_ALTMARK_TABLE|a",
 		},
 		{
-			"TAM_FLYMON_TASK_TABLE", "t", "key=dst-port,src-ip attribute=distinct(dst-ip) filter=dst-port=80,src-ip=10.0.0.1 memory=1000 threshold=9",
-			"algorithm=auto allocation=accurate attribute=distinct(dst-ip) change-threshold=0 epoch=1000 filter=src-ip=10.0.0.1/32,dst-port=80 key=src-ip,dst-port memory=1000 pinned=false plan=false readout=banked " +
+			"TAM_FLYMON_TASK_TABLE", "t",
+			"key=dst-port,src-ip attribute=distinct(dst-ip) filter=dst-port=80,src-ip=10.0.0.1 memory=1000 threshold=9",
+			"algorithm=auto allocation=accurate attribute=distinct(dst-ip) change-threshold=0 epoch=1000 " +
+				"filter=src-ip=10.0.0.1/32,dst-port=80 key=src-ip,dst-port memory=1000 pinned=false plan=false readout=banked " +
 				"share=1 threshold=9 translation=tcam", "key=dst-port filter=any attribute=frequency rows=2", "flymon task",
-			"attribute frequency is not in force yet, distinct(dst-ip) is; filter any is not in force yet, src-ip=10.0.0.1/32,dst-port=80 is; key dst-port is not in force yet, src-ip,dst-port is; " +
+			"attribute frequency is not in force yet, distinct(dst-ip) is; filter any is not in force yet, " +
+				"src-ip=10.0.0.1/32,dst-port=80 is; key dst-port is not in force yet, src-ip,dst-port is; " +
 				"rows 2 is not in force yet", "TAM_STATE_FLYMON_TASK_TABLE|t",
 		},
-		{"TAM_FLYMON_QUERY_TABLE", "q", "task=t flow=10.0.0.1", "task=t flow=10.0.0.1", "flow=10.0.0.2", "flymon query", "flow 10.0.0.2 is not in force yet, 10.0.0.1 is", "TAM_STATE_FLYMON_QUERY_TABLE|q"},
+		{"TAM_FLYMON_QUERY_TABLE", "q", "task=t flow=10.0.0.1", "task=t flow=10.0.0.1", "flow=10.0.0.2", "flymon query",
+			"flow 10.0.0.2 is not in force yet, 10.0.0.1 is", "TAM_STATE_FLYMON_QUERY_TABLE|q"},
 		{
 			"TAM_TABLERECORD_TABLE", "r", "flowgroup=f1 collector=other sampler=s phv=16 must-record=b,a",
-			"acl-table-name=TAM acl-rule-name=f1 collector=10.0.0.9:5 collector-name=other sampling-rate=100 sampler-name=s phv=16 must-record=a,b mode=exec algorithm=greedy probabilities=uniform " +
-				"encapsulation=udp truncate=128 identities=false", "phv=32 collector=c -sampler", "table-record", "collector c is not in force yet, other is; phv 32 is not in force yet, 16 is; sampler s is in force still",
+			"acl-table-name=TAM acl-rule-name=f1 collector=10.0.0.9:5 collector-name=other sampling-rate=100 sampler-name=s " +
+				"phv=16 must-record=a,b mode=exec algorithm=greedy probabilities=uniform " +
+				"encapsulation=udp truncate=128 identities=false", "phv=32 collector=c -sampler", "table-record",
+			"collector c is not in force yet, other is; phv 32 is not in force yet, 16 is; sampler s is in force still",
 			"TAM_STATE_TABLERECORD_TABLE|r",
 		},
 	} {
@@ -230,29 +248,37 @@ func TestSessionsOfAMatchThatIsNotInForce(t *testing.T) {
 	sessions := map[string][]string{
 		"TAM_TAILSTAMPING_TABLE": {"flowgroup=f", "acl-table-name=TAM acl-rule-name=f", "tail-stamping sessions"},
 		"TAM_ALTMARK_TABLE": {
-			"flowgroup=f role=transit method=step interval=0 mark=dscp0", "acl-table-name=TAM acl-rule-name=f role=transit method=step interval=0 mark=dscp0 clear=false slot-sync=true mean-delay=false " +
+			"flowgroup=f role=transit method=step interval=0 mark=dscp0",
+			"acl-table-name=TAM acl-rule-name=f role=transit method=step interval=0 mark=dscp0 clear=false slot-sync=true " +
+				"mean-delay=false " +
 				"foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000", "alt-mark sessions",
 		},
 		"TAM_FLYMON_TASK_TABLE": {
-			"flowgroup=f key=src-ip attribute=frequency", "algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=dst-port=80 flowgroup=f key=src-ip memory=49152 pinned=false plan=false " +
+			"flowgroup=f key=src-ip attribute=frequency",
+			"algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=dst-port=80 " +
+				"flowgroup=f key=src-ip memory=49152 pinned=false plan=false " +
 				"readout=banked share=1 threshold=0 translation=tcam", "flymon task",
 		},
 		"TAM_TABLERECORD_TABLE": {
-			"flowgroup=f collector=c", "acl-table-name=TAM acl-rule-name=f collector=10.0.0.9:5 collector-name=c sampling-rate=1 phv=16+16 mode=exec algorithm=greedy probabilities=uniform " +
+			"flowgroup=f collector=c",
+			"acl-table-name=TAM acl-rule-name=f collector=10.0.0.9:5 collector-name=c sampling-rate=1 phv=16+16 mode=exec " +
+				"algorithm=greedy probabilities=uniform " +
 				"encapsulation=udp truncate=128 identities=false", "table-record",
 		},
 	}
 	for table, x := range sessions {
 		row(t, r, swss.ConfigDB, table, "s", fieldsOf(x[0]))
 		row(t, r, swss.ApplDB, table, "s", fieldsOf(x[1]))
-		row(t, r, swss.StateDB, strings.Replace(table, "TAM_", "TAM_STATE_", 1), "s", swss.FieldValues{"status": "active", "since": "2026-01-02T03:04:05Z"})
+		row(t, r, swss.StateDB, strings.Replace(table, "TAM_", "TAM_STATE_", 1), "s",
+			swss.FieldValues{"status": "active", "since": "2026-01-02T03:04:05Z"})
 	}
 	shows := func(want string) {
 		t.Helper()
 		for _, x := range sessions {
 			for _, command := range []string{"show tam " + x[2], "show tam " + x[2] + " s"} {
 				out := s.do(t, command)
-				if want == "" && (strings.Contains(out, "Pending") || strings.Contains(out, "flow group")) || !strings.Contains(out, want) {
+				if want == "" && (strings.Contains(out, "Pending") || strings.Contains(out, "flow group")) ||
+					!strings.Contains(out, want) {
 					t.Errorf("%s, want %q:\n%s", command, want, out)
 				}
 				if want != "" && strings.Contains(out, "2026-01-02") {
@@ -267,7 +293,8 @@ func TestSessionsOfAMatchThatIsNotInForce(t *testing.T) {
 	row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|f", swss.FieldValues{"L4_DST_PORT": "81"})
 	shows("flow group f: destination-port 81 is not in force yet, 80 is")
 	ruleInForce(t, r, "f")
-	row(t, r, swss.StateDB, "ACL_RULE_TABLE", "TAM|f", swss.FieldValues{"status": "Pending creation", "reason": "the switch has no room for it"})
+	row(t, r, swss.StateDB, "ACL_RULE_TABLE", "TAM|f", swss.FieldValues{"status": "Pending creation",
+		"reason": "the switch has no room for it"})
 	shows("flow group f: its ACL rule is pending creation: the switch has no room for it")
 	if out := s.do(t, "show tam flow-groups f"); !strings.Contains(out, "Pending") || !strings.Contains(out, "no room") {
 		t.Errorf("the flow group itself:\n%s", out)
@@ -282,7 +309,8 @@ func TestAnswerOfAnotherFlow(t *testing.T) {
 	row(t, r, swss.ConfigDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"task": "t", "flow": "10.0.0.1"})
 	row(t, r, swss.ApplDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"task": "t", "flow": "10.0.0.1"})
 	row(t, r, swss.StateDB, "TAM_STATE_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"status": "active"})
-	row(t, r, swss.CountersDB, "TAM_FLYMON_ANSWERS", "q", swss.FieldValues{"TASK": "t", "FLOW": "10.0.0.1", "EPOCH": "7", "ESTIMATE": `{"estimate":5}`})
+	row(t, r, swss.CountersDB, "TAM_FLYMON_ANSWERS", "q", swss.FieldValues{"TASK": "t", "FLOW": "10.0.0.1", "EPOCH": "7",
+		"ESTIMATE": `{"estimate":5}`})
 	if out := s.do(t, "show tam flymon query"); strings.Contains(out, "the answer is of") {
 		t.Errorf("its own:\n%s", out)
 	}
@@ -297,7 +325,8 @@ func TestAnswerOfAnotherFlow(t *testing.T) {
 func TestSessionWithoutAFlowGroup(t *testing.T) {
 	s, r := newSwitch(t)
 	row(t, r, swss.ConfigDB, "TAM_TAILSTAMPING_TABLE", "y", swss.FieldValues{"nothing": "1"})
-	row(t, r, swss.StateDB, "TAM_STATE_TAILSTAMPING_TABLE", "y", swss.FieldValues{"status": "failed", "reason": "flowgroup is missing"})
+	row(t, r, swss.StateDB, "TAM_STATE_TAILSTAMPING_TABLE", "y",
+		swss.FieldValues{"status": "failed", "reason": "flowgroup is missing"})
 	if out := s.do(t, "show tam tail-stamping sessions y"); !strings.Contains(out, "flowgroup is missing") {
 		t.Errorf("got\n%s", out)
 	}
@@ -314,7 +343,8 @@ func TestRowsThatLackFields(t *testing.T) {
 	row(t, r, swss.ConfigDB, "TAM_TABLERECORD_TABLE", "r", swss.FieldValues{"collector": "c"})
 	out := s.do(t, "show running-configuration tam")
 	for _, want := range []string{
-		"! not valid, port is missing: want the collector's L4 port, 1..65535: row TAM_COLLECTORS_TABLE c ipaddress=10.0.0.9\n",
+		"! not valid, port is missing: want the collector's L4 port, 1..65535: row TAM_COLLECTORS_TABLE c " +
+			"ipaddress=10.0.0.9\n",
 		": row TAM_TAILSTAMPING_TABLE y nothing=1\n", ": row TAM_FLYMON_TASK_TABLE t key=src-ip\n",
 		": row TAM_FLYMON_QUERY_TABLE q task=t\n", ": row TAM_TABLERECORD_TABLE r collector=c\n",
 	} {
@@ -363,7 +393,8 @@ func TestSessionsOfGroupsNotInForce(t *testing.T) {
 		t.Errorf("all are in force:\n%s", out)
 	}
 	row(t, r, swss.StateDB, "TAM_STATE_FLOWGROUP_TABLE", "f1", swss.FieldValues{"status": "pending", "reason": "no room"})
-	if out := s.do(t, list); !strings.Contains(out, "s1: Pending: flow group f1: no room\n") || strings.Contains(out, "s2:") {
+	if out := s.do(t, list); !strings.Contains(out, "s1: Pending: flow group f1: no room\n") ||
+		strings.Contains(out, "s2:") {
 		t.Errorf("f1 alone is pending:\n%s", out)
 	}
 	row(t, r, swss.StateDB, "TAM_STATE_FLOWGROUP_TABLE", "f1", swss.FieldValues{"status": "active", "reason": ""})

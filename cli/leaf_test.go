@@ -127,7 +127,8 @@ var leafPlaces = []struct {
 	mode   kit.Mode
 	prefix string
 	leaves []kit.Leaf
-}{{kit.ModeTAM, "", tam.SwitchLeaves}, {kit.ModeInterface, "", interfaceLeaves}, {kit.ModeConfig, "mac address-table ", []kit.Leaf{agingTime}}}
+}{{kit.ModeTAM, "", tam.SwitchLeaves}, {kit.ModeInterface, "", interfaceLeaves},
+	{kit.ModeConfig, "mac address-table ", []kit.Leaf{agingTime}}}
 
 // onePort is a switch with nothing but a port.
 const onePort = `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"}}]}}`

@@ -75,14 +75,17 @@ func (c *configRoll) ports() {
 	for i := range 1 + c.IntN(4) {
 		name := fmt.Sprintf("Ethernet%d", 4*i)
 		c.set("PORT", name, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i, 4*i+1, 4*i+2, 4*i+3), "speed", c.of("100000", "40000"),
-			"alias", c.of("", "Eth"+fmt.Sprint(i)), "mtu", c.of("", "9100", "1500"), "admin_status", c.of("", "up", "down", "UP"),
-			"description", c.of("", "to spine", `say "hi" | ?`, "#1", "ünï"), "fec", c.of("", "rs"), "index", c.of("", fmt.Sprint(i)),
+			"alias", c.of("", "Eth"+fmt.Sprint(i)), "mtu", c.of("", "9100", "1500"), "admin_status",
+			c.of("", "up", "down", "UP"),
+			"description", c.of("", "to spine", `say "hi" | ?`, "#1", "ünï"), "fec", c.of("", "rs"), "index",
+			c.of("", fmt.Sprint(i)),
 			"tpid", c.of("", "0x8100"))
 	}
 	c.some(1, func(int) { c.set("BREAKOUT_CFG", c.port(), "brkout_mode", c.of("1x100G", "4x25G", "2x50G[25G]")) })
 	c.some(2, func(i int) {
 		pc := fmt.Sprintf("PortChannel%d", i+1)
-		c.set("PORTCHANNEL", pc, "admin_status", c.of("", "up", "down"), "mtu", c.of("", "9100", "9000"), "lacp_key", c.of("", "auto"),
+		c.set("PORTCHANNEL", pc, "admin_status", c.of("", "up", "down"), "mtu", c.of("", "9100", "9000"), "lacp_key",
+			c.of("", "auto"),
 			"static", c.of("", "true", "false"), "min_links", c.of("", "2"), "fast_rate", c.of("", "true", "false"),
 			"fallback", c.of("", "true", "false"))
 		c.some(2, func(int) { c.set("PORTCHANNEL_MEMBER", pc+"|"+c.port()) })
@@ -109,56 +112,68 @@ func (c *configRoll) routing() {
 	} {
 		name, table := pair[0], pair[1]
 		c.some(1, func(int) {
-			c.set(table, name, "mtu", c.of("", "", "1400"), "mac_addr", c.of("", "", "00:aa:bb:cc:dd:ee"), "loopback_action", c.of("", "drop"))
+			c.set(table, name, "mtu", c.of("", "", "1400"), "mac_addr", c.of("", "", "00:aa:bb:cc:dd:ee"), "loopback_action",
+				c.of("", "drop"))
 		})
 		c.some(2, func(int) {
 			c.set(table, name+"|"+c.of("10."+c.n(0, 9)+".0.1/24", "2001:db8:"+c.n(1, 9)+"::1/64"), "scope", c.of("", "global"))
 		})
 		c.some(1, func(int) {
 			a := c.of("10.0.0."+c.n(2, 9), "2001:db8::"+c.n(2, 9))
-			c.set("NEIGH", name+"|"+a, "neigh", "00:00:00:00:00:01", "family", map[bool]string{true: "IPv6", false: "IPv4"}[strings.Contains(a, ":")])
+			c.set("NEIGH", name+"|"+a, "neigh", "00:00:00:00:00:01", "family",
+				map[bool]string{true: "IPv6", false: "IPv4"}[strings.Contains(a, ":")])
 		})
 	}
 	c.some(3, func(i int) {
-		c.set("STATIC_ROUTE", c.of("", "default|")+fmt.Sprintf("10.%d.0.0/16", 20+i), "nexthop", c.of("10.0.0.2", "10.0.0.2,10.0.0.3", "0.0.0.0"),
+		c.set("STATIC_ROUTE", c.of("", "default|")+fmt.Sprintf("10.%d.0.0/16", 20+i), "nexthop",
+			c.of("10.0.0.2", "10.0.0.2,10.0.0.3", "0.0.0.0"),
 			"distance", c.of("", "0", "5"), "blackhole", c.of("", "", "true"))
 	})
 }
 
 func (c *configRoll) tam() {
 	c.some(1, func(int) {
-		c.set("TAM_SWITCH_TABLE", "global", "switch-id", c.of("", "7", "0x10"), "enterprise-id", c.of("", "9"), "keep-packets", c.of("", "all", "drops"))
+		c.set("TAM_SWITCH_TABLE", "global", "switch-id", c.of("", "7", "0x10"), "enterprise-id", c.of("", "9"),
+			"keep-packets", c.of("", "all", "drops"))
 	})
 	c.some(2, func(i int) {
-		c.set("TAM_COLLECTORS_TABLE", fmt.Sprintf("c%d", i), "ipaddress", c.of("10.0.0.9", "2001:db8::9", "2001:DB8::A"), "port", c.n(1, 65535),
+		c.set("TAM_COLLECTORS_TABLE", fmt.Sprintf("c%d", i), "ipaddress", c.of("10.0.0.9", "2001:db8::9", "2001:DB8::A"),
+			"port", c.n(1, 65535),
 			"ipaddress-type", c.of("", "ipv4"), "protocol", c.of("", "UDP", "udp"))
 	})
 	c.some(2, func(i int) { c.set("TAM_SAMPLINGRATE_TABLE", fmt.Sprintf("s%d", i), "sampling-rate", c.n(1, 1000)) })
 	for i := range 1 + c.IntN(4) {
 		name := fmt.Sprintf("g%d", i)
-		c.set("TAM_FLOWGROUP_TABLE", name, "id", c.of("", fmt.Sprint(i+1), fmt.Sprint(i+1)), "table-name", c.of("TAM", "TAM", ""))
+		c.set("TAM_FLOWGROUP_TABLE", name, "id", c.of("", fmt.Sprint(i+1), fmt.Sprint(i+1)), "table-name",
+			c.of("TAM", "TAM", ""))
 		if c.IntN(5) > 0 {
 			v6 := c.of("", "V6")
 			c.set("ACL_RULE", "TAM|"+name, "PRIORITY", c.of("", "10", "100", "0x20"), "PACKET_ACTION", c.of("", "FORWARD"),
 				"SRC_IP"+v6, c.of("", map[string]string{"": "10.0.0.0/8", "V6": "2001:db8::/32"}[v6]),
 				"IP_PROTOCOL", c.of("", "6", "0x11"), "L4_DST_PORT", c.of("", "80"), "L4_SRC_PORT_RANGE", c.of("", "1-99"),
 				"DSCP", c.of("", "3", "8/0x38"), "TCP_FLAGS", c.of("", "0x02/0x02", "0x2/0x12"),
-				"IN_PORTS", c.of("", "Ethernet0", "Ethernet0,Ethernet4", "Ethernet4,Ethernet0", "Ethernet99"), "ETHER_TYPE", c.of("", "0x0800"))
+				"IN_PORTS", c.of("", "Ethernet0", "Ethernet0,Ethernet4", "Ethernet4,Ethernet0", "Ethernet99"), "ETHER_TYPE",
+				c.of("", "0x0800"))
 		}
 	}
 	group := func() string { return c.of("g0", "g1", "g2", "gone") }
 	c.some(2, func(i int) { c.set("TAM_TAILSTAMPING_TABLE", fmt.Sprintf("t%d", i), "flowgroup", group()) })
 	c.some(2, func(i int) {
-		c.set("TAM_ALTMARK_TABLE", fmt.Sprintf("a%d", i), "flowgroup", group(), "role", "initiator", "method", "step", "interval", "0",
-			"mark", "dscp"+c.n(0, 5), "clear", c.of("", "true", "false"), "slot-sync", c.of("", "false"), "delay-max", c.of("", "0", "1000"))
+		c.set("TAM_ALTMARK_TABLE", fmt.Sprintf("a%d", i), "flowgroup", group(), "role", "initiator", "method", "step",
+			"interval", "0",
+			"mark", "dscp"+c.n(0, 5), "clear", c.of("", "true", "false"), "slot-sync", c.of("", "false"), "delay-max",
+			c.of("", "0", "1000"))
 	})
 	c.some(2, func(i int) {
-		c.set("TAM_FLYMON_TASK_TABLE", fmt.Sprintf("f%d", i), "key", c.of("", "src-ip", "none"), "attribute", c.of("frequency", "frequency(bytes)"),
-			"filter", c.of("", "any", "dst-port=80"), "flowgroup", "", "memory", c.of("", "49152", "1024"), "epoch", c.of("", "0", "1000"), "plan", c.of("", "true"))
+		c.set("TAM_FLYMON_TASK_TABLE", fmt.Sprintf("f%d", i), "key", c.of("", "src-ip", "none"), "attribute",
+			c.of("frequency", "frequency(bytes)"),
+			"filter", c.of("", "any", "dst-port=80"), "flowgroup", "", "memory", c.of("", "49152", "1024"), "epoch",
+			c.of("", "0", "1000"), "plan", c.of("", "true"))
 	})
 	c.some(1, func(int) { c.set("TAM_FLYMON_QUERY_TABLE", "q", "task", c.of("f0", "gone"), "flow", "10.0.0.1") })
 	c.some(1, func(int) {
-		c.set("TAM_TABLERECORD_TABLE", "r", "flowgroup", group(), "collector", c.of("c0", "gone"), "sampler", c.of("", "s0"), "phv", c.of("", "8", "16+16"),
+		c.set("TAM_TABLERECORD_TABLE", "r", "flowgroup", group(), "collector", c.of("c0", "gone"), "sampler", c.of("", "s0"),
+			"phv", c.of("", "8", "16+16"),
 			"must-record", c.of("", "chip.fdb", "chip.fdb,chip.acl"), "truncate", c.of("", "128", "64"))
 	})
 	for _, f := range []string{"TAILSTAMPING", "ALTMARK", "FLYMON", "TABLERECORD"} {
@@ -171,7 +186,8 @@ func (c *configRoll) others() {
 		c.set("DEVICE_METADATA", "localhost", "hostname", "a", "mac", "00:11:22:33:44:55", "bgp_asn", c.of("", "65000"))
 	})
 	c.some(2, func(i int) {
-		c.set("ACL_TABLE", fmt.Sprintf("L%d", i), "type", c.of("L3", "l3"), "policy_desc", c.of("", "my words"), "stage", c.of("", "ingress", "EGRESS"),
+		c.set("ACL_TABLE", fmt.Sprintf("L%d", i), "type", c.of("L3", "l3"), "policy_desc", c.of("", "my words"), "stage",
+			c.of("", "ingress", "EGRESS"),
 			c.of("ports", "ports@"), c.of("", "Ethernet0,Ethernet4"))
 	})
 	c.some(3, func(i int) {
@@ -183,7 +199,8 @@ func (c *configRoll) others() {
 	})
 	c.some(1, func(int) {
 		c.set("SFLOW", "global", "admin_state", c.of("", "up", "down"), "polling_interval", c.of("", "0", "20", "0x20"),
-			"agent_id", c.of("", "Loopback0"), "sample_direction", c.of("", "rx", "both"), "drop_monitor_limit", c.of("", "0", "9"))
+			"agent_id", c.of("", "Loopback0"), "sample_direction", c.of("", "rx", "both"), "drop_monitor_limit",
+			c.of("", "0", "9"))
 	})
 	c.some(2, func(i int) {
 		c.set("SFLOW_COLLECTOR", fmt.Sprintf("s%d", i), "collector_ip", c.of("10.0.0.1", "2001:DB8::1"),
@@ -203,7 +220,8 @@ func (c *configRoll) others() {
 		c.set("SCHEDULER", fmt.Sprintf("s%d", i), "type", c.of("", "DWRR", "dwrr", "STRICT"), "weight", c.of("", "5"))
 	})
 	c.some(1, func(int) {
-		c.set("WRED_PROFILE", "w", "wred_green_enable", c.of("", "true"), "green_min_threshold", "1000", "green_max_threshold", "2000", "ecn", c.of("", "ecn_all"))
+		c.set("WRED_PROFILE", "w", "wred_green_enable", c.of("", "true"), "green_min_threshold", "1000",
+			"green_max_threshold", "2000", "ecn", c.of("", "ecn_all"))
 	})
 	c.some(1, func(int) {
 		c.set("QUEUE", "Ethernet0|"+c.of("3", "0-2", "0,3"), "scheduler", "s0", "wred_profile", c.of("", "w"))
@@ -214,7 +232,8 @@ func (c *configRoll) others() {
 	})
 	c.some(1, func(int) { c.set("BUFFER_QUEUE", "Ethernet0|3-4", "profile", "b") })
 	c.some(1, func(int) {
-		c.set("MIRROR_SESSION", "m", "src_ip", "10.0.0.1", "dst_ip", "10.0.0.2", "ttl", c.of("", "64"), "gre_type", c.of("", "0x88be"))
+		c.set("MIRROR_SESSION", "m", "src_ip", "10.0.0.1", "dst_ip", "10.0.0.2", "ttl", c.of("", "64"), "gre_type",
+			c.of("", "0x88be"))
 	})
 	c.some(1, func(int) { c.set("TAM", "device", "device-id", c.of("", "5"), "enterprise_id", c.of("", "7")) })
 	c.some(2, func(i int) {
@@ -223,25 +242,28 @@ func (c *configRoll) others() {
 			"dst_ip_prefix", "10.1.0.0/16", "ip_protocol", c.of("", "6"), "l4_dst_port", c.of("", "80"))
 	})
 	c.some(1, func(int) {
-		c.set("COPP_GROUP", "queue1_group1", "queue", c.n(0, 7), "trap_action", c.of("", "trap", "copy"), "cir", c.of("", "600"), "cbs", c.of("", "600"), "meter_type", "packets", "mode", "sr_tcm")
+		c.set("COPP_GROUP", "queue1_group1", "queue", c.n(0, 7), "trap_action", c.of("", "trap", "copy"), "cir",
+			c.of("", "600"), "cbs", c.of("", "600"), "meter_type", "packets", "mode", "sr_tcm")
 	})
 	c.some(1, func(int) {
 		c.set("COPP_TRAP", "lldp", "trap_ids", "lldp", "trap_group", "queue1_group1", "always_enabled", c.of("", "true"))
 	})
 	c.some(1, func(int) {
-		c.set("FLEX_COUNTER_TABLE", c.of("PORT", "QUEUE"), "FLEX_COUNTER_STATUS", "enable", "POLL_INTERVAL", c.of("", "1000"), "OWN", c.of("", "x"))
+		c.set("FLEX_COUNTER_TABLE", c.of("PORT", "QUEUE"), "FLEX_COUNTER_STATUS", "enable", "POLL_INTERVAL", c.of("", "1000"),
+			"OWN", c.of("", "x"))
 	})
 	c.some(1, func(int) {
 		c.set("CRM", "Config", "polling_interval", "300", "acl_entry_low_threshold", c.of("", "10"))
 	})
 	c.some(2, func(int) {
-		c.set("NTP_SERVER", c.of("10.0.0.1", "a|b", "a b", "x]"), "f"+c.n(0, 9), c.of("v", "a=b", "a b", `"`, "|", "?"), "g@", "1,2")
+		c.set("NTP_SERVER", c.of("10.0.0.1", "a|b", "a b", "x]"), "f"+c.n(0, 9), c.of("v", "a=b", "a b", `"`, "|", "?"), "g@",
+			"1,2")
 	})
 	c.some(1, func(int) { c.set("FEATURE", "lldp", "state", "enabled", "auto_restart", "enabled") })
 }
 
-// meant is a CONFIG_DB in words that do not depend on how numbers and words are written, nor on whether a default is. What
-// has no meaning for the switch is as it is.
+// meant is a CONFIG_DB in words that do not depend on how numbers and words are written, nor on whether a default is.
+// What has no meaning for the switch is as it is.
 func meant(t *testing.T, rows configfile.Rows) []string {
 	var out []string
 	for table, keys := range rows {
@@ -267,8 +289,8 @@ func meant(t *testing.T, rows configfile.Rows) []string {
 	return out
 }
 
-// The running configuration of any CONFIG_DB makes, on an empty switch, the same CONFIG_DB, up to how numbers are written
-// and to what is the default anyway. From then on it says the same, and makes the same rows to the letter.
+// The running configuration of any CONFIG_DB makes, on an empty switch, the same CONFIG_DB, up to how numbers are
+// written and to what is the default anyway. From then on it says the same, and makes the same rows to the letter.
 func TestRunningMakesTheSame(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8, Short: 1}, func(t *testing.T, seed uint64) {
 		roll := &configRoll{Rand: rand.New(rand.NewPCG(seed, 0)), rows: configfile.Rows{}}

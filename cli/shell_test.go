@@ -45,39 +45,59 @@ func TestConfigurationCommands(t *testing.T) {
 		{kit.ModeTAM, "no switch-id", "delete /openconfig-tam:tam/switch/config/switch-id\n"},
 		{kit.ModeTAM, "no enterprise-id 7", "delete /openconfig-tam:tam/switch/config/enterprise-id\n"},
 		{kit.ModeTAM, "collector c1 ip 2001:DB8::0:1 port 9", `update /openconfig-tam:tam/collectors/collector[name=c1] ` +
-			`{"openconfig-tam:config":{"ip":"2001:db8::1","name":"c1","port":9,"protocol":"UDP"},"openconfig-tam:name":"c1"}` + "\n"},
+			`{"openconfig-tam:config":{"ip":"2001:db8::1","name":"c1","port":9,"protocol":"UDP"},"openconfig-tam:name":"c1"}` +
+			"\n"},
 		{kit.ModeTAM, "no collector MOD_Col_m16", "delete /openconfig-tam:tam/collectors/collector[name=MOD_Col_m16]\n"},
 		{kit.ModeTAM, "sampler s1 rate 100", `update /openconfig-tam:tam/samplers/sampler[name=s1] ` +
 			`{"openconfig-tam:config":{"name":"s1","sampling-rate":100},"openconfig-tam:name":"s1"}` + "\n"},
-		{kit.ModeTAM, "flow-group new protocol tcp dst-l4-port 80-90 src-ip 10.0.0.0/8 tcp-flags ack,syn ethertype ipv4", `update /openconfig-tam:tam/flowgroups/flowgroup[name=new] ` +
-			`{"openconfig-tam:config":{"id":1,"name":"new"},"openconfig-tam:ipv4":{"config":{"protocol":6,"source-address":"10.0.0.0/8"}},` +
-			`"openconfig-tam:l2":{"config":{"ethertype":2048}},"openconfig-tam:name":"new","openconfig-tam:transport":{"config":{"destination-port":"80..90","tcp-flags":["TCP_SYN","TCP_ACK"]}}}` + "\n"},
-		{kit.ModeTAM, "flow-group tcp_port_239 dscp 1 src-mac 00:AA:BB:CC:DD:EE", `update /openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_239] ` +
-			`{"openconfig-tam:config":{"name":"tcp_port_239"},"openconfig-tam:ipv6":{"config":{"dscp":1}},` +
-			`"openconfig-tam:l2":{"config":{"source-mac":"00:aa:bb:cc:dd:ee","source-mac-mask":"ff:ff:ff:ff:ff:ff"}},"openconfig-tam:name":"tcp_port_239"}` + "\n"},
+		{kit.ModeTAM, "flow-group new protocol tcp dst-l4-port 80-90 src-ip 10.0.0.0/8 tcp-flags ack,syn ethertype ipv4",
+			`update /openconfig-tam:tam/flowgroups/flowgroup[name=new] ` +
+				`{"openconfig-tam:config":{"id":1,"name":"new"},"openconfig-tam:ipv4":{"config":{"protocol":6,` +
+				`"source-address":"10.0.0.0/8"}},` +
+				`"openconfig-tam:l2":{"config":{"ethertype":2048}},"openconfig-tam:name":"new",` +
+				`"openconfig-tam:transport":{"config":{"destination-port":"80..90","tcp-flags":["TCP_SYN","TCP_ACK"]}}}` + "\n"},
+		{kit.ModeTAM, "flow-group tcp_port_239 dscp 1 src-mac 00:AA:BB:CC:DD:EE",
+			`update /openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_239] ` +
+				`{"openconfig-tam:config":{"name":"tcp_port_239"},"openconfig-tam:ipv6":{"config":{"dscp":1}},` +
+				`"openconfig-tam:l2":{"config":{"source-mac":"00:aa:bb:cc:dd:ee","source-mac-mask":"ff:ff:ff:ff:ff:ff"}},` +
+				`"openconfig-tam:name":"tcp_port_239"}` + "\n"},
 		{kit.ModeTAM, "no flow-group tcp_port_236", "delete " + group + "\n"},
 		{kit.ModeTAM, "no flow-group tcp_port_236 src-ip dst-l4-port", "delete " + group + "/ipv4/config/source-address\n" +
 			"delete " + group + "/ipv6/config/source-address\ndelete " + group + "/transport/config/destination-port\n"},
-		{modeTailStamp, "session s flowgroup g", `replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
-			`{"openconfig-tam:config":{"flowgroup":"g","name":"s"},"openconfig-tam:name":"s"}` + "\n"},
-		{modeTailStamp, "session s flowgroup g clamp-mss 2", `replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
-			`{"openconfig-tam:config":{"flowgroup":"g","name":"s","tamtam-tailstamp:clamp-mss":2},"openconfig-tam:name":"s"}` + "\n"},
+		{modeTailStamp, "session s flowgroup g",
+			`replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
+				`{"openconfig-tam:config":{"flowgroup":"g","name":"s"},"openconfig-tam:name":"s"}` + "\n"},
+		{modeTailStamp, "session s flowgroup g clamp-mss 2",
+			`replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
+				`{"openconfig-tam:config":{"flowgroup":"g","name":"s","tamtam-tailstamp:clamp-mss":2},"openconfig-tam:name":"s"}` +
+				"\n"},
 		{modeTailStamp, "enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
-			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"ACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
+			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"ACTIVE"},` +
+			`"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
 		{modeTailStamp, "no enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
-			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"INACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
+			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"INACTIVE"},` +
+			`"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
 		{kit.ModeInterface, "flow-group tcp_port_236", "update " + group + `/config/interfaces ["Ethernet4"]` + "\n"},
 		{kit.ModeInterface, "no flow-group tcp_port_236", "delete " + group + "/config/interfaces[.=Ethernet4]\n"},
-		{kit.ModeInterface, "mtu 1500", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu 1500\n"},
+		{kit.ModeInterface, "mtu 1500",
+			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu 1500\n"},
 		{kit.ModeInterface, "no mtu", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu\n"},
-		{kit.ModeInterface, "shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled false\n"},
-		{kit.ModeInterface, "no shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled true\n"},
-		{kit.ModeInterface, "channel-group 1", "update /openconfig-interfaces:interfaces/interface[name=PortChannel1]/aggregation/members/member[interface=Ethernet4] " +
-			`{"tamtam-interfaces:config":{"interface":"Ethernet4"},"tamtam-interfaces:interface":"Ethernet4"}` + "\n"},
-		{kit.ModeInterface, "no switchport access Vlan", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]/members/member[interface=Ethernet4]\n"},
-		{kit.ModeConfig, "interface breakout port Eth2/1 mode 4x25g", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1] " +
-			`{"tamtam-interfaces:config":{"breakout-speed":"SPEED_25GB","index":1,"num-breakouts":4},"tamtam-interfaces:index":1}` + "\n"},
-		{kit.ModeConfig, "no interface breakout port Ethernet4", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]\n"},
+		{kit.ModeInterface, "shutdown",
+			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled false\n"},
+		{kit.ModeInterface, "no shutdown",
+			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled true\n"},
+		{kit.ModeInterface, "channel-group 1",
+			"update /openconfig-interfaces:interfaces/interface[name=PortChannel1]/aggregation/members/" +
+				"member[interface=Ethernet4] " +
+				`{"tamtam-interfaces:config":{"interface":"Ethernet4"},"tamtam-interfaces:interface":"Ethernet4"}` + "\n"},
+		{kit.ModeInterface, "no switchport access Vlan",
+			"delete /tamtam-interfaces:vlans/vlan[vlan-id=10]/members/member[interface=Ethernet4]\n"},
+		{kit.ModeConfig, "interface breakout port Eth2/1 mode 4x25g",
+			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1] " +
+				`{"tamtam-interfaces:config":{"breakout-speed":"SPEED_25GB","index":1,"num-breakouts":4},` +
+				`"tamtam-interfaces:index":1}` + "\n"},
+		{kit.ModeConfig, "no interface breakout port Ethernet4",
+			"delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]\n"},
 		{kit.ModeConfig, "no interface Vlan 10", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]\n"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
@@ -102,7 +122,8 @@ func TestRefusedCommands(t *testing.T) {
 	}{
 		{kit.ModeTAM, "no collector c9", "%Error: Collector c9 does not exist"},
 		{kit.ModeTAM, "no flow-group g9", "%Error: Flow group g9 does not exist"},
-		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ::1", "%Error: Address ::1 of dst-ip is not of the family ipv4 that the rest of the command names"},
+		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ::1",
+			"%Error: Address ::1 of dst-ip is not of the family ipv4 that the rest of the command names"},
 		{modeTailStamp, "no session x", "%Error: Tail-stamping session x does not exist"},
 		{kit.ModeConfig, "interface Ethernet99", "%Error: Interface Ethernet99 does not exist"},
 		{kit.ModeConfig, "interface Eth9/9", "%Error: No interface has the name or alias Eth9/9"},
@@ -139,7 +160,9 @@ func TestServerReasonIsShown(t *testing.T) {
 
 func TestEnableThatTheSwitchRefuses(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"TAILSTAMPING","state":{"op-status":"UNSUPPORTED","reason":"the ASIC cannot stamp"}}]}}}`)
+	s.server.load(t,
+		`{"tam":{"features-state":{"feature":[{"feature-ref":"TAILSTAMPING","state":{"op-status":"UNSUPPORTED",`+
+			`"reason":"the ASIC cannot stamp"}}]}}}`)
 	s.session.Mode = modeTailStamp
 	if got, want := s.fails(t, "enable"), "%Error: Tail-stamping is not activated: the ASIC cannot stamp"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -166,7 +189,8 @@ func TestFlowGroupIDs(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	lines := []string{"configure terminal", "tam", "flow-group b id 2", "flow-group a", "flow-group c", "no flow-group a", "flow-group d", "flow-group b priority 5"}
+	lines := []string{"configure terminal", "tam", "flow-group b id 2", "flow-group a", "flow-group c", "no flow-group a",
+		"flow-group d", "flow-group b priority 5"}
 	want := "b=2 c=3 d=1"
 	t.Run("one by one", func(t *testing.T) {
 		s := newSession(t)
@@ -211,7 +235,9 @@ func TestRunningConfigurationRoundTrip(t *testing.T) {
 	text := first.do(t, "show running-configuration")
 
 	second := newSession(t)
-	second.server.load(t, `{"interfaces":{"interface":[{"name":"Ethernet4","config":{"name":"Ethernet4"}},{"name":"Ethernet20","config":{"name":"Ethernet20"}}]}}`)
+	second.server.load(t,
+		`{"interfaces":{"interface":[{"name":"Ethernet4","config":{"name":"Ethernet4"}},{"name":"Ethernet20",`+
+			`"config":{"name":"Ethernet20"}}]}}`)
 	file := filepath.Join(t.TempDir(), "running")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -261,7 +287,8 @@ func TestEchoShowsASession(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
 	s.session.Config.Echo, s.session.Config.Err = true, s.session.Config.Out
-	s.session.Config.In = strings.NewReader("configure terminal\ntam\nswitch-id x\nno collector\nend\nshow tam switch | include Switch\n")
+	s.session.Config.In = strings.NewReader(
+		"configure terminal\ntam\nswitch-id x\nno collector\nend\nshow tam switch | include Switch\n")
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +360,8 @@ func TestInteractiveSession(t *testing.T) {
 	if got, want := s.err.String(), "               ^\n%Error: Invalid input detected at \"^\" marker\n"; got != want {
 		t.Errorf("errors %q, want %q", got, want)
 	}
-	for _, want := range []string{"configure ", "Telemetry and monitoring", "src-ip  src-l4-port  src-mac", "sonic(config-tam)# "} {
+	for _, want := range []string{"configure ", "Telemetry and monitoring", "src-ip  src-l4-port  src-mac",
+		"sonic(config-tam)# "} {
 		if !strings.Contains(con.String(), want) {
 			t.Errorf("the terminal does not show %q:\n%q", want, con.String())
 		}

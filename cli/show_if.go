@@ -41,7 +41,8 @@ func showInterfaceStatus(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		state := e.At("state")
 		rows = append(rows, []string{
 			e.Name(), kit.OrDash(kit.Configured(e, "description")), kit.OrDash(strings.ToLower(state.Word("oper-status"))),
-			kit.OrDash(adminOf(e)), kit.OrDash(speedText(state.Text("speed"))), kit.OrDash(cmp.Or(state.Text("mtu"), kit.Configured(e, "mtu"))),
+			kit.OrDash(adminOf(e)), kit.OrDash(speedText(state.Text("speed"))),
+			kit.OrDash(cmp.Or(state.Text("mtu"), kit.Configured(e, "mtu"))),
 			kit.OrDash(state.Text("alias")), kit.OrDash(state.Text("lanes")),
 		})
 	}

@@ -74,15 +74,18 @@ func TestShow(t *testing.T) {
 // What the switch does not say of itself is a dash.
 func TestShowPlatformAndUptime(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, `{"system":{"state":{"hostname":"a"}},"components":{"component":[{"name":"chassis","state":{"type":"CHASSIS"}}]}}`)
+	s.server.load(t,
+		`{"system":{"state":{"hostname":"a"}},"components":{"component":[{"name":"chassis","state":{"type":"CHASSIS"}}]}}`)
 	dashes := s.do(t, "show platform summary", "show uptime")
 	s.server.load(t, `{"system":{"state":{"up-time":"788820000000000"}},"components":{"component":[
-	 {"name":"chassis","state":{"type":"openconfig-platform-types:CHASSIS","model-name":"Sim-32","description":"x86_64-sim-r0",
+	 {"name":"chassis","state":{"type":"openconfig-platform-types:CHASSIS","model-name":"Sim-32",
+	  "description":"x86_64-sim-r0",
 	  "base-mac-address":"02:00:00:00:07:e4","software-version":"v1"}},
 	 {"name":"chip","state":{"type":"openconfig-platform-types:INTEGRATED_CIRCUIT"}}]}}`)
 	golden(t, "platform", dashes+s.do(t, "show platform summary", "show uptime"))
 	for d, want := range map[time.Duration]string{
-		0: "up 0 minutes", time.Minute: "up 1 minute", 24 * time.Hour: "up 1 day", 15*24*time.Hour + time.Second: "up 2 weeks, 1 day",
+		0: "up 0 minutes", time.Minute: "up 1 minute", 24 * time.Hour: "up 1 day",
+		15*24*time.Hour + time.Second: "up 2 weeks, 1 day",
 	} {
 		if got := upText(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
@@ -122,15 +125,20 @@ Flow Group Name    : tcp_port_236
 
 func TestShowFeatureThatIsRefused(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, `{"tam":{"switch":{"state":{"op-switch-id":5,"switch-id":6,"status":"pending","reason":"takes effect when no TAM feature is active"}},
-	 "features-state":{"feature":[{"feature-ref":"TAILSTAMPING","state":{"op-status":"UNSUPPORTED","reason":"the ASIC cannot stamp"}}]}}}`)
-	golden(t, "refused", s.do(t, "show tam tail-stamping", "show tam features", "show tam features tail-stamping", "show tam switch"))
+	s.server.load(t, `{"tam":{"switch":{"state":{"op-switch-id":5,"switch-id":6,"status":"pending",
+	 "reason":"takes effect when no TAM feature is active"}},
+	 "features-state":{"feature":[{"feature-ref":"TAILSTAMPING","state":{"op-status":"UNSUPPORTED",
+	  "reason":"the ASIC cannot stamp"}}]}}}`)
+	golden(t, "refused", s.do(t, "show tam tail-stamping", "show tam features", "show tam features tail-stamping",
+		"show tam switch"))
 }
 
 func TestShowOnAnEmptySwitch(t *testing.T) {
 	s := newSession(t)
-	golden(t, "empty", s.do(t, "show tam switch", "show tam collectors", "show tam flow-groups", "show tam features", "show tam tail-stamping",
-		"show tam tail-stamping sessions", "show tam summary", "show interface status", "show acl", "show vlan", "show running-configuration"))
+	golden(t, "empty", s.do(t, "show tam switch", "show tam collectors", "show tam flow-groups", "show tam features",
+		"show tam tail-stamping",
+		"show tam tail-stamping sessions", "show tam summary", "show interface status", "show acl", "show vlan",
+		"show running-configuration"))
 	if got := s.fails(t, "show tam collectors c9"); got != "%Error: Collector c9 does not exist" {
 		t.Error(got)
 	}
@@ -138,11 +146,15 @@ func TestShowOnAnEmptySwitch(t *testing.T) {
 
 // healthTree is of a switch on which somebody has deleted a row, and whose syncd is gone.
 const healthTree = `{"health":{"daemons":{"daemon":[
- {"name":"tammgrd","state":{"name":"tammgrd","ready":false,"reason":"APPL_DB ACL_RULE_TABLE:TAM:web is missing","since":"2026-01-15T11:59:58.5Z",
-  "differences":"APPL_DB ACL_RULE_TABLE:TAM:web is missing","consistency":"drift","objects":"56","drift":"1","healed":"0","last-pass":"2026-01-15T12:00:01Z"}},
- {"name":"orchagent","state":{"name":"orchagent","ready":true,"consistency":"consistent","objects":"230","drift":"3","healed":"3","last-pass":"2026-01-15T12:00:02Z"}},
+ {"name":"tammgrd","state":{"name":"tammgrd","ready":false,"reason":"APPL_DB ACL_RULE_TABLE:TAM:web is missing",
+  "since":"2026-01-15T11:59:58.5Z",
+  "differences":"APPL_DB ACL_RULE_TABLE:TAM:web is missing","consistency":"drift","objects":"56","drift":"1",
+   "healed":"0","last-pass":"2026-01-15T12:00:01Z"}},
+ {"name":"orchagent","state":{"name":"orchagent","ready":true,"consistency":"consistent","objects":"230","drift":"3",
+  "healed":"3","last-pass":"2026-01-15T12:00:02Z"}},
  {"name":"mgmtd","state":{"name":"mgmtd","ready":true}}]},
- "alarms":{"alarm":[{"id":"syncd-silent","state":{"id":"syncd-silent","resource":"syncd","severity":"CRITICAL","type-id":"SILENT",
+ "alarms":{"alarm":[{"id":"syncd-silent","state":{"id":"syncd-silent","resource":"syncd","severity":"CRITICAL",
+  "type-id":"SILENT",
   "time-created":"1768478400000000000","text":"nothing was heard of syncd since 2026-01-15T11:59:50Z"}}]}}}`
 
 func TestShowConsistency(t *testing.T) {
@@ -166,14 +178,18 @@ func TestShowNotInForce(t *testing.T) {
 	lines := []string{"show failed", "show pending", "show unapplied"}
 	none := s.do(t, lines...)
 	s.server.load(t, `{"not-in-force":{"object":[
-	 {"table":"PORT","key":"Ethernet12","state":{"status":"FAILED","reason":"speed 123: want 10000","since":"2026-01-15T11:59:50.25Z"}},
-	 {"table":"PORT","key":"Ethernet4","state":{"status":"FAILED","reason":"lanes 9: there is no such lane","since":"2026-01-15T11:59:50Z",
+	 {"table":"PORT","key":"Ethernet12","state":{"status":"FAILED","reason":"speed 123: want 10000",
+	  "since":"2026-01-15T11:59:50.25Z"}},
+	 {"table":"PORT","key":"Ethernet4","state":{"status":"FAILED","reason":"lanes 9: there is no such lane",
+	  "since":"2026-01-15T11:59:50Z",
 	  "unapplied":["unknown: there is no field mtuu; the nearest is mtu"]}},
-	 {"table":"VLAN_INTERFACE","key":"Vlan7|10.0.0.1/24","state":{"status":"PENDING","reason":"there is no VLAN Vlan7","since":"2026-01-15T12:00:00Z"}},
+	 {"table":"VLAN_INTERFACE","key":"Vlan7|10.0.0.1/24","state":{"status":"PENDING","reason":"there is no VLAN Vlan7",
+	  "since":"2026-01-15T12:00:00Z"}},
 	 {"table":"VRF","key":"(all)","state":{"unapplied":["not-implemented: the table VRF is not implemented"]}}]}}`)
 	golden(t, "notinforce", none+s.do(t, lines...))
 	s.server.load(t, `{"config-rows":{"row":[
-	 {"table":"VRF","key":"Vrf1","config":{"table":"VRF","key":"Vrf1"},"state":{"told":"NONE","unapplied":["not-implemented: the table VRF is not implemented"]}}]}}`)
+	 {"table":"VRF","key":"Vrf1","config":{"table":"VRF","key":"Vrf1"},"state":{"told":"NONE",
+	  "unapplied":["not-implemented: the table VRF is not implemented"]}}]}}`)
 	want := "! VRF|Vrf1: not-implemented: the table VRF is not implemented\n"
 	if got := s.do(t, "show running-configuration"); !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
@@ -187,10 +203,12 @@ func TestShowOutputs(t *testing.T) {
 	none := s.do(t, "show outputs")
 	s.server.load(t, `{"outputs":{"output":[
 	 {"name":"otlp-grpc-192.0.2.1:4317","state":{"name":"otlp-grpc-192.0.2.1:4317","kind":"otlp","status":"failed",
-	  "reason":"connection refused","since":"2026-01-15T11:59:58.5Z","sent":"7","dropped-full":"2","dropped-old":"3","waiting":"90","failures":"12"}},
+	  "reason":"connection refused","since":"2026-01-15T11:59:58.5Z","sent":"7","dropped-full":"2","dropped-old":"3",
+	   "waiting":"90","failures":"12"}},
 	 {"name":"syslog-udp-192.0.2.2:514","state":{"name":"syslog-udp-192.0.2.2:514","kind":"syslog","status":"active",
 	  "sent":"41","dropped-full":"0","waiting":"0","failures":"0"}},
-	 {"name":"dial-out-all","state":{"name":"dial-out-all","kind":"dial-out","status":"invalid","since":"2026-01-15T11:59:50Z",
+	 {"name":"dial-out-all","state":{"name":"dial-out-all","kind":"dial-out","status":"invalid",
+	  "since":"2026-01-15T11:59:50Z",
 	  "reason":"TELEMETRY_CLIENT|Subscription_all: dst_group: want the NAME of a row DestinationGroup_NAME"}}]}}`)
 	golden(t, "outputs", none+s.do(t, "show outputs"))
 }
@@ -206,7 +224,8 @@ func TestShowPortChannels(t *testing.T) {
 		return `{"interface":"` + name + `","state":{"interface":"` + name + `","oper-status":"` + oper + `"` + lacp + `}}`
 	}
 	lag := func(name, oper, kind, why string, members ...string) string {
-		return `{"name":"` + name + `","state":{"name":"` + name + `","oper-status":"` + oper + `"},"aggregation":{"state":{"lag-type":"` +
+		return `{"name":"` + name + `","state":{"name":"` + name + `","oper-status":"` + oper +
+			`"},"aggregation":{"state":{"lag-type":"` +
 			kind + `","not-up-because":"` + why + `"},"members":{"member":[` + strings.Join(members, ",") + `]}}}`
 	}
 	port := func(name, oper string) string {
@@ -214,10 +233,13 @@ func TestShowPortChannels(t *testing.T) {
 	}
 	s.server.load(t, `{"interfaces":{"interface":[`+strings.Join([]string{
 		port("Ethernet0", "UP"), port("Ethernet4", "DOWN"),
-		lag("PortChannel1", "UP", "LACP", "", member("Ethernet0", "UP", "DISTRIBUTING", ""), member("Ethernet4", "DOWN", "DETACHED", "the port is down")),
-		lag("PortChannel2", "DOWN", "LACP", "1 of its members carry traffic, want 2", member("Ethernet8", "DOWN", "DISTRIBUTING", ""),
+		lag("PortChannel1", "UP", "LACP", "", member("Ethernet0", "UP", "DISTRIBUTING", ""),
+			member("Ethernet4", "DOWN", "DETACHED", "the port is down")),
+		lag("PortChannel2", "DOWN", "LACP", "1 of its members carry traffic, want 2",
+			member("Ethernet8", "DOWN", "DISTRIBUTING", ""),
 			member("Ethernet12", "COLLECTING", "COLLECTING", "partner 02:00:00:00:00:02 does not collect")),
-		lag("PortChannel10", "UP", "STATIC", "", member("Ethernet0", "UP", "", ""), member("Ethernet4", "UP", "", ""), member("Ethernet16", "DOWN", "", "")),
+		lag("PortChannel10", "UP", "STATIC", "", member("Ethernet0", "UP", "", ""), member("Ethernet4", "UP", "", ""),
+			member("Ethernet16", "DOWN", "", "")),
 	}, ",")+`]}}`)
 	golden(t, "interface_portchannel", s.do(t, "show interfaces portchannel"))
 }
@@ -225,23 +247,38 @@ func TestShowPortChannels(t *testing.T) {
 func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
-	s.server.load(t, `{"routing":{"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8"}}]}},"fdb":{"state":{"aging-time":600}},"lldp":{"interfaces":{"interface":[{"name":"Ethernet0","neighbors":{"neighbor":[{"id":"1","state":{"id":"1"}}]}}]}}}`)
-	s.server.load(t, `{"queues":{"queue":[{"name":"Ethernet0:0"}]},"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]},"copp":{"groups":{"group":[{"name":"g","state":{"name":"g"}}]}},"mirror-sessions":{"mirror-session":[{"name":"m","state":{"name":"m"}}]}}`)
+	s.server.load(t,
+		`{"routing":{"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8"}}]}},`+
+			`"fdb":{"state":{"aging-time":600}},"lldp":{"interfaces":{"interface":[{"name":"Ethernet0",`+
+			`"neighbors":{"neighbor":[{"id":"1","state":{"id":"1"}}]}}]}}}`)
+	s.server.load(t,
+		`{"queues":{"queue":[{"name":"Ethernet0:0"}]},"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]},`+
+			`"copp":{"groups":{"group":[{"name":"g","state":{"name":"g"}}]}},"mirror-sessions":{"mirror-session":[{"name":"m",`+
+			`"state":{"name":"m"}}]}}`)
 	s.server.load(t, altMarkTree)
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
-	s.server.load(t, `{"debug-counters":{"debug-counter":[{"name":"d","state":{"name":"d"}}]},"debug-counter-capabilities":{"capability":[{"type":"PORT_INGRESS_DROPS","state":{"type":"PORT_INGRESS_DROPS"}}]}}`)
+	s.server.load(t,
+		`{"debug-counters":{"debug-counter":[{"name":"d","state":{"name":"d"}}]},`+
+			`"debug-counter-capabilities":{"capability":[{"type":"PORT_INGRESS_DROPS","state":{"type":"PORT_INGRESS_DROPS"}}]}}`)
 	s.server.load(t, healthTree)
 	s.server.load(t, `{"sflow":{"state":{"status":"active"}}}`)
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
-	s.server.load(t, `{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0","state":{"name":"0"}}]}}`)
-	s.server.load(t, `{"system":{"state":{"up-time":"5"}},"components":{"component":[{"name":"chip","state":{"type":"INTEGRATED_CIRCUIT"}}]}}`)
+	s.server.load(t,
+		`{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0",`+
+			`"state":{"name":"0"}}]}}`)
+	s.server.load(t,
+		`{"system":{"state":{"up-time":"5"}},"components":{"component":[{"name":"chip",`+
+			`"state":{"type":"INTEGRATED_CIRCUIT"}}]}}`)
 	for _, f := range tam.Features() {
-		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.Ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
+		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.Ref+
+			`","state":{"op-status":"ACTIVE"}}]}}}`)
 	}
 	g := s.session.Grammar.Forms[kit.ModeExec]
 	for i := range g {
-		if g[i].Cmd.Show == nil || slices.ContainsFunc(g[i].Fixed, func(e kit.Element) bool { return e.Word == "packet-trace" || e.Word == "why" || e.Word == "drops" }) {
+		if g[i].Cmd.Show == nil || slices.ContainsFunc(g[i].Fixed, func(e kit.Element) bool {
+			return e.Word == "packet-trace" || e.Word == "why" || e.Word == "drops"
+		}) {
 			continue // these need a chip; device has their test
 		}
 		var line []string
@@ -268,7 +305,9 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 
 func TestServerCannotSteerTheTerminal(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0","description":"a\u001b[2J\nshutdown"}}]}}`)
+	s.server.load(t,
+		`{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0",`+
+			`"description":"a\u001b[2J\nshutdown"}}]}}`)
 	for _, line := range []string{"show interface status", "show running-configuration"} {
 		got := s.do(t, line)
 		if !strings.Contains(got, "a\ufffd[2J\ufffdshutdown") || strings.Contains(got, "\x1b") {

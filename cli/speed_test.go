@@ -53,9 +53,9 @@ func fill(t testing.TB, r *swss.Redis, n int) {
 	}
 }
 
-// With ten thousand sessions a single object and the summary are cheap, in time that shell, server and databases compute,
-// all of which run here. That is several times less than what is allowed, so that a busy machine does not break it and
-// reading a whole table does.
+// With ten thousand sessions a single object and the summary are cheap, in time that shell, server and databases
+// compute, all of which run here. That is several times less than what is allowed, so that a busy machine does not
+// break it and reading a whole table does.
 func TestTenThousandSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures")

@@ -34,7 +34,8 @@ func TestParsePath(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "a / before", "tam": "a / before", "/tam/": "a name behind tam", "//tam": "a name behind each /",
-		"/a[b]": "[KEY=VALUE] behind a", "/a[=c]": "[KEY=VALUE]", "/a[b=c": "[KEY=VALUE]", "/a[b=c]d": "a / and a name behind a", `/a[b=\]`: "[KEY=VALUE]",
+		"/a[b]": "[KEY=VALUE] behind a", "/a[=c]": "[KEY=VALUE]", "/a[b=c": "[KEY=VALUE]",
+		"/a[b=c]d": "a / and a name behind a", `/a[b=\]`: "[KEY=VALUE]",
 	} {
 		if _, err := parsePath(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -58,7 +59,8 @@ func TestSubscribe(t *testing.T) {
 	conf.Out = out
 	done := make(chan error, 1)
 	go func() {
-		done <- Subscribe(t.Context(), conf, Subscription{Paths: []string{"/tam/collectors/collector[name=*]/config/port"}, Count: 3})
+		done <- Subscribe(t.Context(), conf, Subscription{Paths: []string{"/tam/collectors/collector[name=*]/config/port"},
+			Count: 3})
 	}()
 	const port = "/tam/collectors/collector[name=c1]/config/port"
 	next := func(want string) {
@@ -84,7 +86,8 @@ func TestSubscribeRefused(t *testing.T) {
 	conf := s.session.Config
 	conf.Out = io.Discard
 	for path, want := range map[string]string{"tam": "a / before", "/no/such": "no"} {
-		if err := Subscribe(t.Context(), conf, Subscription{Paths: []string{path}}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Subscribe(t.Context(), conf, Subscription{Paths: []string{path}}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}

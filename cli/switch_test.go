@@ -24,7 +24,8 @@ import (
 func newSwitch(t *testing.T) (*session, *swss.Redis) {
 	t.Helper()
 	s, r := emptySwitch(t)
-	row(t, r, swss.ConfigDB, schema.CfgDeviceMetadata, "localhost", swss.FieldValues{"mac": "00:11:22:33:07:e4", "hostname": "sonic"})
+	row(t, r, swss.ConfigDB, schema.CfgDeviceMetadata, "localhost",
+		swss.FieldValues{"mac": "00:11:22:33:07:e4", "hostname": "sonic"})
 	for n, alias := range map[int]string{0: "Eth1", 4: "Eth2", 8: "Eth3"} {
 		fields := swss.FieldValues{
 			"lanes": fmt.Sprintf("%d,%d,%d,%d", n+1, n+2, n+3, n+4), "speed": "100000", "alias": alias,
@@ -95,9 +96,13 @@ func configDB(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	var b strings.Builder
 	for _, table := range []string{
-		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp, schema.CfgTAMAltMark, schema.CfgTAMFlyMonTask, schema.CfgTAMFlyMonQuery, schema.CfgTAMTableRecord,
-		schema.CfgACLRule, schema.CfgPort, schema.CfgPortChannel, schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout,
-		schema.CfgInterface, schema.CfgVLANInterface, schema.CfgLoopbackInterface, schema.CfgStaticRoute, schema.CfgNeigh, schema.CfgFDB, schema.CfgSwitch,
+		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup,
+		schema.CfgTAMTailStamp, schema.CfgTAMAltMark, schema.CfgTAMFlyMonTask, schema.CfgTAMFlyMonQuery,
+		schema.CfgTAMTableRecord,
+		schema.CfgACLRule, schema.CfgPort, schema.CfgPortChannel, schema.CfgPortChannelMbr, schema.CfgVLAN,
+		schema.CfgVLANMember, schema.CfgBreakout,
+		schema.CfgInterface, schema.CfgVLANInterface, schema.CfgLoopbackInterface, schema.CfgStaticRoute, schema.CfgNeigh,
+		schema.CfgFDB, schema.CfgSwitch,
 	} {
 		tbl := swss.NewTable(r.DB(swss.ConfigDB), table)
 		keys, err := tbl.Keys(t.Context())
@@ -226,39 +231,58 @@ func TestSwitchRoundTrip(t *testing.T) {
 func TestSwitchShow(t *testing.T) {
 	s, r := newSwitch(t)
 	s.runScript(t, switchScript)
-	row(t, r, swss.ApplDB, schema.AppTAMSwitch, "global", swss.FieldValues{"switch-id": "2020", "enterprise-id": "77", "op-switch-id": "2020", "op-enterprise-id": "77"})
+	row(t, r, swss.ApplDB, schema.AppTAMSwitch, "global", swss.FieldValues{"switch-id": "2020", "enterprise-id": "77",
+		"op-switch-id": "2020", "op-enterprise-id": "77"})
 	row(t, r, swss.StateDB, schema.StateTAMSwitch, "global", swss.FieldValues{"status": "active"})
 	row(t, r, swss.StateDB, schema.StateTAMFeature, schema.FeatureTailStamping, swss.FieldValues{"op-status": "ACTIVE"})
 	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "http_236", swss.FieldValues{"status": "active"})
 	ruleInForce(t, r, "tcp_port_236")
-	row(t, r, swss.ApplDB, schema.AppTAMTailStamp, "http_236", swss.FieldValues{"acl-table-name": "TAM", "acl-rule-name": "tcp_port_236"})
-	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "v6", swss.FieldValues{"status": "pending", "reason": "no free ACL entry"})
+	row(t, r, swss.ApplDB, schema.AppTAMTailStamp, "http_236", swss.FieldValues{"acl-table-name": "TAM",
+		"acl-rule-name": "tcp_port_236"})
+	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "v6", swss.FieldValues{"status": "pending",
+		"reason": "no free ACL entry"})
 	row(t, r, swss.CountersDB, schema.CountersTailStamp, "http_236", swss.FieldValues{
 		"MATCHED_PACKETS": "7656", "MATCHED_BYTES": "980000", "STAMPED_PACKETS": "7600",
 		"NOT_STAMPED_NOT_TCP_UDP": "50", "NOT_STAMPED_NOT_ETHERNET_II": "0", "NOT_STAMPED_CUT": "0", "NOT_STAMPED_MTU": "6",
 	})
 	active := swss.FieldValues{"status": "active"}
-	for _, key := range []string{"Vlan10", "Vlan10|10.0.0.1/24", "Vlan10|2001:db8::1/64", "Loopback0", "Loopback0|10.255.0.1/32"} {
+	for _, key := range []string{"Vlan10", "Vlan10|10.0.0.1/24", "Vlan10|2001:db8::1/64", "Loopback0",
+		"Loopback0|10.255.0.1/32"} {
 		row(t, r, swss.StateDB, schema.StateInterface, key, active)
 	}
-	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8", swss.FieldValues{"status": "pending", "reason": `"Ethernet8" is a member of VLAN "Vlan20", and a port either bridges or routes`})
-	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8|10.8.0.1/30", swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
-	row(t, r, swss.ApplDB, schema.AppRoute, "10.9.0.0/16", swss.FieldValues{"nexthop": "10.0.0.2", "ifname": "Vlan10", "protocol": "static"})
-	row(t, r, swss.ApplDB, schema.AppRoute, "10.7.0.1", swss.FieldValues{"nexthop": "10.0.0.2,10.0.0.3", "ifname": "Vlan10,Vlan10", "protocol": "bgp"})
+	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8", swss.FieldValues{"status": "pending",
+		"reason": `"Ethernet8" is a member of VLAN "Vlan20", and a port either bridges or routes`})
+	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8|10.8.0.1/30",
+		swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
+	row(t, r, swss.ApplDB, schema.AppRoute, "10.9.0.0/16", swss.FieldValues{"nexthop": "10.0.0.2", "ifname": "Vlan10",
+		"protocol": "static"})
+	row(t, r, swss.ApplDB, schema.AppRoute, "10.7.0.1", swss.FieldValues{"nexthop": "10.0.0.2,10.0.0.3",
+		"ifname": "Vlan10,Vlan10", "protocol": "bgp"})
 	row(t, r, swss.StateDB, schema.StateStaticRoute, "10.9.0.0/16", active)
-	row(t, r, swss.StateDB, schema.StateStaticRoute, "0.0.0.0/0", swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
+	row(t, r, swss.StateDB, schema.StateStaticRoute, "0.0.0.0/0",
+		swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
 	row(t, r, swss.StateDB, schema.StateNeigh, "Vlan10|10.0.0.2", active)
-	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|10.0.0.5", swss.FieldValues{"neigh": "02:00:00:00:00:05", "state": "REACHABLE", "confirmed": "2026-01-02T12:00:00Z"})
-	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|2001:db8::6", swss.FieldValues{"neigh": "", "state": "INCOMPLETE", "confirmed": ""})
-	row(t, r, swss.ApplDB, schema.AppLLDPEntry, "Ethernet4", swss.FieldValues{"lldp_rem_sys_name": "s2", "lldp_rem_port_id": "etp1",
-		"lldp_rem_port_desc": "Ethernet0", "lldp_rem_chassis_id": "02:00:00:00:00:02", "lldp_rem_sys_desc": "", "lldp_rem_man_addr": ""})
-	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:09", swss.FieldValues{"port": "Ethernet4", "type": "static"})
-	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:0a", swss.FieldValues{"port": "Ethernet4", "type": "dynamic"})
-	golden(t, "switch_show_ip", s.do(t, "show ip route", "show ipv6 route", "show ip interface", "show ipv6 interface", "show arp", "show ndp", "show neighbors", "show lldp neighbors", "show mac address-table"))
+	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|10.0.0.5",
+		swss.FieldValues{"neigh": "02:00:00:00:00:05", "state": "REACHABLE", "confirmed": "2026-01-02T12:00:00Z"})
+	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|2001:db8::6",
+		swss.FieldValues{"neigh": "", "state": "INCOMPLETE", "confirmed": ""})
+	row(t, r, swss.ApplDB, schema.AppLLDPEntry, "Ethernet4", swss.FieldValues{"lldp_rem_sys_name": "s2",
+		"lldp_rem_port_id":   "etp1",
+		"lldp_rem_port_desc": "Ethernet0", "lldp_rem_chassis_id": "02:00:00:00:00:02", "lldp_rem_sys_desc": "",
+		"lldp_rem_man_addr": ""})
+	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:09",
+		swss.FieldValues{"port": "Ethernet4", "type": "static"})
+	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:0a",
+		swss.FieldValues{"port": "Ethernet4", "type": "dynamic"})
+	golden(t, "switch_show_ip", s.do(t, "show ip route", "show ipv6 route", "show ip interface", "show ipv6 interface",
+		"show arp", "show ndp", "show neighbors", "show lldp neighbors", "show mac address-table"))
 	golden(t, "switch_show", s.do(t,
-		"show tam switch", "show tam summary", "show tam collectors", "show tam collectors c6", "show tam samplers", "show tam flow-groups",
-		"show tam features", "show tam tail-stamping", "show tam tail-stamping sessions", "show tam tail-stamping sessions http_236",
-		"show tam tail-stamping sessions v6", "show interface status", "show interface counters Ethernet4", "show interface breakout",
+		"show tam switch", "show tam summary", "show tam collectors", "show tam collectors c6", "show tam samplers",
+		"show tam flow-groups",
+		"show tam features", "show tam tail-stamping", "show tam tail-stamping sessions",
+		"show tam tail-stamping sessions http_236",
+		"show tam tail-stamping sessions v6", "show interface status", "show interface counters Ethernet4",
+		"show interface breakout",
 		"show vlan", "show acl", "show version | include openconfig-tam"))
 }
 
@@ -268,7 +292,8 @@ func TestRoutesOfARoutingDaemon(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, key := range []string{"10.1.0.0/16", "10.2.0.1", "2001:db8::/32"} {
 		hop := map[bool]string{true: "fe80::2", false: "10.0.0.2"}[strings.HasPrefix(key, "2001")]
-		row(t, r, swss.ApplDB, schema.AppRoute, key, swss.FieldValues{"nexthop": hop, "ifname": "Ethernet0", "protocol": "bgp"})
+		row(t, r, swss.ApplDB, schema.AppRoute, key, swss.FieldValues{"nexthop": hop, "ifname": "Ethernet0",
+			"protocol": "bgp"})
 	}
 	pending := swss.FieldValues{"status": "pending", "reason": "no neighbour 10.0.0.2 on Ethernet0"}
 	row(t, r, swss.StateDB, schema.StateRoute, "10.2.0.1", pending)
@@ -287,7 +312,8 @@ func TestRoutesOfARoutingDaemon(t *testing.T) {
 	want("orchagent is away", "R? 10.1.0.0/16", host, v6)
 	row(t, r, swss.StateDB, schema.StateHealth, "orchagent", swss.FieldValues{schema.HealthState: schema.HealthReady})
 	want("orchagent is ready", "R> 10.1.0.0/16", host, v6)
-	row(t, r, swss.StateDB, schema.StateRoute, schema.MoreRows, swss.FieldValues{"status": "pending", "reason": schema.MoreReason(9)})
+	row(t, r, swss.StateDB, schema.StateRoute, schema.MoreRows, swss.FieldValues{"status": "pending",
+		"reason": schema.MoreReason(9)})
 	want("orchagent lists some", "R? 10.1.0.0/16", host, v6)
 }
 
@@ -305,11 +331,15 @@ func TestSwitchRefusals(t *testing.T) {
 		{kit.ModeTAM, "flow-group tcp_port_236 src-ip 2001:db8::1", "IPv6"},
 		{modeTailStamp, "session y flowgroup nowhere", "nowhere"},
 		{kit.ModeTAM, "no flow-group wide", "in use by alt-mark-session am2"},
-		{modeAltMark, "session y flowgroup nowhere role transit method step interval 0 mark dscp0", "there is no flowgroup nowhere"},
-		{modeAltMark, "session y flowgroup wide role transit method step interval 0 mark dscp0", "wide is that of alt-mark-session am2 already"},
+		{modeAltMark, "session y flowgroup nowhere role transit method step interval 0 mark dscp0",
+			"there is no flowgroup nowhere"},
+		{modeAltMark, "session y flowgroup wide role transit method step interval 0 mark dscp0",
+			"wide is that of alt-mark-session am2 already"},
 		{modeAltMark, "session am2 flowgroup wide role transit method double interval 0 mark dscp0", "mark2 is not given"},
-		{modeAltMark, "session am2 flowgroup wide role transit method step interval 0 mark dscp0 clear", "only a terminator clears the mark"},
-		{modeAltMark, "session am2 flowgroup wide role transit method muxed interval 0 mark dscp0 delay-max 250000000", "want less than L/4 = 250ms"},
+		{modeAltMark, "session am2 flowgroup wide role transit method step interval 0 mark dscp0 clear",
+			"only a terminator clears the mark"},
+		{modeAltMark, "session am2 flowgroup wide role transit method muxed interval 0 mark dscp0 delay-max 250000000",
+			"want less than L/4 = 250ms"},
 		{kit.ModeTAM, "no flow-group wide", "flymon-task card"},
 		{modeFlyMon, "no task hh", "in use by flymon-query q1"},
 		{modeFlyMon, "task x key src-ip attribute frequency flowgroup nowhere", "there is no flowgroup nowhere"},
@@ -325,8 +355,10 @@ func TestSwitchRefusals(t *testing.T) {
 		{modeTableRecord, "session y flow-group wide collector nowhere", "there is no collector nowhere"},
 		{modeTableRecord, "session y flow-group six collector c1", "six is that of tablerecord-session rec6 already"},
 		{modeTableRecord, "session y flow-group wide collector c6", "c6 takes TCP, want one of protocol UDP"},
-		{modeTableRecord, "session y flow-group wide collector c7 source-ip 10.0.0.1", "10.0.0.1 cannot reach collector c7 at 2001:db8::7"},
-		{modeTableRecord, "session y flow-group wide collector c1 mode exec+hit algorithm bnb", "want greedy or greedy-restarts where mode is exec+hit"},
+		{modeTableRecord, "session y flow-group wide collector c7 source-ip 10.0.0.1",
+			"10.0.0.1 cannot reach collector c7 at 2001:db8::7"},
+		{modeTableRecord, "session y flow-group wide collector c1 mode exec+hit algorithm bnb",
+			"want greedy or greedy-restarts where mode is exec+hit"},
 		{kit.ModeInterface, "channel-group 9", "PortChannel9"},
 		{kit.ModeInterface, "fast-rate", "Ethernet8 has no fast-rate: it is for PortChannel"},
 		{kit.ModeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
@@ -416,7 +448,10 @@ tam
 end
 `)
 	// What was said of the switch and of the feature stays, saying nothing.
-	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|FLYMON map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|TABLERECORD map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
+	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "",
+		"TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|FLYMON map[status:INACTIVE]\n", "",
+		"TAM_FEATURES_TABLE|TABLERECORD map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "",
+		"SWITCH|switch map[]\n", "").Replace(configDB(t, r))
 	if diff := cmp.Diff(empty, got); diff != "" {
 		t.Errorf("CONFIG_DB after everything was taken back (-want +got):\n%s", diff)
 	}
@@ -424,7 +459,8 @@ end
 
 func TestSwitchCannotStamp(t *testing.T) {
 	s, r := newSwitch(t)
-	row(t, r, swss.ApplDB, schema.AppSwitch, "switch", swss.FieldValues{schema.CapabilityField(schema.FeatureTailStamping): "false"})
+	row(t, r, swss.ApplDB, schema.AppSwitch, "switch", swss.FieldValues{
+		schema.CapabilityField(schema.FeatureTailStamping): "false"})
 	s.session.Mode = modeTailStamp
 	got := s.fails(t, "enable")
 	t.Log(got)
@@ -457,7 +493,8 @@ func TestSaveUnconfirmed(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	s, _ := newSwitch(t)
 	long := strings.Repeat("é", 5000)
-	for _, line := range []string{"show " + long, "write memory comment " + long, `show tam switch "` + long + `" | x` + long} {
+	for _, line := range []string{"show " + long, "write memory comment " + long,
+		`show tam switch "` + long + `" | x` + long} {
 		err := s.Exec(t.Context(), line)
 		if err == nil || len(err.Error()) > 1000 {
 			t.Fatalf("%.20s: %v", line, err)

@@ -17,11 +17,16 @@ import (
 )
 
 // chipPlan is a plan of a few tables, one that hits and one that must be recorded.
-const chipPlan = `{"id":305419896,"program":"demo","pipeline":"switch","phv":"16+8","mode":"exec+hit","algorithm":"greedy","stages":24,"stages_why":"the chip's",
-"must_record":["chip.acl"],"recorded":[{"table":"ingress.b","bits":1,"container":1,"stage":2,"hit":3},{"table":"chip.acl","bits":2,"container":0,"stage":6,"ran":10,"hit":11},
-{"table":"chip.fdb","bits":1,"container":0,"stage":11,"ran":9}],"entropy":2.25,"entropy_equation2":2.5,"bound":2.75,"optimal":false,"entropy_full":3.1234567,
-"recovery":0.6180339887,"sets":1234,"solves":5,"seconds":0,"probabilities_from":"uniform","graph":{"pipeline":"switch","init":"ingress.b","placed":true,"stages":24,"version":18446744073709551615,
-"nodes":[{"id":"ingress.b","kind":"table"},{"id":"b.gate","kind":"cond"},{"id":"chip.acl","kind":"table"},{"id":"chip.fdb","kind":"table"}],
+const chipPlan = `{"id":305419896,"program":"demo","pipeline":"switch","phv":"16+8","mode":"exec+hit",
+ "algorithm":"greedy","stages":24,"stages_why":"the chip's",
+"must_record":["chip.acl"],"recorded":[{"table":"ingress.b","bits":1,"container":1,"stage":2,"hit":3},
+ {"table":"chip.acl","bits":2,"container":0,"stage":6,"ran":10,"hit":11},
+{"table":"chip.fdb","bits":1,"container":0,"stage":11,"ran":9}],"entropy":2.25,"entropy_equation2":2.5,"bound":2.75,
+ "optimal":false,"entropy_full":3.1234567,
+"recovery":0.6180339887,"sets":1234,"solves":5,"seconds":0,"probabilities_from":"uniform","graph":{"pipeline":"switch",
+ "init":"ingress.b","placed":true,"stages":24,"version":18446744073709551615,
+"nodes":[{"id":"ingress.b","kind":"table"},{"id":"b.gate","kind":"cond"},{"id":"chip.acl","kind":"table"},
+ {"id":"chip.fdb","kind":"table"}],
 "edges":[["ingress.b","chip.acl","hit"],["ingress.b","chip.acl","miss"],["chip.acl","EXIT","a<b"]]}}`
 
 // recordTree is a switch with a session that records, one that waits, and one whose
@@ -34,20 +39,27 @@ func recordTree(t *testing.T) string {
 	}
 	return strings.NewReplacer("PLAN", string(quoted)).Replace(`{"tam": {
 "features": {"feature": [{"feature-ref": "TABLERECORD", "config": {"feature-ref": "TABLERECORD", "status": "ACTIVE"}}]},
-"features-state": {"feature": [{"feature-ref": "TABLERECORD", "state": {"feature-ref": "TABLERECORD", "op-status": "ACTIVE"}}]},
+"features-state": {"feature": [{"feature-ref": "TABLERECORD", "state": {"feature-ref": "TABLERECORD",
+ "op-status": "ACTIVE"}}]},
 "samplers": {"sampler": [{"name": "some", "config": {"name": "some", "sampling-rate": 10}}]},
 "collectors": {"collector": [{"name": "c1", "config": {"name": "c1"}}]},
 "tablerecord-sessions": {"tablerecord-session": [
-  {"name": "wait", "config": {"name": "wait", "flowgroup": "f2", "collector": "c1", "sampler": "none", "phv": "16+16", "mode": "exec", "algorithm": "bnb", "probabilities": "counted",
+  {"name": "wait", "config": {"name": "wait", "flowgroup": "f2", "collector": "c1", "sampler": "none", "phv": "16+16",
+   "mode": "exec", "algorithm": "bnb", "probabilities": "counted",
      "encapsulation": "erspan", "truncate": 0, "source-ip": "10.0.0.1"},
-   "state": {"name": "wait", "status": "pending", "reason": "sampler none is not configured", "since": "2026-01-02T03:04:05Z"}},
-  {"name": "m1", "config": {"name": "m1", "flowgroup": "f1", "collector": "c1", "sampler": "some", "phv": "16+8", "mode": "exec+hit", "algorithm": "greedy", "probabilities": "uniform",
+   "state": {"name": "wait", "status": "pending", "reason": "sampler none is not configured",
+    "since": "2026-01-02T03:04:05Z"}},
+  {"name": "m1", "config": {"name": "m1", "flowgroup": "f1", "collector": "c1", "sampler": "some", "phv": "16+8",
+   "mode": "exec+hit", "algorithm": "greedy", "probabilities": "uniform",
      "must-record": ["chip.acl"], "encapsulation": "udp", "truncate": 128},
-   "state": {"name": "m1", "flowgroup": "f1", "collector-address": "10.0.0.9:7000", "sampling-rate": 10, "phv": "16+8", "status": "active", "since": "2026-01-02T03:04:05Z",
+   "state": {"name": "m1", "flowgroup": "f1", "collector-address": "10.0.0.9:7000", "sampling-rate": 10, "phv": "16+8",
+    "status": "active", "since": "2026-01-02T03:04:05Z",
      "counters": {"matched": "1000", "not-sampled": "900", "recorded": "103", "lost": "3"},
-     "plan": {"id": 305419896, "phv": "16+8", "mode": "exec+hit", "algorithm": "greedy", "bits": 4, "entropy": "2.25", "entropy-full": "3.123457", "bound": "2.75", "optimal": false,
+     "plan": {"id": 305419896, "phv": "16+8", "mode": "exec+hit", "algorithm": "greedy", "bits": 4, "entropy": "2.25",
+      "entropy-full": "3.123457", "bound": "2.75", "optimal": false,
        "recovery": "0.618034", "tables": ["ingress.b", "chip.acl", "chip.fdb"], "json": PLAN}}},
-  {"name": "odd", "config": {"name": "odd", "flowgroup": "f3", "collector": "c1", "phv": "16+16", "mode": "exec", "algorithm": "greedy", "probabilities": "uniform",
+  {"name": "odd", "config": {"name": "odd", "flowgroup": "f3", "collector": "c1", "phv": "16+16", "mode": "exec",
+   "algorithm": "greedy", "probabilities": "uniform",
      "encapsulation": "udp", "truncate": 128},
    "state": {"name": "odd", "sampling-rate": 1, "status": "active", "plan": {"entropy": "2.0", "json": "{"}}}]}
 }}`)
@@ -56,13 +68,15 @@ func recordTree(t *testing.T) string {
 func TestTableRecordShow(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, recordTree(t))
-	golden(t, "table_record", s.do(t, "show tam table-record", "show tam table-record m1", "show tam table-record wait", "show tam table-record odd",
+	golden(t, "table_record", s.do(t, "show tam table-record", "show tam table-record m1", "show tam table-record wait",
+		"show tam table-record odd",
 		"show tam table-record plan m1", "show running-configuration tam"))
 	for line, want := range map[string]string{
-		"show tam table-record r9":        "%Error: Table recording session r9 does not exist",
-		"show tam table-record plan r9":   "%Error: Table recording session r9 does not exist",
-		"show tam table-record plan wait": "%Error: Table recording session wait has no plan: it is pending: sampler none is not configured",
-		"show tam table-record plan odd":  "%Error: The plan is no JSON: unexpected EOF",
+		"show tam table-record r9":      "%Error: Table recording session r9 does not exist",
+		"show tam table-record plan r9": "%Error: Table recording session r9 does not exist",
+		"show tam table-record plan wait": "%Error: Table recording session wait has no plan: it is pending: sampler none " +
+			"is not configured",
+		"show tam table-record plan odd": "%Error: The plan is no JSON: unexpected EOF",
 	} {
 		if got := s.fails(t, line); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
@@ -76,7 +90,8 @@ func TestTableRecordPlanJSON(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, recordTree(t))
 	var got, want record.Plan
-	for text, into := range map[string]*record.Plan{s.do(t, "show tam table-record plan m1 | json"): &got, chipPlan: &want} {
+	for text, into := range map[string]*record.Plan{s.do(t, "show tam table-record plan m1 | json"): &got,
+		chipPlan: &want} {
 		if err := json.Unmarshal([]byte(text), into); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -94,19 +109,26 @@ func TestTableRecordCommands(t *testing.T) {
 	const at = "/openconfig-tam:tam/tamtam-tablerecord:tablerecord-sessions/tablerecord-session[name=m1]"
 	feature := func(status string) string {
 		return `update /openconfig-tam:tam/features/feature[feature-ref=TABLERECORD] ` +
-			`{"openconfig-tam:config":{"feature-ref":"TABLERECORD","status":"` + status + `"},"openconfig-tam:feature-ref":"TABLERECORD"}` + "\n"
+			`{"openconfig-tam:config":{"feature-ref":"TABLERECORD","status":"` + status +
+			`"},"openconfig-tam:feature-ref":"TABLERECORD"}` + "\n"
 	}
 	for _, tt := range []struct {
 		mode       kit.Mode
 		line, want string
 	}{
 		{modeTableRecord, "session m1 flow-group f1 collector c1", "replace " + at +
-			` {"tamtam-tablerecord:config":{"collector":"c1","flowgroup":"f1","name":"m1"},"tamtam-tablerecord:name":"m1"}` + "\n"},
-		{modeTableRecord, "session m1 flow-group f1 collector c1 truncate 0 mode exec+h alg greedy-r phv 8+16+32 must chip.acl,ingress.b prob c encap e source 10.0.0.1 sampler some ident true", "replace " + at +
-			` {"tamtam-tablerecord:config":{"algorithm":"greedy-restarts","collector":"c1","encapsulation":"erspan","flowgroup":"f1","identities":true,"mode":"exec+hit","must-record":["chip.acl","ingress.b"],` +
-			`"name":"m1","phv":"8+16+32","probabilities":"counted","sampler":"some","source-ip":"10.0.0.1","truncate":0},"tamtam-tablerecord:name":"m1"}` + "\n"},
+			` {"tamtam-tablerecord:config":{"collector":"c1","flowgroup":"f1","name":"m1"},"tamtam-tablerecord:name":"m1"}` +
+			"\n"},
+		{modeTableRecord,
+			"session m1 flow-group f1 collector c1 truncate 0 mode exec+h alg greedy-r phv 8+16+32 must chip.acl,ingress.b " +
+				"prob c encap e source 10.0.0.1 sampler some ident true", "replace " + at +
+				` {"tamtam-tablerecord:config":{"algorithm":"greedy-restarts","collector":"c1","encapsulation":"erspan",` +
+				`"flowgroup":"f1","identities":true,"mode":"exec+hit","must-record":["chip.acl","ingress.b"],` +
+				`"name":"m1","phv":"8+16+32","probabilities":"counted","sampler":"some","source-ip":"10.0.0.1","truncate":0},` +
+				`"tamtam-tablerecord:name":"m1"}` + "\n"},
 		{kit.ModeConfig, "tam table-record session m1 flow-group f1 collector c1 truncate 0x100", "replace " + at +
-			` {"tamtam-tablerecord:config":{"collector":"c1","flowgroup":"f1","name":"m1","truncate":256},"tamtam-tablerecord:name":"m1"}` + "\n"},
+			` {"tamtam-tablerecord:config":{"collector":"c1","flowgroup":"f1","name":"m1","truncate":256},` +
+			`"tamtam-tablerecord:name":"m1"}` + "\n"},
 		{modeTableRecord, "no session m1", "delete " + at + "\n"},
 		{kit.ModeConfig, "no tam table-record session m1", "delete " + at + "\n"},
 		{modeTableRecord, "enable", feature("ACTIVE")},
@@ -128,10 +150,11 @@ func TestTableRecordBadWords(t *testing.T) {
 	s.session.Mode = modeTableRecord
 	const x = "session x flow-group f1 collector c1 "
 	for line, want := range map[string]string{
-		"no session r9":                  "Table recording session r9 does not exist",
-		"session x flow-group f1":        "Incomplete command, expected collector",
-		"session x collector c1":         "invalid input",
-		x + "phv 16+17":                  `"16+17" are no containers: want widths of 8, 16 or 32 bits joined by +, as in 16+16`,
+		"no session r9":           "Table recording session r9 does not exist",
+		"session x flow-group f1": "Incomplete command, expected collector",
+		"session x collector c1":  "invalid input",
+		x + "phv 16+17": `"16+17" are no containers: want widths of 8, 16 or 32 bits joined by +, as in ` +
+			`16+16`,
 		x + "phv 16,16":                  `"16,16" are no containers`,
 		x + "mode e":                     `"e" could be: exec, exec+hit, exec+action`,
 		x + "mode hit":                   `"hit" is not one of: exec, exec+hit, exec+action`,
@@ -217,12 +240,16 @@ func TestTableRecordHelpAndCompletion(t *testing.T) {
 		"no session w":         "no session wait ",
 		"session m1 fl":        "session m1 flow-group ",
 		"session m1 fl f coll": "session m1 fl f collector ",
-		"session m1 flow-group f1 collector c1 sampler s":              "session m1 flow-group f1 collector c1 sampler some ",
-		"session m1 flow-group f1 collector c1 algorithm g":            "session m1 flow-group f1 collector c1 algorithm greedy",
-		"session m1 flow-group f1 collector c1 must-record i":          "session m1 flow-group f1 collector c1 must-record ingress.b ",
-		"session m1 flow-group f1 collector c1 must-record chip.acl,c": "session m1 flow-group f1 collector c1 must-record chip.acl,chip.",
-		"session m1 flow-group f1 collector c1 must-record x,i":        "session m1 flow-group f1 collector c1 must-record x,ingress.b ",
-		"do show tam table-record plan w":                              "do show tam table-record plan wait ",
+		"session m1 flow-group f1 collector c1 sampler s": "session m1 flow-group f1 collector c1 sampler some ",
+		"session m1 flow-group f1 collector c1 algorithm g": "session m1 flow-group f1 collector c1 algorithm " +
+			"greedy",
+		"session m1 flow-group f1 collector c1 must-record i": "session m1 flow-group f1 collector c1 must-record " +
+			"ingress.b ",
+		"session m1 flow-group f1 collector c1 must-record chip.acl,c": "session m1 flow-group f1 collector c1 must-record " +
+			"chip.acl,chip.",
+		"session m1 flow-group f1 collector c1 must-record x,i": "session m1 flow-group f1 collector c1 must-record " +
+			"x,ingress.b ",
+		"do show tam table-record plan w": "do show tam table-record plan wait ",
 	} {
 		s.session.Mode = modeTableRecord
 		if got, _ := s.completion(t.Context(), before); got != want {
@@ -236,8 +263,10 @@ func TestSwitchTableRecord(t *testing.T) {
 	s, r := newSwitch(t)
 	s.runScript(t, switchScript)
 	row(t, r, swss.StateDB, schema.StateTAMFeature, schema.FeatureTableRecord, swss.FieldValues{"op-status": "ACTIVE"})
-	row(t, r, swss.StateDB, schema.StateTAMTableRecord, "rec1", swss.FieldValues{"status": "active", "since": "2026-01-02T03:04:05Z"})
-	row(t, r, swss.StateDB, schema.StateTAMTableRecord, "rec6", swss.FieldValues{"status": "failed", "reason": "phv 32+32+32: the chip has 64 record bits"})
+	row(t, r, swss.StateDB, schema.StateTAMTableRecord, "rec1", swss.FieldValues{"status": "active",
+		"since": "2026-01-02T03:04:05Z"})
+	row(t, r, swss.StateDB, schema.StateTAMTableRecord, "rec6", swss.FieldValues{"status": "failed",
+		"reason": "phv 32+32+32: the chip has 64 record bits"})
 	plan := &record.Plan{}
 	if err := json.Unmarshal([]byte(chipPlan), plan); err != nil {
 		t.Fatal(err)
@@ -247,17 +276,21 @@ func TestSwitchTableRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	row(t, r, swss.CountersDB, schema.CountersRecordPlan, "rec1", fields)
-	row(t, r, swss.CountersDB, schema.CountersRecord, "rec1", schema.RecordCounters{Matched: 1000, NotSampled: 990, Recorded: 11, Lost: 1}.Fields())
-	cfg, err := schema.ParseRecordSession("rec1", map[string]string{"flowgroup": "tcp_port_236", "collector": "c1", "sampler": "s1", "phv": "16+8", "mode": "exec+hit", "must-record": "chip.acl,chip.fdb"})
+	row(t, r, swss.CountersDB, schema.CountersRecord, "rec1", schema.RecordCounters{Matched: 1000, NotSampled: 990,
+		Recorded: 11, Lost: 1}.Fields())
+	cfg, err := schema.ParseRecordSession("rec1", map[string]string{"flowgroup": "tcp_port_236", "collector": "c1",
+		"sampler": "s1", "phv": "16+8", "mode": "exec+hit", "must-record": "chip.acl,chip.fdb"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	flow := schema.RecordFlow{Rule: schema.ACLRuleKey{Table: "TAM", Rule: "tcp_port_236"}, Sampling: 100, CollectorName: "c1", SamplerName: "s1", RecordSettings: cfg.RecordSettings}
+	flow := schema.RecordFlow{Rule: schema.ACLRuleKey{Table: "TAM", Rule: "tcp_port_236"}, Sampling: 100,
+		CollectorName: "c1", SamplerName: "s1", RecordSettings: cfg.RecordSettings}
 	fields = flow.Fields()
 	fields["collector"] = "192.168.78.121:7071"
 	row(t, r, swss.ApplDB, schema.AppTAMTableRecord, "rec1", fields)
 	ruleInForce(t, r, "tcp_port_236")
-	golden(t, "switch_table_record", s.do(t, "show tam table-record", "show tam table-record rec1", "show tam table-record rec6", "show tam table-record plan rec1"))
+	golden(t, "switch_table_record", s.do(t, "show tam table-record", "show tam table-record rec1",
+		"show tam table-record rec6", "show tam table-record plan rec1"))
 	s.session.Mode = modeTableRecord
 	const before = "session rec6 flow-group six collector c7 must-record chip.acl,i"
 	if got, _ := s.completion(t.Context(), before); got != before+"ngress.b " {
@@ -265,7 +298,8 @@ func TestSwitchTableRecord(t *testing.T) {
 	}
 	s.session.Mode = kit.ModeExec
 	var read record.Plan
-	if err := json.Unmarshal([]byte(s.do(t, "show tam table-record plan rec1 | json")), &read); err != nil || !reflect.DeepEqual(&read, plan) {
+	if err := json.Unmarshal([]byte(s.do(t, "show tam table-record plan rec1 | json")), &read); err != nil ||
+		!reflect.DeepEqual(&read, plan) {
 		t.Errorf("%v: got\n%+v\nwant\n%+v", err, &read, plan)
 	}
 }

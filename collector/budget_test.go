@@ -25,13 +25,14 @@ func hostile(c *TailStamp, paths, frames int) {
 	when := func() uint32 { return next() % 1e9 >> (next() % 30) }
 	for range frames {
 		n := uint16(next() % uint32(paths))
-		frame := stamped(web, hop(1, n, 4, when(), when(), 0), hop(2, 8, 12, when(), when(), 0), hop(3, 8, 12, when(), when(), 0))
+		frame := stamped(web, hop(1, n, 4, when(), when(), 0), hop(2, 8, 12, when(), when(), 0),
+			hop(3, 8, 12, when(), when(), 0))
 		c.Add(frame, time.Unix(1000, 0).UTC(), len(frame))
 	}
 }
 
-// However many paths and latencies there are, the distributions take no more than their budget; the report says of each row
-// whether it knows its percentiles, is the same each time, and all else in it is exact.
+// However many paths and latencies there are, the distributions take no more than their budget; the report says of each
+// row whether it knows its percentiles, is the same each time, and all else in it is exact.
 func TestDistributionsShareABudget(t *testing.T) {
 	const paths, frames, memory = 100, 20_000, 1 << 18
 	for _, exact := range []bool{false, true} {
@@ -48,7 +49,8 @@ func TestDistributionsShareABudget(t *testing.T) {
 		again := NewTailStamp(0, memory, exact)
 		hostile(again, paths, frames)
 		got, want := c.Report(), free.Report()
-		if diff := gocmp.Diff(got, again.Report(), gocmp.AllowUnexported(Report{}), gocmp.Comparer(func(a, b Flow) bool { return a == b })); diff != "" {
+		if diff := gocmp.Diff(got, again.Report(), gocmp.AllowUnexported(Report{}),
+			gocmp.Comparer(func(a, b Flow) bool { return a == b })); diff != "" {
 			t.Errorf("exact %v: the second report of the same frames differs:\n%s", exact, diff)
 		}
 		var unranked int64
@@ -66,7 +68,8 @@ func TestDistributionsShareABudget(t *testing.T) {
 			}
 		}
 		if unranked == 0 || unranked == 6*paths || got.Unranked != unranked || want.Unranked != 0 {
-			t.Errorf("exact %v: %d rows without percentiles, %d are said; without a bound %d", exact, unranked, got.Unranked, want.Unranked)
+			t.Errorf("exact %v: %d rows without percentiles, %d are said; without a bound %d", exact, unranked, got.Unranked,
+				want.Unranked)
 		}
 		runtime.KeepAlive(free)
 		runtime.KeepAlive(c)

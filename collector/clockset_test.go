@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Of a record between whose times the clock was set no time counts: neither its latency, nor the links on both sides, nor
-// the whole if it is at an end; the record itself is counted for its hop. All others count as ever.
+// Of a record between whose times the clock was set no time counts: neither its latency, nor the links on both sides,
+// nor the whole if it is at an end; the record itself is counted for its hop. All others count as ever.
 func TestClockSetIsLeftOut(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_200, Count: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 36))
@@ -54,7 +54,8 @@ func TestClockSetIsLeftOut(t *testing.T) {
 		}
 		for i, h := range path.Hops {
 			if h.ClockSet != set[i] || h.Latency.Count != latencies[i] || h.Unusable != 0 {
-				t.Errorf("hop %d: %d with a clock that was set, %d latencies; want %d, %d", i, h.ClockSet, h.Latency.Count, set[i], latencies[i])
+				t.Errorf("hop %d: %d with a clock that was set, %d latencies; want %d, %d", i, h.ClockSet, h.Latency.Count, set[i],
+					latencies[i])
 			}
 			if h.Latency.Count > 0 && (h.Latency.Min != 500 || h.Latency.Max != 500) {
 				t.Errorf("hop %d: latencies of %d to %d ns, want 500", i, h.Latency.Min, h.Latency.Max)

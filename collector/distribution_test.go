@@ -83,8 +83,8 @@ func randomDurations(r *rand.Rand) []int64 {
 	return append(values, [][]int64{nil, {math.MinInt64}, {math.MaxInt64, math.MinInt64, 0}}[r.IntN(3)]...)
 }
 
-// What was to be exact and has a sketch merged into it says that it is not; an exact one merged into a sketch is the same
-// as if the sketch had had its values.
+// What was to be exact and has a sketch merged into it says that it is not; an exact one merged into a sketch is the
+// same as if the sketch had had its values.
 func TestMergeOfExactAndSketch(t *testing.T) {
 	fill := func(d *distribution, from, to int64) {
 		for v := from; v < to; v++ {

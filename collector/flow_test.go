@@ -29,13 +29,15 @@ var (
 // ipv4 is a frame's part from the EtherType on; fragment is the field of flags and offset.
 func ipv4(protocol byte, fragment uint16, payload []byte) []byte {
 	total := 20 + len(payload)
-	return cat([]byte{0x08, 0x00, 0x45, 0, byte(total >> 8), byte(total), 0, 0, byte(fragment >> 8), byte(fragment), 64, protocol, 0, 0,
+	return cat([]byte{0x08, 0x00, 0x45, 0, byte(total >> 8), byte(total), 0, 0, byte(fragment >> 8), byte(fragment), 64,
+		protocol, 0, 0,
 		192, 0, 2, 1, 192, 0, 2, 2}, payload)
 }
 
 func ipv6(next byte, payload []byte) []byte {
 	addr := func(n byte) []byte { return append([]byte{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, n) }
-	return cat([]byte{0x86, 0xdd, 0x60, 0, 0, 0, byte(len(payload) >> 8), byte(len(payload)), next, 64}, addr(1), addr(2), payload)
+	return cat([]byte{0x86, 0xdd, 0x60, 0, 0, 0, byte(len(payload) >> 8), byte(len(payload)), next, 64}, addr(1), addr(2),
+		payload)
 }
 
 func TestParseFlow(t *testing.T) {
@@ -67,12 +69,14 @@ func TestParseFlow(t *testing.T) {
 		{"first fragment", cat(macs, ipv4(17, 0x2000, tcp)), with(v4, 17, true)},
 		{"later fragment", cat(macs, ipv4(17, 185, tcp)), later(with(v4, 17, false))},
 		{"IPv6", cat(macs, ipv6(17, tcp)), with(v6, 17, true)},
-		{"IPv6 with extension headers", cat(macs, ipv6(0, cat(hop, routing, destination, authentication, tcp))), with(v6, 6, true)},
+		{"IPv6 with extension headers", cat(macs, ipv6(0, cat(hop, routing, destination, authentication, tcp))),
+			with(v6, 6, true)},
 		{"IPv6 first fragment", cat(macs, ipv6(44, cat(fragment(1), tcp))), with(v6, 17, true)},
 		{"IPv6 later fragment", cat(macs, ipv6(44, cat(fragment(8), tcp))), later(with(v6, 17, false))},
 		{"IPv6 options that break off", cat(macs, ipv6(43, cat(routing[:8]))), with(v6, 60, false)},
 		{"no ports in what follows the datagram", cat(macs, ipv4(17, 0, nil), tcp), with(v4, 17, false)},
-		{"IPv4 options", cat(macs, []byte{8, 0, 0x46, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 1, 1, 1, 1}, tcp[:4]), with(v4, 17, true)},
+		{"IPv4 options", cat(macs, []byte{8, 0, 0x46, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 1, 1, 1,
+			1}, tcp[:4]), with(v4, 17, true)},
 		{"ARP", cat(macs, []byte{8, 6}, tcp, tcp), nil},
 		{"802.3", cat(macs, []byte{0, 40}, tcp, tcp), nil},
 		{"five tags", cat(macs, tag, tag, tag, tag, tag, ipv4(6, 0, tcp)), nil},
@@ -115,7 +119,8 @@ func TestParseFlowAgreesWithGopacket(t *testing.T) {
 				continue
 			}
 			compared++
-			if flow.SourcePort != source || flow.DestPort != destination || flow.Source.String() != decoded.NetworkLayer().NetworkFlow().Src().String() {
+			if flow.SourcePort != source || flow.DestPort != destination ||
+				flow.Source.String() != decoded.NetworkLayer().NetworkFlow().Src().String() {
 				t.Errorf("%v, gopacket has %v", flow, decoded)
 			}
 		}
@@ -126,7 +131,8 @@ func TestParseFlowAgreesWithGopacket(t *testing.T) {
 }
 
 func TestFlowString(t *testing.T) {
-	f := Flow{Protocol: 6, Source: netip.MustParseAddr("2001:db8::1"), Destination: netip.MustParseAddr("2001:db8::2"), SourcePort: 1, DestPort: 80}
+	f := Flow{Protocol: 6, Source: netip.MustParseAddr("2001:db8::1"), Destination: netip.MustParseAddr("2001:db8::2"),
+		SourcePort: 1, DestPort: 80}
 	if got, want := f.String(), "TCP [2001:db8::1]:1 > [2001:db8::2]:80"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -27,7 +27,8 @@ type sentPacket struct {
 func serialized(t testing.TB, all ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 	b := gopacket.NewSerializeBuffer()
-	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, all...); err != nil {
+	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		all...); err != nil {
 		t.Fatal(err)
 	}
 	return bytes.Clone(b.Bytes())
@@ -52,7 +53,8 @@ func somePacket(t testing.TB, r *rand.Rand, id uint32, size int) (p sentPacket) 
 	if r.IntN(4) == 0 {
 		ip4.Options = []layers.IPv4Option{{OptionType: 148, OptionLength: 4, OptionData: []byte{0, 0}}}
 	}
-	ip6 := &layers.IPv6{Version: 6, HopLimit: 9, NextHeader: layers.IPProtocolUDP, SrcIP: make([]byte, 16), DstIP: make([]byte, 16)}
+	ip6 := &layers.IPv6{Version: 6, HopLimit: 9, NextHeader: layers.IPProtocolUDP, SrcIP: make([]byte, 16),
+		DstIP: make([]byte, 16)}
 	ip6.SrcIP[0], ip6.SrcIP[15], ip6.DstIP[0] = 0xfd, p.number, 0xfd
 	var network gopacket.NetworkLayer = ip4
 	if v6 {
@@ -107,8 +109,8 @@ func somePacket(t testing.TB, r *rand.Rand, id uint32, size int) (p sentPacket) 
 	return p
 }
 
-// Packets that are cut at any offsets, whose fragments come in any order between others', are joined, in the order in which
-// each began. Those of which fragments are missing are counted, and given as far as they came.
+// Packets that are cut at any offsets, whose fragments come in any order between others', are joined, in the order in
+// which each began. Those of which fragments are missing are counted, and given as far as they came.
 func TestFragments(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 150}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -203,7 +205,8 @@ func TestFragments(t *testing.T) {
 			}
 			i := slices.IndexFunc(packets, func(p sentPacket) bool {
 				v, _ := ParseUDP(p.whole)
-				return v.From == u.From && (bytes.Equal(p.payload, u.Payload) || x.Incomplete && len(u.Payload) > 0 && bytes.HasPrefix(p.payload, u.Payload))
+				return v.From == u.From && (bytes.Equal(p.payload, u.Payload) ||
+					x.Incomplete && len(u.Payload) > 0 && bytes.HasPrefix(p.payload, u.Payload))
 			})
 			switch {
 			case i < 0 && x.Incomplete && len(u.Payload) == 0:
@@ -239,7 +242,8 @@ func TestFragments(t *testing.T) {
 			}
 		}
 		if len(j.packets)+len(j.order)+len(j.queues)+j.held != 0 {
-			t.Errorf("%d packets, %d in order, %d queues, %d bytes are left", len(j.packets), len(j.order), len(j.queues), j.held)
+			t.Errorf("%d packets, %d in order, %d queues, %d bytes are left", len(j.packets), len(j.order), len(j.queues),
+				j.held)
 		}
 	})
 }
@@ -264,10 +268,12 @@ func fragmentsRefused(t *testing.T, seed uint64) {
 	middle := bytes.Clone(p.pieces[1])
 	middle[14+4*int(middle[14]&15)] ^= 1 // the first byte behind the IP header
 	for name, frames := range map[string][][]byte{
-		"other bytes in one place":       append([][]byte{p.pieces[0], middle}, p.pieces[1:]...),
-		"two ends":                       append(change(1, func(ip []byte) { ip[6] &^= 0x20 })[1:], p.pieces[0]),
-		"beyond what a packet can be":    change(1, func(ip []byte) { ip[6], ip[7] = 0x3f, 0xff }),
-		"a length that is no multiple":   change(0, func(ip []byte) { binary.BigEndian.PutUint16(ip[2:], binary.BigEndian.Uint16(ip[2:])-3) }),
+		"other bytes in one place":    append([][]byte{p.pieces[0], middle}, p.pieces[1:]...),
+		"two ends":                    append(change(1, func(ip []byte) { ip[6] &^= 0x20 })[1:], p.pieces[0]),
+		"beyond what a packet can be": change(1, func(ip []byte) { ip[6], ip[7] = 0x3f, 0xff }),
+		"a length that is no multiple": change(0, func(ip []byte) {
+			binary.BigEndian.PutUint16(ip[2:], binary.BigEndian.Uint16(ip[2:])-3)
+		}),
 		"the last one is not there":      p.pieces[:len(p.pieces)-1],
 		"the first one is not there":     p.pieces[1:],
 		"all of another packet's number": change(0, func(ip []byte) { ip[5]++ }),

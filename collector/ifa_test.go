@@ -31,7 +31,8 @@ func TestFlowThroughIFA(t *testing.T) {
 			with[l3+4], with[l3+5] = byte((length-40)>>8), byte(length-40)
 		}
 		with[l3+at+12] = 5 << 4
-		ip := ifa.Insert(with[l3:], at, size, ifa.Header{GNS: ifa.PerHop, Next: want.Protocol, MaxLength: 255}, ifa.Metadata{HopLimit: 5}, &ifa.Hop{})
+		ip := ifa.Insert(with[l3:], at, size, ifa.Header{GNS: ifa.PerHop, Next: want.Protocol, MaxLength: 255},
+			ifa.Metadata{HopLimit: 5}, &ifa.Hop{})
 		with = cat(with[:l3], ip)
 		for _, n := range []int{len(with), l3 + at + ifa.HeaderSize + 4} {
 			if got, ok := ParseFlow(with[:n]); !ok || got != want {
@@ -59,11 +60,13 @@ func TestIFAAndStampsSayTheSame(t *testing.T) {
 			SwitchID: uint32(hop + 1), Ingress: tailstamp.At(at), Egress: tailstamp.At(at.Add(d)), InPort: 1, OutPort: 4,
 		})
 		h := ifa.Hop{
-			Device: uint32(hop + 1), InPort: 1, OutPort: 4, Seconds: uint32(at.Unix()), Nanoseconds: uint32(at.Nanosecond()), Residence: uint32(d),
+			Device: uint32(hop + 1), InPort: 1, OutPort: 4, Seconds: uint32(at.Unix()), Nanoseconds: uint32(at.Nanosecond()),
+			Residence: uint32(d),
 		}
 		ip := analysed[14:]
 		if hop == 0 {
-			ip = ifa.Insert(append([]byte(nil), ip...), 20, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255}, ifa.Metadata{HopLimit: 5}, &h)
+			ip = ifa.Insert(append([]byte(nil), ip...), 20, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255},
+				ifa.Metadata{HopLimit: 5}, &h)
 		} else {
 			p, err := ifa.Locate(ip)
 			if err != nil {
@@ -97,13 +100,15 @@ func TestIFAAndStampsSayTheSame(t *testing.T) {
 	}
 }
 
-// The report says which queues hops name, and what was in them where the layout tells; of no stamp does it say anything.
+// The report says which queues hops name, and what was in them where the layout tells; of no stamp does it say
+// anything.
 func TestIFAQueues(t *testing.T) {
 	plain := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0}, []byte{
 		0x45, 0, 0, 28, 0, 0, 0, 0, 63, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 3, 232, 7, 208, 0, 8, 0, 0}...)
 	of := func(queue uint8, bytes uint32, other bool) []byte {
 		h := ifa.Hop{Device: 7, InPort: 1, OutPort: 4, Seconds: 5, Residence: 9, Queue: queue, QueueBytes: bytes}
-		ip := ifa.Insert(append([]byte(nil), plain[14:]...), 20, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255}, ifa.Metadata{}, &h)
+		ip := ifa.Insert(append([]byte(nil), plain[14:]...), 20, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255},
+			ifa.Metadata{}, &h)
 		if at := len(ip) - ifa.HopSize; other {
 			ip[at] = ip[at]&15 | 1<<4
 		}
@@ -117,7 +122,8 @@ func TestIFAQueues(t *testing.T) {
 	}{
 		{"one", [][]byte{of(3, 0, false), of(3, 3000, false)}, "hop 1: queue 3, 0 to 3000 bytes in it, 1500 on average\n",
 			`"queues":[3],"queue_bytes":{"frames":2,"min":0,"avg":1500,"max":3000}`},
-		{"several", [][]byte{of(63, 10, false), of(0, 20, false)}, "hop 1: queues 0, 63, 10 to 20 bytes in it, 15 on average\n",
+		{"several", [][]byte{of(63, 10, false), of(0, 20, false)},
+			"hop 1: queues 0, 63, 10 to 20 bytes in it, 15 on average\n",
 			`"queues":[0,63],"queue_bytes":{"frames":2,"min":10,"avg":15,"max":20}`},
 		{"another layout", [][]byte{of(1, 10, true)}, "hop 1: queue 1, what was in it is not known\n", `"queues":[1]}`},
 		{"both", [][]byte{of(1, 10, true), of(1, 6, false)},
@@ -155,7 +161,8 @@ func FuzzReported(f *testing.F) {
 	message := append([]byte{0, 10, 0, byte(16 + len(set))}, make([]byte, 12)...)
 	payload := append(message, set...)
 	n := byte(8 + len(payload))
-	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 20 + n, 0, 0, 0, 0, 63, 17, 0, 0, 10, 0, 0, 1, 10, 0,
+	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 20 + n, 0, 0, 0, 0, 63, 17, 0, 0, 10, 0,
+		0, 1, 10, 0,
 		0, 2, 3, 232, 7, 208, 0, n, 0, 0}, payload...)
 	if section, ok := Reported(frame); !ok || len(section) != 4 || section[3] != 4 {
 		f.Fatalf("%x of the report, %v", section, ok)

@@ -12,7 +12,8 @@ import (
 // Records that cannot be joined are counted by why, whatever times and switch ids they claim, and only so many ids are
 // named.
 func TestJourneysLeft(t *testing.T) {
-	frame, err := hex.DecodeString("020000000002020000000001" + "0800" + "4500002000010000401100000a0000010a000002" + "03e80009000c0000" + "01020304")
+	frame, err := hex.DecodeString("020000000002020000000001" + "0800" + "4500002000010000401100000a0000010a000002" +
+		"03e80009000c0000" + "01020304")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +21,8 @@ func TestJourneysLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := record.Record{Switch: 1, In: record.Time{Seconds: 1, Nanoseconds: 5}, At: record.Time{Seconds: 1, Nanoseconds: 9}, Length: uint32(len(frame)), OutPort: record.NoPort}
+	good := record.Record{Switch: 1, In: record.Time{Seconds: 1, Nanoseconds: 5},
+		At: record.Time{Seconds: 1, Nanoseconds: 9}, Length: uint32(len(frame)), OutPort: record.NoPort}
 	add := func(r record.Record, frame []byte) { j.add(RecordedPacket{Record: r, Frame: frame}) }
 	for id := range uint32(100) {
 		bad := good

@@ -10,7 +10,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Stamps are read from the copies that a mirror session sends as ERSPAN, of each type; one that was cut on the way says so.
+// Stamps are read from the copies that a mirror session sends as ERSPAN, of each type; one that was cut on the way says
+// so.
 func TestStampsInERSPAN(t *testing.T) {
 	frame := stamped(web, hop(1, 0, 4, 100, 600, 0), hop(2, 8, 12, 1600, 2000, 0))
 	records := NewTailStamp(0, 0, false).Add(frame, time.Unix(1000, 0), len(frame))

@@ -22,14 +22,17 @@ import (
 func recordPlan() *record.Plan {
 	bit := func(i int) *int { return &i }
 	g := &record.Graph{Program: "small", Pipeline: "switch", Init: "port", Reasons: []string{"none", "barred", "acl"},
-		Nodes: []record.Node{{ID: "port", Kind: record.Table}, {ID: "acl.gate", Kind: record.Condition}, {ID: "acl", Kind: record.Table}, {ID: "fdb", Kind: record.Table}},
+		Nodes: []record.Node{{ID: "port", Kind: record.Table}, {ID: "acl.gate", Kind: record.Condition},
+			{ID: "acl", Kind: record.Table}, {ID: "fdb", Kind: record.Table}},
 		Edges: []record.Edge{
 			{From: "port", To: "acl.gate", Label: record.Hit}, {From: "port", To: record.Exit, Label: record.Miss},
 			{From: "acl.gate", To: "acl"}, {From: "acl.gate", To: "fdb"},
-			{From: "acl", To: record.Exit, Label: record.Hit}, {From: "acl", To: "fdb", Label: record.Hit}, {From: "acl", To: "fdb", Label: record.Miss},
+			{From: "acl", To: record.Exit, Label: record.Hit}, {From: "acl", To: "fdb", Label: record.Hit},
+			{From: "acl", To: "fdb", Label: record.Miss},
 			{From: "fdb", To: record.Exit, Label: record.Hit}, {From: "fdb", To: record.Exit, Label: record.Miss}}}
 	p := &record.Plan{Program: "small", Pipeline: "switch", PHV: "8", Mode: record.ModeHit, Graph: g,
-		Recorded: []record.Recorded{{Table: "acl", Bits: 2, Ran: bit(0), Hit: bit(1)}, {Table: "fdb", Bits: 2, Ran: bit(2), Hit: bit(3)}}}
+		Recorded: []record.Recorded{{Table: "acl", Bits: 2, Ran: bit(0), Hit: bit(1)},
+			{Table: "fdb", Bits: 2, Ran: bit(2), Hit: bit(3)}}}
 	p.Seal()
 	return p
 }
@@ -41,7 +44,8 @@ const (
 
 // recorded is a frame with its record, as the payload of a tunnel.
 func recorded(p *record.Plan, bits byte, out uint16, why uint8, ns uint32) []byte {
-	r := record.Record{Bits: []byte{bits}, Switch: 7, Plan: p.ID, In: record.Time{Seconds: 1000, Nanoseconds: 5}, At: record.Time{Seconds: 1000, Nanoseconds: 5 + ns},
+	r := record.Record{Bits: []byte{bits}, Switch: 7, Plan: p.ID, In: record.Time{Seconds: 1000, Nanoseconds: 5},
+		At:     record.Time{Seconds: 1000, Nanoseconds: 5 + ns},
 		InPort: 1, OutPort: out, InLane: 1, OutLane: out, Queue: record.NoQueue, Length: 100, Why: why}
 	return r.Append(cat(macs, ipv4(6, 0, tcp)))
 }
@@ -88,7 +92,8 @@ func TestFindRecord(t *testing.T) {
 		{"ERSPAN of type II with a key", cat(macs, tag, ipv6(47, inGRE(0x3000, 0x88be, 16, payload))), "erspan 2001:db8::1"},
 		{"ERSPAN of type III", cat(macs, ipv4(47, 0, inGRE(0x1000, 0x22eb, 16, payload))), "erspan 192.0.2.1"},
 		{"GRE of another type", cat(macs, ipv4(47, 0, inGRE(0, 0x6558, 0, payload))), "erspan 192.0.2.1"},
-		{"with a platform header", cat(macs, ipv4(47, 0, platform(inGRE(0x1000, 0x22eb, 24, payload), 19))), "erspan 192.0.2.1"},
+		{"with a platform header", cat(macs, ipv4(47, 0, platform(inGRE(0x1000, 0x22eb, 24, payload), 19))),
+			"erspan 192.0.2.1"},
 
 		{"five tags", cat(macs, tag, tag, tag, tag, tag, ipv4(17, 0, inUDP(payload))), ""},
 		{"TCP", cat(macs, ipv4(6, 0, inUDP(payload))), ""},
@@ -180,7 +185,8 @@ func TestDecodeRecords(t *testing.T) {
 	frames := append(smallRun(p), web, cat(macs, ipv4(17, 0, inUDP(recorded(&other, 0, 0, 0, 0)))))
 	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}),
 		"12 frames: 10 records, 1 without\n1 record of plan ", ", which was not given\n",
-		"small switch, 8 bits, exec+hit\n10 packets: 10 with an exact path, 0 with several, 0 impossible\n4 of 4 paths seen, 100 %\n",
+		"small switch, 8 bits, exec+hit\n10 packets: 10 with an exact path, 0 with several, 0 impossible\n4 of 4 paths "+
+			"seen, 100 %\n",
 		"     1        4    40.00     100  102  101  103  103\n",
 		"path 1: Ethernet1 to Ethernet4\n  port hit > fdb hit\n",
 		"path 2: Ethernet1 to Ethernet4\n  port hit > acl miss > fdb hit\n",
@@ -188,13 +194,19 @@ func TestDecodeRecords(t *testing.T) {
 		"Ethernet1 to dropped: acl\n  port hit > acl hit\n",
 		"dropped:\n", "TCP 192.0.2.1:12345 > 192.0.2.2:80: 1 packet, acl; last tables: port hit > acl hit\n")
 	text := decoded(t, frames[:1], RecordOptions{Plans: []*record.Plan{p}, Packets: true})
-	wantParts(t, text, "1 1000.000000105 switch 7, TCP 192.0.2.1:12345 > 192.0.2.2:80: Ethernet1 > Ethernet4, 100 ns; new: port hit > fdb hit\n",
+	wantParts(t, text,
+		"1 1000.000000105 switch 7, TCP 192.0.2.1:12345 > 192.0.2.2:80: Ethernet1 > Ethernet4, 100 ns; new: port hit > fdb "+
+			"hit\n",
 		"tables that no recorded packet ran: acl\n")
-	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Flow: "192.0.2.2:80"}), "10 records, 1 without\n")
-	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Flow: "UDP"}), "0 records, 1 without, 10 of other flows\n", "no records\n")
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Flow: "192.0.2.2:80"}),
+		"10 records, 1 without\n")
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Flow: "UDP"}),
+		"0 records, 1 without, 10 of other flows\n", "no records\n")
 	var line recordedJSON
-	if err := json.NewDecoder(strings.NewReader(decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Packets: true, JSON: true}))).Decode(&line); err != nil ||
-		!slices.Equal(line.Path, []string{"port hit", "fdb hit"}) || line.Paths != "1" || *line.LatencyNs != 100 || line.Bits != "0c" {
+	if err := json.NewDecoder(strings.NewReader(decoded(t, frames,
+		RecordOptions{Plans: []*record.Plan{p}, Packets: true, JSON: true}))).Decode(&line); err != nil ||
+		!slices.Equal(line.Path, []string{"port hit", "fdb hit"}) || line.Paths != "1" || *line.LatencyNs != 100 ||
+		line.Bits != "0c" {
 		t.Errorf("%+v %v", line, err)
 	}
 }
@@ -207,16 +219,20 @@ func TestIdentitiesAreTold(t *testing.T) {
 	known.Route(netip.MustParsePrefix("10.9.0.0/16"))
 	known.Queue(3, 7)
 	r := record.Record{
-		Bits: []byte{aclHit}, Plan: p.ID, InPort: 1, OutPort: record.NoPort, OutLane: record.NoPort, Queue: record.NoQueue, Why: 2,
+		Bits: []byte{aclHit}, Plan: p.ID, InPort: 1, OutPort: record.NoPort, OutLane: record.NoPort, Queue: record.NoQueue,
+		Why:        2,
 		Identities: known.Bytes(), NoRoom: true,
 	}
 	frames := [][]byte{cat(macs, ipv4(17, 0, inUDP(r.Append(cat(macs, ipv4(6, 0, tcp))))))}
-	opts := RecordOptions{Plans: []*record.Plan{p}, Packets: true, Names: map[string]string{"DATAAC#x": "DATAACL|RULE_OF_A_LONG_NAME"}}
-	wantParts(t, decoded(t, frames, opts), "; by rule DATAACL|RULE_OF_A_LONG_NAME, route 10.9.0.0/16, queue 3, 7 bytes in it; some identities are left out\n",
+	opts := RecordOptions{Plans: []*record.Plan{p}, Packets: true,
+		Names: map[string]string{"DATAAC#x": "DATAACL|RULE_OF_A_LONG_NAME"}}
+	wantParts(t, decoded(t, frames, opts),
+		"; by rule DATAACL|RULE_OF_A_LONG_NAME, route 10.9.0.0/16, queue 3, 7 bytes in it; some identities are left out\n",
 		"1 packet, acl; by rule DATAACL|RULE_OF_A_LONG_NAME, route 10.9.0.0/16; last tables: port hit > acl hit\n")
 	opts.JSON = true
 	var line recordedJSON
-	if err := json.NewDecoder(strings.NewReader(decoded(t, frames, opts))).Decode(&line); err != nil || !line.IdentitiesLeftOut ||
+	if err := json.NewDecoder(strings.NewReader(decoded(t, frames, opts))).Decode(&line); err != nil ||
+		!line.IdentitiesLeftOut ||
 		len(line.Identities) != 3 || line.Identities[1] != (identityJSON{"route", "10.9.0.0/16"}) {
 		t.Errorf("%+v %v", line, err)
 	}
@@ -238,7 +254,9 @@ func TestSkippedTableIsFound(t *testing.T) {
 
 // That no packet runs a table is suspicious only where packets were counted there.
 func TestMissingTableIsSuspectedByMeasuredProbabilities(t *testing.T) {
-	for from, want := range map[string]string{"": "", "uniform": "", "seed 1": "", "counted": "acl is skipped, or the traffic is not what the switch counted for the plan: no packet ran it, about 13 were expected to"} {
+	for from, want := range map[string]string{"": "", "uniform": "", "seed 1": "",
+		"counted": "acl is skipped, or the traffic is not what the switch counted for the plan: no packet ran it, about 13 " +
+			"were expected to"} {
 		p := recordPlan()
 		p.ProbabilitiesFrom = from
 		c, err := NewRecords(p)
@@ -267,7 +285,8 @@ func TestCompareRecords(t *testing.T) {
 		after = append(after, cat(macs, ipv4(17, 0, inUDP(recorded(p, aclHit|fdbHit, 4, 0, 300)))), before[0], before[1])
 	}
 	opts := RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, before)}
-	wantParts(t, decoded(t, after, opts), "compared with ", "new path: 33.33 % of packets, was 0.00 %\n    port hit > acl hit > fdb hit\n",
+	wantParts(t, decoded(t, after, opts), "compared with ",
+		"new path: 33.33 % of packets, was 0.00 %\n    port hit > acl hit > fdb hit\n",
 		"gone: 0.00 % of packets, was 20.00 %\n    port hit > acl miss > fdb hit\n")
 	var barred [][]byte // packets that end at the port say nothing of what is behind it
 	for range 40 {
@@ -277,8 +296,10 @@ func TestCompareRecords(t *testing.T) {
 		t.Errorf("a suspicion without a reason:\n%s", text)
 	}
 	opts.JSON = true
-	wantParts(t, decoded(t, after, opts), `"plans": [`, `"difference": {`, `"new": [`, `"path": "port hit > acl hit > fdb hit"`)
-	wantParts(t, decoded(t, before, RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, before)}), "no difference to ")
+	wantParts(t, decoded(t, after, opts), `"plans": [`, `"difference": {`, `"new": [`,
+		`"path": "port hit > acl hit > fdb hit"`)
+	wantParts(t, decoded(t, before, RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, before)}),
+		"no difference to ")
 }
 
 // missingRun is a capture of packets of the small switch to a server: so many that run acl, and
@@ -309,16 +330,19 @@ func TestMissingTableIsSuspectedByAnotherCapture(t *testing.T) {
 	}{
 		{"the same packets", missingRun(p, 2, 30, 10), missingRun(p, 2, 0, 40),
 			"acl is skipped, or the switch is configured otherwise: no packet ran it, about 30 were expected to"},
-		{"packets of two kinds", slices.Concat(missingRun(p, 2, 30, 10), missingRun(p, 3, 0, 40)), slices.Concat(missingRun(p, 2, 0, 20), missingRun(p, 3, 0, 80)),
+		{"packets of two kinds", slices.Concat(missingRun(p, 2, 30, 10), missingRun(p, 3, 0, 40)),
+			slices.Concat(missingRun(p, 2, 0, 20), missingRun(p, 3, 0, 80)),
 			"acl is skipped, or the switch is configured otherwise: no packet ran it, about 15 were expected to"},
 		{"packets to somebody else", missingRun(p, 2, 30, 10), missingRun(p, 3, 0, 40), ""},
-		{"more of those that never ran it", slices.Concat(missingRun(p, 2, 30, 0), missingRun(p, 3, 0, 10)), missingRun(p, 3, 0, 1000), ""},
+		{"more of those that never ran it", slices.Concat(missingRun(p, 2, 30, 0), missingRun(p, 3, 0, 10)),
+			missingRun(p, 3, 0, 1000), ""},
 		{"few packets", missingRun(p, 2, 3, 1), missingRun(p, 2, 0, 4), ""},
 		{"some run it still", missingRun(p, 2, 30, 10), missingRun(p, 2, 1, 40), ""},
 		{"packets that end before it", missingRun(p, 2, 30, 10), missingRun(p, 2, 0, 40)[40:], ""},
 		{"nothing changed", missingRun(p, 2, 30, 10), missingRun(p, 2, 30, 10), ""},
 	} {
-		_, after, _ := strings.Cut(decoded(t, tt.after, RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, tt.before)}), "suspicions:\n  ")
+		_, after, _ := strings.Cut(decoded(t, tt.after, RecordOptions{Plans: []*record.Plan{p},
+			Compare: writeFrames(t, tt.before)}), "suspicions:\n  ")
 		if got := strings.TrimSpace(after); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
@@ -331,12 +355,16 @@ func endingPlan() *record.Plan {
 	p.Graph.Nodes = append(p.Graph.Nodes, record.Node{ID: "egress_acl", Kind: record.Table})
 	p.Graph.Reasons = append(p.Graph.Reasons, "egress-acl")
 	p.Graph.Edges = p.Graph.Edges[:7] // what fdb finds goes to the egress ACL, or past it
-	p.Graph.Edges = append(p.Graph.Edges, record.Edge{From: "fdb", To: "egress_acl", Label: "filtered"}, record.Edge{From: "fdb", To: record.Exit, Label: "sent"},
-		record.Edge{From: "egress_acl", To: record.Exit, Label: record.Hit}, record.Edge{From: "egress_acl", To: record.Exit, Label: record.Miss})
+	p.Graph.Edges = append(p.Graph.Edges, record.Edge{From: "fdb", To: "egress_acl", Label: "filtered"},
+		record.Edge{From: "fdb", To: record.Exit, Label: "sent"},
+		record.Edge{From: "egress_acl", To: record.Exit, Label: record.Hit},
+		record.Edge{From: "egress_acl", To: record.Exit, Label: record.Miss})
 	p.Graph.Ends = []record.End{
-		{From: "port", Label: record.Miss, How: []string{"barred"}}, {From: "acl", Label: record.Hit, How: []string{"acl", record.EndCPU}},
+		{From: "port", Label: record.Miss, How: []string{"barred"}},
+		{From: "acl", Label: record.Hit, How: []string{"acl", record.EndCPU}},
 		{From: "fdb", Label: "sent", How: []string{record.EndSent}},
-		{From: "egress_acl", Label: record.Hit, How: []string{"egress-acl"}}, {From: "egress_acl", Label: record.Miss, How: []string{record.EndSent}}}
+		{From: "egress_acl", Label: record.Hit, How: []string{"egress-acl"}},
+		{From: "egress_acl", Label: record.Miss, How: []string{record.EndSent}}}
 	p.Graph.Version = 5
 	p.Seal()
 	return p
@@ -357,9 +385,12 @@ func TestRecordsSayHowPacketsEnded(t *testing.T) {
 		{"by the ingress ACL", aclHit, record.NoPort, 2, "port hit > acl hit"},
 		{"to the CPU", aclHit, record.NoPort, 0, "port hit > acl hit"},
 		{"sent", aclHit | fdbMiss, 4, 0, "one of 2, with 0.667 port hit > acl hit > fdb miss"},
-		{"sent, but without a way out", aclHit, 4, 0, "impossible: no path of the graph has this record; the closest has it but that fdb did not run"},
-		{"for a reason of somewhere else", aclHit | fdbHit, record.NoPort, 2, "impossible: no path of the graph has this record; the closest has it but that fdb ran"},
-		{"for a reason that no table has", aclHit | fdbHit, 4, 9, "impossible: no path of the graph has this record; the closest has it but that the packet was dropped: reason 9"},
+		{"sent, but without a way out", aclHit, 4, 0,
+			"impossible: no path of the graph has this record; the closest has it but that fdb did not run"},
+		{"for a reason of somewhere else", aclHit | fdbHit, record.NoPort, 2,
+			"impossible: no path of the graph has this record; the closest has it but that fdb ran"},
+		{"for a reason that no table has", aclHit | fdbHit, 4, 9,
+			"impossible: no path of the graph has this record; the closest has it but that the packet was dropped: reason 9"},
 		{"before it was looked up", 0, record.NoPort, 1, "port miss"},
 	} {
 		c, err := NewRecords(p)
@@ -372,7 +403,8 @@ func TestRecordsSayHowPacketsEnded(t *testing.T) {
 		}
 	}
 	frames := [][]byte{cat(macs, ipv4(17, 0, inUDP(recorded(p, aclHit, record.NoPort, 2, 1))))}
-	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}), "1 of 6 paths seen", "tables that no recorded packet ran: fdb, egress_acl\n")
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}), "1 of 6 paths seen",
+		"tables that no recorded packet ran: fdb, egress_acl\n")
 }
 
 // A damaged capture is reported up to the damage.
@@ -394,7 +426,8 @@ func TestDecodeRecordsDamaged(t *testing.T) {
 func TestReadPlan(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan.json")
 	for _, tt := range []struct{ text, want string }{
-		{`{"id": 1, "phv": "8"}`, ""}, {`{}`, "no plan: it has no id"}, {`[]`, "it is a JSON array, want an object"}, {``, "unexpected end"},
+		{`{"id": 1, "phv": "8"}`, ""}, {`{}`, "no plan: it has no id"}, {`[]`, "it is a JSON array, want an object"},
+		{``, "unexpected end"},
 	} {
 		if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)

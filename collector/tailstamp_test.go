@@ -95,8 +95,8 @@ UDP [2001:db8::1]:12345 > [2001:db8::2]:80: 1 frame stamped
 	}
 }
 
-// What is behind a datagram and belongs to no record is counted and shown, and so are records that were found by search,
-// and frames whose end is not known.
+// What is behind a datagram and belongs to no record is counted and shown, and so are records that were found by
+// search, and frames whose end is not known.
 func TestSkippedBytes(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
 	one, two := hop(1, 0, 4, 100, 600, 0), hop(2, 8, 12, 1600, 2000, 0)
@@ -172,7 +172,8 @@ func TestReportJSON(t *testing.T) {
 		t.Errorf("totals %+v", r)
 	}
 	hops := r.Flows[0].Paths[0].Hops
-	if hops[0].Delay != nil || hops[1].Delay.Max != 1009 || hops[1].SwitchID != 2 || hops[0].Latency.P90 != 508 || hops[0].OutPort != "Ethernet4" {
+	if hops[0].Delay != nil || hops[1].Delay.Max != 1009 || hops[1].SwitchID != 2 || hops[0].Latency.P90 != 508 ||
+		hops[0].OutPort != "Ethernet4" {
 		t.Errorf("hops of the first path:\n%s", b.String())
 	}
 }
@@ -187,7 +188,8 @@ func TestDifference(t *testing.T) {
 	}{
 		{"later", at(1), at(3), 2, true},
 		{"earlier", at(3), at(1), -2, true},
-		{"across a second", tailstamp.Timestamp{Seconds: 1, Nanoseconds: 999999999}, tailstamp.Timestamp{Seconds: 2}, 1, true},
+		{"across a second", tailstamp.Timestamp{Seconds: 1, Nanoseconds: 999999999}, tailstamp.Timestamp{Seconds: 2}, 1,
+			true},
 		{"not taken", tailstamp.Timestamp{}, day, 0, false},
 		{"not taken either", day, tailstamp.Timestamp{}, 0, false},
 		{"no time of day", at(1), at(1e9), 0, false},
@@ -238,7 +240,8 @@ func TestDecodeTailStamp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frame := stamped(web, hop(7, 0, 4, 100, 600, 0), hop(8, 0, tailstamp.CPUPort, 700, 0, tailstamp.NoEgress|tailstamp.Unsynchronised))
+	frame := stamped(web, hop(7, 0, 4, 100, 600, 0), hop(8, 0, tailstamp.CPUPort, 700, 0,
+		tailstamp.NoEgress|tailstamp.Unsynchronised))
 	for range 2 {
 		if err := w.Write(time.Unix(1000, 1), frame, len(frame)); err != nil {
 			t.Fatal(err)
@@ -257,7 +260,8 @@ func TestDecodeTailStamp(t *testing.T) {
 	line := "1 1970-01-01T00:16:40.000000001Z TCP 192.0.2.1:12345 > 192.0.2.2:80" +
 		" | switch 7 Ethernet0 1000.000000100 -> Ethernet4 1000.000000600" +
 		" | switch 8 Ethernet0 1000.000000700 -> CPU - (clock not synchronised)\n"
-	if err != nil || !strings.HasPrefix(text, line) || !strings.Contains(text, "2 frames: 2 stamped with 4 records, 0 without a record\n") {
+	if err != nil || !strings.HasPrefix(text, line) || !strings.Contains(text,
+		"2 frames: 2 stamped with 4 records, 0 without a record\n") {
 		t.Errorf("%v, text:\n%s", err, text)
 	}
 
@@ -268,7 +272,8 @@ func TestDecodeTailStamp(t *testing.T) {
 	if err := cmp.Or(err, decoder.Decode(&packet), decoder.Decode(&packet), decoder.Decode(&report)); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	if packet.Packet != 2 || packet.Records[1].Egress != "" || !packet.Records[1].Unsynchronised || report.Records != 4 || report.File != path {
+	if packet.Packet != 2 || packet.Records[1].Egress != "" || !packet.Records[1].Unsynchronised || report.Records != 4 ||
+		report.File != path {
 		t.Errorf("packet %+v, report %+v", packet, report)
 	}
 
@@ -278,7 +283,8 @@ func TestDecodeTailStamp(t *testing.T) {
 	}
 	text, err = decode(DecodeOptions{})
 	const damage = "packet 2 at byte 164: the file ends after 10 of the 16 bytes"
-	if err == nil || !strings.Contains(err.Error(), damage) || !strings.Contains(text, "1 frame: 1 stamped") || !strings.Contains(text, damage) {
+	if err == nil || !strings.Contains(err.Error(), damage) || !strings.Contains(text, "1 frame: 1 stamped") ||
+		!strings.Contains(text, damage) {
 		t.Errorf("error %v, text:\n%s", err, text)
 	}
 	if err := DecodeTailStamp(t.Context(), &strings.Builder{}, path+".none", DecodeOptions{}); err == nil {
@@ -323,7 +329,8 @@ func TestPathsAreBounded(t *testing.T) {
 		add(stamped(video, hop(1, 0, 4, 100, 900, 0)))
 	}
 	r := c.Report()
-	if r.Stamped != 12 || r.Beyond != 6 || len(r.Flows) != 1 || r.Flows[0].Frames != 9 || r.Flows[0].Beyond != 3 || len(r.Flows[0].Paths) != 2 {
+	if r.Stamped != 12 || r.Beyond != 6 || len(r.Flows) != 1 || r.Flows[0].Frames != 9 || r.Flows[0].Beyond != 3 ||
+		len(r.Flows[0].Paths) != 2 {
 		t.Fatalf("report %+v", r)
 	}
 	var b strings.Builder

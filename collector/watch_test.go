@@ -157,7 +157,8 @@ func TestWatchRecords(t *testing.T) {
 		ended <- WatchRecords(t.Context(), &out, "eth3", s, ticks, c, WatchRecordOptions{Count: 11})
 	}()
 	frames := smallRun(plan)
-	frames = append(frames, []byte("no record"), cat(macs, ipv4(47, 0, inGRE(0x1000, 0x88be, 12, recorded(plan, fdbHit, 4, 0, 7)))))
+	frames = append(frames, []byte("no record"), cat(macs, ipv4(47, 0,
+		inGRE(0x1000, 0x88be, 12, recorded(plan, fdbHit, 4, 0, 7)))))
 	for i, f := range frames {
 		s.packets <- capture.Packet{Data: f, Len: len(f)}
 		if i == len(frames)-2 {

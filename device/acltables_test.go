@@ -10,7 +10,8 @@ import (
 )
 
 // A chip of four ACL tables at the ingress has not one for each of three rows and two features. Who comes last waits,
-// names the tables that are there, and has its own when there is room again. Table recording has its own at another stage.
+// names the tables that are there, and has its own when there is room again. Table recording has its own at another
+// stage.
 func TestWhoHasTheACLTables(t *testing.T) {
 	rows := []struct {
 		key    string

@@ -55,7 +55,8 @@ func sketchOf(v sai.Value) (sai.Value, bool) {
 	for _, u := range l.Units {
 		units = append(units, fmt.Sprint(u.Size, u.Op, u.P1.From, u.P2.From, len(u.Map)))
 	}
-	return sai.Bytes(fmt.Sprint("task ", l.Task, l.Filter, l.Epoch, l.Digest, len(l.Frozen), l.Flow, l.Measures, units)), true
+	return sai.Bytes(fmt.Sprint("task ", l.Task, l.Filter, l.Epoch, l.Digest, len(l.Frozen), l.Flow, l.Measures, units)),
+		true
 }
 
 // planOf reads an extension object that is a plan of table recording, without where its bits

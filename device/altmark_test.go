@@ -59,7 +59,8 @@ func newMarked(t *testing.T, profile profile.Profile, fields ...string) *marked 
 		}
 		c[schema.CfgTAMAltMark]["m"][fields[i]] = fields[i+1]
 	}
-	m := &marked{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: profile, Start: markInterval.Middle(markPeriod).Std()})}
+	m := &marked{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: profile,
+		Start: markInterval.Middle(markPeriod).Std()})}
 	settle(t, m.Sim)
 	m.Chip.SetOutput(func(o *saisim.Out) {
 		kept := *o
@@ -113,7 +114,8 @@ func markFrame(t *testing.T, tos uint8) []byte {
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
 		&layers.Ethernet{SrcMAC: hostMAC(1), DstMAC: hostMAC(0x33), EthernetType: layers.EthernetTypeIPv4},
-		&layers.IPv4{Version: 4, IHL: 5, TOS: tos, TTL: 9, Protocol: 253, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}},
+		&layers.IPv4{Version: 4, IHL: 5, TOS: tos, TTL: 9, Protocol: 253, SrcIP: net.IP{10, 0, 0, 1},
+			DstIP: net.IP{10, 0, 0, 2}},
 		gopacket.Payload(make([]byte, 60-34)))
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +180,8 @@ func TestAltMarkTwoSwitches(t *testing.T) {
 			a, b := first.history(), second.history()
 			for k := uint64(markPeriod + 1); k < last; k++ {
 				p, q := a[k], b[k]
-				if p.Flags|q.Flags != 0 || p.Packets != uint64(len(markParts)) || p.Packets-q.Packets != lost[k] || p.Bytes != 64*p.Packets {
+				if p.Flags|q.Flags != 0 || p.Packets != uint64(len(markParts)) || p.Packets-q.Packets != lost[k] ||
+					p.Bytes != 64*p.Packets {
 					t.Errorf("period %d: %+v and %+v, want 7 packets and a loss of %d", k, p, q, lost[k])
 				}
 				if tt.delay && p.Captures == 1 && q.Captures == 1 {
@@ -236,7 +239,8 @@ func TestAltMarkByOrchestrator(t *testing.T) {
 		}
 	}
 	row := first.row(swss.CountersDB, schema.CountersAltMark, "m")
-	if row["ENGINE"] != schema.AltMarkByOrchestrator || row["TIMING"] != "switched by orchestrator, at most 0s late so far; packets that come marked are not seen" {
+	if row["ENGINE"] != schema.AltMarkByOrchestrator ||
+		row["TIMING"] != "switched by orchestrator, at most 0s late so far; packets that come marked are not seen" {
 		t.Errorf("row %v", row)
 	}
 }
@@ -253,8 +257,10 @@ func TestAltMarkRefused(t *testing.T) {
 		want    string
 	}{
 		{"muxed", bare, []string{"method", "muxed", "mark", "dscp0"}, only + "method is muxed, want step"},
-		{"reserved flag", bare, []string{"method", "step", "mark", "ipv4-reserved"}, only + "mark is ipv4-reserved, want dscp0 to dscp5"},
-		{"any DSCP", bare, []string{"method", "step", "mark", "dscp0"}, only + "it sets the whole DSCP, and flow group web does not say which: want a rule that matches one DSCP exactly"},
+		{"reserved flag", bare, []string{"method", "step", "mark", "ipv4-reserved"},
+			only + "mark is ipv4-reserved, want dscp0 to dscp5"},
+		{"any DSCP", bare, []string{"method", "step", "mark", "dscp0"},
+			only + "it sets the whole DSCP, and flow group web does not say which: want a rule that matches one DSCP exactly"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := ParseConfigDB([]byte(markConfig))

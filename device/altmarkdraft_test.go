@@ -16,7 +16,8 @@ import (
 
 // A running switch says the same of a session under our names, of what is in force, as under those of the IETF's draft.
 func TestAltMarkByDraftsNames(t *testing.T) {
-	m := newMarked(t, profile.Small(), "role", "terminator", "method", "double", "mark", "dscp0", "mark2", "dscp1", "clear", "true")
+	m := newMarked(t, profile.Small(), "role", "terminator", "method", "double", "mark", "dscp0", "mark2", "dscp1",
+		"clear", "true")
 	server, err := mgmt.NewServer(mgmt.Config{Redis: m.Redis, Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,8 @@ func TestAltMarkByDraftsNames(t *testing.T) {
 		}
 		return got
 	}
-	ours, draft := get("/tam/alt-mark-sessions/alt-mark-session[name=m]/state"), get("/altmark/altmark-profiles/altmark-profile[altmark-profile-name=m]")
+	ours, draft := get("/tam/alt-mark-sessions/alt-mark-session[name=m]/state"),
+		get("/altmark/altmark-profiles/altmark-profile[altmark-profile-name=m]")
 	if ours["status"] != "active" || ours["role"] != "terminator" || ours["method"] != "double" || ours["clear"] != true ||
 		fmt.Sprint(ours["interval"]) != "-10" {
 		t.Fatalf("the session is %v", ours)

@@ -24,12 +24,14 @@ func optionFrame(id uint32) []byte {
 // A session with a FlowMonID counts and marks only packets that have it. One that is changed counts the others, from
 // its first whole period on.
 func TestAltMarkFlowMonID(t *testing.T) {
-	m := newMarked(t, profile.Small(), "DSCP", "0/0x3f", "method", "step", "mark", "ipv6-altmark-l", "role", "initiator", "flow-mon-id", "74565")
+	m := newMarked(t, profile.Small(), "DSCP", "0/0x3f", "method", "step", "mark", "ipv6-altmark-l", "role", "initiator",
+		"flow-mon-id", "74565")
 	rules := swss.NewTable(m.Redis.DB(swss.ConfigDB), schema.CfgACLRule)
 	if err := rules.Del(m.Context(), "TAM|web"); err != nil {
 		t.Fatal(err)
 	}
-	if err := rules.Set(m.Context(), "TAM|web", swss.FieldValues{"PRIORITY": "100", "DST_IPV6": "2001:db8::2/128"}); err != nil {
+	if err := rules.Set(m.Context(), "TAM|web", swss.FieldValues{"PRIORITY": "100",
+		"DST_IPV6": "2001:db8::2/128"}); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, m.Sim)

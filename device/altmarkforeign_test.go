@@ -26,7 +26,8 @@ func TestForeignMarksOfPeriods(t *testing.T) {
 		}
 		m.advance(m.into(k+1, 0.9))
 		row := m.row(swss.CountersDB, schema.CountersAltMark, "m")
-		if row["PERIOD"] != "1004" || row["FOREIGN_MARKS"] != "2" || row["PACKETS"] != want.packets || row["FLAGS"] != want.flags {
+		if row["PERIOD"] != "1004" || row["FOREIGN_MARKS"] != "2" || row["PACKETS"] != want.packets ||
+			row["FLAGS"] != want.flags {
 			t.Errorf("foreign-marks %s: %v, want 2 of %s packets and the flags %q", foreign, row, want.packets, want.flags)
 		}
 	}

@@ -32,11 +32,15 @@ func TestAltMarkJoined(t *testing.T) {
 		bad   []uint64                 // and that must not
 	}{
 		{"as it should be", "terminator", nil, all, nil},
-		{"the clock steps", "terminator", map[uint64]time.Duration{1006: away, 1009: -away}, []uint64{1002, 1023, 1024}, []uint64{1006, 1007, 1008, 1009, 1016, 1017}},
-		{"the clock steps back", "terminator", map[uint64]time.Duration{1009: -away}, nil, []uint64{1003, 1005, 1009, 1011, 1013}}, // numbers come again
+		{"the clock steps", "terminator", map[uint64]time.Duration{1006: away, 1009: -away}, []uint64{1002, 1023, 1024},
+			[]uint64{1006, 1007, 1008, 1009, 1016, 1017}},
+		// numbers come again
+		{"the clock steps back", "terminator", map[uint64]time.Duration{1009: -away}, nil,
+			[]uint64{1003, 1005, 1009, 1011, 1013}},
 		{"a wrong role", "initiator", nil, nil, all},
 	} {
-		for _, fields := range [][]string{{"method", "step", "mark", "dscp0"}, {"method", "double", "mark", "dscp0", "mark2", "dscp1"}, {"method", "muxed", "mark", "dscp1"}} {
+		for _, fields := range [][]string{{"method", "step", "mark", "dscp0"},
+			{"method", "double", "mark", "dscp0", "mark2", "dscp1"}, {"method", "muxed", "mark", "dscp1"}} {
 			t.Run(tt.name+", "+fields[1], func(t *testing.T) {
 				first := newMarked(t, profile.Small(), append(slices.Clone(fields), "role", "initiator")...)
 				second := newMarked(t, profile.Small(), append(slices.Clone(fields), "role", tt.role)...)
@@ -138,7 +142,8 @@ func joinMarked(t *testing.T, first, second *marked, a, b []told) map[uint64]mar
 		}
 		return marks.Point{Switch: name, Session: "m", Settings: s.Session}
 	}
-	join, err := marks.NewJoiner(marks.Path{Name: "p", Points: []marks.Point{point(first, "first"), point(second, "second")}})
+	join, err := marks.NewJoiner(marks.Path{Name: "p", Points: []marks.Point{point(first, "first"),
+		point(second, "second")}})
 	if err != nil {
 		t.Fatal(err)
 	}

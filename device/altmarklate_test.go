@@ -81,7 +81,8 @@ func TestPulsesOfLateFrames(t *testing.T) {
 		want float64
 	}{{"transit", 0.55}, {"initiator", 0.7}} {
 		t.Run(tt.role, func(t *testing.T) {
-			m := newMarked(t, profile.Small(), "role", tt.role, "method", "double", "mark", "dscp0", "mark2", "dscp1", "foreign-marks", "count")
+			m := newMarked(t, profile.Small(), "role", tt.role, "method", "double", "mark", "dscp0", "mark2", "dscp1",
+				"foreign-marks", "count")
 			const k = markPeriod + 5
 			tos := map[string]uint8{"transit": (8 | 1 | 2) << 2, "initiator": 8 << 2}[tt.role]
 			m.give(k, 0.6, 0.05, tos)

@@ -54,7 +54,8 @@ func TestAltMarkOrchagentRestarts(t *testing.T) {
 	settle(t, m.Sim)
 	m.advance(m.into(markPeriod+7, 0.6))
 	m.wantHistory(map[uint64]string{
-		markPeriod + 1: "7", markPeriod + 2: "7", markPeriod + 3: "7", markPeriod + 4: "4 first", markPeriod + 5: "7", markPeriod + 6: "7",
+		markPeriod + 1: "7", markPeriod + 2: "7", markPeriod + 3: "7", markPeriod + 4: "4 first", markPeriod + 5: "7",
+		markPeriod + 6: "7",
 	})
 }
 
@@ -71,7 +72,8 @@ func TestAltMarkChipRestarts(t *testing.T) {
 	m.send(markPeriod+4, markPeriod+8)
 	m.advance(m.into(markPeriod+9, 0.6))
 	m.wantHistory(map[uint64]string{
-		markPeriod + 2: "7", markPeriod + 3: "7", markPeriod + 4: "nothing", markPeriod + 5: "4 counter-reset", markPeriod + 6: "7 counter-reset",
+		markPeriod + 2: "7", markPeriod + 3: "7", markPeriod + 4: "nothing", markPeriod + 5: "4 counter-reset",
+		markPeriod + 6: "7 counter-reset",
 		markPeriod + 7: "7", markPeriod + 8: "7",
 	})
 }

@@ -40,7 +40,8 @@ func TestCollectorIsAskedFor(t *testing.T) {
 	var due []saisim.Cycle
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		s.Punt(o)
-		if o.Port != port || len(o.Data) < 42 || !bytes.Equal(o.Data[14:32], question[:18]) || !bytes.Equal(o.Data[38:42], question[24:]) {
+		if o.Port != port || len(o.Data) < 42 || !bytes.Equal(o.Data[14:32], question[:18]) ||
+			!bytes.Equal(o.Data[38:42], question[24:]) {
 			return
 		}
 		if asked++; answers {

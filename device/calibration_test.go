@@ -51,25 +51,35 @@ func measures() []measure {
 		{name: "cms", attribute: "frequency", algorithm: "cms", keys: anyKey, absent: 0.1, memory: counters, width: countMin},
 		{name: "cms flows", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "cardinality", memory: counters,
 			width: func(in *instance) float64 { return linear(in.flows, in.buckets/in.rows) }},
-		{name: "cms bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, absent: 0.1, memory: counters, width: countMin},
-		{name: "sumax-sum", attribute: "frequency", algorithm: "sumax-sum", keys: anyKey, absent: 0.1, memory: counters, width: countMin},
-		{name: "tower", attribute: "frequency", algorithm: "tower", keys: anyKey, absent: 0.1, memory: counters, width: countMin},
-		{name: "mrac", attribute: "frequency", algorithm: "mrac", keys: anyKey, absent: 0.1, memory: [2]int{64, 512}, width: countMin},
-		{name: "mrac flows", attribute: "frequency", algorithm: "mrac", keys: anyKey, metric: "cardinality", memory: [2]int{64, 512},
-			width: func(in *instance) float64 { return linear(in.flows, in.buckets) }},
+		{name: "cms bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, absent: 0.1, memory: counters,
+			width: countMin},
+		{name: "sumax-sum", attribute: "frequency", algorithm: "sumax-sum", keys: anyKey, absent: 0.1, memory: counters,
+			width: countMin},
+		{name: "tower", attribute: "frequency", algorithm: "tower", keys: anyKey, absent: 0.1, memory: counters,
+			width: countMin},
+		{name: "mrac", attribute: "frequency", algorithm: "mrac", keys: anyKey, absent: 0.1, memory: [2]int{64, 512},
+			width: countMin},
+		{name: "mrac flows", attribute: "frequency", algorithm: "mrac", keys: anyKey, metric: "cardinality",
+			memory: [2]int{64, 512},
+			width:  func(in *instance) float64 { return linear(in.flows, in.buckets) }},
 		{name: "hll", attribute: "distinct", algorithm: "hll", of: anyKey, metric: "cardinality", memory: [2]int{64, 512},
 			// Flajolet et al.: 1.04/sqrt(m).
 			width: func(in *instance) float64 { return 4 * 1.04 / math.Sqrt(in.buckets) * in.elements }},
-		{name: "linear-counting", attribute: "distinct", algorithm: "linear-counting", of: anyKey, metric: "cardinality", memory: [2]int{64, 128},
-			width: func(in *instance) float64 { return linear(in.elements, in.buckets*in.bits) }},
+		{name: "linear-counting", attribute: "distinct", algorithm: "linear-counting", of: anyKey, metric: "cardinality",
+			memory: [2]int{64, 128},
+			width:  func(in *instance) float64 { return linear(in.elements, in.buckets*in.bits) }},
 		{name: "beaucoup", attribute: "distinct", algorithm: "beaucoup", keys: []string{"src-ip", "dst-ip"},
 			of: []string{"dst-port", "5-tuple", "src-port"}, absent: 0.05, memory: counters},
-		{name: "beaucoup all", attribute: "distinct", algorithm: "beaucoup", of: anyKey, metric: "cardinality", memory: [2]int{192, 192}},
+		{name: "beaucoup all", attribute: "distinct", algorithm: "beaucoup", of: anyKey, metric: "cardinality",
+			memory: [2]int{192, 192}},
 		{name: "bloom", attribute: "existence", algorithm: "bloom", of: anyKey, absent: 0.5, memory: [2]int{192, 192}},
-		{name: "bloom members", attribute: "existence", algorithm: "bloom", of: anyKey, metric: "members", memory: [2]int{192, 192},
-			width: func(in *instance) float64 { return linear(in.elements, in.buckets*in.bits/in.rows) }},
-		{name: "odd-sketch", attribute: "similarity", algorithm: "odd-sketch", of: anyKey, metric: "similarity", memory: [2]int{320, 640}},
-		{name: "odd-sketch difference", attribute: "similarity", algorithm: "odd-sketch", of: anyKey, metric: "difference", memory: [2]int{320, 640},
+		{name: "bloom members", attribute: "existence", algorithm: "bloom", of: anyKey, metric: "members",
+			memory: [2]int{192, 192},
+			width:  func(in *instance) float64 { return linear(in.elements, in.buckets*in.bits/in.rows) }},
+		{name: "odd-sketch", attribute: "similarity", algorithm: "odd-sketch", of: anyKey, metric: "similarity",
+			memory: [2]int{320, 640}},
+		{name: "odd-sketch difference", attribute: "similarity", algorithm: "odd-sketch", of: anyKey, metric: "difference",
+			memory: [2]int{320, 640},
 			// Mitzenmacher et al.: the standard error of d elements in n bits.
 			width: func(in *instance) float64 {
 				n := in.buckets * in.bits
@@ -78,9 +88,12 @@ func measures() []measure {
 		{name: "max-size", attribute: "max(size)", algorithm: "sumax-max", keys: anyKey, absent: 0.05, memory: counters},
 		{name: "maximum", attribute: "max(size)", algorithm: "sumax-max", metric: "maximum", memory: counters,
 			width: func(*instance) float64 { return 1 }}, // exact
-		{name: "max-queue", attribute: "max(queue-length)", algorithm: "sumax-max", keys: anyKey, absent: 0.05, memory: counters},
-		{name: "max-delay", attribute: "max(queue-delay)", algorithm: "sumax-max", keys: anyKey, absent: 0.05, memory: counters},
-		{name: "max-interval", attribute: "max(interval)", algorithm: "max-interval", keys: anyKey, absent: 0.05, memory: [2]int{576, 4608}},
+		{name: "max-queue", attribute: "max(queue-length)", algorithm: "sumax-max", keys: anyKey, absent: 0.05,
+			memory: counters},
+		{name: "max-delay", attribute: "max(queue-delay)", algorithm: "sumax-max", keys: anyKey, absent: 0.05,
+			memory: counters},
+		{name: "max-interval", attribute: "max(interval)", algorithm: "max-interval", keys: anyKey, absent: 0.05,
+			memory: [2]int{576, 4608}},
 	}
 }
 
@@ -128,7 +141,9 @@ func TestFlyMonCalibrationPartial(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
 	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 3}
-	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, partialMeasures()).run(tallies) })
+	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		newCalibration(t, seed, partialMeasures()).run(tallies)
+	})
 	judge(t, tallies, ran.Whole(fixed))
 }
 
@@ -140,11 +155,13 @@ func talliesOf(list []measure) (tallies []*tally) {
 }
 
 func judge(t *testing.T, tallies []*tally, whole bool) {
-	t.Logf("%-22s %9s %7s %7s %6s %9s %9s %9s", "measure", "instances", "no bound", "flagged", "missed", "claimed", "found", "width")
+	t.Logf("%-22s %9s %7s %7s %6s %9s %9s %9s", "measure", "instances", "no bound", "flagged", "missed", "claimed",
+		"found", "width")
 	for _, c := range tallies {
 		c.judge(t, whole)
 	}
-	t.Logf("a false alarm of any of %d measures has a probability of at most %.1g", len(tallies), float64(len(tallies))*falseAlarm)
+	t.Logf("a false alarm of any of %d measures has a probability of at most %.1g", len(tallies),
+		float64(len(tallies))*falseAlarm)
 }
 
 // falseAlarm is the probability below which a measure's misses are an error, were each instance as sure as it says. The
@@ -163,7 +180,8 @@ func (c *tally) judge(t *testing.T, whole bool) {
 		median = medianOf(c.ratios)
 		width = fmt.Sprintf("%.2f", median)
 	}
-	t.Logf("%-22s %9d %7d %7d %6d %8.1f%% %8.1f%% %9s", c.name, c.n, c.unbounded, c.flagged, c.missed, 100*sure/bounded, 100*(1-float64(c.missed)/bounded), width)
+	t.Logf("%-22s %9d %7d %7d %6d %8.1f%% %8.1f%% %9s", c.name, c.n, c.unbounded, c.flagged, c.missed, 100*sure/bounded,
+		100*(1-float64(c.missed)/bounded), width)
 	if p := randtest.Tail(c.chances, c.missed); p < falseAlarm {
 		t.Errorf("%s: %d of %d are outside their bounds, which has a chance of %.2g", c.name, c.missed, len(c.chances), p)
 	}
@@ -180,7 +198,8 @@ func (c *tally) judge(t *testing.T, whole bool) {
 		return
 	}
 	if whole && (median > 2 || !c.rarely && 2*len(c.chances) < c.n || len(c.chances) == 0) {
-		t.Errorf("%s: bounds say little: median width %.2f of theory's; %d of %d have some", c.name, median, len(c.chances), c.n)
+		t.Errorf("%s: bounds say little: median width %.2f of theory's; %d of %d have some", c.name, median, len(c.chances),
+			c.n)
 	}
 }
 
@@ -222,7 +241,8 @@ func newCalibration(t *testing.T, seed uint64, list []measure) *calibration {
 		return of[r.IntN(len(of))]
 	}
 	for i, m := range list {
-		in := &instance{measure: m, task: fmt.Sprintf("t%02d", i), class: i % classes, key: pick(m.keys), element: pick(m.of), epoch: c.epoch, seen: 1}
+		in := &instance{measure: m, task: fmt.Sprintf("t%02d", i), class: i % classes, key: pick(m.keys), element: pick(m.of),
+			epoch: c.epoch, seen: 1}
 		switch {
 		case m.live: // in the midst of the traffic's epoch
 			in.epoch = max(c.epoch/4, time.Duration(flymon.MinEpoch)).Truncate(time.Millisecond)
@@ -245,7 +265,8 @@ func (c *calibration) config() ConfigDB {
 	}
 	config["PORT"]["Ethernet2"] = swss.FieldValues{"lanes": "2", "speed": "10000", "admin_status": "up"}
 	config["VLAN_MEMBER"]["Vlan10|Ethernet2"] = swss.FieldValues{"tagging_mode": "untagged"}
-	config["TAM_FLYMON_TASK_TABLE"], config["TAM_FLYMON_QUERY_TABLE"] = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+	config["TAM_FLYMON_TASK_TABLE"], config["TAM_FLYMON_QUERY_TABLE"] = map[string]swss.FieldValues{},
+		map[string]swss.FieldValues{}
 	for _, in := range c.instances {
 		memory := in.memory[0] << c.r.IntN(bitsOf(in.memory[1]/in.memory[0]))
 		row := swss.FieldValues{
@@ -334,14 +355,15 @@ func (c *calibration) run(tallies []*tally) {
 	}
 }
 
-// play plays the traffic on a chip that keeps so many digests. It returns what the switch says in the midst of the second
-// epoch and after it, and the number of the first.
+// play plays the traffic on a chip that keeps so many digests. It returns what the switch says in the midst of the
+// second epoch and after it, and the number of the first.
 func (c *calibration) play(digests int) (early, late state, first uint64) {
 	t := c.t
 	profile := profile.Small()
 	profile.EgressStages = max(profile.EgressStages, 20)
 	profile.FlyMon.Groups, profile.FlyMon.Spliced, profile.FlyMon.Width = 14, 0, c.width()
-	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256, uint32(digests)
+	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256,
+		uint32(digests)
 	start := time.Unix(100, 0).Truncate(c.epoch).Add(c.epoch / 4)
 	c.sim = testSim(t, SimConfig{Config: c.config(), Start: start, Oracle: 1 << 16, Profile: profile})
 	settle(t, c.sim)
@@ -395,7 +417,8 @@ func (c *calibration) at(since time.Duration) saisim.Cycle {
 func (c *calibration) send(zero time.Duration) {
 
 	c.sim.Chip.SetOutput(func(o *saisim.Out) {
-		n := uint64(o.Data[len(o.Data)-4])<<24 | uint64(o.Data[len(o.Data)-3])<<16 | uint64(o.Data[len(o.Data)-2])<<8 | uint64(o.Data[len(o.Data)-1])
+		n := uint64(o.Data[len(o.Data)-4])<<24 | uint64(o.Data[len(o.Data)-3])<<16 | uint64(
+			o.Data[len(o.Data)-2])<<8 | uint64(o.Data[len(o.Data)-1])
 		if o.Port != 1 || n >= uint64(len(c.traffic.packets)) {
 			return
 		}

@@ -16,12 +16,17 @@ func changers() []measure {
 	counters := [2]int{192, 1536}
 	return []measure{
 		{name: "cms", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "heavy-changers", memory: counters},
-		{name: "cms bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, metric: "heavy-changers", memory: counters},
-		{name: "sumax-sum", attribute: "frequency", algorithm: "sumax-sum", keys: anyKey, metric: "heavy-changers", memory: counters},
+		{name: "cms bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, metric: "heavy-changers",
+			memory: counters},
+		{name: "sumax-sum", attribute: "frequency", algorithm: "sumax-sum", keys: anyKey, metric: "heavy-changers",
+			memory: counters},
 		{name: "tower", attribute: "frequency", algorithm: "tower", keys: anyKey, metric: "heavy-changers", memory: counters},
-		{name: "mrac", attribute: "frequency", algorithm: "mrac", keys: anyKey, metric: "heavy-changers", memory: [2]int{64, 512}, silent: true},
-		{name: "braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, metric: "heavy-changers", memory: counters},
-		{name: "share cms", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "heavy-changers", memory: counters, share: true},
+		{name: "mrac", attribute: "frequency", algorithm: "mrac", keys: anyKey, metric: "heavy-changers",
+			memory: [2]int{64, 512}, silent: true},
+		{name: "braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, metric: "heavy-changers",
+			memory: counters},
+		{name: "share cms", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "heavy-changers",
+			memory: counters, share: true},
 	}
 }
 
@@ -61,7 +66,8 @@ func TestFlyMonCalibrationChanges(t *testing.T) {
 			c.checkChanges(in, tallies[i], late.tasks[in.task], first+1)
 		}
 	})
-	t.Logf("%-10s %6s %6s %6s %6s %6s %10s %8s %8s %8s %8s %8s", "sketch", "tasks", "lost", "full", "real", "listed", "precision", "recall", "bounded", "outside", "claimed", "found")
+	t.Logf("%-10s %6s %6s %6s %6s %6s %10s %8s %8s %8s %8s %8s", "sketch", "tasks", "lost", "full", "real", "listed",
+		"precision", "recall", "bounded", "outside", "claimed", "found")
 	lost := 0
 	for _, y := range tallies {
 		y.judge(t, ran.Whole(fixed))
@@ -208,7 +214,8 @@ func (c *calibration) checkChanges(in *instance, y *changeTally, task map[string
 	y.missable = append(y.missable, chance)
 	if !listed[flow] {
 		y.missed++
-		t.Logf("%s, threshold %d: %s is not listed, from %v to %v; the chance of that is %.3g", in.name, in.changes, flow, before[flow], after[flow], chance)
+		t.Logf("%s, threshold %d: %s is not listed, from %v to %v; the chance of that is %.3g", in.name, in.changes, flow,
+			before[flow], after[flow], chance)
 	}
 }
 
@@ -246,9 +253,11 @@ func (y *changeTally) judge(t *testing.T, whole bool) {
 	}
 	n := float64(len(y.bounded))
 	precision, recall := float64(y.found)/float64(y.listed), float64(y.found)/float64(y.real)
-	t.Logf("%-10s %6d %6d %6d %6d %6d %9.2f%% %7.2f%% %8d %8d %7.1f%% %7.1f%%", y.name, y.tasks, y.lost, y.full, y.real, y.listed, 100*precision, 100*recall, len(y.bounded), y.outside, 100*claimed/n, 100*(1-float64(y.outside)/n))
+	t.Logf("%-10s %6d %6d %6d %6d %6d %9.2f%% %7.2f%% %8d %8d %7.1f%% %7.1f%%", y.name, y.tasks, y.lost, y.full, y.real,
+		y.listed, 100*precision, 100*recall, len(y.bounded), y.outside, 100*claimed/n, 100*(1-float64(y.outside)/n))
 	if p := randtest.Tail(y.bounded, y.outside); p < randtest.Never {
-		t.Errorf("%s: %d of %d changes are outside their bounds, which has a chance of %.2g", y.name, y.outside, len(y.bounded), p)
+		t.Errorf("%s: %d of %d changes are outside their bounds, which has a chance of %.2g", y.name, y.outside,
+			len(y.bounded), p)
 	}
 	if p := randtest.Tail(y.missable, y.missed); p < randtest.Never {
 		t.Errorf("%s: %d of %d real changers are missed, which has a chance of %.2g", y.name, y.missed, len(y.missable), p)
@@ -260,6 +269,7 @@ func (y *changeTally) judge(t *testing.T, whole bool) {
 		t.Errorf("%s: %d changes have bounds, for which there is no ground", y.name, len(y.bounded))
 	}
 	if whole && (len(y.bounded) == 0 && !y.silent || len(y.missable) == 0 || !y.share && precision < 0.5 || recall < 0.5) {
-		t.Errorf("%s: the test shows little: precision %.2f, recall %.2f, %d with bounds", y.name, precision, recall, len(y.bounded))
+		t.Errorf("%s: the test shows little: precision %.2f, recall %.2f, %d with bounds", y.name, precision, recall,
+			len(y.bounded))
 	}
 }

@@ -163,7 +163,8 @@ func (c *tally) take(t *testing.T, in *instance, answer any) {
 	switch {
 	case confidence == 0 || !above && !below:
 		c.unbounded++
-		if text := fmt.Sprint(within(answer, "bound")); !full && !strings.Contains(text, "no bound") || above || below || confidence > 0 {
+		if text := fmt.Sprint(within(answer, "bound")); !full && !strings.Contains(text, "no bound") || above || below ||
+			confidence > 0 {
 			t.Errorf("%s of %s: an answer without bounds does not say so: %v", in.name, in.query, answer)
 		}
 	default:

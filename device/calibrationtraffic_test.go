@@ -81,7 +81,8 @@ type mixture struct {
 func (m *mixture) flow(r *rand.Rand, class int) flowOf {
 	a, b := r.IntN(m.hosts), r.IntN(1+m.hosts/3)
 	return flowOf{
-		class: class, src: [4]byte{10, byte(class), byte(a >> 8), byte(a)}, dst: [4]byte{20, byte(class), byte(b >> 8), byte(b)},
+		class: class, src: [4]byte{10, byte(class), byte(a >> 8), byte(a)},
+		dst:   [4]byte{20, byte(class), byte(b >> 8), byte(b)},
 		ports: [2]uint16{uint16(2000 + r.IntN(60000)), uint16(1000*(class+1) + r.IntN(1000))},
 	}
 }

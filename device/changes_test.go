@@ -40,18 +40,24 @@ func variedConfig(t *testing.T) ConfigDB {
 		}
 	}
 	rules := c["ACL_RULE"]
-	rules["TAM|rec"] = swss.FieldValues{"PRIORITY": "0x50", "SRC_IPV6": "2001:DB8:0:0::1/32", "IP_PROTOCOL": "017", "IN_PORTS": "Ethernet1,Eth1", "HOP_LIMIT": "9"}
+	rules["TAM|rec"] = swss.FieldValues{"PRIORITY": "0x50", "SRC_IPV6": "2001:DB8:0:0::1/32", "IP_PROTOCOL": "017",
+		"IN_PORTS": "Ethernet1,Eth1", "HOP_LIMIT": "9"}
 	rules["TAM|spare"] = swss.FieldValues{"SRC_IP": "10.1.2.3/8", "PACKET_ACTION": "forward"}
 	rules["TAM|tasks"] = swss.FieldValues{"DST_IPV6": "2001:DB8:0::/48", "L4_DST_PORT_RANGE": "80-90"}
-	rules["TAM|flags"] = swss.FieldValues{"TCP_FLAGS": "2/2", "ETHER_TYPE": "34525", "SRC_MAC": "02:AA:00:00:00:01/ff:ff:00:00:00:00"}
-	rules["TAM|masks"] = swss.FieldValues{"SRC_IP": "10.1.2.3", "SRC_IP_MASK": "255.0.255.0", "DST_IP": "10.9.0.0", "DST_IP_MASK": "255.255.0.0", "IP_TYPE": "ANY", "ICMP_TYPE": "8"}
+	rules["TAM|flags"] = swss.FieldValues{"TCP_FLAGS": "2/2", "ETHER_TYPE": "34525",
+		"SRC_MAC": "02:AA:00:00:00:01/ff:ff:00:00:00:00"}
+	rules["TAM|masks"] = swss.FieldValues{"SRC_IP": "10.1.2.3", "SRC_IP_MASK": "255.0.255.0", "DST_IP": "10.9.0.0",
+		"DST_IP_MASK": "255.255.0.0", "IP_TYPE": "ANY", "ICMP_TYPE": "8"}
 	c["TAM_FLYMON_TASK_TABLE"]["t2"] = swss.FieldValues{
-		"filter": "dst-port=80-80,src-ip=10.1.2.3/8", "key": "dst-port,src-ip/16", "attribute": "frequency", "memory": "1000", "threshold": "5",
+		"filter": "dst-port=80-80,src-ip=10.1.2.3/8", "key": "dst-port,src-ip/16", "attribute": "frequency", "memory": "1000",
+		"threshold": "5",
 	}
-	c["TAM_FLYMON_TASK_TABLE"]["t3"] = swss.FieldValues{"flowgroup": "tasks", "key": "src-ip", "attribute": "frequency", "memory": "1536", "share": "1/2"}
+	c["TAM_FLYMON_TASK_TABLE"]["t3"] = swss.FieldValues{"flowgroup": "tasks", "key": "src-ip", "attribute": "frequency",
+		"memory": "1536", "share": "1/2"}
 	c["TAM_FLYMON_QUERY_TABLE"]["q2"] = swss.FieldValues{"task": "t3", "flow": "10.0.0.1"}
 	c["TAM_TABLERECORD_TABLE"] = map[string]swss.FieldValues{
-		"r": {"flowgroup": "rec", "collector": "cr", "sampler": "s", "must-record": "chip.fdb,chip.acl", "source-ip": "::FFFF:10.2.0.1"},
+		"r": {"flowgroup": "rec", "collector": "cr", "sampler": "s", "must-record": "chip.fdb,chip.acl",
+			"source-ip": "::FFFF:10.2.0.1"},
 	}
 	for _, l := range tamLists() {
 		withRows(t, c, l.config)
@@ -61,8 +67,9 @@ func variedConfig(t *testing.T) ConfigDB {
 
 // notRepeated are the leaves of which no state reports whether they are in force.
 var notRepeated = map[string]string{
-	"/tam/features/feature/config/status":                "/tam/features-state says what a feature is",
-	"/tam/flowgroups/flowgroup/config/id":                "nothing in the switch is made of it: a Set checks that no other group has it",
+	"/tam/features/feature/config/status": "/tam/features-state says what a feature is",
+	"/tam/flowgroups/flowgroup/config/id": "nothing in the switch is made of it: a Set checks that no " +
+		"other group has it",
 	"/tam/collectors/collector/config/encapsulation":     "it has one value",
 	"/tam/report-collectors/report-collector/config/vrf": "it has one value that can be in force",
 }
@@ -125,7 +132,8 @@ func (b inForceBed) settled(after string) {
 		if behind && !strings.Contains(all[at+"/state/status"], "pending") {
 			b.Errorf("after %s all is settled, but %s %s", after, path, all[path])
 		}
-		if strings.HasPrefix(path, "/tam/") && strings.HasSuffix(path, "/state/status") && !strings.Contains(all[path], "active") && at != "" {
+		if strings.HasPrefix(path, "/tam/") && strings.HasSuffix(path, "/state/status") &&
+			!strings.Contains(all[path], "active") && at != "" {
 			b.Errorf("after %s %s is %s: %s", after, path, all[path], all[strings.TrimSuffix(path, "status")+"reason"])
 		}
 	}
@@ -161,7 +169,8 @@ func jsonOf(text string) *gpb.TypedValue {
 // config is the configuration of an entry, as JSON.
 func (b inForceBed) config(entry string) string {
 	b.Helper()
-	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath(entry)}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF})
+	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath(entry)}, Type: gpb.GetRequest_CONFIG,
+		Encoding: gpb.Encoding_JSON_IETF})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -316,7 +316,8 @@ func TestChaos(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		c := startChaos(t, swsstest.StartServer(t), rand.New(rand.NewPCG(seed, 6)))
-		pace := []time.Duration{0, 50 * time.Millisecond, time.Second}[c.IntN(3)] // how much has become of one before the next
+		// how much has become of one before the next
+		pace := []time.Duration{0, 50 * time.Millisecond, time.Second}[c.IntN(3)]
 		for range 2 {
 			for range 12 {
 				c.note(c.change())

@@ -151,8 +151,8 @@ func (h *harbour) told() (healthy []string) {
 	return healthy
 }
 
-// honest lets nothing happen until every container must have noticed how it is. Who then is called healthy has to be so;
-// if all are, the switch is that of the CONFIG_DB that there is.
+// honest lets nothing happen until every container must have noticed how it is. Who then is called healthy has to be
+// so; if all are, the switch is that of the CONFIG_DB that there is.
 func (h *harbour) honest() string {
 	h.pass(calm)
 	healthy := h.told()
@@ -215,7 +215,8 @@ func (h *harbour) goroutines(name string) int {
 	}
 	for end := time.Now().Add(patience); ; h.pass(100 * time.Millisecond) {
 		after := h.composition.must(nil, "docker", "logs", id)
-		if _, dump, ended := strings.Cut(after[min(len(before), len(after)):], "SIGQUIT: quit"); ended && strings.Contains(dump, "rip ") {
+		if _, dump, ended := strings.Cut(after[min(len(before), len(after)):], "SIGQUIT: quit"); ended &&
+			strings.Contains(dump, "rip ") {
 			return strings.Count(dump, "\ngoroutine ")
 		}
 		if time.Now().After(end) {

@@ -26,8 +26,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A liveTraffic is two hosts behind live interfaces of a switch: one sends frames of both sessions, one per millisecond of
-// each, and the other says what has become of them.
+// A liveTraffic is two hosts behind live interfaces of a switch: one sends frames of both sessions, one per millisecond
+// of each, and the other says what has become of them.
 type liveTraffic struct {
 	*testing.T
 	dir   string
@@ -248,7 +248,8 @@ func TestChaosUnderLiveTraffic(t *testing.T) {
 		c.mend()
 		c.steady()
 		up := func() bool {
-			a, b := c.plant.row(swss.StateDB, schema.StateWire, "Ethernet4"), c.plant.row(swss.StateDB, schema.StateWire, "Ethernet5")
+			a, b := c.plant.row(swss.StateDB, schema.StateWire, "Ethernet4"),
+				c.plant.row(swss.StateDB, schema.StateWire, "Ethernet5")
 			return a[schema.WireStatus] == schema.WireUp && b[schema.WireStatus] == schema.WireUp
 		}
 		c.until("the wires are up", up)

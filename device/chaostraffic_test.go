@@ -184,8 +184,8 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 	}
 }
 
-// A trafficChaos is a chaos with sessions that nobody touches, and traffic through them, which syncd's process makes, or
-// hosts.
+// A trafficChaos is a chaos with sessions that nobody touches, and traffic through them, which syncd's process makes,
+// or hosts.
 type trafficChaos struct {
 	*chaos
 	hosts trafficHosts // nil: syncd

@@ -38,8 +38,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The programs of others that TestCollectors needs: an OpenTelemetry collector, by its path; and gnmic, without which its
-// part is left out.
+// The programs of others that TestCollectors needs: an OpenTelemetry collector, by its path; and gnmic, without which
+// its part is left out.
 const (
 	otelcolVariable  = "TAMTAM_OTELCOL"
 	gnmicVariable    = "TAMTAM_GNMIC"
@@ -162,8 +162,10 @@ func TestCollectors(t *testing.T) {
 	}
 	sink := httptest.NewServer(http.HandlerFunc(c.otlp))
 	defer sink.Close()
-	otelConfig := c.file("otelcol.yaml", strings.NewReplacer("0.0.0.0:4317", c.addr("grpc"), "0.0.0.0:4318", c.addr("http"),
-		"http://prometheus:9090/api/v1/otlp", sink.URL).Replace(string(read(t, filepath.Join(observability, "otelcol.yaml")))))
+	otelConfig := c.file("otelcol.yaml", strings.NewReplacer("0.0.0.0:4317", c.addr("grpc"), "0.0.0.0:4318",
+		c.addr("http"),
+		"http://prometheus:9090/api/v1/otlp", sink.URL).Replace(string(
+		read(t, filepath.Join(observability, "otelcol.yaml")))))
 	killCollector := c.start(otelcol, "--config", otelConfig)
 	killSyslog := c.rsyslog()
 	c.collect()
@@ -383,7 +385,8 @@ func (c *collecting) query(expr string) (map[string]float64, error) {
 func (c *collecting) same() {
 	c.Helper()
 	c.until("the same counters", func() error {
-		in, sent := c.counter("Ethernet4", "SAI_PORT_STAT_IF_IN_OCTETS"), c.counter("Ethernet5", "SAI_PORT_STAT_IF_OUT_OCTETS")
+		in, sent := c.counter("Ethernet4", "SAI_PORT_STAT_IF_IN_OCTETS"),
+			c.counter("Ethernet5", "SAI_PORT_STAT_IF_OUT_OCTETS")
 		prom, err := c.query("tamtam_port_bytes_total")
 		if err != nil {
 			return err
@@ -465,7 +468,8 @@ func (c *collecting) metric(m *otel.Metric) {
 	points := m.GetGauge().GetDataPoints()
 	if s := m.GetSum(); s != nil {
 		points = s.GetDataPoints()
-		if !s.GetIsMonotonic() || s.GetAggregationTemporality() != otel.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {
+		if !s.GetIsMonotonic() ||
+			s.GetAggregationTemporality() != otel.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {
 			c.why = append(c.why, m.GetName()+" is no cumulative counter")
 		}
 	}
@@ -565,8 +569,8 @@ func (c *collecting) line(what string, texts ...string) {
 	})
 }
 
-// subscribers are programs that ask, or are called, with the configurations of the tree: what they tell Prometheus is what
-// the switch has. They are run where a variable names them.
+// subscribers are programs that ask, or are called, with the configurations of the tree: what they tell Prometheus is
+// what the switch has. They are run where a variable names them.
 func (c *collecting) subscribers() {
 	for _, s := range []struct {
 		variable, file, from, to, listen string

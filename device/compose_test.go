@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The Redis of the containers, killed after a configuration was loaded, still has all of it. While the disk is busy with
-// what came before, Redis answers before it has written, for two seconds at most: so long the test waits.
+// The Redis of the containers, killed after a configuration was loaded, still has all of it. While the disk is busy
+// with what came before, Redis answers before it has written, for two seconds at most: so long the test waits.
 func TestComposeSurvivesKill(t *testing.T) {
 	t.Parallel()
 	server := swsstest.StartServer(t, RedisArgs()...)

@@ -23,7 +23,8 @@ func TestLoadTooLarge(t *testing.T) {
 		}
 		return rows
 	}
-	if err := (ConfigDB{schema.CfgTAMSampler: {"there": {"sampling-rate": "1"}, "s0": {"sampling-rate": "1"}}}).Load(t.Context(), r); err != nil {
+	if err := (ConfigDB{schema.CfgTAMSampler: {"there": {"sampling-rate": "1"}, "s0": {"sampling-rate": "1"}}}).Load(
+		t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {

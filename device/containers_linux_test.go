@@ -28,13 +28,14 @@ type composition struct {
 	env []string
 }
 
-// compose makes ready the containers of docker/compose.yaml and of the files beside it that are named, with what override
-// says if not "", on the configuration, in a project of their own. The test is skipped where that cannot be.
+// compose makes ready the containers of docker/compose.yaml and of the files beside it that are named, with what
+// override says if not "", on the configuration, in a project of their own. The test is skipped where that cannot be.
 func compose(t *testing.T, config ConfigDB, override string, files ...string) *composition {
 	if os.Getenv(containersVariable) == "" {
 		t.Skip("containers take minutes: see make chaos and make upgrade")
 	}
-	for _, needed := range [][]string{{"docker", "info"}, {"docker", "image", "inspect", "tamtam"}, {"../docker/compose.sh", "version"}} {
+	for _, needed := range [][]string{{"docker", "info"}, {"docker", "image", "inspect", "tamtam"},
+		{"../docker/compose.sh", "version"}} {
 		if out, err := exec.Command(needed[0], needed[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("no containers here: %s: %v: %s", strings.Join(needed, " "), err, lastLine(out))
 		}

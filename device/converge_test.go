@@ -39,8 +39,10 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	case 0:
 		n := r.IntN(4)
 		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
-			"lanes": r.pick(fmt.Sprint(n), fmt.Sprint(n), fmt.Sprint(n), "0", "0,1", "x", "900"), "speed": r.pick("10000", "10000", "7"),
-			"alias": r.pick(fmt.Sprintf("etp%d", n+1), "etp1"), "mtu": r.pick("9100", "1500", "70000"), "admin_status": r.pick("up", "down", "sideways"),
+			"lanes": r.pick(fmt.Sprint(n), fmt.Sprint(n), fmt.Sprint(n), "0", "0,1", "x", "900"),
+			"speed": r.pick("10000", "10000", "7"),
+			"alias": r.pick(fmt.Sprintf("etp%d", n+1), "etp1"), "mtu": r.pick("9100", "1500", "70000"),
+			"admin_status": r.pick("up", "down", "sideways"),
 		}
 	case 1:
 		return "PORTCHANNEL|" + lag, swss.FieldValues{"admin_status": r.pick("up", "down"), "mtu": r.pick("9100", "0")}
@@ -49,7 +51,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	case 3:
 		return "VLAN|" + vlan, swss.FieldValues{"vlanid": r.pick("10", "20", "9999")}
 	case 4:
-		return "VLAN_MEMBER|" + vlan + "|" + r.pick(port, lag), swss.FieldValues{"tagging_mode": r.pick("tagged", "untagged", "sometimes")}
+		return "VLAN_MEMBER|" + vlan + "|" + r.pick(port, lag),
+			swss.FieldValues{"tagging_mode": r.pick("tagged", "untagged", "sometimes")}
 	case 5:
 		return "ACL_TABLE|" + r.pick("T1", "T2"), swss.FieldValues{
 			"type": r.pick("L3", "L3", "L3V6", "NONE"), "stage": r.pick("ingress", "egress", "middle"),
@@ -61,7 +64,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 			"L4_DST_PORT_RANGE": r.pick("1-10", "1-10", "20-3"), "PACKET_ACTION": r.pick("FORWARD", "DROP", "DANCE"),
 		}
 	case 7, 8:
-		f := swss.FieldValues{"SRC_IP": r.pick("10.0.0.0/8", "10.1.0.0/16", "10.0.0.1"), "PRIORITY": r.pick("100", "200", "5000")}
+		f := swss.FieldValues{"SRC_IP": r.pick("10.0.0.0/8", "10.1.0.0/16", "10.0.0.1"),
+			"PRIORITY": r.pick("100", "200", "5000")}
 		if r.IntN(2) == 0 {
 			f["IN_PORTS"] = r.pick("Ethernet0", "Ethernet0,Ethernet1", "PortChannel1", "etp1", "Ethernet77")
 		}
@@ -70,7 +74,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		}
 		return "ACL_RULE|TAM|" + group, f
 	case 9:
-		return "TAM_FLOWGROUP_TABLE|" + group, swss.FieldValues{"id": r.pick("1", "2", "3", "none"), "table-name": r.pick("TAM", "TAM", "T9")}
+		return "TAM_FLOWGROUP_TABLE|" + group,
+			swss.FieldValues{"id": r.pick("1", "2", "3", "none"), "table-name": r.pick("TAM", "TAM", "T9")}
 	case 10:
 		f := swss.FieldValues{"flowgroup": group}
 		if r.IntN(2) == 0 {
@@ -78,7 +83,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		}
 		return "TAM_TAILSTAMPING_TABLE|" + r.pick("S1", "S2", "S3"), f
 	case 11:
-		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
+		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"),
+			swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
 	case 12, 13, 14, 15:
 		return r.routing(port, lag, vlan)
 	case 17, 18, 19, 20, 21, 22, 23:
@@ -90,7 +96,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	case 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55:
 		return r.recording(r.pick("1", "2", "3"))
 	default:
-		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"), swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
+		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"),
+			swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
 	}
 }
 
@@ -106,7 +113,8 @@ func (r randomConfig) marking(n string) (string, swss.FieldValues) {
 		return "ACL_RULE|TAM|F" + n, swss.FieldValues{"SRC_IP": "10." + n + ".0.0/16", "PRIORITY": r.pick("100", "200")}
 	}
 	f := swss.FieldValues{
-		"flowgroup": "F" + n, "role": r.pick("initiator", "transit", "terminator"), "method": r.pick("step", "step", "pulse", "double", "muxed"),
+		"flowgroup": "F" + n, "role": r.pick("initiator", "transit", "terminator"),
+		"method":   r.pick("step", "step", "pulse", "double", "muxed"),
 		"interval": r.pick("0", "0", "-3"), "mark": r.pick("dscp0", "dscp1", "ipv4-reserved"),
 	}
 	if f["method"] == "double" {
@@ -129,11 +137,14 @@ func (r randomConfig) sketching(n string) (string, swss.FieldValues) {
 	case 1:
 		return "TAM_FLOWGROUP_TABLE|F" + n, swss.FieldValues{"id": n}
 	case 2:
-		return "TAM_FLYMON_QUERY_TABLE|Q" + n, swss.FieldValues{"task": "T" + r.pick("1", "2"), "flow": r.pick("10.0.0.1", "10.0.0.1,80")}
+		return "TAM_FLYMON_QUERY_TABLE|Q" + n,
+			swss.FieldValues{"task": "T" + r.pick("1", "2"), "flow": r.pick("10.0.0.1", "10.0.0.1,80")}
 	}
 	f := swss.FieldValues{
-		"key": r.pick("src-ip", "ip-pair", "5-tuple", "none"), "attribute": r.pick("frequency", "frequency", "frequency(bytes)", "max(size)", "distinct(dst-ip)"),
-		"memory": r.pick("96", "192", "384"), "epoch": r.pick("1000", "1000", "100", "0", "-1"), "threshold": r.pick("0", "50"), "plan": r.pick("false", "false", "false", "true"),
+		"key":       r.pick("src-ip", "ip-pair", "5-tuple", "none"),
+		"attribute": r.pick("frequency", "frequency", "frequency(bytes)", "max(size)", "distinct(dst-ip)"),
+		"memory":    r.pick("96", "192", "384"), "epoch": r.pick("1000", "1000", "100", "0", "-1"),
+		"threshold": r.pick("0", "50"), "plan": r.pick("false", "false", "false", "true"),
 	}
 	switch r.IntN(3) {
 	case 0:
@@ -158,7 +169,8 @@ func (r randomConfig) recording(n string) (string, swss.FieldValues) {
 		return r.toCollector()
 	}
 	f := swss.FieldValues{
-		"flowgroup": "F" + n, "collector": "C9", "phv": r.pick("8", "16", "8+8"), "mode": r.pick("exec", "exec+hit"), "encapsulation": r.pick("udp", "erspan"),
+		"flowgroup": "F" + n, "collector": "C9", "phv": r.pick("8", "16", "8+8"), "mode": r.pick("exec", "exec+hit"),
+		"encapsulation": r.pick("udp", "erspan"),
 	}
 	switch r.IntN(8) {
 	case 0, 1:
@@ -174,8 +186,10 @@ func (r randomConfig) recording(n string) (string, swss.FieldValues) {
 // ground are rows to begin with: all that sessions of table recording need.
 func (r randomConfig) ground() map[string]swss.FieldValues {
 	rows := map[string]swss.FieldValues{
-		"TAM_COLLECTORS_TABLE|C9": {"ipaddress": "10.8.0.2", "port": "4739"}, "TAM_FEATURES_TABLE|TABLERECORD": {"status": "ACTIVE"},
-		"PORT|Ethernet3": {"lanes": "3", "speed": "10000", "admin_status": "up"}, "INTERFACE|Ethernet3": {"NULL": "NULL"},
+		"TAM_COLLECTORS_TABLE|C9":         {"ipaddress": "10.8.0.2", "port": "4739"},
+		"TAM_FEATURES_TABLE|TABLERECORD":  {"status": "ACTIVE"},
+		"PORT|Ethernet3":                  {"lanes": "3", "speed": "10000", "admin_status": "up"},
+		"INTERFACE|Ethernet3":             {"NULL": "NULL"},
 		"INTERFACE|Ethernet3|10.8.0.1/24": {"NULL": "NULL"}, "NEIGH|Ethernet3|10.8.0.2": {"neigh": "02:00:00:00:00:77"},
 	}
 	for _, n := range []string{"1", "2", "3"} {
@@ -189,7 +203,8 @@ func (r randomConfig) ground() map[string]swss.FieldValues {
 func (r randomConfig) toCollector() (string, swss.FieldValues) {
 	switch r.IntN(6) {
 	case 0:
-		return "TAM_COLLECTORS_TABLE|C9", swss.FieldValues{"ipaddress": "10.8.0.2", "port": r.pick("4739", "4740"), "protocol": r.pick("UDP", "UDP", "UDP", "TCP")}
+		return "TAM_COLLECTORS_TABLE|C9", swss.FieldValues{"ipaddress": "10.8.0.2", "port": r.pick("4739", "4740"),
+			"protocol": r.pick("UDP", "UDP", "UDP", "TCP")}
 	case 1:
 		return "TAM_SAMPLINGRATE_TABLE|E1", swss.FieldValues{"sampling-rate": r.pick("1", "8", "8", "0")}
 	case 2:
@@ -208,16 +223,21 @@ func (r randomConfig) routing(port, lag, vlan string) (string, swss.FieldValues)
 	table := schema.InterfaceTable(name)
 	switch r.IntN(9) {
 	case 0, 1, 2:
-		return r.pick(table, table, table, "INTERFACE") + "|" + name, swss.FieldValues{"mtu": r.pick("9100", "1500", "0"), "loopback_action": r.pick("drop", "forward")}
+		return r.pick(table, table, table, "INTERFACE") + "|" + name,
+			swss.FieldValues{"mtu": r.pick("9100", "1500", "0"), "loopback_action": r.pick("drop", "forward")}
 	case 3:
-		return table + "|" + name + "|" + r.pick("10.0.1.1/24", "10.0.2.1/24", "10.0.2.9/16", "2001:db8::1/64", "10.0.1.0/24"), swss.FieldValues{"NULL": "NULL"}
+		return table + "|" + name + "|" + r.pick("10.0.1.1/24", "10.0.2.1/24", "10.0.2.9/16", "2001:db8::1/64",
+			"10.0.1.0/24"), swss.FieldValues{"NULL": "NULL"}
 	case 4:
-		return "NEIGH|" + name + "|" + r.pick("10.0.1.2", "10.0.2.2", "2001:db8::2", "10.0.1.1"), swss.FieldValues{"neigh": r.pick("02:00:00:00:00:02", "02:00:00:00:00:03", "x")}
+		return "NEIGH|" + name + "|" + r.pick("10.0.1.2", "10.0.2.2", "2001:db8::2", "10.0.1.1"),
+			swss.FieldValues{"neigh": r.pick("02:00:00:00:00:02", "02:00:00:00:00:03", "x")}
 	case 5, 6:
 		return "STATIC_ROUTE|" + r.pick("10.9.0.0/16", "default|10.9.0.0/16", "0.0.0.0/0", "10.0.1.0/24", "10.9.0.1/16"),
-			swss.FieldValues{"nexthop": r.pick("10.0.1.2", "10.0.1.2,10.0.2.2", "10.0.1.2,10.0.2.2", "2001:db8::2"), "distance": r.pick("1", "1,2", "3,3")}
+			swss.FieldValues{"nexthop": r.pick("10.0.1.2", "10.0.1.2,10.0.2.2", "10.0.1.2,10.0.2.2", "2001:db8::2"),
+				"distance": r.pick("1", "1,2", "3,3")}
 	case 7:
-		return "FDB|" + vlan + "|" + r.pick("02:00:00:00:00:02", "02-00-00-00-00-03"), swss.FieldValues{"port": r.pick("Ethernet0", "Ethernet1", lag)}
+		return "FDB|" + vlan + "|" + r.pick("02:00:00:00:00:02", "02-00-00-00-00-03"),
+			swss.FieldValues{"port": r.pick("Ethernet0", "Ethernet1", lag)}
 	}
 	return "SWITCH|switch", swss.FieldValues{"fdb_aging_time": r.pick("30", "60", "never")}
 }
@@ -227,45 +247,59 @@ func (r randomConfig) qos(ports string) (string, swss.FieldValues) {
 	queues := ports + "|" + r.pick("0", "0-1", "1,3", "7-9")
 	switch r.IntN(13) {
 	case 10:
-		group := swss.FieldValues{"trap_action": r.pick("copy", "trap", "drop"), "queue": r.pick("0", "4", "8"), "trap_priority": r.pick("1", "4")}
+		group := swss.FieldValues{"trap_action": r.pick("copy", "trap", "drop"), "queue": r.pick("0", "4", "8"),
+			"trap_priority": r.pick("1", "4")}
 		if r.IntN(3) > 0 {
 			maps.Copy(group, swss.FieldValues{
 				"meter_type": r.pick("packets", "bytes"), "mode": r.pick("sr_tcm", "storm", "tr_tcm"), "cir": r.pick("600", "6000"),
-				"cbs": r.pick("600", "600", "x"), "red_action": r.pick("drop", "drop", "forward", "copy"), "pir": "6000", "pbs": "10",
+				"cbs": r.pick("600", "600", "x"), "red_action": r.pick("drop", "drop", "forward", "copy"), "pir": "6000",
+				"pbs": "10",
 			})
 		}
 		return "COPP_GROUP|" + r.pick("G1", "G2", "default"), group
 	case 11:
-		return "COPP_TRAP|" + r.pick("arp", "lldp"), swss.FieldValues{"trap_ids": r.pick("arp_req", "lldp,arp_req", "bgp"), "trap_group": r.pick("G1", "G2"), "always_enabled": r.pick("true", "true", "false")}
+		return "COPP_TRAP|" + r.pick("arp", "lldp"),
+			swss.FieldValues{"trap_ids": r.pick("arp_req", "lldp,arp_req", "bgp"), "trap_group": r.pick("G1", "G2"),
+				"always_enabled": r.pick("true", "true", "false")}
 	case 0:
-		return r.pick("DSCP_TO_TC_MAP|A", "DSCP_TO_TC_MAP|B"), swss.FieldValues{r.pick("0", "46", "64"): r.pick("1", "5", "16"), "8": "2"}
+		return r.pick("DSCP_TO_TC_MAP|A", "DSCP_TO_TC_MAP|B"),
+			swss.FieldValues{r.pick("0", "46", "64"): r.pick("1", "5", "16"), "8": "2"}
 	case 1:
 		return "DOT1P_TO_TC_MAP|A", swss.FieldValues{r.pick("0", "7"): r.pick("1", "2")}
 	case 2:
 		return "TC_TO_QUEUE_MAP|A", swss.FieldValues{"1": r.pick("1", "2", "15"), "5": "3"}
 	case 3:
-		return "PORT_QOS_MAP|" + ports, swss.FieldValues{"dscp_to_tc_map": r.pick("A", "B"), r.pick("tc_to_queue_map", "dot1p_to_tc_map", "pfc_enable"): "A"}
+		return "PORT_QOS_MAP|" + ports, swss.FieldValues{"dscp_to_tc_map": r.pick("A", "B"),
+			r.pick("tc_to_queue_map", "dot1p_to_tc_map", "pfc_enable"): "A"}
 	case 4:
-		return "SCHEDULER|" + r.pick("S1", "S2"), swss.FieldValues{"type": r.pick("STRICT", "DWRR", "WRR", "NONE"), "weight": r.pick("1", "14", "200")}
+		return "SCHEDULER|" + r.pick("S1", "S2"),
+			swss.FieldValues{"type": r.pick("STRICT", "DWRR", "WRR", "NONE"), "weight": r.pick("1", "14", "200")}
 	case 5:
 		return "WRED_PROFILE|W", swss.FieldValues{
 			"ecn": r.pick("ecn_all", "ecn_none", "ecn_red"), "wred_green_enable": r.pick("true", "false"),
-			"green_min_threshold": r.pick("1000", "9000"), "green_max_threshold": r.pick("8000", "20000"), "green_drop_probability": r.pick("5", "100"),
+			"green_min_threshold": r.pick("1000", "9000"), "green_max_threshold": r.pick("8000", "20000"),
+			"green_drop_probability": r.pick("5", "100"),
 		}
 	case 6:
-		return "QUEUE|" + queues, swss.FieldValues{"scheduler": r.pick("S1", "S2"), r.pick("wred_profile", "scheduler"): r.pick("W", "S1")}
+		return "QUEUE|" + queues, swss.FieldValues{"scheduler": r.pick("S1", "S2"),
+			r.pick("wred_profile", "scheduler"): r.pick("W", "S1")}
 	case 7:
-		return "BUFFER_POOL|P", swss.FieldValues{"type": r.pick("egress", "both", "ingress"), "mode": r.pick("dynamic", "static"), "size": r.pick("20000", "40000")}
+		return "BUFFER_POOL|P", swss.FieldValues{"type": r.pick("egress", "both", "ingress"),
+			"mode": r.pick("dynamic", "static"), "size": r.pick("20000", "40000")}
 	case 8:
-		return "BUFFER_PROFILE|" + r.pick("F1", "F2"), swss.FieldValues{"pool": "P", "size": r.pick("0", "1000"), r.pick("dynamic_th", "static_th"): r.pick("1", "3000")}
+		return "BUFFER_PROFILE|" + r.pick("F1", "F2"),
+			swss.FieldValues{"pool": "P", "size": r.pick("0", "1000"), r.pick("dynamic_th", "static_th"): r.pick("1", "3000")}
 	case 9:
 		return "BUFFER_QUEUE|" + queues, swss.FieldValues{"profile": r.pick("F1", "F2")}
 	default:
 		if r.IntN(2) == 0 {
-			return "MIRROR_SESSION|" + r.pick("M1", "M2"), swss.FieldValues{"src_ip": "10.0.0.1", "dst_ip": r.pick("10.0.0.2", "10.0.1.2", "::9"), "dscp": r.pick("8", "9"), "src_port": r.pick("Ethernet1", "PortChannel1")}
+			return "MIRROR_SESSION|" + r.pick("M1", "M2"),
+				swss.FieldValues{"src_ip": "10.0.0.1", "dst_ip": r.pick("10.0.0.2", "10.0.1.2", "::9"), "dscp": r.pick("8", "9"),
+					"src_port": r.pick("Ethernet1", "PortChannel1")}
 		}
 		return "MIRROR_SESSION|" + r.pick("M1", "M2"), swss.FieldValues{
-			"type": "SPAN", "dst_port": r.pick("Ethernet3", "Ethernet2"), "src_port": r.pick("Ethernet0", "Ethernet0,Ethernet1", "PortChannel1"), "direction": r.pick("RX", "TX", "BOTH"),
+			"type": "SPAN", "dst_port": r.pick("Ethernet3", "Ethernet2"),
+			"src_port": r.pick("Ethernet0", "Ethernet0,Ethernet1", "PortChannel1"), "direction": r.pick("RX", "TX", "BOTH"),
 		}
 	}
 }
@@ -365,7 +399,8 @@ func converge(t *testing.T, seed uint64) {
 	}
 	settle(t, once)
 	if got, want := view(t, s), view(t, once); got != want {
-		t.Errorf("the sequence (-) and the final configuration alone (+) give different ASICs:\n%s\nfinal configuration: %v", cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")), final)
+		t.Errorf("the sequence (-) and the final configuration alone (+) give different ASICs:\n%s\nfinal configuration: %v",
+			cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")), final)
 	}
 	if diff := cmp.Diff(byType(inChip.Live()), byType(inChipOnce.Live())); diff != "" {
 		t.Errorf("objects leaked (-) or are missing (+) in the chip:\n%s", diff)
@@ -415,10 +450,12 @@ func disturb(ctx context.Context, rnd randomConfig, s *Sim) error {
 func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
 	for range 8 {
 		s := testSim(t, SimConfig{Config: ConfigDB{
-			"DEVICE_METADATA": testMetadata,
-			"PORT":            {"Ethernet3": {"admin_status": "up", "lanes": "0,1", "speed": "10000"}},
-			"PORTCHANNEL":     {"PortChannel1": {"admin_status": "up"}}, "PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet3": {"NULL": "NULL"}},
-			"MIRROR_SESSION": {"M1": {"type": "SPAN", "dst_port": "Ethernet3", "src_port": "PortChannel1", "direction": "BOTH"}},
+			"DEVICE_METADATA":    testMetadata,
+			"PORT":               {"Ethernet3": {"admin_status": "up", "lanes": "0,1", "speed": "10000"}},
+			"PORTCHANNEL":        {"PortChannel1": {"admin_status": "up"}},
+			"PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet3": {"NULL": "NULL"}},
+			"MIRROR_SESSION": {"M1": {"type": "SPAN", "dst_port": "Ethernet3", "src_port": "PortChannel1",
+				"direction": "BOTH"}},
 		}})
 		settle(t, s)
 		before := view(t, s)
@@ -427,7 +464,8 @@ func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
 		}
 		settle(t, s)
 		if after := view(t, s); after != before {
-			t.Fatalf("before (-) and after (+) the restart:\n%s", cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))
+			t.Fatalf("before (-) and after (+) the restart:\n%s", cmp.Diff(strings.Split(before, "\n"),
+				strings.Split(after, "\n")))
 		}
 		if err := s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "PORT|Ethernet3").Err(); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,8 @@ func TestCountedSince(t *testing.T) {
 	// The shell's server has the wall clock.
 	walled, first, last := regexp.MustCompile(`20[0-9-]+T[0-9:.]+Z`), time.Now(), time.Time{}
 	cleared := func(text string) string {
-		if at, err := time.Parse(time.RFC3339Nano, text); err != nil || at.Before(first.Truncate(time.Second)) || at.After(last) {
+		if at, err := time.Parse(time.RFC3339Nano, text); err != nil || at.Before(first.Truncate(time.Second)) ||
+			at.After(last) {
 			return text
 		}
 		return "CLEARED"

@@ -11,7 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// debugConfig adds debug counters to a configuration: of each reason of SAI that the chip counts one, and some of several.
+// debugConfig adds debug counters to a configuration: of each reason of SAI that the chip counts one, and some of
+// several.
 func debugConfig(c ConfigDB) (reasons map[string][]drop.Reason) {
 	reasons = map[string][]drop.Reason{}
 	c[schema.CfgDebugCounter], c[schema.CfgDebugReason] = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}

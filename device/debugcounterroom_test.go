@@ -18,7 +18,8 @@ func TestDebugCountersOfChip(t *testing.T) {
 		reasons = append(reasons, fmt.Sprintf(`"c%02d|TTL": {}`, i))
 	}
 	racetest.Stepped(t)
-	sw := tamtamtest.Start(t, `{"DEBUG_COUNTER": {`+strings.Join(counters, ",")+`}, "DEBUG_COUNTER_DROP_REASON": {`+strings.Join(reasons, ",")+`}}`)
+	sw := tamtamtest.Start(t, `{"DEBUG_COUNTER": {`+strings.Join(counters, ",")+`}, "DEBUG_COUNTER_DROP_REASON": {`+
+		strings.Join(reasons, ",")+`}}`)
 	var got []string
 	for _, p := range sw.Problems() {
 		reason, _, _ := strings.Cut(p.Reason, ", want one of L2_ANY,")
@@ -26,7 +27,8 @@ func TestDebugCountersOfChip(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"DEBUG_COUNTER_DROP_REASON|c00|IP_HEADER_ERROR failed reason IP_HEADER_ERROR: the ASIC does not count it for PORT_INGRESS_DROPS",
+		"DEBUG_COUNTER_DROP_REASON|c00|IP_HEADER_ERROR failed reason IP_HEADER_ERROR: the ASIC does not count it for " +
+			"PORT_INGRESS_DROPS",
 		"DEBUG_COUNTER_DROP_REASON|c01|NO_SUCH failed reason NO_SUCH: the ASIC does not count it for PORT_INGRESS_DROPS",
 		"DEBUG_COUNTER_DROP_REASON|c16|TTL pending ", "DEBUG_COUNTER|c16 pending ",
 	}

@@ -105,7 +105,8 @@ func (b inForceBed) left(l tamList, want string) {
 // notConfigured fails if a request for what is configured gets the entry.
 func (b inForceBed) notConfigured(l tamList) {
 	b.Helper()
-	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath("/tam")}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_PROTO})
+	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath("/tam")}, Type: gpb.GetRequest_CONFIG,
+		Encoding: gpb.Encoding_PROTO})
 	if err != nil {
 		b.Fatal(err)
 	}

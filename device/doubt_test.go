@@ -11,7 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// doubted waits until STATE_DB says that the state of the ASIC is unknown, for a reason: of every row that was in force.
+// doubted waits until STATE_DB says that the state of the ASIC is unknown, for a reason: of every row that was in
+// force.
 func (p *plant) doubted(reason string) {
 	p.Helper()
 	p.until("the state of the ASIC is unknown, for: "+reason, func() bool {
@@ -64,8 +65,8 @@ func startLoaded(t *testing.T) *plant {
 	return p
 }
 
-// When syncd dies, STATE_DB says that the state of the ASIC is unknown, of an orchagent that lives as of one that starts
-// then; and when there is a syncd again, what is.
+// When syncd dies, STATE_DB says that the state of the ASIC is unknown, of an orchagent that lives as of one that
+// starts then; and when there is a syncd again, what is.
 func TestSyncdDies(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["syncd"]()
@@ -111,8 +112,8 @@ func (h hangingChip) Create(ctx context.Context, t sai.ObjectType, attrs []sai.A
 	return h.API.Create(ctx, t, attrs)
 }
 
-// A syncd that hangs in a request makes the state of the ASIC unknown. When it goes on, so does orchagent, which has not
-// begun anew.
+// A syncd that hangs in a request makes the state of the ASIC unknown. When it goes on, so does orchagent, which has
+// not begun anew.
 func TestSyncdHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

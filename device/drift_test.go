@@ -22,7 +22,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// compare lets every daemon look at everything, once at each of n seconds that follow, and tell. It returns what each says.
+// compare lets every daemon look at everything, once at each of n seconds that follow, and tell. It returns what each
+// says.
 func compare(t *testing.T, s *Sim, n int) map[string]drift.State {
 	t.Helper()
 	tell := func(name string, w *drift.Watch) {
@@ -50,7 +51,8 @@ func compare(t *testing.T, s *Sim, n int) map[string]drift.State {
 		settle(t, s)
 	}
 	return map[string]drift.State{
-		"tammgrd": s.Managers.Watch().State(), "orchagent": s.Orchagent.Daemon.Watch().State(), "syncd": s.Syncd.Watch.State(),
+		"tammgrd": s.Managers.Watch().State(), "orchagent": s.Orchagent.Daemon.Watch().State(),
+		"syncd": s.Syncd.Watch.State(),
 	}
 }
 
@@ -78,13 +80,20 @@ func TestDriftInDatabases(t *testing.T) {
 		// healed says who heals it; "": nobody has to.
 		healed string
 	}{
-		{"a rule is gone", appl, "ACL_RULE_TABLE:TAM:all", nil, "tammgrd", "APPL_DB ACL_RULE_TABLE:TAM:all is missing", "tammgrd"},
-		{"a session is changed", appl, "TAM_TAILSTAMPING_TABLE:s", swss.FieldValues{"rule": "x"}, "tammgrd", "TAM_TAILSTAMPING_TABLE:s ", "tammgrd"},
-		{"a port is changed", appl, "PORT_TABLE:Ethernet0", swss.FieldValues{"mtu": "9000"}, "tammgrd", "mtu is \"9000\", should be \"1500\"", "tammgrd"},
-		{"a row is nobody's", appl, "VLAN_TABLE:Vlan99", swss.FieldValues{"vlanid": "99"}, "tammgrd", "is nobody's", "tammgrd"},
-		{"a route of another daemon", appl, "ROUTE_TABLE:10.7.0.0/16", swss.FieldValues{"blackhole": "true"}, "orchagent", "was never handed over", "orchagent"},
-		{"a status is gone", state, "VLAN_TABLE|Vlan10", nil, "tammgrd", "is missing: what became of the row is not told", "tammgrd"},
-		{"a status is of no row", state, "VLAN_TABLE|Vlan77", swss.FieldValues{"status": "active", "by": "tammgrd"}, "tammgrd", "is a status of no row", "tammgrd"},
+		{"a rule is gone", appl, "ACL_RULE_TABLE:TAM:all", nil, "tammgrd", "APPL_DB ACL_RULE_TABLE:TAM:all is missing",
+			"tammgrd"},
+		{"a session is changed", appl, "TAM_TAILSTAMPING_TABLE:s", swss.FieldValues{"rule": "x"}, "tammgrd",
+			"TAM_TAILSTAMPING_TABLE:s ", "tammgrd"},
+		{"a port is changed", appl, "PORT_TABLE:Ethernet0", swss.FieldValues{"mtu": "9000"}, "tammgrd",
+			"mtu is \"9000\", should be \"1500\"", "tammgrd"},
+		{"a row is nobody's", appl, "VLAN_TABLE:Vlan99", swss.FieldValues{"vlanid": "99"}, "tammgrd", "is nobody's",
+			"tammgrd"},
+		{"a route of another daemon", appl, "ROUTE_TABLE:10.7.0.0/16", swss.FieldValues{"blackhole": "true"}, "orchagent",
+			"was never handed over", "orchagent"},
+		{"a status is gone", state, "VLAN_TABLE|Vlan10", nil, "tammgrd", "is missing: what became of the row is not told",
+			"tammgrd"},
+		{"a status is of no row", state, "VLAN_TABLE|Vlan77", swss.FieldValues{"status": "active", "by": "tammgrd"},
+			"tammgrd", "is a status of no row", "tammgrd"},
 	}
 	config := twoPorts()
 	s := testSim(t, SimConfig{Config: config})
@@ -120,7 +129,8 @@ func TestDriftInDatabases(t *testing.T) {
 					t.Errorf("%s: %+v", name, now)
 				}
 			}
-			if row, _, _ := swss.NewTable(s.Redis.DB(state), schema.StateTAMTailStamp).Get(t.Context(), "s"); row["status"] != "active" {
+			if row, _, _ := swss.NewTable(s.Redis.DB(state), schema.StateTAMTailStamp).Get(t.Context(),
+				"s"); row["status"] != "active" {
 				t.Errorf("the session: %v", row)
 			}
 		})
@@ -134,8 +144,8 @@ func TestDriftInDatabases(t *testing.T) {
 	}
 }
 
-// What is configured and cannot be in force is told in its status with the reason, and that is enough; what has no status,
-// or one without a reason, is not told.
+// What is configured and cannot be in force is told in its status with the reason, and that is enough; what has no
+// status, or one without a reason, is not told.
 func TestPendingRowsAreTold(t *testing.T) {
 	config := both(twoPorts(), ConfigDB{
 		schema.CfgTAMTailStamp: {"lost": {"flowgroup": "nowhere"}},
@@ -166,7 +176,8 @@ func TestPendingRowsAreTold(t *testing.T) {
 	if err := state.Client().Del(t.Context(), schema.StateFlexCounter+"|ACL").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason, "CONFIG_DB FLEX_COUNTER_TABLE|ACL has no status") || got.Drift > 0 {
+	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason,
+		"CONFIG_DB FLEX_COUNTER_TABLE|ACL has no status") || got.Drift > 0 {
 		t.Errorf("%+v", got)
 	}
 	if err := state.Client().HSet(t.Context(), schema.StateFlexCounter+"|ACL", "status", "failed").Err(); err != nil {
@@ -254,8 +265,8 @@ func TestDeletedStatusReturns(t *testing.T) {
 	})
 }
 
-// A row of ASIC_STATE that is not what orchagent made is told, and ends orchagent's life: the next makes the view again,
-// and the ASIC is what it was.
+// A row of ASIC_STATE that is not what orchagent made is told, and ends orchagent's life: the next makes the view
+// again, and the ASIC is what it was.
 func TestDriftInASICState(t *testing.T) {
 	s := testSim(t, SimConfig{Config: twoPorts()})
 	settle(t, s)
@@ -275,9 +286,10 @@ func TestDriftInASICState(t *testing.T) {
 		do         func(t *testing.T) error
 	}{
 		{"a row is gone", "is gone", func(t *testing.T) error { return asic.Del(t.Context(), row(t, "ACL_ENTRY")).Err() }},
-		{"an attribute is changed", "has another SAI_ACL_ENTRY_ATTR_PRIORITY than it was given: \"77\"", func(t *testing.T) error {
-			return asic.HSet(t.Context(), row(t, "ACL_ENTRY"), "SAI_ACL_ENTRY_ATTR_PRIORITY", "77").Err()
-		}},
+		{"an attribute is changed", "has another SAI_ACL_ENTRY_ATTR_PRIORITY than it was given: \"77\"",
+			func(t *testing.T) error {
+				return asic.HSet(t.Context(), row(t, "ACL_ENTRY"), "SAI_ACL_ENTRY_ATTR_PRIORITY", "77").Err()
+			}},
 		{"an attribute is gone", "has another SAI_ACL_ENTRY_ATTR_TABLE_ID than it was given: \"\"", func(t *testing.T) error {
 			return asic.HDel(t.Context(), row(t, "ACL_ENTRY"), "SAI_ACL_ENTRY_ATTR_TABLE_ID").Err()
 		}},
@@ -285,7 +297,9 @@ func TestDriftInASICState(t *testing.T) {
 			return asic.HSet(t.Context(), "ASIC_STATE:SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000000fff", "NULL", "NULL").Err()
 		}},
 		{"an entry is nobody's", "is nobody's", func(t *testing.T) error {
-			return asic.HSet(t.Context(), `ASIC_STATE:SAI_OBJECT_TYPE_ROUTE_ENTRY:{"dest":"10.0.0.0/8","switch_id":"oid:0x21000000000000","vr":"oid:0x3000000000002"}`,
+			return asic.HSet(t.Context(),
+				`ASIC_STATE:SAI_OBJECT_TYPE_ROUTE_ENTRY:{"dest":"10.0.0.0/8","switch_id":"oid:0x21000000000000",`+
+					`"vr":"oid:0x3000000000002"}`,
 				"SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION", "SAI_PACKET_ACTION_DROP").Err()
 		}},
 		{"a key is no object", "ASIC_STATE:nonsense is nobody's", func(t *testing.T) error {
@@ -328,7 +342,8 @@ func TestDriftInChip(t *testing.T) {
 			t.Fatal(kind, rows, err)
 		}
 		slices.Sort(rows)
-		rid, err := asic.HGet(t.Context(), protocol.KeyVIDToRID, strings.TrimPrefix(rows[nth], "ASIC_STATE:"+kind.String()+":")).Result()
+		rid, err := asic.HGet(t.Context(), protocol.KeyVIDToRID, strings.TrimPrefix(rows[nth],
+			"ASIC_STATE:"+kind.String()+":")).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -426,7 +441,8 @@ func TestDriftThatTakesFreshChip(t *testing.T) {
 // Where that does not help, the drift stays, and is told.
 func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI, Renew: func() bool { return false }}})
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI,
+		Renew: func() bool { return false }}})
 	settle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
@@ -451,8 +467,8 @@ func addFault(t *testing.T, rules *fault.Rules, f fault.Fault) {
 	}
 }
 
-// On a live switch what somebody has changed in one place after the other heals by itself, without a fresh chip, and the
-// daemons say how much of it there was.
+// On a live switch what somebody has changed in one place after the other heals by itself, without a fresh chip, and
+// the daemons say how much of it there was.
 func TestDriftOfLiveSwitch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

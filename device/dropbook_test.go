@@ -13,9 +13,9 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// The book of drops balances at any instant, with packets on their way and after more drops than are kept: what came in, was
-// sent by the CPU or copied has left, is with the CPU, is dropped or still there; by reason and port the book has all
-// drops, as the ports' counters have them, and by rule and flow those that are kept.
+// The book of drops balances at any instant, with packets on their way and after more drops than are kept: what came
+// in, was sent by the CPU or copied has left, is with the CPU, is dropped or still there; by reason and port the book
+// has all drops, as the ports' counters have them, and by rule and flow those that are kept.
 func TestDropBookBalances(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -47,7 +47,8 @@ func TestDropBookBalances(t *testing.T) {
 		}
 		id, _ := s.Chip.PortByName("Ethernet0")
 		s.Chip.AddLost(id, 33, 5)
-		evil := append([]byte{2, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 0}, make([]byte, 26)...)
+		evil := append([]byte{2, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1,
+			10, 0, 0, 0}, make([]byte, 26)...)
 		for i := range saisim.KeptDrops + rnd.IntN(1000) {
 			evil[33] = byte(rnd.IntN(30))
 			receive([]string{"Ethernet0", "Ethernet1"}[i%2], evil)
@@ -81,13 +82,15 @@ func bookBalances(t *testing.T, s *Sim, shows func(string) string) (a packettrac
 				c, _ := s.Chip.PortCounters(id)
 				for why, n := range c.Dropped {
 					if n != r.Reasons[drop.Reason(why).String()] {
-						t.Errorf("%s of %s: %d, the port has counted %d", drop.Reason(why).String(), r.Name, r.Reasons[drop.Reason(why).String()], n)
+						t.Errorf("%s of %s: %d, the port has counted %d", drop.Reason(why).String(), r.Name,
+							r.Reasons[drop.Reason(why).String()], n)
 					}
 				}
 			}
 		}
 		if sum != want || a.Total != dropped || a.Kept+a.Forgotten != dropped || len(a.Last) != int(min(3, dropped)) {
-			t.Errorf("by %s: rows of %d, want %d; %d in all, %d kept, %d forgotten, the last %d; the books have %d", by, sum, want,
+			t.Errorf("by %s: rows of %d, want %d; %d in all, %d kept, %d forgotten, the last %d; the books have %d", by, sum,
+				want,
 				a.Total, a.Kept, a.Forgotten, len(a.Last), dropped)
 		}
 	}

@@ -37,9 +37,9 @@ func (m *monitored) six(sport uint16) []byte {
 	return b.Bytes()
 }
 
-// The reports that are kept for tests of collectors are those that a chip makes: of packets that are dropped for want of
-// a route, of room in a queue that three ports have filled, and by a blackhole, and of one that the CPU alone has; of both
-// IP versions, each of another source port.
+// The reports that are kept for tests of collectors are those that a chip makes: of packets that are dropped for want
+// of a route, of room in a queue that three ports have filled, and by a blackhole, and of one that the CPU alone has;
+// of both IP versions, each of another source port.
 func TestKeptDropReports(t *testing.T) {
 	m := newMonitored(t, false)
 	m.Set("TAM_COLLECTOR|COLLECTOR1", "dst_ip", "10.20.30.40", "dst_port", "10000")
@@ -52,7 +52,8 @@ func TestKeptDropReports(t *testing.T) {
 	m.Set("PORT_QOS_MAP|Ethernet0,Ethernet1,Ethernet3", "dscp_to_tc_map", "ALL")
 	m.Set("INTERFACE|Ethernet3")
 	m.Set("INTERFACE|Ethernet3|10.4.0.1/24")
-	m.Send("Ethernet0", m.packet("10.1.1.7", "20.2.2.9", 7001, 80), m.packet("10.1.1.7", "30.3.3.3", 7002, 80), m.six(7003),
+	m.Send("Ethernet0", m.packet("10.1.1.7", "20.2.2.9", 7001, 80), m.packet("10.1.1.7", "30.3.3.3", 7002, 80),
+		m.six(7003),
 		m.lastHop("10.1.1.7", "20.2.2.8", 7004))
 	m.Advance(50 * time.Millisecond)
 	for n := range uint16(6) {
@@ -71,7 +72,8 @@ func TestKeptDropReports(t *testing.T) {
 	text := strings.Join(lines, "\n") + "\n"
 	kept, err := os.ReadFile(keptReports)
 	if err != nil || string(kept) != text {
-		t.Errorf("%s is not what the chip sends (%v): TAMTAM_KEEP=1 go test -run TestKeptDropReports ./device", keptReports, err)
+		t.Errorf("%s is not what the chip sends (%v): TAMTAM_KEEP=1 go test -run TestKeptDropReports ./device", keptReports,
+			err)
 	}
 	if os.Getenv("TAMTAM_KEEP") != "" {
 		if err := os.WriteFile(keptReports, []byte(text), 0o644); err != nil {

@@ -102,7 +102,8 @@ func TestReportsByManagement(t *testing.T) {
 		x.drops(5, 2*time.Second)
 		d, drops := ipfix.NewDecoder(0), 0
 		for _, m := range x.got {
-			if m.To != netip.AddrPortFrom(netip.MustParseAddr(tt.dst), 4739) || m.DSCP != 10 || m.From.Addr() != netip.MustParseAddr(tt.from) {
+			if m.To != netip.AddrPortFrom(netip.MustParseAddr(tt.dst), 4739) || m.DSCP != 10 ||
+				m.From.Addr() != netip.MustParseAddr(tt.from) {
 				t.Errorf("from %s to %s with DSCP %d", m.From, m.To, m.DSCP)
 			}
 			if err := d.Message(m.Payload, func(r *ipfix.DataRecord) {
@@ -118,7 +119,8 @@ func TestReportsByManagement(t *testing.T) {
 		}
 		x.fail = errors.New("network is unreachable")
 		x.drops(1, 3*time.Second)
-		if got, want := x.detail(), `inactive collector "c1": the host could not send the last report: network is unreachable`; got != want {
+		if got, want := x.detail(),
+			`inactive collector "c1": the host could not send the last report: network is unreachable`; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		x.fail = nil
@@ -148,7 +150,8 @@ func TestReportsByManagementAreLimited(t *testing.T) {
 	x.pass(3 * time.Second)
 	c := x.row(swss.CountersDB, schema.CountersDropMonitor, "drops")
 	sent := x.row(swss.CountersDB, schema.CountersManagementReports, schema.DropStream(x.got[0].From, x.got[0].To))
-	if n := len(x.got); n < 512 || n > 600 || sent["MESSAGES"] != fmt.Sprint(n) || c["MESSAGES"] != "2000" || c["LOST"] == "0" {
+	if n := len(x.got); n < 512 || n > 600 || sent["MESSAGES"] != fmt.Sprint(n) || c["MESSAGES"] != "2000" ||
+		c["LOST"] == "0" {
 		t.Errorf("%d datagrams, %v, %v", n, sent, c)
 	}
 }

@@ -151,7 +151,8 @@ func TestDropMonitorTraps(t *testing.T) {
 		m.Advance(50 * time.Millisecond)
 		got := ""
 		for _, r := range m.reports(d, "Ethernet1") {
-			got += fmt.Sprint(r.values["tamtamDropReason"], "/", r.values["tamtamDropFlags"], "/", r.values["forwardingStatus"], " ")
+			got += fmt.Sprint(r.values["tamtamDropReason"], "/", r.values["tamtamDropFlags"], "/", r.values["forwardingStatus"],
+				" ")
 		}
 		if got != reports {
 			t.Errorf("%s: reason/flags/status %s, want %s", step, got, reports)

@@ -57,7 +57,8 @@ func newMonitored(t *testing.T, six bool) *monitored {
 
 func (m *monitored) configure(flowAware bool) {
 	m.Set("TAM|device", "device-id", "12345", "enterprise-id", "54321")
-	m.Set("TAM_COLLECTOR|COLLECTOR1", "src_ip", m.src, "dst_ip", m.dst, "dst_port", "10000", "dscp_value", "32", "vrf", "default")
+	m.Set("TAM_COLLECTOR|COLLECTOR1", "src_ip", m.src, "dst_ip", m.dst, "dst_port", "10000", "dscp_value", "32", "vrf",
+		"default")
 	session := []string{"type", "drop-monitor", "report_type", "ipfix", "collector@", "COLLECTOR1"}
 	if flowAware {
 		m.Set("TAM_FLOW_GROUP|FG1", "aging_interval", "1000", "ports@", "Ethernet0")
@@ -167,7 +168,8 @@ func (m *monitored) blackhole(six bool, want, group string) {
 		route = "STATIC_ROUTE|default|2001:db8:2::40/128"
 	}
 	m.Set(route, "blackhole", "true")
-	m.wantState("inactive", fmt.Sprintf("no collector can be reached: collector %q: no route to %s", "COLLECTOR1", m.dst), group)
+	m.wantState("inactive", fmt.Sprintf("no collector can be reached: collector %q: no route to %s", "COLLECTOR1", m.dst),
+		group)
 	if row := m.Row(swss.StateDB, "TAM_STATE_COLLECTOR_TABLE|COLLECTOR1"); row["status"] != "pending" ||
 		row["reason"] != "no route to "+m.dst {
 		m.Errorf("the collector: %v", row)
@@ -189,7 +191,8 @@ func (m *monitored) packet(src, dst string, sport, dport uint16) []byte {
 		SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 0x11}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 7, 0xe4},
 		EthernetType: layers.EthernetTypeIPv4,
 	}
-	ip := layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolTCP, SrcIP: net.ParseIP(src), DstIP: net.ParseIP(dst)}
+	ip := layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolTCP, SrcIP: net.ParseIP(src),
+		DstIP: net.ParseIP(dst)}
 	tcp := layers.TCP{SrcPort: layers.TCPPort(sport), DstPort: layers.TCPPort(dport), Window: 8192}
 	if err := tcp.SetNetworkLayerForChecksum(&ip); err != nil {
 		m.Fatal(err)
@@ -298,7 +301,8 @@ func TestDropMonitorReports(t *testing.T) {
 		n := fmt.Sprint(len(want))
 		m.counted(n, n, n)
 
-		route := map[bool]string{false: "STATIC_ROUTE|10.20.30.40/32", true: "STATIC_ROUTE|default|2001:db8:2::40/128"}[tt.six]
+		route := map[bool]string{false: "STATIC_ROUTE|10.20.30.40/32",
+			true: "STATIC_ROUTE|default|2001:db8:2::40/128"}[tt.six]
 		m.Set(route, "blackhole", "true")
 		send()
 		if got := m.reports(d, "Ethernet1"); len(got) > 0 {
@@ -342,8 +346,8 @@ func (m *monitored) judgeReports(got []dropReport, want []string, frames map[str
 	}
 }
 
-// The shell configures a drop monitor, and shows it as it is: the feature is active with its sessions, and the switch has
-// the ids that TAM|device gives it.
+// The shell configures a drop monitor, and shows it as it is: the feature is active with its sessions, and the switch
+// has the ids that TAM|device gives it.
 func TestDropMonitorByShell(t *testing.T) {
 	m := newMonitored(t, false)
 	m.Set("TAM|device", "device-id", "12345", "enterprise-id", "54321")
@@ -353,9 +357,10 @@ func TestDropMonitorByShell(t *testing.T) {
 	m.wantState("active", "", "FG1")
 	for command, want := range map[string]string{
 		"show tam drop-monitor": "Status             : Active\n\nName", "show tam features": "drop-monitor   Active\n",
-		"show tam switch":                  "Enterprise ID  : 54321\n\n",
-		"show tam drop-monitor groups":     "FG1           Ethernet0 ",
-		"show running-configuration tam":   "match-rule FG1 RULE1 src-ip-prefix 10.1.1.0/24 dst-ip-prefix 20.2.2.0/24 ip-protocol 6\n",
+		"show tam switch":              "Enterprise ID  : 54321\n\n",
+		"show tam drop-monitor groups": "FG1           Ethernet0 ",
+		"show running-configuration tam": "match-rule FG1 RULE1 src-ip-prefix 10.1.1.0/24 dst-ip-prefix 20.2.2.0/24 " +
+			"ip-protocol 6\n",
 		"show running-configuration":       "row TAM device device-id=12345 enterprise-id=54321\n",
 		"show tam drop-monitor sessions":   "COLLECTOR1    Active ",
 		"show tam drop-monitor collectors": "COLLECTOR1    10.20.30.40       10000  -                 32    default\n",
@@ -365,17 +370,20 @@ func TestDropMonitorByShell(t *testing.T) {
 		}
 	}
 	m.CLI("configure terminal", "no match-rule FG1 RULE1", "end")
-	if row := m.state(); row["status"] != "inactive" || row["reason"] != `flow group "FG1" has no rules, so no packet is of it` {
+	if row := m.state(); row["status"] != "inactive" ||
+		row["reason"] != `flow group "FG1" has no rules, so no packet is of it` {
 		t.Errorf("without a rule: %v", row)
 	}
 	// What is refused is not shown as if it waited.
 	m.Set("TAM_SESSION|REFUSED", "type", "drop-monitor", "collector@", "COLLECTOR1", "drop_type", "often")
 	m.CLI("configure terminal", "match-rule FG1 RULE1 src-ip-prefix 10.1.1.0/24 dst-ip-prefix 20.2.2.0/24 ip-protocol 6",
 		"tam", "drop-monitor", "session SECOND collector COLLECTOR1 flow-group FG1", "end")
-	const taken = `flow group "FG1" is already watched by session "DROPMONITOR": one session of the drop monitor watches a flow group here`
+	const taken = `flow group "FG1" is already watched by session "DROPMONITOR": one session of the drop monitor ` +
+		`watches a flow group here`
 	for command, want := range map[string][]string{
 		"show tam drop-monitor sessions": {
-			"COLLECTOR1    Failed ", "COLLECTOR1    Active ", "\nSECOND: Failed: " + taken, "\nREFUSED: Failed: drop_type \"often\": want stateless or stateful",
+			"COLLECTOR1    Failed ", "COLLECTOR1    Active ", "\nSECOND: Failed: " + taken,
+			"\nREFUSED: Failed: drop_type \"often\": want stateless or stateful",
 		},
 		"show tam drop-monitor sessions SECOND": {"\nStatus             : Failed\n", "Reason             : " + taken},
 	} {
@@ -386,7 +394,8 @@ func TestDropMonitorByShell(t *testing.T) {
 		}
 	}
 	m.CLI("configure terminal", "no match-rule FG1 RULE1", "end")
-	if got := m.CLI("show tam drop-monitor sessions DROPMONITOR"); !strings.Contains(got, "Status             : Pending\nReason             : flow group") {
+	if got := m.CLI("show tam drop-monitor sessions DROPMONITOR"); !strings.Contains(got,
+		"Status             : Pending\nReason             : flow group") {
 		t.Errorf("what waits: %s", got)
 	}
 }

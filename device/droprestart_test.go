@@ -99,7 +99,8 @@ func TestDropMonitorHostile(t *testing.T) {
 	m.Set("TAM_SESSION|MANY", "type", "drop-monitor", "collector@", strings.Join(names, ","))
 	m.Set("TAM_FLOW_GROUP|WIDE", "ports@", strings.Join(names, ","))
 	for row, want := range map[string]string{
-		"TAM_DROP_MONITOR_SESSION_TABLE|A": "pending no collector can be reached: collector \"SELF\": 10.2.0.1 is the switch's own address",
+		"TAM_DROP_MONITOR_SESSION_TABLE|A": "pending no collector can be reached: collector \"SELF\": 10.2.0.1 is the " +
+			"switch's own address",
 		"TAM_DROP_MONITOR_SESSION_TABLE|B": `active collector "COLLECTOR1" is where "AGAIN" is: reports go there once; ` +
 			`collector "SELF": 10.2.0.1 is the switch's own address`,
 		"TAM_DROP_MONITOR_SESSION_TABLE|C":    "active ",
@@ -109,7 +110,8 @@ func TestDropMonitorHostile(t *testing.T) {
 		"TAM_STATE_COLLECTOR_TABLE|SELF":      "pending 10.2.0.1 is the switch's own address",
 	} {
 		got := m.Row(swss.StateDB, row)
-		if text := schema.StatusIn(strings.Split(row, "|")[0], got) + " " + got["reason"]; !strings.HasPrefix(text, want) || len(text) > 2000 {
+		if text := schema.StatusIn(strings.Split(row, "|")[0], got) + " " + got["reason"]; !strings.HasPrefix(text, want) ||
+			len(text) > 2000 {
 			t.Errorf("%s: %.300s, want %s", row, text, want)
 		}
 	}

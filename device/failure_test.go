@@ -24,8 +24,10 @@ var tamCases = []tamCase{
 	{schema.FeatureAltMark, schema.CfgTAMAltMark, schema.StateTAMAltMark, swss.FieldValues{
 		"flowgroup": "all", "role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
 	}},
-	{schema.FeatureTableRecord, schema.CfgTAMTableRecord, schema.StateTAMTableRecord, swss.FieldValues{"flowgroup": "all", "collector": "c"}},
-	{schema.FeatureFlyMon, schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask, swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192"}},
+	{schema.FeatureTableRecord, schema.CfgTAMTableRecord, schema.StateTAMTableRecord,
+		swss.FieldValues{"flowgroup": "all", "collector": "c"}},
+	{schema.FeatureFlyMon, schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask,
+		swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192"}},
 }
 
 // rows are the session s and what it needs.
@@ -43,7 +45,8 @@ func (c tamCase) rows() ConfigDB {
 func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
 	var rec *saitest.Recorder
 	config := recordedPorts() // with a way to a collector
-	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMTableRecord} {
+	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp,
+		schema.CfgTAMTableRecord} {
 		delete(config, table)
 	}
 	s := testSim(t, SimConfig{Config: config, Common: daemons.Common{Backend: func(chip sai.API) sai.API {

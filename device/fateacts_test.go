@@ -84,7 +84,8 @@ func (f *fated) beyond(rnd *rand.Rand, n int) {
 	m, sw := f.model, f.switchOID()
 	if len(m.places["Ethernet0"].tagging) > 0 && sometimes() {
 		bp := f.find(sai.ObjectTypeBridgePort, "SAI_BRIDGE_PORT_ATTR_PORT_ID", f.portVID("Ethernet0"))
-		f.saiSet(sai.Obj(sai.ObjectTypeBridgePort, f.real(bp)), sai.BridgePortAttrFDBLearningMode, sai.BridgePortFDBLearningModeDrop)
+		f.saiSet(sai.Obj(sai.ObjectTypeBridgePort, f.real(bp)), sai.BridgePortAttrFDBLearningMode,
+			sai.BridgePortFDBLearningModeDrop)
 		m.learnDrops["Ethernet0"] = true
 	}
 	for _, port := range []string{"Ethernet1", "Ethernet3"} {
@@ -105,7 +106,8 @@ func (f *fated) beyond(rnd *rand.Rand, n int) {
 		if e.static && sometimes() {
 			vlan := f.real(f.find(sai.ObjectTypeVLAN, "SAI_VLAN_ATTR_VLAN_ID", fmt.Sprint(k.vlan)))
 			b, _ := hex.DecodeString(strings.ReplaceAll(k.mac, ":", ""))
-			f.saiSet(sai.EntryKey(sai.FDBEntry{Switch: sw, MAC: sai.MAC(b), BV: vlan}), sai.FDBEntryAttrPacketAction, sai.PacketActionDrop)
+			f.saiSet(sai.EntryKey(sai.FDBEntry{Switch: sw, MAC: sai.MAC(b), BV: vlan}), sai.FDBEntryAttrPacketAction,
+				sai.PacketActionDrop)
 			m.deadMACs[k] = true
 		}
 	}
@@ -121,11 +123,13 @@ func (f *fated) beyond(rnd *rand.Rand, n int) {
 	_, rif = f.rif("Ethernet3")
 	if sometimes() {
 		h := modelHop{"Ethernet3", netip.MustParseAddr("10.3.0.2")}
-		f.saiSet(sai.EntryKey(sai.NeighborEntry{Switch: sw, RIF: rif, IP: h.addr}), sai.NeighborEntryAttrPacketAction, sai.PacketActionDrop)
+		f.saiSet(sai.EntryKey(sai.NeighborEntry{Switch: sw, RIF: rif, IP: h.addr}), sai.NeighborEntryAttrPacketAction,
+			sai.PacketActionDrop)
 		m.deadHosts[h] = true
 	}
 	db := f.Redis.DB(swss.ASICDB).Client()
-	router, err := db.HGet(f.Context(), "ASIC_STATE:"+sai.ObjectTypeRouterInterface.String()+":"+vid, "SAI_ROUTER_INTERFACE_ATTR_VIRTUAL_ROUTER_ID").Result()
+	router, err := db.HGet(f.Context(), "ASIC_STATE:"+sai.ObjectTypeRouterInterface.String()+":"+vid,
+		"SAI_ROUTER_INTERFACE_ATTR_VIRTUAL_ROUTER_ID").Result()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -140,7 +144,8 @@ func (f *fated) beyond(rnd *rand.Rand, n int) {
 		m.routes = append(m.routes, modelRoute{prefix: netip.MustParsePrefix("203.0.113.0/24"), nowhere: true})
 	}
 	if sometimes() {
-		group, err := f.Chip.Create(f.Context(), sai.ObjectTypeNextHopGroup, []sai.Attr{{ID: sai.NextHopGroupAttrType, Value: sai.NextHopGroupTypeEcmp}})
+		group, err := f.Chip.Create(f.Context(), sai.ObjectTypeNextHopGroup,
+			[]sai.Attr{{ID: sai.NextHopGroupAttrType, Value: sai.NextHopGroupTypeEcmp}})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -153,10 +158,12 @@ func (f *fated) beyond(rnd *rand.Rand, n int) {
 func fateActs() ConfigDB {
 	c := newFateTables()
 	for i := range 8 {
-		c["PORT"][fmt.Sprint("Ethernet", i)] = swss.FieldValues{"lanes": fmt.Sprint(i), "speed": "10000", "admin_status": "up"}
+		c["PORT"][fmt.Sprint("Ethernet", i)] = swss.FieldValues{"lanes": fmt.Sprint(i), "speed": "10000",
+			"admin_status": "up"}
 	}
 	c["PORTCHANNEL"]["PortChannel1"] = swss.FieldValues{"static": "true"}
-	c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet5"], c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet6"] = swss.FieldValues{}, swss.FieldValues{}
+	c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet5"],
+		c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet6"] = swss.FieldValues{}, swss.FieldValues{}
 	c["VLAN"]["Vlan10"] = swss.FieldValues{"vlanid": "10"}
 	for i, p := range []string{"Ethernet0", "Ethernet1", "Ethernet2", "Ethernet3", "PortChannel1"} {
 		c["VLAN_MEMBER"]["Vlan10|"+p] = swss.FieldValues{"tagging_mode": "untagged"}
@@ -172,7 +179,8 @@ func fateHost(i int) string { return fmt.Sprintf("02:00:00:00:00:%02x", i) }
 // plain is a frame of n bytes, with a number, from one of the bridged places to another, by UDP to a port.
 func (f *fated) plain(from, to, n int, dport uint16) []byte {
 	mac := func(s string) []byte { b, _ := hex.DecodeString(strings.ReplaceAll(s, ":", "")); return b }
-	b := slices.Concat(mac(fateHost(to)), mac(fateHost(from)), []byte{8, 0, 0x45, 0, byte((n - 14) >> 8), byte(n - 14), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 4, 0})
+	b := slices.Concat(mac(fateHost(to)), mac(fateHost(from)), []byte{8, 0, 0x45, 0, byte((n - 14) >> 8), byte(n - 14), 0,
+		0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 4, 0})
 	b = binary.BigEndian.AppendUint16(b, dport)
 	b = binary.BigEndian.AppendUint16(b, uint16(n-34))
 	b = append(b, 0, 0)
@@ -215,7 +223,8 @@ func (f *fated) actEncapsulated(macs []byte) {
 	f.Helper()
 	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::1/64", swss.FieldValues{"NULL": "NULL"})
 	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::2/64", swss.FieldValues{"NULL": "NULL"})
-	text := `{"attributes":[{"flow":{"value":{"index":1,"flow-mon-id":2,"decap":{"src":"2001:db8:10::9","dst":"2001:db8:10::1"}}}}]}`
+	text := `{"attributes":[{"flow":{"value":{"index":1,"flow-mon-id":2,"decap":{"src":"2001:db8:10::9",` +
+		`"dst":"2001:db8:10::1"}}}}]}`
 	oid, err := f.Chip.Create(f.Context(), sai.ObjectTypeGenericProgrammable, []sai.Attr{
 		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(altmark.ObjectFlow)},
 		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)},
@@ -242,7 +251,8 @@ func (f *fated) actEncapsulated(macs []byte) {
 func (f *fated) act() {
 	f.Helper()
 	f.actRouted()
-	f.come("Ethernet0", f.plain(0, 3, 200, 1), make([]byte, 13), append(make([]byte, 12), 0x81, 0, 0, 10, 8), f.plain(0, 3, 200, 2))
+	f.come("Ethernet0", f.plain(0, 3, 200, 1), make([]byte, 13), append(make([]byte, 12), 0x81, 0, 0, 10, 8),
+		f.plain(0, 3, 200, 2))
 	full := func(pool, static, reason string) {
 		f.set("BUFFER_POOL|P", swss.FieldValues{"type": "egress", "mode": "static", "size": pool})
 		f.set("BUFFER_PROFILE|F", swss.FieldValues{"pool": "P", "size": "0", "static_th": static})
@@ -258,7 +268,8 @@ func (f *fated) act() {
 	full("20000", "64", drop.QueueLimit.String())
 	full("64", "20000", drop.Buffer.String())
 	// Three at once: the first is sent, the second finds the queue empty, the third does not.
-	f.set("WRED_PROFILE|W", swss.FieldValues{"wred_green_enable": "true", "green_min_threshold": "1", "green_max_threshold": "2", "green_drop_probability": "100"})
+	f.set("WRED_PROFILE|W", swss.FieldValues{"wred_green_enable": "true", "green_min_threshold": "1",
+		"green_max_threshold": "2", "green_drop_probability": "100"})
 	f.set("QUEUE|Ethernet3|0", swss.FieldValues{"wred_profile": "W"})
 	f.begin("Ethernet0", f.plain(0, 3, 200, 1))
 	f.begin("Ethernet1", f.plain(1, 3, 200, 1))
@@ -271,7 +282,8 @@ func (f *fated) act() {
 		f.come("Ethernet0", f.plain(0, 2, n, 1))
 		f.come("Ethernet2", f.plain(2, 1, n, 1))
 	}
-	f.set("COPP_GROUP|few", swss.FieldValues{"trap_action": "trap", "queue": "1", "meter_type": "packets", "mode": "sr_tcm", "cir": "1", "cbs": "2", "red_action": "drop"})
+	f.set("COPP_GROUP|few", swss.FieldValues{"trap_action": "trap", "queue": "1", "meter_type": "packets",
+		"mode": "sr_tcm", "cir": "1", "cbs": "2", "red_action": "drop"})
 	f.set("COPP_TRAP|few", swss.FieldValues{"trap_ids": "lldp", "trap_group": "few", "always_enabled": "true"})
 	f.model.tokens["lldp"] = 2
 	for range 4 {
@@ -295,7 +307,8 @@ func (f *fated) act() {
 	f.begin("Ethernet1", f.plain(1, 3, 1000, 1))
 	f.wait(1_500)
 	f.removed = "Ethernet3"
-	if err := f.Redis.DB(swss.ConfigDB).Client().Del(f.Context(), "PORT|Ethernet3", "VLAN_MEMBER|Vlan10|Ethernet3").Err(); err != nil {
+	if err := f.Redis.DB(swss.ConfigDB).Client().Del(f.Context(), "PORT|Ethernet3",
+		"VLAN_MEMBER|Vlan10|Ethernet3").Err(); err != nil {
 		f.Fatal(err)
 	}
 	settle(f.T, f.Sim)
@@ -304,9 +317,11 @@ func (f *fated) act() {
 // fateProgram drops by UDP port in both pipes.
 const fateProgram = `{"name": "filters",
 	"ingress": {"tables": [{"name": "filter", "stage": 0, "match": "exact", "size": 4, "key": [{"field": "l4.dst"}],
-		"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}], "entries": [{"id": 1, "key": [{"value": 7777}], "action": "drop"}]}]},
+		"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}], "entries": [{"id": 1,
+		 "key": [{"value": 7777}], "action": "drop"}]}]},
 	"egress": {"tables": [{"name": "filter", "stage": 0, "match": "exact", "size": 4, "key": [{"field": "l4.dst"}],
-		"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}], "entries": [{"id": 1, "key": [{"value": 8888}], "action": "drop"}]}]}}`
+		"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}], "entries": [{"id": 1,
+		 "key": [{"value": 8888}], "action": "drop"}]}]}}`
 
 // programs has a program in both pipes from here on.
 func (f *fated) programs() {

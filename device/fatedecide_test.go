@@ -50,7 +50,8 @@ func (*fateModel) parse(in string, f []byte) *modelPacket {
 	}
 	x := &modelPacket{in: in, frame: f, dst: mac(f), src: mac(f[6:])}
 	at := 12
-	for x.etherType = binary.BigEndian.Uint16(f[at:]); (x.etherType == 0x8100 || x.etherType == 0x88a8) && x.tags < 2; x.tags++ {
+	for x.etherType = binary.BigEndian.Uint16(f[at:]); (x.etherType == 0x8100 || x.etherType == 0x88a8) &&
+		x.tags < 2; x.tags++ {
 		if len(f) < at+6 {
 			return nil
 		}
@@ -135,7 +136,8 @@ func (s modelSteps) and(table string, hit bool) modelSteps {
 	return append(slices.Clip(s), table+" miss")
 }
 
-// fates returns how the copies of a frame end, for each outcome of the chip's hashes. What the frame teaches is learned.
+// fates returns how the copies of a frame end, for each outcome of the chip's hashes. What the frame teaches is
+// learned.
 func (m *fateModel) fates(in string, frame []byte) (all [][]modelEnd) {
 	p := m.places[in]
 	x := m.parse(in, frame)
@@ -415,7 +417,8 @@ func (d *modelDecision) flood() {
 	d.lost = false // a PortChannel without members is nobody
 }
 
-// ipFit says whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and 2.7.
+// ipFit says whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and
+// 2.7.
 func (x *modelPacket) ipFit() bool {
 	if !x.whole || !x.sized || x.tags > 1 || x.stag {
 		return false
@@ -433,7 +436,8 @@ func (x *modelPacket) ipFit() bool {
 		}
 	}
 	for _, a := range []netip.Addr{x.from, x.to} {
-		if a.IsMulticast() || a.IsLoopback() || a.IsUnspecified() || a.Is4() && (a.As4()[0] == 0 || a.As4() == [4]byte{255, 255, 255, 255}) {
+		if a.IsMulticast() || a.IsLoopback() || a.IsUnspecified() ||
+			a.Is4() && (a.As4()[0] == 0 || a.As4() == [4]byte{255, 255, 255, 255}) {
 			return false
 		}
 	}
@@ -455,7 +459,8 @@ func (d *modelDecision) route() {
 	}
 	var r *modelRoute
 	for i, all := 0, slices.Concat(d.rows, d.routes); i < len(all); i++ {
-		if s := &all[i]; s.prefix.Contains(d.to) && (r == nil || s.prefix.Bits() > r.prefix.Bits() || s.prefix == r.prefix && (s.cpu || s.link != "")) {
+		if s := &all[i]; s.prefix.Contains(d.to) && (r == nil || s.prefix.Bits() > r.prefix.Bits() ||
+			s.prefix == r.prefix && (s.cpu || s.link != "")) {
 			r = s
 		}
 	}

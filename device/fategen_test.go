@@ -39,8 +39,10 @@ const fateRouterMAC, fateOtherMAC = "02:00:00:00:07:e4", "02:00:00:00:07:aa"
 // newFateTables are the tables, with no rows yet.
 func newFateTables() ConfigDB {
 	c := ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": fateRouterMAC}}}
-	for _, table := range []string{"PORT", "VLAN", "VLAN_MEMBER", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL", "PORTCHANNEL_MEMBER",
-		"PORTCHANNEL_INTERFACE", "LOOPBACK_INTERFACE", "NEIGH", "FDB", "STATIC_ROUTE", "ACL_TABLE", "ACL_RULE", "COPP_GROUP", "COPP_TRAP"} {
+	for _, table := range []string{"PORT", "VLAN", "VLAN_MEMBER", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL",
+		"PORTCHANNEL_MEMBER",
+		"PORTCHANNEL_INTERFACE", "LOOPBACK_INTERFACE", "NEIGH", "FDB", "STATIC_ROUTE", "ACL_TABLE", "ACL_RULE", "COPP_GROUP",
+		"COPP_TRAP"} {
 		c[table] = map[string]swss.FieldValues{}
 	}
 	return c
@@ -72,7 +74,8 @@ func (g *fateGenerator) bridges() {
 	if g.often(4) {
 		c["PORTCHANNEL"]["PortChannel1"]["min_links"] = "2"
 	}
-	c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet5"], c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet6"] = swss.FieldValues{}, swss.FieldValues{}
+	c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet5"],
+		c["PORTCHANNEL_MEMBER"]["PortChannel1|Ethernet6"] = swss.FieldValues{}, swss.FieldValues{}
 	places := []string{"Ethernet0", "Ethernet1", "Ethernet2"}
 	if g.often(2) {
 		places = append(places, "PortChannel1")
@@ -117,15 +120,20 @@ func (g *fateGenerator) iface(table, name string, n int) {
 	}
 	g.config[table][name] = f
 	g.config[table][fmt.Sprintf("%s|10.%d.0.1/24", name, n)] = swss.FieldValues{}
-	g.to = append(g.to, fmt.Sprintf("10.%d.0.1", n), fmt.Sprintf("10.%d.0.2", n), fmt.Sprintf("10.%d.0.3", n), fmt.Sprintf("10.%d.0.77", n))
-	g.config["NEIGH"][fmt.Sprintf("%s|10.%d.0.2", name, n)] = swss.FieldValues{"neigh": fmt.Sprintf("02:00:00:00:00:%02x", 1+g.IntN(4))}
+	g.to = append(g.to, fmt.Sprintf("10.%d.0.1", n), fmt.Sprintf("10.%d.0.2", n), fmt.Sprintf("10.%d.0.3", n),
+		fmt.Sprintf("10.%d.0.77", n))
+	g.config["NEIGH"][fmt.Sprintf("%s|10.%d.0.2", name, n)] = swss.FieldValues{
+		"neigh": fmt.Sprintf("02:00:00:00:00:%02x", 1+g.IntN(4))}
 	if g.often(2) {
-		g.config["NEIGH"][fmt.Sprintf("%s|10.%d.0.3", name, n)] = swss.FieldValues{"neigh": fmt.Sprintf("02:00:00:00:%02x:03", n)}
+		g.config["NEIGH"][fmt.Sprintf("%s|10.%d.0.3", name, n)] = swss.FieldValues{
+			"neigh": fmt.Sprintf("02:00:00:00:%02x:03", n)}
 	}
 	if !g.often(3) {
 		g.config[table][fmt.Sprintf("%s|2001:db8:%d::1/64", name, n)] = swss.FieldValues{}
-		g.config["NEIGH"][fmt.Sprintf("%s|2001:db8:%d::2", name, n)] = swss.FieldValues{"neigh": fmt.Sprintf("02:00:00:00:%02x:02", n)}
-		g.to = append(g.to, fmt.Sprintf("2001:db8:%d::1", n), fmt.Sprintf("2001:db8:%d::2", n), fmt.Sprintf("2001:db8:%d::77", n))
+		g.config["NEIGH"][fmt.Sprintf("%s|2001:db8:%d::2", name, n)] = swss.FieldValues{
+			"neigh": fmt.Sprintf("02:00:00:00:%02x:02", n)}
+		g.to = append(g.to, fmt.Sprintf("2001:db8:%d::1", n), fmt.Sprintf("2001:db8:%d::2", n),
+			fmt.Sprintf("2001:db8:%d::77", n))
 	}
 }
 
@@ -139,7 +147,8 @@ func (g *fateGenerator) routers() {
 	if g.often(3) {
 		g.iface("VLAN_INTERFACE", "Vlan20", 20)
 	}
-	c["LOOPBACK_INTERFACE"]["Loopback0"], c["LOOPBACK_INTERFACE"]["Loopback0|10.255.0.1/32"] = swss.FieldValues{}, swss.FieldValues{}
+	c["LOOPBACK_INTERFACE"]["Loopback0"], c["LOOPBACK_INTERFACE"]["Loopback0|10.255.0.1/32"] = swss.FieldValues{},
+		swss.FieldValues{}
 	hop := func() string { return g.pick("10.3.0.2", "10.4.0.2", "10.5.0.2", "10.10.0.2", "10.3.0.3", "10.20.0.2") }
 	for _, p := range []string{"192.0.2.0/24", "192.0.0.0/16", "198.51.0.0/16", "10.0.0.0/8", "0.0.0.0/0"} {
 		switch g.IntN(6) {
@@ -162,8 +171,10 @@ func (g *fateGenerator) routers() {
 			c["STATIC_ROUTE"][p] = swss.FieldValues{"nexthop": g.pick("2001:db8:3::2", "2001:db8:4::2", "2001:db8:10::2")}
 		}
 	}
-	g.to = append(g.to, "192.0.2.1", "192.0.2.1", "192.0.7.1", "198.51.100.1", "203.0.113.1", "203.0.113.200", "203.0.113.200", "10.77.0.1", "10.255.0.1", "2001:db8:100::1", "2001:db8:77::1", "2a00::1")
-	for _, trap := range []string{"ttl_error", "neighbor_miss", "ttl_error", "neighbor_miss", "l3_mtu_error", "lldp", "stp", "ip2me", "arp_req", "static_fdb_move"} {
+	g.to = append(g.to, "192.0.2.1", "192.0.2.1", "192.0.7.1", "198.51.100.1", "203.0.113.1", "203.0.113.200",
+		"203.0.113.200", "10.77.0.1", "10.255.0.1", "2001:db8:100::1", "2001:db8:77::1", "2a00::1")
+	for _, trap := range []string{"ttl_error", "neighbor_miss", "ttl_error", "neighbor_miss", "l3_mtu_error", "lldp",
+		"stp", "ip2me", "arp_req", "static_fdb_move"} {
 		if g.often(3) {
 			c["COPP_TRAP"]["x"+trap] = swss.FieldValues{"trap_ids": trap, "trap_group": "g" + trap, "always_enabled": "true"}
 			c["COPP_GROUP"]["g"+trap] = swss.FieldValues{"trap_action": g.pick("trap", "drop"), "queue": "1"}
@@ -189,7 +200,8 @@ func (g *fateGenerator) filters() {
 		if g.often(2) {
 			ports = append(ports, "PortChannel1")
 		}
-		c["ACL_TABLE"][table] = swss.FieldValues{"type": typ, "stage": stage, "ports@": strings.Join(ports[i%len(ports):], ",")}
+		c["ACL_TABLE"][table] = swss.FieldValues{"type": typ, "stage": stage,
+			"ports@": strings.Join(ports[i%len(ports):], ",")}
 		for j := range 3 {
 			r := swss.FieldValues{"PRIORITY": fmt.Sprint(10 * (j + 1)), "PACKET_ACTION": action()}
 			if table == "IN6" {
@@ -274,7 +286,8 @@ func (g *fateGenerator) ip4(frame, body []byte) []byte {
 	h := make([]byte, 20)
 	h[0], h[8], h[9] = 0x45, g.ttl(), 17
 	binary.BigEndian.PutUint16(h[2:], uint16(20+len(body)))
-	src, dst := netip.MustParseAddr(g.pick("10.0.0.9", "10.0.0.9", "10.3.0.9", "192.0.2.9", "203.0.113.9")), g.address(true)
+	src, dst := netip.MustParseAddr(g.pick("10.0.0.9", "10.0.0.9", "10.3.0.9", "192.0.2.9", "203.0.113.9")),
+		g.address(true)
 	if g.rare(15) {
 		src = netip.MustParseAddr(g.pick("224.0.0.1", "127.0.0.1", "255.255.255.255", "240.0.0.1", "0.0.0.0", "0.1.2.3"))
 	}
@@ -307,7 +320,8 @@ func (g *fateGenerator) ip6(frame, body []byte) []byte {
 		body[0] = byte(130 + g.IntN(10))
 	}
 	binary.BigEndian.PutUint16(h[4:], uint16(len(body)))
-	src, dst := netip.MustParseAddr(g.pick("2001:db8::9", "2001:db8:3::9", "2a00::9")), netip.MustParseAddr("2001:db8:100::1")
+	src, dst := netip.MustParseAddr(g.pick("2001:db8::9", "2001:db8:3::9", "2a00::9")),
+		netip.MustParseAddr("2001:db8:100::1")
 	if !g.often(3) {
 		dst = g.address(false)
 	}

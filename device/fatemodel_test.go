@@ -44,8 +44,10 @@ type fateBeyond struct {
 
 func newFateBeyond() fateBeyond {
 	return fateBeyond{
-		learnDrops: map[string]bool{}, tagDrops: map[string]bool{}, plainDrops: map[string]bool{}, deadMACs: map[modelMAC]bool{},
-		deadHosts: map[modelHop]bool{}, down4: map[string]bool{}, down6: map[string]bool{}, queueFull: map[string]string{}, tokens: map[string]int{},
+		learnDrops: map[string]bool{}, tagDrops: map[string]bool{}, plainDrops: map[string]bool{},
+		deadMACs:  map[modelMAC]bool{},
+		deadHosts: map[modelHop]bool{}, down4: map[string]bool{}, down6: map[string]bool{}, queueFull: map[string]string{},
+		tokens: map[string]int{},
 	}
 }
 
@@ -109,7 +111,8 @@ func newFateModel(c ConfigDB) *fateModel {
 		},
 	}
 	for name, f := range c["PORT"] {
-		m.places[name] = &modelPlace{up: f["admin_status"] == "up", mtu: modelNumber(f["mtu"], 9100) + modelOverhead, native: 1, tagging: map[uint16]string{}}
+		m.places[name] = &modelPlace{up: f["admin_status"] == "up", mtu: modelNumber(f["mtu"], 9100) + modelOverhead,
+			native: 1, tagging: map[uint16]string{}}
 	}
 	for name := range c["PORTCHANNEL"] {
 		m.places[name] = &modelPlace{up: true, mtu: 1 << 20, native: 1, tagging: map[uint16]string{}}
@@ -210,7 +213,10 @@ func (m *fateModel) readRouting(c ConfigDB) {
 		if up := slices.DeleteFunc(slices.Clone(r.hops), func(h modelHop) bool { return !m.carries(h.name) }); len(up) > 0 {
 			r.hops = up
 		}
-		slices.SortFunc(r.hops, func(a, b modelHop) int { return strings.Compare(a.name+a.addr.String(), b.name+b.addr.String()) })
+		slices.SortFunc(r.hops, func(a, b modelHop) int {
+			return strings.Compare(a.name+a.addr.String(),
+				b.name+b.addr.String())
+		})
 		if r.drop || len(r.hops) > 0 {
 			m.rows = append(m.rows, r)
 		}

@@ -32,13 +32,16 @@ type fateCounts map[[2]string]uint64
 // fateReports is the UDP port of the drop monitor's collector, which is where that of records is.
 const fateReports = 4740
 
-// fateReaders adds what has drops reported without sampling or a limit that could matter: a session of the drop monitor,
-// and sFlow.
+// fateReaders adds what has drops reported without sampling or a limit that could matter: a session of the drop
+// monitor, and sFlow.
 func fateReaders(c ConfigDB) {
 	c[schema.CfgTAMDevice] = map[string]swss.FieldValues{schema.TAMDeviceKey: {"device-id": "7"}}
-	c[schema.CfgTAMDestination] = map[string]swss.FieldValues{"d": {"dst_ip": "10.8.0.2", "dst_port": fmt.Sprint(fateReports)}}
-	c[schema.CfgTAMSession] = map[string]swss.FieldValues{"d": {"type": "drop-monitor", "report_type": "ipfix", "collector@": "d"}}
-	c[schema.CfgSFlow] = map[string]swss.FieldValues{"global": {"admin_state": "up", "polling_interval": "0", "drop_monitor_limit": "500"}}
+	c[schema.CfgTAMDestination] = map[string]swss.FieldValues{"d": {"dst_ip": "10.8.0.2",
+		"dst_port": fmt.Sprint(fateReports)}}
+	c[schema.CfgTAMSession] = map[string]swss.FieldValues{"d": {"type": "drop-monitor", "report_type": "ipfix",
+		"collector@": "d"}}
+	c[schema.CfgSFlow] = map[string]swss.FieldValues{"global": {"admin_state": "up", "polling_interval": "0",
+		"drop_monitor_limit": "500"}}
 	c[schema.CfgSFlowCollector] = map[string]swss.FieldValues{"s": {"collector_ip": "192.0.2.1"}}
 	c[schema.CfgSFlowSession] = map[string]swss.FieldValues{"all": {"admin_state": "down"}}
 }
@@ -163,11 +166,13 @@ func (f *fated) printed() {
 				sums[why] += n
 			}
 		}
-		if want := map[string]map[string]uint64{"reason": reasons, "port": ports}[by]; want != nil && !maps.Equal(rows, want) {
+		if want := map[string]map[string]uint64{"reason": reasons, "port": ports}[by]; want != nil &&
+			!maps.Equal(rows, want) {
 			f.Errorf("drops by %s are %v; the model has %v", by, rows, want)
 		}
 		if by != "reason" && !maps.Equal(sums, reasons) || a.Total != total || a.Kept != total || a.Forgotten != 0 {
-			f.Errorf("drops by %s are %d, %d kept, %d forgotten, by reason %v; the model has %d, %v", by, a.Total, a.Kept, a.Forgotten, sums, total, reasons)
+			f.Errorf("drops by %s are %d, %d kept, %d forgotten, by reason %v; the model has %d, %v", by, a.Total, a.Kept,
+				a.Forgotten, sums, total, reasons)
 		}
 		text := f.shows("show drops by " + by + " last 0")
 		for name, n := range rows {
@@ -195,7 +200,8 @@ func (f *fated) watchFlows(frames []fateSending) {
 	})
 	f.flows = f.flows[:min(len(f.flows), 8)]
 	for _, flow := range f.flows {
-		if text := f.shows(fmt.Sprintf("show tam why flow %s %s", flow[0], flow[1])); !strings.Contains(text, "No packet of it is known") {
+		if text := f.shows(fmt.Sprintf("show tam why flow %s %s", flow[0], flow[1])); !strings.Contains(text,
+			"No packet of it is known") {
 			f.Errorf("before anything was sent: %s", text)
 		}
 	}

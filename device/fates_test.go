@@ -72,14 +72,16 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	c[schema.CfgTAMFeature] = map[string]swss.FieldValues{schema.FeatureTableRecord: {"status": "ACTIVE"}}
 	c[schema.CfgTAMFlowGroup] = map[string]swss.FieldValues{"all": {"id": "1"}}
 	c[schema.CfgTAMCollector] = map[string]swss.FieldValues{"c": {"ipaddress": "10.8.0.2", "port": "4739"}}
-	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32", "identities": "true"}}
+	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c",
+		"mode": record.ModeHit, "phv": "32+32", "identities": "true"}}
 	c[schema.CfgACLRule]["TAM|all"] = swss.FieldValues{"IN_PORTS": ports}
 	fateReaders(c)
 	reasons := debugConfig(c)
 	prof := profile.Small()
 	// Room enough, so that none of it decides.
 	prof.FDB, prof.Neighbors, prof.IPv4Routes, prof.IPv6Routes, prof.ACL.Tables = 128, 64, 64, 64, 8
-	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: fateCounts{}, discards: fateCounts{}, saw: saw, reasons: reasons}
+	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{},
+		drops: fateCounts{}, discards: fateCounts{}, saw: saw, reasons: reasons}
 	f.recorder = &recorder{T: t, raw: map[uint64][]byte{}}
 	f.Sim = testSim(t, SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0), SFlow: f.sflowed})
 	settle(t, f.Sim)
@@ -252,7 +254,8 @@ func (f *fated) read(plan *record.Plan, p *collector.DecodedPacket) modelEnd {
 	for _, x := range p.Found {
 		if x.Kind != record.IdentityQueue {
 			by = append(by, x.Kind.String()+" "+x.Text())
-		} else if empty := fmt.Sprintf("%d, 0 bytes in it", p.Queue); x.Text() != empty && !slices.Contains(queueReasons, e.what) {
+		} else if empty := fmt.Sprintf("%d, 0 bytes in it", p.Queue); x.Text() != empty &&
+			!slices.Contains(queueReasons, e.what) {
 			f.Errorf("a frame that is alone found the queue %s", x.Text())
 		}
 	}
@@ -264,7 +267,8 @@ func (f *fated) read(plan *record.Plan, p *collector.DecodedPacket) modelEnd {
 
 func sortEnds(ends []modelEnd) {
 	slices.SortFunc(ends, func(a, b modelEnd) int {
-		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.port, b.port), strings.Compare(a.path, b.path), strings.Compare(a.by, b.by))
+		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.port, b.port), strings.Compare(a.path, b.path),
+			strings.Compare(a.by, b.by))
 	})
 }
 
@@ -294,7 +298,8 @@ func (f *fated) account(x *fatedFrame) {
 		}
 		return b.String()
 	}
-	f.Errorf("at %s: %s\n  records:%s\n  model, one of %d:%s", x.in, hex.EncodeToString(x.data[:min(len(x.data), 64)]), text(x.ends), len(x.fates), text(x.fates[0]))
+	f.Errorf("at %s: %s\n  records:%s\n  model, one of %d:%s", x.in, hex.EncodeToString(x.data[:min(len(x.data), 64)]),
+		text(x.ends), len(x.fates), text(x.fates[0]))
 }
 
 func (f *fated) count(x *fatedFrame, e modelEnd) {
@@ -349,7 +354,8 @@ func (f *fated) counters() {
 	for _, l := range t.Lost {
 		lost[[2]string{l.Port, l.Reason}] = l.Count
 	}
-	if !maps.Equal(lost, f.drops) || t.Delivered != f.left || t.ToCPU != f.toCPU || t.Frames != uint64(len(f.order)) || t.InFlight != 0 {
+	if !maps.Equal(lost, f.drops) || t.Delivered != f.left || t.ToCPU != f.toCPU || t.Frames != uint64(len(f.order)) ||
+		t.InFlight != 0 {
 		f.Errorf("the oracle has %d frames, %d left, %d to the CPU, lost %v; the model %d, %d, %d, %v",
 			t.Frames, t.Delivered, t.ToCPU, lost, len(f.order), f.left, f.toCPU, f.drops)
 	}
@@ -400,7 +406,8 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// kept holds the drops that the chip keeps for who asks why to the model, with the tables up to where they were dropped.
+// kept holds the drops that the chip keeps for who asks why to the model, with the tables up to where they were
+// dropped.
 func (f *fated) kept() {
 	f.Helper()
 	names := map[saisim.PortID]string{}

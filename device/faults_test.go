@@ -84,7 +84,8 @@ func TestInjectedSAIFailure(t *testing.T) {
 	t.Parallel()
 	config := both(twoPorts(), more("new"))
 	p := startFaulty(t, twoPorts())
-	p.inject("", fault.Fault{Kind: fault.SAIFail, Op: sai.OpCreate, Type: sai.ObjectTypeACLEntry, Status: sai.StatusTableFull, For: time.Hour})
+	p.inject("", fault.Fault{Kind: fault.SAIFail, Op: sai.OpCreate, Type: sai.ObjectTypeACLEntry,
+		Status: sai.StatusTableFull, For: time.Hour})
 	p.injected("syncd", "SAI create of SAI_OBJECT_TYPE_ACL_ENTRY: SAI_STATUS_TABLE_FULL")
 	p.load(more("new"))
 	p.until("the reason is told", func() bool {
@@ -109,7 +110,8 @@ func TestInjectedSAIDelay(t *testing.T) {
 	config := both(twoPorts(), more("new"))
 	p := startFaulty(t, twoPorts())
 	const late = time.Second
-	p.inject("", fault.Fault{Kind: fault.SAIDelay, Op: sai.OpCreate, Type: sai.ObjectTypeACLEntry, Delay: late, Count: 1, For: time.Hour})
+	p.inject("", fault.Fault{Kind: fault.SAIDelay, Op: sai.OpCreate, Type: sai.ObjectTypeACLEntry, Delay: late, Count: 1,
+		For: time.Hour})
 	began := time.Now()
 	p.load(config)
 	p.until("the session", func() bool { return p.active("new") })
@@ -208,7 +210,8 @@ func TestInjectedClockStep(t *testing.T) {
 	skipShort(t)
 	config := both(twoPorts(), ConfigDB{
 		schema.CfgTAMFeature: {schema.FeatureAltMark: {"status": "ACTIVE"}},
-		schema.CfgTAMAltMark: {"a": {"flowgroup": "all", "role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0"}},
+		schema.CfgTAMAltMark: {"a": {"flowgroup": "all", "role": "initiator", "method": "muxed", "interval": "0",
+			"mark": "dscp0"}},
 	})
 	for _, tt := range []struct {
 		of    string
@@ -266,8 +269,8 @@ func TestInjectedClockStep(t *testing.T) {
 	}
 }
 
-// A daemon without --allow-faults takes none, and goes on; faults are gone with the process that has them, also those that
-// Redis has.
+// A daemon without --allow-faults takes none, and goes on; faults are gone with the process that has them, also those
+// that Redis has.
 func TestFaultsNeedLeaveAndEndWithTheDaemon(t *testing.T) {
 	skipShort(t)
 	t.Parallel()
@@ -278,7 +281,8 @@ func TestFaultsNeedLeaveAndEndWithTheDaemon(t *testing.T) {
 	p.stops["syncd"] = p.start("syncd")
 	p.ready()
 	for _, f := range []fault.Fault{{Kind: fault.SAIFail}, {Kind: fault.ClockStep, Step: time.Second}} {
-		if _, err := fault.Inject(t.Context(), p.redis, "", f); !errors.Is(err, fault.ErrRefused) || !strings.Contains(err.Error(), "(syncd: started without --allow-faults)") {
+		if _, err := fault.Inject(t.Context(), p.redis, "", f); !errors.Is(err, fault.ErrRefused) ||
+			!strings.Contains(err.Error(), "(syncd: started without --allow-faults)") {
 			t.Error(err)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"tamtam/swss"
 )
 
-// Before a cold start what daemons have made of CONFIG_DB is emptied, and nothing else: not what others keep in STATE_DB,
-// nothing for a warm restart, and nothing below daemons that work. The switch that starts then has a fresh chip, and is
-// what its configuration makes.
+// Before a cold start what daemons have made of CONFIG_DB is emptied, and nothing else: not what others keep in
+// STATE_DB, nothing for a warm restart, and nothing below daemons that work. The switch that starts then has a fresh
+// chip, and is what its configuration makes.
 func TestFlush(t *testing.T) {
 	t.Parallel()
 	p := startPlant(t)
@@ -42,7 +42,8 @@ func TestFlush(t *testing.T) {
 		if err := warm.Set(t.Context(), name, swss.FieldValues{"enable": "true"}); err != nil {
 			t.Fatal(err)
 		}
-		if done := flush(true); !strings.Contains(done, "nothing") || !strings.Contains(done, "|"+name+" asks for a warm restart") {
+		if done := flush(true); !strings.Contains(done, "nothing") ||
+			!strings.Contains(done, "|"+name+" asks for a warm restart") {
 			t.Errorf("for a warm restart: %s", done)
 		}
 		if err := warm.Set(t.Context(), name, swss.FieldValues{"enable": "false"}); err != nil {

@@ -138,14 +138,16 @@ func (s *sketched) advance(epoch int, part float64) {
 // sketchFrame is a datagram of 100 bytes with FCS, from host n of 10.0.0.0/16.
 func sketchFrame(t *testing.T, n int, sport, dport uint16) []byte {
 	t.Helper()
-	ip := &layers.IPv4{Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolUDP, SrcIP: net.IP{10, 0, byte(n >> 8), byte(n)}, DstIP: net.IP{10, 9, 0, byte(n % 7)}}
+	ip := &layers.IPv4{Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolUDP,
+		SrcIP: net.IP{10, 0, byte(n >> 8), byte(n)}, DstIP: net.IP{10, 9, 0, byte(n % 7)}}
 	udp := &layers.UDP{SrcPort: layers.UDPPort(sport), DstPort: layers.UDPPort(dport)}
 	if err := udp.SetNetworkLayerForChecksum(ip); err != nil {
 		t.Fatal(err)
 	}
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
-		&layers.Ethernet{SrcMAC: hostMAC(1), DstMAC: hostMAC(0x33), EthernetType: layers.EthernetTypeIPv4}, ip, udp, gopacket.Payload(make([]byte, 96-42)))
+		&layers.Ethernet{SrcMAC: hostMAC(1), DstMAC: hostMAC(0x33), EthernetType: layers.EthernetTypeIPv4}, ip, udp,
+		gopacket.Payload(make([]byte, 96-42)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +201,8 @@ func (s *sketched) words(what map[string]any) []uint32 {
 		s.Fatal(err)
 	}
 	oid, err := s.Chip.Create(s.Context(), sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(flymon.ObjectRegisters)}, {ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(entry)},
+		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(flymon.ObjectRegisters)},
+		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(entry)},
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -241,7 +244,8 @@ func TestFlyMonWholePath(t *testing.T) {
 	s := newSketched(t)
 	s.task("t1", "threshold", "10")
 	for k := range 3 {
-		s.config(schema.CfgTAMFlyMonQuery, fmt.Sprint("q", k), swss.FieldValues{"task": "t1", "flow": fmt.Sprintf("10.0.0.%d", k)})
+		s.config(schema.CfgTAMFlyMonQuery, fmt.Sprint("q", k), swss.FieldValues{"task": "t1",
+			"flow": fmt.Sprintf("10.0.0.%d", k)})
 		s.wantStatus(schema.StateTAMFlyMonQuery, fmt.Sprint("q", k), "active")
 	}
 	s.wantStatus(schema.StateTAMFlyMonTask, "t1", "active")
@@ -250,7 +254,8 @@ func TestFlyMonWholePath(t *testing.T) {
 		s.advance(e+1, 0.2)
 		s.wantResult("t1", strings.TrimSpace(fmt.Sprintf("%d: 200", e)))
 		r := s.result("t1")
-		if x := r.Metrics[flymon.MetricPackets].Exact; x == nil || *x != 200 || r.Flows != "digests,queries" || r.Start != int64(e)*1e8 || r.End != int64(e+1)*1e8 {
+		if x := r.Metrics[flymon.MetricPackets].Exact; x == nil || *x != 200 || r.Flows != "digests,queries" ||
+			r.Start != int64(e)*1e8 || r.End != int64(e+1)*1e8 {
 			t.Errorf("epoch %d: %+v", e, r)
 		}
 		flows := s.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")
@@ -259,7 +264,8 @@ func TestFlyMonWholePath(t *testing.T) {
 			est, err := schema.ParseFlyMonEstimate(flows[name])
 			switch {
 			case n < 10 && flows[name] == "":
-			case err != nil || est.Exact == nil || *est.Exact != float64(n) || est.Value < float64(n) || est.Value > float64(n)+2*200/64:
+			case err != nil || est.Exact == nil || *est.Exact != float64(n) || est.Value < float64(n) ||
+				est.Value > float64(n)+2*200/64:
 				t.Errorf("epoch %d: flow %s: %q, want %d", e, name, flows[name], n)
 			}
 		}
@@ -291,7 +297,8 @@ func TestFlyMonEachAlgorithm(t *testing.T) {
 		{"bytes", "10.0.0.0", flymon.MetricBytes, []string{"attribute", "frequency(bytes)"}},
 		{"size", "10.0.0.0", "", []string{"attribute", "max(size)"}},
 		{"hll", "", flymon.MetricCardinality, []string{"attribute", "distinct(dst-ip)", "key", "none"}},
-		{"lc", "", flymon.MetricCardinality, []string{"attribute", "distinct(dst-ip)", "key", "none", "algorithm", "linear-counting"}},
+		{"lc", "", flymon.MetricCardinality, []string{"attribute", "distinct(dst-ip)", "key", "none", "algorithm",
+			"linear-counting"}},
 		{"beaucoup", "10.0.0.0", "", []string{"attribute", "distinct(src-port)", "key", "src-ip", "threshold", "50"}},
 		{"bloom", "10.0.0.0", flymon.MetricMembers, []string{"attribute", "existence(src-ip)", "key", "none"}},
 		{"odd", "", flymon.MetricJaccard, []string{"attribute", "similarity(src-ip)", "key", "none"}},
@@ -307,7 +314,8 @@ func TestFlyMonEachAlgorithm(t *testing.T) {
 	s.traffic(1001, 1002, 200)
 	s.advance(1003, 0.2)
 	check := func(what string, e flymon.Estimate) {
-		if e.Exact != nil && e.Confidence > 0 && math.Abs(*e.Exact-e.Value) > 2*max(e.Upper-e.Value, e.Value-e.Lower) || e.Saturated {
+		if e.Exact != nil && e.Confidence > 0 && math.Abs(*e.Exact-e.Value) > 2*max(e.Upper-e.Value, e.Value-e.Lower) ||
+			e.Saturated {
 			t.Errorf("%s is %+v, exactly %v", what, e, *e.Exact)
 		}
 	}
@@ -356,7 +364,8 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 				if a, b := alone.registers("x"), amid.registers("x"); !slices.EqualFunc(a, b, slices.Equal) || len(a) != 6 {
 					t.Fatalf("epoch %d, %d/12: the registers differ after %d changes:\n%v\n%v", e, part, changes, a, b)
 				}
-				if a, b := alone.row(swss.CountersDB, schema.CountersFlyMonResult, "x"), amid.row(swss.CountersDB, schema.CountersFlyMonResult, "x"); !maps.Equal(a, b) {
+				if a, b := alone.row(swss.CountersDB, schema.CountersFlyMonResult, "x"),
+					amid.row(swss.CountersDB, schema.CountersFlyMonResult, "x"); !maps.Equal(a, b) {
 					t.Fatalf("epoch %d, %d/12: the answers differ after %d changes:\n%v\n%v", e, part, changes, a, b)
 				}
 				name := pick("a", "b", "c")
@@ -364,7 +373,8 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 					amid.config(schema.CfgTAMFlyMonTask, name, nil)
 					continue
 				}
-				amid.task(name, "memory", pick("96", "192", "384", "768"), "key", pick("src-ip", "dst-ip", "5-tuple"), "filter", pick("any", "src-ip=10.0.0.0/28"),
+				amid.task(name, "memory", pick("96", "192", "384", "768"), "key", pick("src-ip", "dst-ip", "5-tuple"), "filter",
+					pick("any", "src-ip=10.0.0.0/28"),
 					"epoch", pick("100", "50", "0"), "algorithm", pick("cms", "tower", "auto"), "readout", "banked")
 			}
 		}
@@ -378,8 +388,8 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 	}
 }
 
-// A pinned task stays where it is over a restart in which another task has become larger, or has a filter that meets its
-// own.
+// A pinned task stays where it is over a restart in which another task has become larger, or has a filter that meets
+// its own.
 func TestPinnedOverRestart(t *testing.T) {
 	racetest.Stepped(t)
 	for name, fields := range map[string][]string{
@@ -400,7 +410,8 @@ func TestPinnedOverRestart(t *testing.T) {
 			for i := 0; i < len(fields); i += 2 {
 				row[fields[i]] = fields[i+1]
 			}
-			for db, key := range map[swss.DBName]string{swss.ConfigDB: schema.CfgTAMFlyMonTask + "|a", swss.ApplDB: schema.AppTAMFlyMonTask + ":a"} {
+			for db, key := range map[swss.DBName]string{swss.ConfigDB: schema.CfgTAMFlyMonTask + "|a",
+				swss.ApplDB: schema.AppTAMFlyMonTask + ":a"} {
 				if err := s.Redis.DB(db).Client().HSet(s.Context(), key, row).Err(); err != nil {
 					t.Fatal(err)
 				}
@@ -429,8 +440,10 @@ func TestFlyMonRestarts(t *testing.T) {
 		want    []string
 		since   float64 // packets of t2, which has no epochs
 	}{
-		{"orchagent", func(s *sketched) error { return s.RestartOrchagent(s.Context()) }, []string{"1003: 100", "1004: 100"}, 430},
-		{"syncd", func(s *sketched) error { return s.RestartSyncd(s.Context()) }, []string{"1003: 50 first", "1004: 100"}, 180},
+		{"orchagent", func(s *sketched) error { return s.RestartOrchagent(s.Context()) }, []string{"1003: 100", "1004: 100"},
+			430},
+		{"syncd", func(s *sketched) error { return s.RestartSyncd(s.Context()) }, []string{"1003: 50 first", "1004: 100"},
+			180},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSketched(t)

@@ -29,7 +29,8 @@ func TestFlyMonBytesAndMaximum(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Chip.Receive(0, s.at(1001, 0.9), saisim.Frame{Data: append(sketchFrame(t, 2, 1000, 80), make([]byte, 200)...)}); err != nil {
+	if err := s.Chip.Receive(0, s.at(1001, 0.9), saisim.Frame{Data: append(sketchFrame(t, 2, 1000, 80),
+		make([]byte, 200)...)}); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(1002, 0.2)
@@ -45,13 +46,15 @@ func TestFlyMonBytesAndMaximum(t *testing.T) {
 	}
 	want("size", flymon.MetricMaximum, 300)
 	queue, delay := s.result("queue").Metrics[flymon.MetricMaximum], s.result("delay").Metrics[flymon.MetricMaximum]
-	if queue.Exact == nil || *queue.Exact < 5*96 || int(*queue.Exact)%96 != 0 || queue.Lower > *queue.Exact || queue.Upper < *queue.Exact {
+	if queue.Exact == nil || *queue.Exact < 5*96 || int(*queue.Exact)%96 != 0 || queue.Lower > *queue.Exact ||
+		queue.Upper < *queue.Exact {
 		t.Errorf("the longest queue is %+v, want a multiple of 96 bytes", queue)
 	}
 	if delay.Exact == nil || *delay.Exact < 500 || delay.Lower > *delay.Exact || delay.Upper < *delay.Exact {
 		t.Errorf("the longest delay is %+v", delay)
 	}
-	if place := s.row(swss.CountersDB, schema.CountersFlyMonPlace, "queue"); place["BUCKETS"] != "32" || place["ROWS"] != "1" || place["TCAM_ENTRIES"] != "1" {
+	if place := s.row(swss.CountersDB, schema.CountersFlyMonPlace, "queue"); place["BUCKETS"] != "32" ||
+		place["ROWS"] != "1" || place["TCAM_ENTRIES"] != "1" {
 		t.Errorf("placement %v", place)
 	}
 }

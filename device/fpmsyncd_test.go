@@ -82,8 +82,8 @@ func (p *plant) saysOf(name, part string) {
 	})
 }
 
-// Routes that zebra tells get to the chip and leave it; fpmsyncd is ready while one is connected and all was understood,
-// and one at a time is. Told to end, it is not missed.
+// Routes that zebra tells get to the chip and leave it; fpmsyncd is ready while one is connected and all was
+// understood, and one at a time is. Told to end, it is not missed.
 func TestFPMSyncd(t *testing.T) {
 	p := startPlant(t)
 	p.load(twoPorts())
@@ -93,7 +93,9 @@ func TestFPMSyncd(t *testing.T) {
 	z.says("ready")
 	inASIC := func(n string) bool {
 		keys, err := p.redis.DB(swss.ASICDB).AllKeys(t.Context())
-		return err == nil && slices.ContainsFunc(keys, func(k string) bool { return strings.Contains(k, `"dest":"10.`+n+`.0.0/16"`) })
+		return err == nil && slices.ContainsFunc(keys, func(k string) bool {
+			return strings.Contains(k, `"dest":"10.`+n+`.0.0/16"`)
+		})
 	}
 	p.until("the routes are in the ASIC", func() bool { return inASIC("1") && inASIC("2") })
 	for range 2 { // zebra gets both back, with NLM_F_REQUEST and RTM_F_OFFLOAD
@@ -132,7 +134,8 @@ func TestFPMSyncd(t *testing.T) {
 	}
 	z.says("waiting zebra is not connected; the 2 routes that it told stay")
 
-	answer, err := daemons.Health(t.Context(), daemons.Question{Name: "fpmsyncd", Addr: p.server.Addr, Live: true, Timeout: patience})
+	answer, err := daemons.Health(t.Context(), daemons.Question{Name: "fpmsyncd", Addr: p.server.Addr, Live: true,
+		Timeout: patience})
 	if err != nil || !strings.HasPrefix(answer, "ok, not ready: zebra is not connected") {
 		t.Errorf("health %q, %v", answer, err)
 	}

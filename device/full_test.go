@@ -263,8 +263,8 @@ func tooMuch() ConfigDB {
 }
 
 // Whether what does not fit was found so before, or came while orchagent was away, and also where the mark of the last
-// view is lost, so that syncd compares: all that was in force is there when orchagent works again, and what does not fit
-// says so. Without syncd's comparison it is there all the time.
+// view is lost, so that syncd compares: all that was in force is there when orchagent works again, and what does not
+// fit says so. Without syncd's comparison it is there all the time.
 func TestMoreThanFitsLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// crowd are kinds of objects of which the ASIC has room for few: their rows of CONFIG_DB by the object's number, and the
-// types of which each needs objects of its own.
+// crowd are kinds of objects of which the ASIC has room for few: their rows of CONFIG_DB by the object's number, and
+// the types of which each needs objects of its own.
 var crowd = map[string]struct {
 	types []sai.ObjectType
 	rows  func(i int) map[string]swss.FieldValues
@@ -164,8 +164,8 @@ func (c *crowded) restarted() map[string]string {
 	return c.told()
 }
 
-// Whatever kind of object there is too little room for: what is in force stays, also over a restart, and what waits gets
-// room that is freed by its name, whichever waits the longest.
+// Whatever kind of object there is too little room for: what is in force stays, also over a restart, and what waits
+// gets room that is freed by its name, whichever waits the longest.
 func TestFreedRoomIsGivenByContent(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3, Short: 1}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xf011))

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss"
 )
 
-// headerEnds is a switch that puts headers of alternate marking around UDP to 10.9.0.0/16, which leaves by Ethernet1, and
-// takes those off that come to it.
+// headerEnds is a switch that puts headers of alternate marking around UDP to 10.9.0.0/16, which leaves by Ethernet1,
+// and takes those off that come to it.
 func headerEnds() ConfigDB {
 	config := routedPorts()
 	maps.Copy(config["INTERFACE"], map[string]swss.FieldValues{"Ethernet1|2001:db8:2::1/64": {}})
@@ -21,12 +21,14 @@ func headerEnds() ConfigDB {
 		"Ethernet0|10.1.0.5": {"neigh": "02:00:00:00:01:05"}})
 	maps.Copy(config["STATIC_ROUTE"], map[string]swss.FieldValues{"2001:db8:ff::3/128": {"nexthop": "2001:db8:2::8"}})
 	config["LOOPBACK_INTERFACE"] = map[string]swss.FieldValues{"Loopback0": {}, "Loopback0|2001:db8:ff::1/128": {}}
-	maps.Copy(config["ACL_RULE"], map[string]swss.FieldValues{"TAM|out": {"PRIORITY": "100", "IP_PROTOCOL": "17", "DST_IP": "10.9.0.0/16"},
+	maps.Copy(config["ACL_RULE"], map[string]swss.FieldValues{"TAM|out": {"PRIORITY": "100", "IP_PROTOCOL": "17",
+		"DST_IP": "10.9.0.0/16"},
 		"TAM|back": {"PRIORITY": "90", "DST_IPV6": "2001:db8:ff::1/128"}})
 	config["TAM_FEATURES_TABLE"] = map[string]swss.FieldValues{"ALTMARK": {"status": "ACTIVE"}}
 	config["TAM_FLOWGROUP_TABLE"] = map[string]swss.FieldValues{"out": {"id": "1"}, "back": {"id": "2"}}
 	session := func(group, role, id, src, dst string) swss.FieldValues {
-		return swss.FieldValues{"flowgroup": group, "role": role, "method": "double", "interval": "-7", "mark": "ipv6-altmark-l",
+		return swss.FieldValues{"flowgroup": group, "role": role, "method": "double", "interval": "-7",
+			"mark":  "ipv6-altmark-l",
 			"mark2": "ipv6-altmark-d", "flow-mon-id": id, "encap-src": src, "encap-dst": dst}
 	}
 	config["TAM_ALTMARK_TABLE"] = map[string]swss.FieldValues{
@@ -36,9 +38,9 @@ func headerEnds() ConfigDB {
 	return config
 }
 
-// The words of a trace, and of what became of packets, say which header was put around a packet or taken off, from where
-// to where it leads, and that one with damaged headers was dropped for that. A packet is known by the headers that it
-// came with.
+// The words of a trace, and of what became of packets, say which header was put around a packet or taken off, from
+// where to where it leads, and that one with damaged headers was dropped for that. A packet is known by the headers
+// that it came with.
 func TestHeadersByShell(t *testing.T) {
 	s := servedSim(t, SimConfig{Config: headerEnds()})
 	settle(t, s)
@@ -52,11 +54,13 @@ func TestHeadersByShell(t *testing.T) {
 			}
 		}
 	}
-	const put, off = "put an IPv6 header with an AltMark option around it", "take off the IPv6 header with the AltMark option"
+	const put, off = "put an IPv6 header with an AltMark option around it",
+		"take off the IPv6 header with the AltMark option"
 	want("show packet-trace in Ethernet0 src 10.1.0.5 dst 10.9.0.1 protocol udp dst-port 80", "Fate : sent by Ethernet1",
 		"altmark_encap    -            hit   FlowMonID 74565             to 2001:db8:ff::3           "+put,
 		"2001:db8:ff::3/128", "hit   2001:db8:2::8 at Ethernet1  02:00:00:00:06:08",
-		"copy 1: dst-mac 02:00:00:00:07:e4 -> 02:00:00:00:06:08", "copy 1: src 10.1.0.5 -> 2001:db8:ff::1", "copy 1: dst 10.9.0.1 -> 2001:db8:ff::3")
+		"copy 1: dst-mac 02:00:00:00:07:e4 -> 02:00:00:00:06:08", "copy 1: src 10.1.0.5 -> 2001:db8:ff::1",
+		"copy 1: dst 10.9.0.1 -> 2001:db8:ff::3")
 
 	out := s.Chip.Ports()[1]
 	var left []byte
@@ -73,7 +77,8 @@ func TestHeadersByShell(t *testing.T) {
 		s.Chip.Advance(s.Chip.Now() + 100_000)
 	}
 	plain := slices.Concat([]byte{2, 0, 0, 0, 7, 0xe4, 2, 0, 0, 0, 1, 5, 8, 0},
-		[]byte{0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0x66, 0xb0, 10, 1, 0, 5, 10, 9, 0, 1}, []byte{0, 7, 0, 80, 0, 26, 0, 0}, make([]byte, 18))
+		[]byte{0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0x66, 0xb0, 10, 1, 0, 5, 10, 9, 0, 1}, []byte{0, 7, 0, 80, 0, 26, 0, 0},
+		make([]byte, 18))
 	want("show tam why flow 10.1.0.5 10.9.0.1", "No packet of it is known")
 	send(0, plain)
 	want("show tam why flow 10.1.0.5 10.9.0.1", "in Ethernet0, 60 bytes: sent at Ethernet1", put)

@@ -45,7 +45,8 @@ func TestTransitOfIFA(t *testing.T) {
 		t.Errorf("without transit: %+v", got)
 	}
 	sw.Set("TAM|device", "ifa", "true")
-	if got := hops(packet); len(got) != 2 || got[1] != (ifa.Hop{LNS: ifa.LNS, Device: 77, Residence: 5}) || got[0].Device != 1 ||
+	if got := hops(packet); len(got) != 2 || got[1] != (ifa.Hop{LNS: ifa.LNS, Device: 77, Residence: 5}) ||
+		got[0].Device != 1 ||
 		got[0].InPort != 0 || got[0].OutPort != 1 {
 		t.Errorf("by the switch's own id: %+v", got)
 	}

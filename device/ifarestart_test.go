@@ -90,8 +90,8 @@ func TestIFARestarts(t *testing.T) {
 	step("syncd", "MATCHED 2 INSERTED 2 ", "MATCHED 2 STRIPPED 2 REPORTED 2 MESSAGES 2 ", true)
 }
 
-// Packets that are in the switch while their session leaves it come out whole, with a hop or without; and nothing of the
-// session is left.
+// Packets that are in the switch while their session leaves it come out whole, with a hop or without; and nothing of
+// the session is left.
 func TestIFALeavesWithPacketsInFlight(t *testing.T) {
 	a := newAnalyst(t, "1")
 	plain := udpFrameFor(8, 80)

@@ -161,8 +161,8 @@ func TestIFASessions(t *testing.T) {
 	}
 }
 
-// A terminator whose reports nobody sends, for they go to a collector of VRF mgmt and no host has the CPU port, strips on,
-// and is not called active.
+// A terminator whose reports nobody sends, for they go to a collector of VRF mgmt and no host has the CPU port, strips
+// on, and is not called active.
 func TestIFAReportsThatNobodySends(t *testing.T) {
 	begin, end := newAnalyst(t, "1"), newAnalyst(t, "3")
 	begin.Set("TAM_SESSION|begin", "type", "ifa", "role", "initiator", "flow_group", "FG1")
@@ -176,7 +176,8 @@ func TestIFAReportsThatNobodySends(t *testing.T) {
 		end.Advance(time.Second)
 		end.Poll()
 	}
-	end.wantStatus("end", "pending", `collector "C1": the host does not send its reports: hostd or hostifd is to have the switch's CPU port`)
+	end.wantStatus("end", "pending",
+		`collector "C1": the host does not send its reports: hostd or hostifd is to have the switch's CPU port`)
 	end.through(begin.through(udpFrameFor(8, 80)))
 	end.counted("TAM_IFA_COUNTERS:end", "MATCHED 4 STRIPPED 4 REPORTED 4 MESSAGES 4 ")
 }
@@ -188,7 +189,8 @@ func TestIFAByShell(t *testing.T) {
 	a.wantStatus("edge", "active", "")
 	a.through(udpFrameFor(8, 40))
 	a.Poll()
-	for _, line := range []string{"show tam ifa", "show tam ifa sessions edge", "show tam ifa counters", "show running-configuration"} {
+	for _, line := range []string{"show tam ifa", "show tam ifa sessions edge", "show tam ifa counters",
+		"show running-configuration"} {
 		t.Log(a.CLI(line))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A row that is far too large is not read, whatever table it is in: its status says so in words, and it costs no memory.
-// Made smaller, it is what it says.
+// A row that is far too large is not read, whatever table it is in: its status says so in words, and it costs no
+// memory. Made smaller, it is what it says.
 func TestRowsTooLarge(t *testing.T) {
 	server := swsstest.StartServer(t)
 	config := twoPorts()
@@ -48,7 +48,8 @@ func TestRowsTooLarge(t *testing.T) {
 		}
 	}
 	settle(t, s)
-	if row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(), "s"); row["status"] != schema.StatusActive {
+	if row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(),
+		"s"); row["status"] != schema.StatusActive {
 		t.Errorf("the session without nonsense is %v, %v", row, err)
 	}
 }

@@ -36,14 +36,17 @@ func TestMachine(t *testing.T) {
 	write("stat", "cpu 1 2\nbtime 1000\n")
 	write("uptime", "12.50 30.1\n")
 	write("meminfo", "MemTotal: 1000 kB\nMemFree: 100 kB\nMemAvailable: 400 kB\n")
-	write("7/stat", "7 (a (b) c) S 1 7 7 0 -1 4194304 1 2 3 4 250 50 0 0 20 0 1 0 3000 1000000 25 18446744073709551615 1\n")
+	write("7/stat",
+		"7 (a (b) c) S 1 7 7 0 -1 4194304 1 2 3 4 250 50 0 0 20 0 1 0 3000 1000000 25 18446744073709551615 1\n")
 	write("8/stat", "8 (broken) S 1 x\n")
 	write("self/stat", "9 (self) S\n")
 	wants(models.HostFacts, "switch", map[string]string{"software-version": "v1", "boot-time": "1000000000000"})
-	wants(models.HostState, "switch", map[string]string{"current-datetime": "1970-01-01T00:00:01.000000005Z", "up-time": "12500000000",
+	wants(models.HostState, "switch", map[string]string{"current-datetime": "1970-01-01T00:00:01.000000005Z",
+		"up-time":  "12500000000",
 		"physical": "1024000", "free": "102400", "available": "409600", "used": "614400"})
-	wants(models.HostProcesses, "7", map[string]string{"name": "a (b) c", "cpu-usage-user": "2500000000", "cpu-usage-system": "500000000",
-		"memory-usage": fmt.Sprint(25 * os.Getpagesize()), "start-time": "1030000000000"})
+	wants(models.HostProcesses, "7", map[string]string{"name": "a (b) c", "cpu-usage-user": "2500000000",
+		"cpu-usage-system": "500000000",
+		"memory-usage":     fmt.Sprint(25 * os.Getpagesize()), "start-time": "1030000000000"})
 	if got := len(m.table(models.HostProcesses)); got != 1 {
 		t.Errorf("%d processes, want 1", got)
 	}

@@ -54,7 +54,8 @@ func (p *plant) front() *front {
 
 // health is what `tamtam health mgmtd` says.
 func (f *front) health() error {
-	_, err := daemons.Health(f.plant.Context(), daemons.Question{Name: "mgmtd", Addr: f.plant.server.Addr, GNMI: f.addr, Timeout: patience})
+	_, err := daemons.Health(f.plant.Context(), daemons.Question{Name: "mgmtd", Addr: f.plant.server.Addr, GNMI: f.addr,
+		Timeout: patience})
 	return err
 }
 
@@ -110,8 +111,8 @@ func (p *plant) sampler(rate string) {
 	p.load(ConfigDB{schema.CfgTAMSampler: {"a": {"sampling-rate": rate}}})
 }
 
-// Whatever happens to the databases, mgmtd says what is wrong, raises an alarm where the alarm can be written, and is ready
-// again by itself; what it serves then is what the databases say.
+// Whatever happens to the databases, mgmtd says what is wrong, raises an alarm where the alarm can be written, and is
+// ready again by itself; what it serves then is what the databases say.
 func TestMgmtdLosesDatabases(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -121,7 +122,8 @@ func TestMgmtdLosesDatabases(t *testing.T) {
 	}{
 		{"killed without persistence", func(p *plant, f *front) {
 			p.server.Kill()
-			if rate, err := f.get(); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "Redis does not answer") {
+			if rate, err := f.get(); status.Code(err) != codes.Unavailable ||
+				!strings.Contains(err.Error(), "Redis does not answer") {
 				p.Errorf("without Redis gNMI says %q, %v", rate, err)
 			}
 			p.server.Start()

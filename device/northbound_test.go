@@ -164,7 +164,8 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 // leaf reads one leaf of a session by gNMI.
 func leaf(t *testing.T, server *mgmt.Server, list, name, path string) string {
 	t.Helper()
-	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: list + "s"}, {Name: list, Key: map[string]string{"name": name}}}}
+	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: list + "s"},
+		{Name: list, Key: map[string]string{"name": name}}}}
 	for e := range strings.SplitSeq(path, "/") {
 		p.Elem = append(p.Elem, &gpb.PathElem{Name: e})
 	}

@@ -68,8 +68,8 @@ func TestMirrorCopiesOfAnyGREType(t *testing.T) {
 	})
 }
 
-// Frames match by the headers that are there, whatever the length in their IP header says. Those of which it is not known
-// where the datagram ends get no record, which is counted, and none is read from them.
+// Frames match by the headers that are there, whatever the length in their IP header says. Those of which it is not
+// known where the datagram ends get no record, which is counted, and none is read from them.
 func TestAnyIPLengthMatches(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 96_000_000, Count: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 33))

@@ -44,10 +44,12 @@ func TestPacketTraceByShell(t *testing.T) {
 		_, err := server.Operate(t.Context(), "trace-packet", []byte(input))
 		return err
 	}
-	if err := ask(`{"in":"Ethernet0"}`); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "nobody answers") {
+	if err := ask(`{"in":"Ethernet0"}`); status.Code(err) != codes.Unavailable ||
+		!strings.Contains(err.Error(), "nobody answers") {
 		t.Errorf("without syncd: %v", err)
 	}
-	if err := shell.Exec(t.Context(), "show drops"); err == nil || !strings.Contains(err.Error(), "cannot answer that now: list-drops: nobody answers") {
+	if err := shell.Exec(t.Context(), "show drops"); err == nil ||
+		!strings.Contains(err.Error(), "cannot answer that now: list-drops: nobody answers") {
 		t.Errorf("the server is there, and its answer is told as such: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -66,7 +68,8 @@ func TestPacketTraceByShell(t *testing.T) {
 			"without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"show packet-trace in Ethernet0 frame 0180c200000e02000000000188cc00000000 | json": {
 			`"fate": "to the CPU (lldp)"`, `"entry": "lldp"`, `"place": "to the CPU (lldp)"`},
-		"show packet-trace in Ethernet0 frame 0200000007e402000000000108004500000000000000401166bf0a0100050a02000804d200500008000000000000": {
+		"show packet-trace in Ethernet0 frame " +
+			"0200000007e402000000000108004500000000000000401166bf0a0100050a02000804d200500008000000000000": {
 			"Fate : dropped: ip-header", "Note : the length in the IP header is not valid", "EDGE      miss"},
 		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.8 ttl 1": {"Fate : to the CPU (ttl_error)", "ttl_error"},
 	} {
@@ -83,8 +86,9 @@ func TestPacketTraceByShell(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"in":"Ethernet99","src":"10.1.0.5","dst":"10.2.0.8"}`:           `in is "Ethernet99": the chip has no such port`,
 		`{"in":"Ethernet0","src":"10.1.0.5","dst":"10.2.0.8","ttl":"no"}`: "ttl",
-		`{"in":"Ethernet0","id":"a|b"}`:                                   `id is "\"a|b\"", want 1 to 64 letters, digits and dashes`,
-		`{"src":"10.1.0.5"}`:                                              "in is missing",
+		`{"in":"Ethernet0","id":"a|b"}`: `id is "\"a|b\"", want 1 to 64 letters, digits ` +
+			`and dashes`,
+		`{"src":"10.1.0.5"}`: "in is missing",
 	} {
 		if err := ask(input); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", input, err, want)
@@ -93,8 +97,10 @@ func TestPacketTraceByShell(t *testing.T) {
 	if err := ask(`{"in":"Ethernet0","src":"10.1.0.5","dst":"10.2.0.8","id":"mine"}`); err != nil {
 		t.Error(err)
 	}
-	path := &gpb.Path{Origin: "sonic-db", Elem: []*gpb.PathElem{{Name: "STATE_DB"}, {Name: "localhost"}, {Name: "TAMTAM_PACKET_TRACE"}, {Name: "mine"}}}
-	if found, err := server.Get(t.Context(), &gpb.GetRequest{Path: []*gpb.Path{path}, Encoding: gpb.Encoding_JSON_IETF}); err != nil ||
+	path := &gpb.Path{Origin: "sonic-db", Elem: []*gpb.PathElem{{Name: "STATE_DB"}, {Name: "localhost"},
+		{Name: "TAMTAM_PACKET_TRACE"}, {Name: "mine"}}}
+	if found, err := server.Get(t.Context(), &gpb.GetRequest{Path: []*gpb.Path{path},
+		Encoding: gpb.Encoding_JSON_IETF}); err != nil ||
 		!strings.Contains(found.String(), "sent by Ethernet1") {
 		t.Errorf("the answer by gNMI: %v, %v", found, err)
 	}
@@ -124,7 +130,8 @@ func TestPacketTraceNamesPendingRoute(t *testing.T) {
 		"10.9.2.1": "route 10.9.2.0/24 is pending: no neighbour 10.2.0.98 on Ethernet1",
 		"10.9.3.1": "", "10.9.9.1": "", "10.2.0.8": "", "192.0.2.1": "",
 	} {
-		a, err := packettrace.Of(t.Context(), s.Redis, s.Chip, packettrace.Request{In: "Ethernet0", Src: "10.1.0.5", Dst: dst})
+		a, err := packettrace.Of(t.Context(), s.Redis, s.Chip, packettrace.Request{In: "Ethernet0", Src: "10.1.0.5",
+			Dst: dst})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,10 +174,12 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	}{
 		"a rule": {routed, to("10.2.0.9"), "dropped: acl", "without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"a port": {down, to("10.2.0.8"), "dropped: egress-port-down", "Ethernet1 up: sent by Ethernet1"},
-		"no route": {routed, to("10.3.0.9"), "dropped: no-route", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
-			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
-		"a blackhole": {hole, to("10.3.0.9"), "dropped: blackhole", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
-			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
+		"no route": {routed, to("10.3.0.9"), "dropped: no-route",
+			"a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
+				"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
+		"a blackhole": {hole, to("10.3.0.9"), "dropped: blackhole",
+			"a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
+				"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
 		"an MTU":         {long, in, "dropped: l3-mtu (l3_mtu_error)", "Ethernet1 with an MTU of 9216: sent by Ethernet1"},
 		"no such VLAN":   {bridged, noVLAN, "dropped: no-vlan", ""},
 		"not in a VLAN":  {strict, vlan, "dropped: not-vlan-member", "Ethernet0 a member of Vlan20: sent by Ethernet1"},
@@ -258,9 +267,11 @@ func TestWhyByShell(t *testing.T) {
 	send(9, 64)
 	send(8, 64)
 	want("show tam why flow 10.1.0.5 10.2.0.8", "sent", "Ethernet1", "10.2.0.8/32", "chip.ipv4_route")
-	want("show tam why flow 10.1.0.5 10.2.0.9 protocol udp src-port 7 dst-port 9", "dropped: acl", "EDGE|RULE_1  -> drop", "dropped: acl  Ethernet0   2  ")
+	want("show tam why flow 10.1.0.5 10.2.0.9 protocol udp src-port 7 dst-port 9", "dropped: acl", "EDGE|RULE_1  -> drop",
+		"dropped: acl  Ethernet0   2  ")
 	want("show tam why flow 10.1.0.5 10.2.0.9 src-port 8", "No packet of it is known")
-	want("show drops", "Dropped  : 2 since 1970-01-01T00:00:00.000000Z", "acl", "an ingress ACL entry says so", "in Ethernet0, 60 bytes: dropped")
+	want("show drops", "Dropped  : 2 since 1970-01-01T00:00:00.000000Z", "acl", "an ingress ACL entry says so",
+		"in Ethernet0, 60 bytes: dropped")
 	want("show drops by rule last 0", "ACL rule EDGE|RULE_1", "acl 2")
 	want("show drops by flow last 0 | json", `"10.1.0.5:7 > 10.2.0.9:9 udp"`, `"forgotten": 0`)
 	want("show drops by port", "Ethernet0")
@@ -268,7 +279,8 @@ func TestWhyByShell(t *testing.T) {
 		"show tam why flow 10.1.0.5 2001:db8::1":           "addresses of one family",
 		"show tam why flow 10.1.0.5 10.2.0.9 protocol 256": "protocol is",
 		// No packet of ICMP has ports, so that there would never be one.
-		"show tam why flow 10.1.0.5 10.2.0.9 protocol icmp src-port 8": "src-port is 8, and protocol is icmp: want tcp, udp, 33",
+		"show tam why flow 10.1.0.5 10.2.0.9 protocol icmp src-port 8": "src-port is 8, and protocol is icmp: want tcp, " +
+			"udp, 33",
 	} {
 		want(line, word)
 	}
@@ -315,7 +327,8 @@ func TestWhyByShell(t *testing.T) {
 	src, longer, wrong = 9, 0, 1
 	send(8, 64)
 	want("show tam why flow 10.1.0.9 10.2.0.8", "dropped: ip-header  Ethernet0   1  ")
-	want("show tam why flow 10.1.0.10 10.2.0.8", "Damaged : 1 more have an IP header that is damaged", "No other packet is known that is of it")
+	want("show tam why flow 10.1.0.10 10.2.0.8", "Damaged : 1 more have an IP header that is damaged",
+		"No other packet is known that is of it")
 	want("show tam why flow 10.1.0.8 10.2.0.8", "dropped: ip-header  Ethernet0   >= 1 ")
 }
 

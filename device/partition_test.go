@@ -8,8 +8,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The network between a daemon and Redis is parted: connections are neither closed nor answered. Others see that nothing
-// is heard of the daemon, and what that means, and when the network is whole again, all is well without a restart.
+// The network between a daemon and Redis is parted: connections are neither closed nor answered. Others see that
+// nothing is heard of the daemon, and what that means, and when the network is whole again, all is well without a
+// restart.
 func TestPartition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -50,8 +51,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// A firewall forgets the connections of a daemon: they are neither closed nor answered ever again. The daemon finds that
-// out, and makes new ones.
+// A firewall forgets the connections of a daemon: they are neither closed nor answered ever again. The daemon finds
+// that out, and makes new ones.
 func TestForgottenConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

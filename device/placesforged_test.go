@@ -33,7 +33,8 @@ func TestForgedPlaces(t *testing.T) {
 		"no units":     {task, with("place", "{}"), "0 units, want more"},
 		"beyond":       {task, replaced(`"group":1`, `"group":99`), "group 99, want 0 to"},
 		"another base": {task, replaced(`"base":128`, `"base":192`), "base is 192, want a multiple of 128"},
-		"another key":  {task, replaced("src-ip", "dst-ip"), "hash unit 0 makes the key src-ip for another task, want dst-ip"},
+		"another key": {task, replaced("src-ip", "dst-ip"),
+			"hash unit 0 makes the key src-ip for another task, want dst-ip"},
 		"another's": {task, func(s *sketched, row swss.FieldValues) swss.FieldValues { return other(s) },
 			"are another task's"},
 		"garbage of a count": {task, with("generation", "x"), `what a task of FlyMon counted before is not known`},
@@ -43,12 +44,14 @@ func TestForgedPlaces(t *testing.T) {
 		"plan twice": {schema.StateTAMTableRecordPlace + "|8", func(s *sketched, row swss.FieldValues) swss.FieldValues {
 			return s.row(swss.StateDB, schema.StateTAMTableRecordPlace, "0")
 		}, "the same plan is at 0"},
-		"plan in another's bits": {schema.StateTAMTableRecordPlace + "|8", func(*sketched, swss.FieldValues) swss.FieldValues {
-			return swss.FieldValues{"phv": "8", "graph": "1"}
-		}, "8 bits meet those of the plan at 0"},
+		"plan in another's bits": {schema.StateTAMTableRecordPlace + "|8",
+			func(*sketched, swss.FieldValues) swss.FieldValues {
+				return swss.FieldValues{"phv": "8", "graph": "1"}
+			}, "8 bits meet those of the plan at 0"},
 		"plan of no bits": {plan, with("phv", "7"), `containers \"7\", want`},
 		"no paths":        {plan, with("paths", "[]"), "0 paths, want 1 to 1024"},
-		"wrong paths":     {plan, with("paths", `[{"path":[{"table":"nowhere"}],"packets":1}]`), "the paths that were counted before make no plan"},
+		"wrong paths": {plan, with("paths", `[{"path":[{"table":"nowhere"}],"packets":1}]`),
+			"the paths that were counted before make no plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -86,7 +89,8 @@ func TestForgedPlaces(t *testing.T) {
 			}
 			s.advance(1002, 0.3)
 			for task, want := range map[string]float64{"t0": 0, "t1": 1} {
-				if r := s.result(task); r.Epoch != 1001 || r.Metrics[flymon.MetricPackets].Value != want || r.Flags&^flymon.FlagFirst != 0 {
+				if r := s.result(task); r.Epoch != 1001 || r.Metrics[flymon.MetricPackets].Value != want ||
+					r.Flags&^flymon.FlagFirst != 0 {
 					t.Errorf("%s: %+v", task, r)
 				}
 			}
@@ -113,7 +117,8 @@ func TestCountedPlanSurvivesARestart(t *testing.T) {
 	racetest.Stepped(t)
 	w := &twins{T: t, counts: map[string]int{}}
 	s := &sketched{T: t, Sim: testSim(t, SimConfig{
-		Config: recordedPorts("probabilities", "counted"), Start: sketchStart, Profile: profile.Small(), Common: recording(&w.inChip),
+		Config: recordedPorts("probabilities", "counted"), Start: sketchStart, Profile: profile.Small(),
+		Common: recording(&w.inChip),
 	})}
 	w.both[1] = s
 	settle(t, s.Sim)
@@ -123,7 +128,8 @@ func TestCountedPlanSurvivesARestart(t *testing.T) {
 	}
 	uniform := plan()
 	for i := range 12_000 {
-		if err := s.Chip.Receive(saisim.PortID(i%2), s.Chip.Now()+saisim.Cycle(2000*i)+1, saisim.Frame{Data: sketchFrame(t, i%7, 1000, 80)}); err != nil {
+		if err := s.Chip.Receive(saisim.PortID(i%2), s.Chip.Now()+saisim.Cycle(2000*i)+1,
+			saisim.Frame{Data: sketchFrame(t, i%7, 1000, 80)}); err != nil {
 			t.Fatal(err)
 		}
 	}

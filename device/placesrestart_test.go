@@ -33,8 +33,9 @@ type twins struct {
 }
 
 func newTwins(t *testing.T, seed uint64) *twins {
-	w := &twins{T: t, Rand: rand.New(rand.NewPCG(seed, 16)), epoch: 1000, live: map[string]bool{}, counts: map[string]int{},
-		rows: map[string]map[string]bool{schema.CfgTAMFlyMonTask: {}, schema.CfgTAMTableRecord: {}}}
+	w := &twins{T: t, Rand: rand.New(rand.NewPCG(seed, 16)), epoch: 1000, live: map[string]bool{},
+		counts: map[string]int{},
+		rows:   map[string]map[string]bool{schema.CfgTAMFlyMonTask: {}, schema.CfgTAMTableRecord: {}}}
 	config := recordedPorts()
 	delete(config, schema.CfgTAMTableRecord)
 	config[schema.CfgTAMFeature][schema.FeatureFlyMon] = swss.FieldValues{"status": "ACTIVE"}
@@ -56,15 +57,17 @@ func newTwins(t *testing.T, seed uint64) *twins {
 
 func (w *twins) pick(of ...string) string { return of[w.IntN(len(of))] }
 
-// write writes or deletes a row on both switches. A row that is refused goes again: a restart takes away what is in force
-// of it.
+// write writes or deletes a row on both switches. A row that is refused goes again: a restart takes away what is in
+// force of it.
 func (w *twins) write(table, key string, row swss.FieldValues) {
 	w.Helper()
 	for _, s := range w.both {
 		s.config(table, key, row)
 	}
-	states := map[string]string{schema.CfgTAMFlyMonTask: schema.StateTAMFlyMonTask, schema.CfgTAMTableRecord: schema.StateTAMTableRecord}
-	if row != nil && states[table] != "" && w.both[0].row(swss.StateDB, states[table], key)["status"] != schema.StatusActive {
+	states := map[string]string{schema.CfgTAMFlyMonTask: schema.StateTAMFlyMonTask,
+		schema.CfgTAMTableRecord: schema.StateTAMTableRecord}
+	if row != nil && states[table] != "" && w.both[0].row(swss.StateDB, states[table],
+		key)["status"] != schema.StatusActive {
 		w.counts["refused"]++
 		w.write(table, key, nil)
 		return
@@ -87,15 +90,18 @@ func (w *twins) change() {
 		w.write(table, key, nil)
 	case table == schema.CfgTAMTableRecord:
 		w.write(table, key, swss.FieldValues{
-			"flowgroup": "F" + key[1:], "collector": "c", "phv": w.pick("8", "16", "8+8", "32"), "mode": w.pick("exec", "exec+hit"),
+			"flowgroup": "F" + key[1:], "collector": "c", "phv": w.pick("8", "16", "8+8", "32"),
+			"mode":          w.pick("exec", "exec+hit"),
 			"encapsulation": w.pick("udp", "erspan"),
 		})
 	default:
 		row := swss.FieldValues{
-			"key":       w.pick("src-ip", "dst-ip", "ip-pair", "src-ip,dst-port"),
-			"attribute": w.pick("frequency", "frequency", "frequency(bytes)", "max(size)", "distinct(dst-port)", "max(interval)"),
-			"memory":    w.pick("96", "192", "384", "768"), "epoch": w.pick("100", "100", "200", "0"), "threshold": w.pick("0", "20"),
-			"filter": w.pick("any", "dst-port=80-90", "src-ip=10.0.0.0/30", "protocol=17"),
+			"key": w.pick("src-ip", "dst-ip", "ip-pair", "src-ip,dst-port"),
+			"attribute": w.pick("frequency", "frequency", "frequency(bytes)", "max(size)", "distinct(dst-port)",
+				"max(interval)"),
+			"memory": w.pick("96", "192", "384", "768"), "epoch": w.pick("100", "100", "200", "0"),
+			"threshold": w.pick("0", "20"),
+			"filter":    w.pick("any", "dst-port=80-90", "src-ip=10.0.0.0/30", "protocol=17"),
 		}
 		if w.IntN(5) == 0 && row["epoch"] != "0" {
 			row["readout"] = "live"
@@ -154,7 +160,8 @@ func (w *twins) answers(s *sketched) map[string]map[string]string {
 	db := s.Redis.DB(swss.CountersDB).Client()
 	for _, key := range db.Keys(w.Context(), "TAM_*").Val() {
 		table, name, _ := strings.Cut(key, ":")
-		measured := slices.Contains([]string{schema.CountersFlyMonResult, schema.CountersFlyMonFlows, schema.CountersFlyMonAnswer}, table)
+		measured := slices.Contains([]string{schema.CountersFlyMonResult, schema.CountersFlyMonFlows,
+			schema.CountersFlyMonAnswer}, table)
 		if measured && w.live[strings.TrimPrefix(name, "Q")] {
 			continue // flagged as the first: nobody knows which of its registers were read
 		}
@@ -172,15 +179,18 @@ func (w *twins) wantSame() {
 	w.Helper()
 	want := w.answers(w.both[0])
 	if diff := cmp.Diff(want, w.answers(w.both[1])); diff != "" {
-		w.Fatalf("in epoch %d the answers of the switch whose orchagent was restarted differ (-never, +restarted):\n%s", w.epoch, diff)
+		w.Fatalf("in epoch %d the answers of the switch whose orchagent was restarted differ (-never, +restarted):\n%s",
+			w.epoch, diff)
 	}
 	for key := range want {
 		if strings.HasPrefix(key, schema.CountersFlyMonResult) {
 			w.counts["answers"]++
 		}
 	}
-	if a, b := w.both[0].Chip.Tables(), w.both[1].Chip.Tables(); !cmp.Equal(asJSON(w.T, a.Sketches), asJSON(w.T, b.Sketches)) {
-		w.Fatalf("in epoch %d the tasks of the chips differ: %s", w.epoch, cmp.Diff(asJSON(w.T, a.Sketches), asJSON(w.T, b.Sketches)))
+	if a, b := w.both[0].Chip.Tables(), w.both[1].Chip.Tables(); !cmp.Equal(asJSON(w.T, a.Sketches),
+		asJSON(w.T, b.Sketches)) {
+		w.Fatalf("in epoch %d the tasks of the chips differ: %s", w.epoch,
+			cmp.Diff(asJSON(w.T, a.Sketches), asJSON(w.T, b.Sketches)))
 	}
 }
 
@@ -193,9 +203,9 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// In whatever order tasks of FlyMon and plans of table recording came, were resized, moved each other and went: a restart
-// of orchagent, at any time of an epoch, makes no call that changes the ASIC, and all answers are those of a switch whose
-// orchagent was never restarted, since when they say that they count too.
+// In whatever order tasks of FlyMon and plans of table recording came, were resized, moved each other and went: a
+// restart of orchagent, at any time of an epoch, makes no call that changes the ASIC, and all answers are those of a
+// switch whose orchagent was never restarted, since when they say that they count too.
 func TestPlacesSurviveRestarts(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -225,7 +235,8 @@ func TestPlacesSurviveRestarts(t *testing.T) {
 		}
 	})
 	t.Logf("%v", counts)
-	if c.Whole(fixed) && (counts["restarts"] < 10*c.Count || counts["written"] < 10*c.Count || counts["answers"] < 50*c.Count) {
+	if c.Whole(fixed) && (counts["restarts"] < 10*c.Count || counts["written"] < 10*c.Count ||
+		counts["answers"] < 50*c.Count) {
 		t.Errorf("%v: the test shows little", counts)
 	}
 }

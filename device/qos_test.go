@@ -31,8 +31,10 @@ const qosConfig = `{
 	"DSCP_TO_TC_MAP": {"AZURE": {"8": "1", "16": "2", "46": "5"}},
 	"TC_TO_QUEUE_MAP": {"AZURE": {"0": "0", "1": "1", "2": "2", "5": "3"}},
 	"PORT_QOS_MAP": {"Ethernet0,Ethernet1,Ethernet3": {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE"}},
-	"SCHEDULER": {"strict": {"type": "STRICT"}, "one": {"type": "DWRR", "weight": "1"}, "three": {"type": "DWRR", "weight": "3"}},
-	"WRED_PROFILE": {"ecn": {"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "8000", "green_max_threshold": "8001"}},
+	"SCHEDULER": {"strict": {"type": "STRICT"}, "one": {"type": "DWRR", "weight": "1"}, "three": {"type": "DWRR",
+	 "weight": "3"}},
+	"WRED_PROFILE": {"ecn": {"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "8000",
+	 "green_max_threshold": "8001"}},
 	"QUEUE": {
 		"Ethernet3|1": {"scheduler": "one"}, "Ethernet3|2": {"scheduler": "three"}, "Ethernet3|3": {"scheduler": "strict"},
 		"Ethernet3|0": {"scheduler": "one", "wred_profile": "ecn"}}
@@ -70,7 +72,8 @@ func (q qosSwitch) frame(tos uint8) []byte {
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
 		&layers.Ethernet{SrcMAC: hostMAC(1), DstMAC: hostMAC(0x33), EthernetType: layers.EthernetTypeIPv4},
-		&layers.IPv4{Version: 4, IHL: 5, TOS: tos, TTL: 9, Protocol: 253, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}},
+		&layers.IPv4{Version: 4, IHL: 5, TOS: tos, TTL: 9, Protocol: 253, SrcIP: net.IP{10, 0, 0, 1},
+			DstIP: net.IP{10, 0, 0, 2}},
 		gopacket.Payload(make([]byte, 1020-34)))
 	if err != nil {
 		q.Fatal(err)
@@ -159,8 +162,10 @@ func TestECN(t *testing.T) {
 	}
 	out = q.race(60, 0, ect0)
 	now, _ := q.Chip.QueueState(3, 0)
-	if dropped := now.DroppedWRED; countTOS(out, 0) != 60-int(dropped) || dropped == 0 || countTOS(out, ect0)+countTOS(out, ce) != 60 {
-		t.Errorf("%d frames that cannot be marked left, %d were dropped, of the others %d left", countTOS(out, 0), dropped, countTOS(out, ect0)+countTOS(out, ce))
+	if dropped := now.DroppedWRED; countTOS(out, 0) != 60-int(dropped) || dropped == 0 ||
+		countTOS(out, ect0)+countTOS(out, ce) != 60 {
+		t.Errorf("%d frames that cannot be marked left, %d were dropped, of the others %d left", countTOS(out, 0), dropped,
+			countTOS(out, ect0)+countTOS(out, ce))
 	}
 	if err := q.Poll(t.Context()); err != nil {
 		t.Fatal(err)
@@ -185,10 +190,12 @@ func TestECN(t *testing.T) {
 // neighbour the session and the rule wait, and say for what.
 func TestERSPAN(t *testing.T) {
 	r := newRouted(t)
-	r.config("MIRROR_SESSION|far", swss.FieldValues{"src_ip": "10.255.0.1", "dst_ip": "10.9.0.5", "dscp": "8", "ttl": "64"})
+	r.config("MIRROR_SESSION|far", swss.FieldValues{"src_ip": "10.255.0.1", "dst_ip": "10.9.0.5", "dscp": "8",
+		"ttl": "64"})
 	r.config("ACL_TABLE|M", swss.FieldValues{"type": "MIRROR", "ports@": "Ethernet3"})
 	r.config("ACL_RULE|M|R", swss.FieldValues{"PRIORITY": "10", "SRC_IP": "10.3.0.0/24", "MIRROR_INGRESS_ACTION": "far"})
-	if f := r.state("MIRROR_SESSION_TABLE", "far"); f["status"] != "active" || f["monitor_port"] != "Ethernet2" || f["next_hop_ip"] != "10.2.0.2" {
+	if f := r.state("MIRROR_SESSION_TABLE", "far"); f["status"] != "active" || f["monitor_port"] != "Ethernet2" ||
+		f["next_hop_ip"] != "10.2.0.2" {
 		t.Errorf("session %v", f)
 	}
 	if f := r.state("ACL_RULE_TABLE", "M|R"); f["status"] != "Active" {
@@ -219,7 +226,8 @@ func TestERSPAN(t *testing.T) {
 	}
 
 	r.config("NEIGH|Ethernet2|10.2.0.2", nil)
-	if f := r.state("MIRROR_SESSION_TABLE", "far"); f["status"] != "inactive" || f["reason"] == "" || f["monitor_port"] != "" {
+	if f := r.state("MIRROR_SESSION_TABLE", "far"); f["status"] != "inactive" || f["reason"] == "" ||
+		f["monitor_port"] != "" {
 		t.Errorf("session without a neighbour: %v", f)
 	}
 	if f := r.state("ACL_RULE_TABLE", "M|R"); f["reason"] != "mirror session far is not active" {

@@ -38,8 +38,8 @@ func allFeatures() ConfigDB {
 	return c
 }
 
-// A watcher reads COUNTERS_DB after every command of a daemon in it, and wants no row and no field to be missing that was
-// there at the beginning, and no counter to go back.
+// A watcher reads COUNTERS_DB after every command of a daemon in it, and wants no row and no field to be missing that
+// was there at the beginning, and no counter to go back.
 type watcher struct {
 	t     *testing.T
 	db    *swss.DB
@@ -135,7 +135,8 @@ func perEpoch(table, field string) bool {
 func counts(table, field string) bool {
 	switch table {
 	case schema.CountersTable:
-		return !strings.Contains(field, "OCCUPANCY") && !strings.Contains(field, "WATERMARK") && !strings.Contains(field, "QLEN")
+		return !strings.Contains(field, "OCCUPANCY") && !strings.Contains(field, "WATERMARK") &&
+			!strings.Contains(field, "QLEN")
 	case schema.CountersTailStamp, schema.CountersRecord:
 		return true
 	}
@@ -147,8 +148,8 @@ func whole(text string) uint64 {
 	return n
 }
 
-// Whoever reads COUNTERS_DB does not see that orchagent starts again: no row is missing at any time, and no counter goes
-// back.
+// Whoever reads COUNTERS_DB does not see that orchagent starts again: no row is missing at any time, and no counter
+// goes back.
 func TestReadersDoNotSeeARestart(t *testing.T) {
 	racetest.Stepped(t)
 	s := &sketched{T: t, Sim: testSim(t, SimConfig{Config: allFeatures(), Start: sketchStart, Profile: profile.Small()})}
@@ -165,11 +166,14 @@ func TestReadersDoNotSeeARestart(t *testing.T) {
 	}
 	w := watchCounters(t, s.Sim)
 	for _, table := range []string{
-		schema.CountersTailStamp, schema.CountersAltMark, schema.CountersAltMarkPast, schema.CountersRecord, schema.CountersRecordPlan,
+		schema.CountersTailStamp, schema.CountersAltMark, schema.CountersAltMarkPast, schema.CountersRecord,
+		schema.CountersRecordPlan,
 		schema.CountersFlyMonResult, schema.CountersFlyMonFlows, schema.CountersFlyMonAnswer, schema.CountersFlyMonPlace,
 		schema.CountersTable, schema.CountersACLRuleMap, schema.CountersPortNameMap, schema.CountersQueueNameMap,
 	} {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(w.rows)), func(key string) bool { return strings.HasPrefix(key, table) }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(w.rows)), func(key string) bool {
+			return strings.HasPrefix(key, table)
+		}) {
 			t.Errorf("no row of %s: the test shows little", table)
 		}
 	}

@@ -19,16 +19,18 @@ import (
 	"tamtam/tam/record"
 )
 
-// dscpClasses is a program whose table has an action for each of some DSCPs, each of an entry by destination port, and one
-// entry without an action.
+// dscpClasses is a program whose table has an action for each of some DSCPs, each of an entry by destination port, and
+// one entry without an action.
 func dscpClasses() *pipe.Program {
-	t := pipe.Table{Name: "class", Match: "exact", Key: []pipe.Input{{Field: "l4.dst"}}, Size: 16, Default: pipe.Choice{Action: "a9"}}
+	t := pipe.Table{Name: "class", Match: "exact", Key: []pipe.Input{{Field: "l4.dst"}}, Size: 16,
+		Default: pipe.Choice{Action: "a9"}}
 	for _, dscp := range []uint64{9, 10, 20, 30, 40, 50} {
 		t.Actions = append(t.Actions, pipe.Action{Name: fmt.Sprint("a", dscp),
 			Ops: []pipe.Op{{Do: "set", To: "ip.dscp", A: pipe.Operand{Const: dscp}}}})
 	}
 	for i, action := range []string{"a10", "a20", "a30", "a40", "a50", "a9", ""} {
-		t.Entries = append(t.Entries, pipe.Entry{ID: uint32(i + 1), Key: []pipe.Match{{Value: uint64(100 + i)}}, Choice: pipe.Choice{Action: action}})
+		t.Entries = append(t.Entries, pipe.Entry{ID: uint32(i + 1), Key: []pipe.Match{{Value: uint64(100 + i)}},
+			Choice: pipe.Choice{Action: action}})
 	}
 	return &pipe.Program{Name: "classes", Ingress: pipe.Pipe{Tables: []pipe.Table{t}}}
 }
@@ -53,12 +55,15 @@ func TestRecordedActionsAreTheTruth(t *testing.T) {
 			})
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			for i := range 60 {
-				r.send(sentFrame{0, ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(77), DstMAC: routerMAC, EthernetType: layers.EthernetTypeIPv4},
-					&layers.IPv4{Version: 4, TTL: 9, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 0, 0, 9}, DstIP: net.IP{10, 3, 0, 2}},
+				r.send(sentFrame{0, ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(77), DstMAC: routerMAC,
+					EthernetType: layers.EthernetTypeIPv4},
+					&layers.IPv4{Version: 4, TTL: 9, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 0, 0, 9},
+						DstIP: net.IP{10, 3, 0, 2}},
 					&layers.UDP{SrcPort: layers.UDPPort(1000 + i), DstPort: layers.UDPPort(99 + rnd.IntN(9))})})
 			}
 			plan := r.plan("s0")
-			if plan.Mode != record.ModeAction || tt.told != slices.ContainsFunc(plan.Recorded, func(x record.Recorded) bool { return x.Table == "ingress.class" && x.Actions != nil }) {
+			if plan.Mode != record.ModeAction || tt.told != slices.ContainsFunc(plan.Recorded,
+				func(x record.Recorded) bool { return x.Table == "ingress.class" && x.Actions != nil }) {
 				t.Fatalf("mode %s, recorded %+v", plan.Mode, plan.Recorded)
 			}
 			_, packets := r.records(plan)

@@ -46,7 +46,8 @@ func TestRecordsOfRandomSwitches(t *testing.T) {
 	})
 	t.Logf("%v", saw)
 	if c.Whole(randomSwitches) {
-		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl", "no-route", "blackhole", "same-port", "queue-limit", "told by a trap"} {
+		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl",
+			"no-route", "blackhole", "same-port", "queue-limit", "told by a trap"} {
 			if saw[what] == 0 {
 				t.Errorf("%q never happened in %d switches", what, c.Count)
 			}
@@ -73,8 +74,10 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 		program = pipetest.Program(rnd, pipetest.Options{Limits: prof.Limits(), Tables: 1 + rnd.IntN(6)})
 	}
 	session := func() swss.FieldValues {
-		f := swss.FieldValues{"mode": pick(record.ModeExecution, record.ModeHit), "phv": pick("8", "8+8", "16", "16+16", "32"),
-			"algorithm": pick(record.Greedy, record.GreedyRestarts), "encapsulation": pick("udp", "erspan"), "truncate": pick("0", "64", "128", "200"), "identities": pick("true", "false")}
+		f := swss.FieldValues{"mode": pick(record.ModeExecution, record.ModeHit),
+			"phv":       pick("8", "8+8", "16", "16+16", "32"),
+			"algorithm": pick(record.Greedy, record.GreedyRestarts), "encapsulation": pick("udp", "erspan"),
+			"truncate": pick("0", "64", "128", "200"), "identities": pick("true", "false")}
 		if rnd.IntN(3) == 0 {
 			f["sampler"] = "some"
 		}
@@ -88,14 +91,16 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 			c[schema.CfgTAMTableRecord]["s1"][k] = v
 		}
 		c[schema.CfgTAMSampler] = map[string]swss.FieldValues{"some": {"sampling-rate": strconv.Itoa(2 + rnd.IntN(3))}}
-		c[schema.CfgACLTable]["OUT"] = swss.FieldValues{"type": "L3", "stage": "egress", "ports@": pick("Ethernet3", "Ethernet1", "Ethernet1,Ethernet3")}
+		c[schema.CfgACLTable]["OUT"] = swss.FieldValues{"type": "L3", "stage": "egress",
+			"ports@": pick("Ethernet3", "Ethernet1", "Ethernet1,Ethernet3")}
 		c[schema.CfgACLRule]["OUT|quic"] = swss.FieldValues{"PRIORITY": "9", "L4_DST_PORT": "5201", "PACKET_ACTION": "DROP"}
 		if rnd.IntN(2) == 0 { // queues soon have no room, but for the collector's
 			c["BUFFER_POOL"] = map[string]swss.FieldValues{"P": {"type": "egress", "mode": "static", "size": "20000"}}
 			c["BUFFER_PROFILE"] = map[string]swss.FieldValues{"F": {"pool": "P", "size": "0", "static_th": "200"}}
 			c["BUFFER_QUEUE"] = map[string]swss.FieldValues{"Ethernet0,Ethernet1,Ethernet3|0": {"profile": "F"}}
 		}
-		c[schema.CfgACLRule]["DATA|late"] = swss.FieldValues{"PRIORITY": "7", "L4_DST_PORT": pick("80", "4791"), "PACKET_ACTION": pick("DROP", "FORWARD", "FORWARD")}
+		c[schema.CfgACLRule]["DATA|late"] = swss.FieldValues{"PRIORITY": "7", "L4_DST_PORT": pick("80", "4791"),
+			"PACKET_ACTION": pick("DROP", "FORWARD", "FORWARD")}
 	})
 	x := &randomRecording{r, map[uint32]*record.Plan{}}
 	rows, err := swss.NewTable(r.Redis.DB(swss.CountersDB), schema.CountersRecordPlan).Dump(t.Context())
@@ -174,7 +179,9 @@ func (r *randomRecording) judge(saw map[string]int) {
 		end := plan.Graph.End(&p.Record)
 		saw[end]++
 		k := copyEnd{headOf(p.Frame), p.InPort, end}
-		was := slices.IndexFunc(truth[k], func(path []record.Step) bool { return bytes.Equal(recordBits(r.T, plan, path), p.Bits) })
+		was := slices.IndexFunc(truth[k], func(path []record.Step) bool {
+			return bytes.Equal(recordBits(r.T, plan, path), p.Bits)
+		})
 		if was < 0 {
 			r.Fatalf("a record % x, %s, %s, of a packet of which no copy went so: %v", p.Bits, end, p.Path(), truth[k])
 		}

@@ -14,7 +14,8 @@ import (
 )
 
 // early is a program whose first stage drops UDP to port 7777.
-const early = `{"name": "early", "ingress": {"tables": [{"name": "filter", "stage": 0, "match": "exact", "size": 4, "key": [{"field": "l4.dst"}],
+const early = `{"name": "early", "ingress": {"tables": [{"name": "filter", "stage": 0, "match": "exact", "size": 4,
+ "key": [{"field": "l4.dst"}],
 	"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}],
 	"entries": [{"id": 1, "key": [{"value": 7777}], "action": "drop"}]}]}}`
 
@@ -28,7 +29,8 @@ func TestRecordsOfEarlyDrops(t *testing.T) {
 	r := newRecording(t, profile.Small(), program, swss.FieldValues{"must-record": "ingress.filter"})
 	frame := func(port layers.UDPPort) []byte {
 		return ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(0x11), DstMAC: routerMAC, EthernetType: layers.EthernetTypeIPv4},
-			&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 0, 0, 9}, DstIP: []byte{10, 2, 0, 2}},
+			&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 0, 0, 9},
+				DstIP: []byte{10, 2, 0, 2}},
 			&layers.UDP{SrcPort: 7, DstPort: port}, payload(20))
 	}
 	good, dropped := frame(80), frame(7777)

@@ -13,7 +13,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// byQueue is a program of which the ingress pipe chooses a queue, and the egress pipe runs tables by queue, port and length.
+// byQueue is a program of which the ingress pipe chooses a queue, and the egress pipe runs tables by queue, port and
+// length.
 const byQueue = `{"name": "by-queue",
 	"ingress": {"tables": [{"name": "class", "stage": 0, "match": "exact", "size": 4, "key": [{"field": "l4.dst"}],
 		"actions": [{"name": "voice", "ops": [{"do": "set", "to": "pkt.tc", "a": {"const": 3}}]}],
@@ -24,18 +25,21 @@ const byQueue = `{"name": "by-queue",
 		{"name": "long", "stage": 2, "match": "always",
 			"gate": [[{"field": "in.port", "is": "eq", "value": 0}, {"field": "pkt.length", "is": "ge", "value": 100}]]}]}}`
 
-// A record tells port, queue, length and trap of its packet, and so which gates that ask for these were open, and what the
-// packet has found that the trap takes: of a plan whose bits leave several paths, one is left.
+// A record tells port, queue, length and trap of its packet, and so which gates that ask for these were open, and what
+// the packet has found that the trap takes: of a plan whose bits leave several paths, one is left.
 func TestRecordsToldByWhereTheyEnded(t *testing.T) {
 	program, err := pipe.Read(strings.NewReader(byQueue))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := newRecording(t, profile.Small(), program, swss.FieldValues{"phv": "8", "mode": record.ModeExecution,
-		"must-record": "chip.acl,chip.learning,chip.router_mac,chip.next_hop,chip.fdb,chip.flymon,chip.egress_acl,chip.tail_stamp"})
+		"must-record": "chip.acl,chip.learning,chip.router_mac,chip.next_hop,chip.fdb,chip.flymon,chip.egress_acl," +
+			"chip.tail_stamp"})
 	frame := func(ttl uint8, port layers.UDPPort, n int) sentFrame {
-		return sentFrame{0, ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(0x11), DstMAC: routerMAC, EthernetType: layers.EthernetTypeIPv4},
-			&layers.IPv4{Version: 4, TTL: ttl, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 0, 0, 9}, DstIP: []byte{10, 2, 0, 2}},
+		return sentFrame{0, ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(0x11), DstMAC: routerMAC,
+			EthernetType: layers.EthernetTypeIPv4},
+			&layers.IPv4{Version: 4, TTL: ttl, Protocol: layers.IPProtocolUDP, SrcIP: []byte{10, 0, 0, 9},
+				DstIP: []byte{10, 2, 0, 2}},
 			&layers.UDP{SrcPort: 7, DstPort: port}, payload(n))}
 	}
 	r.send(frame(64, 80, 20), frame(64, 4791, 20), frame(64, 80, 200), frame(64, 4791, 200), frame(1, 80, 20))

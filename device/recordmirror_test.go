@@ -25,7 +25,8 @@ func TestMirroredCopiesHaveNoPath(t *testing.T) {
 			r = newRecordingWith(t, profile.Small(), nil, nil, func(c ConfigDB) {
 				if mirrored {
 					c["MIRROR_SESSION"] = map[string]swss.FieldValues{"far": {
-						"src_ip": "10.255.0.1", "dst_ip": "10.9.0.5", "dscp": "8", "ttl": "64", "src_port": "Ethernet0", "direction": "BOTH",
+						"src_ip": "10.255.0.1", "dst_ip": "10.9.0.5", "dscp": "8", "ttl": "64", "src_port": "Ethernet0",
+						"direction": "BOTH",
 					}}
 				}
 			})
@@ -34,7 +35,8 @@ func TestMirroredCopiesHaveNoPath(t *testing.T) {
 			r.Chip.SetObserver(func(m saisim.Moment) {
 				k := [2]uint64{m.Number, uint64(m.Copy)}
 				made[k] = made[k] || m.What == saisim.MomentMirrored
-				if came := m.What == saisim.MomentEntered && m.In == port; came || m.What == saisim.MomentSent && m.Port == port && !made[k] {
+				if came := m.What == saisim.MomentEntered && m.In == port; came ||
+					m.What == saisim.MomentSent && m.Port == port && !made[k] {
 					passed++
 				}
 				if made[k] && m.Trail.Graph != 0 {
@@ -49,13 +51,17 @@ func TestMirroredCopiesHaveNoPath(t *testing.T) {
 			}
 			_, list := r.records(r.plan("s0"), r.plan("s1"))
 			paths, _, _ = r.Chip.Paths()
-			slices.SortFunc(paths, func(a, b record.PathCount) int { return cmp.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
+			slices.SortFunc(paths, func(a, b record.PathCount) int {
+				return cmp.Compare(fmt.Sprint(a.Path),
+					fmt.Sprint(b.Path))
+			})
 			return r, paths, len(list), copies, passed
 		}
 		_, plain, records, before, _ := run(false) // copies that are records
 		_, mirrored, recordsToo, copies, passed := run(true)
 		if !reflect.DeepEqual(plain, mirrored) || records != recordsToo || len(plain) == 0 || records == 0 {
-			t.Errorf("with mirror sessions %d paths and %d records, without %d and %d", len(mirrored), recordsToo, len(plain), records)
+			t.Errorf("with mirror sessions %d paths and %d records, without %d and %d", len(mirrored), recordsToo, len(plain),
+				records)
 		}
 		if copies != before+passed || passed == 0 {
 			t.Errorf("%d copies were made, %d without mirror sessions, and %d packets passed the port", copies, before, passed)

@@ -31,7 +31,8 @@ func TestRecordingOfAProgram(t *testing.T) {
 		return row["ID"]
 	}
 	first := id()
-	program := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{{Name: "t", Match: "exact", Key: []pipe.Input{{Field: "l4.dst"}}, Size: 4}}}}
+	program := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{
+		{Name: "t", Match: "exact", Key: []pipe.Input{{Field: "l4.dst"}}, Size: 4}}}}
 	if err := s.Chip.Control(s.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func recordedPorts(fields ...string) ConfigDB {
 
 // someFrames are frames of one flow, 10 microseconds apart.
 func someFrames(t *testing.T, n int) (list []packet) {
-	data := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
+	data := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP),
+		&layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
 	for i := range n {
 		list = append(list, packet{time.Unix(1_000_000_000, int64(10_000*i)), data, len(data)})
 	}
@@ -61,7 +62,8 @@ func TestRecordingSession(t *testing.T) {
 		{"one in eight", []string{"sampler", "eighth"}, 3, map[string]int64{bridged: 3}},
 		{"hits", []string{"mode", "exec+hit", "phv", "32", "truncate", "64"}, 20, map[string]int64{
 			"chip.port hit > chip.trap miss > chip.learning miss > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 1,
-			"chip.port hit > chip.trap miss > chip.learning hit > chip.router_mac miss > chip.fdb miss > chip.mtu hit":  19, // what the first has taught
+			// what the first has taught
+			"chip.port hit > chip.trap miss > chip.learning hit > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 19,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,7 +80,8 @@ func TestRecordingSession(t *testing.T) {
 			}
 			got := report.TableRecord["s"]
 			n := uint64(c.records)
-			if got.Status != schema.StatusActive || got.Matched != 20 || got.NotSampled != 20-n || got.Recorded != n || got.Lost != 0 || got.PlanID == 0 {
+			if got.Status != schema.StatusActive || got.Matched != 20 || got.NotSampled != 20-n ||
+				got.Recorded != n || got.Lost != 0 || got.PlanID == 0 {
 				t.Fatalf("%+v, %v", got, report.Problems)
 			}
 			if want := []string{"record-s.plan.json"}; !slices.Equal(got.Plans, want) {
@@ -92,7 +95,8 @@ func TestRecordingSession(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(decoded.Plans) != 1 || len(decoded.Unknown) > 0 || decoded.Plans[0].Packets != int64(n) || decoded.Plans[0].Impossible > 0 {
+			if len(decoded.Plans) != 1 || len(decoded.Unknown) > 0 ||
+				decoded.Plans[0].Packets != int64(n) || decoded.Plans[0].Impossible > 0 {
 				t.Fatalf("decoded %+v", decoded)
 			}
 			paths := map[string]int64{}

@@ -63,7 +63,8 @@ func newRecording(t *testing.T, profile profile.Profile, program *pipe.Program, 
 }
 
 // newRecordingWith changes the rest of the configuration too.
-func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Program, fields swss.FieldValues, change func(ConfigDB)) *recorder {
+func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Program, fields swss.FieldValues,
+	change func(ConfigDB)) *recorder {
 	t.Helper()
 	c, err := ParseConfigDB([]byte(routedConfig))
 	if err != nil {
@@ -82,7 +83,8 @@ func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Progr
 	}
 	maps.Copy(c[schema.CfgTAMTableRecord]["s0"], fields)
 	change(c)
-	r := &recorder{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: profile, Start: time.Unix(1000, 0)}), raw: map[uint64][]byte{}}
+	r := &recorder{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: profile, Start: time.Unix(1000, 0)}),
+		raw: map[uint64][]byte{}}
 	if program != nil {
 		if err := r.Chip.Control(r.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}); err != nil {
 			t.Fatal(err)
@@ -158,7 +160,8 @@ func (r *recorder) records(plans ...*record.Plan) (*collector.Records, []collect
 
 // fate names a packet and what came of a copy of it, as both a moment and a record say.
 func fate(raw []byte, in uint16, why uint8, sent, punted bool) string {
-	return fmt.Sprintf("%x in %d why %d sent %v punted %v", raw[:min(len(raw), schema.DefaultTruncate)], in, why, sent, punted)
+	return fmt.Sprintf("%x in %d why %d sent %v punted %v", raw[:min(len(raw), schema.DefaultTruncate)], in, why, sent,
+		punted)
 }
 
 // check holds records against the truth: every copy that ended has one record, wherever
@@ -185,7 +188,8 @@ func (r *recorder) check(plans map[uint16]*record.Plan, packets []collector.Deco
 	}
 	for i := range packets {
 		p := &packets[i]
-		key := fate(p.Frame, p.InPort, p.Why, p.Why == 0 && p.OutPort != record.NoPort, p.Why == 0 && p.OutPort == record.NoPort)
+		key := fate(p.Frame, p.InPort, p.Why, p.Why == 0 && p.OutPort != record.NoPort,
+			p.Why == 0 && p.OutPort == record.NoPort)
 		k := -1
 		for j, path := range truth[key] {
 			if bytes.Equal(recordBits(r.T, plans[p.InPort], path), p.Bits) {
@@ -253,7 +257,8 @@ func ipPacket(t *testing.T, list ...gopacket.SerializableLayer) []byte {
 		t.Fatal(err)
 	}
 	buf := gopacket.NewSerializeBuffer()
-	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, list...); err != nil {
+	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		list...); err != nil {
 		t.Fatal(err)
 	}
 	return bytes.Clone(buf.Bytes())
@@ -266,15 +271,21 @@ func storm(t *testing.T, r *rand.Rand, n int) []sentFrame {
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
 	mac := func(s string) net.HardwareAddr { m, _ := net.ParseMAC(s); return m }
 	for i := range n {
-		l2 := &layers.Ethernet{SrcMAC: mac(pick("02:00:00:00:00:09", "02:00:00:00:00:11", "02:00:00:00:00:12", "02:00:00:00:00:12", "03:00:00:00:00:01")),
-			DstMAC:       mac(pick("02:00:00:00:07:e4", "02:00:00:00:07:e4", "02:00:00:00:07:e4", "02:00:00:00:00:09", "02:00:00:00:00:11", "02:00:00:00:00:55", "ff:ff:ff:ff:ff:ff", "01:80:c2:00:00:0e")),
+		l2 := &layers.Ethernet{SrcMAC: mac(pick("02:00:00:00:00:09", "02:00:00:00:00:11", "02:00:00:00:00:12",
+			"02:00:00:00:00:12", "03:00:00:00:00:01")),
+			DstMAC: mac(pick("02:00:00:00:07:e4", "02:00:00:00:07:e4", "02:00:00:00:07:e4", "02:00:00:00:00:09",
+				"02:00:00:00:00:11", "02:00:00:00:00:55", "ff:ff:ff:ff:ff:ff", "01:80:c2:00:00:0e")),
 			EthernetType: layers.EthernetTypeIPv4}
-		udp := &layers.UDP{SrcPort: layers.UDPPort(1000 + i), DstPort: layers.UDPPort([]uint16{23, 80, 5201, 4791}[r.IntN(4)])}
-		var l3 gopacket.SerializableLayer = &layers.IPv4{Version: 4, TTL: uint8(1 + 63*r.IntN(2)), Id: uint16(i), Protocol: layers.IPProtocolUDP, SrcIP: net.IP{10, 0, 0, 9},
-			DstIP: net.ParseIP(pick("10.2.0.2", "10.8.1.1", "10.7.0.1", "10.6.0.1", "10.0.0.1", "10.0.0.9", "10.0.0.77", "192.0.2.1", "10.9.0.5"))}
+		udp := &layers.UDP{SrcPort: layers.UDPPort(1000 + i), DstPort: layers.UDPPort(
+			[]uint16{23, 80, 5201, 4791}[r.IntN(4)])}
+		var l3 gopacket.SerializableLayer = &layers.IPv4{Version: 4, TTL: uint8(1 + 63*r.IntN(2)), Id: uint16(i),
+			Protocol: layers.IPProtocolUDP, SrcIP: net.IP{10, 0, 0, 9},
+			DstIP: net.ParseIP(pick("10.2.0.2", "10.8.1.1", "10.7.0.1", "10.6.0.1", "10.0.0.1", "10.0.0.9", "10.0.0.77",
+				"192.0.2.1", "10.9.0.5"))}
 		if r.IntN(5) == 0 {
 			l2.EthernetType = layers.EthernetTypeIPv6
-			l3 = &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: layers.IPProtocolUDP, SrcIP: net.ParseIP("2001:db8::9"), DstIP: net.ParseIP(pick("2001:db8:9::1", "2001:db8:8::1"))}
+			l3 = &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: layers.IPProtocolUDP, SrcIP: net.ParseIP("2001:db8::9"),
+				DstIP: net.ParseIP(pick("2001:db8:9::1", "2001:db8:8::1"))}
 		}
 		list = append(list, sentFrame{saisim.PortID(r.IntN(2)), ipPacket(t, l2, l3, udp, payload(20+r.IntN(200)))})
 	}
@@ -322,7 +333,8 @@ func TestRecordsAreTheTruth(t *testing.T) {
 				plans := map[uint16]*record.Plan{0: r.plan("s0"), 1: r.plan("s1")}
 				_, packets := r.records(plans[0], plans[1])
 				exact := r.check(plans, packets)
-				if promised := plans[0].Recovery > 1-1e-9; seed == fixed.Seed && exact < tt.least || promised && exact < len(packets) {
+				if promised := plans[0].Recovery > 1-1e-9; seed == fixed.Seed && exact < tt.least ||
+					promised && exact < len(packets) {
 					t.Errorf("%d of %d records are exact, want %d", exact, len(packets), tt.least)
 				}
 				ways := map[string]bool{}
@@ -341,8 +353,10 @@ func TestRecordsAreTheTruth(t *testing.T) {
 func TestRecordsSayWhyAFlowIsDropped(t *testing.T) {
 	r := newRecording(t, profile.Small(), nil, swss.FieldValues{"must-record": "chip.acl"})
 	telnet := func(dst string, port layers.UDPPort) sentFrame {
-		return sentFrame{0, ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(9), DstMAC: routerMAC, EthernetType: layers.EthernetTypeIPv4},
-			&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: net.IP{10, 0, 0, 9}, DstIP: net.ParseIP(dst)},
+		return sentFrame{0, ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(9), DstMAC: routerMAC,
+			EthernetType: layers.EthernetTypeIPv4},
+			&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: net.IP{10, 0, 0, 9},
+				DstIP: net.ParseIP(dst)},
 			&layers.UDP{SrcPort: 7, DstPort: port}, payload(20))}
 	}
 	r.send(telnet("10.2.0.2", 23), telnet("10.7.0.1", 80), telnet("10.2.0.2", 80))
@@ -363,13 +377,16 @@ func TestRecordsSayWhyAFlowIsDropped(t *testing.T) {
 }
 
 // branches is a program in which web and other exclude each other.
-const branches = `{"name": "branches", "fields": [{"name": "seen", "width": 8}, {"name": "left", "width": 8}], "ingress": {"tables": [
+const branches = `{"name": "branches", "fields": [{"name": "seen", "width": 8}, {"name": "left", "width": 8}],
+ "ingress": {"tables": [
 	{"name": "classify", "stage": 0, "match": "exact", "size": 8, "key": [{"field": "l4.dst"}],
 		"actions": [{"name": "nop"}], "entries": [{"id": 1, "key": [{"value": 80}], "action": "nop"}]},
 	{"name": "web", "stage": 1, "match": "always", "gate": [[{"table": "classify", "is": "hit"}]],
-		"actions": [{"name": "mark", "ops": [{"do": "set", "to": "seen", "a": {"const": 1}}]}], "default": {"action": "mark"}},
+		"actions": [{"name": "mark", "ops": [{"do": "set", "to": "seen", "a": {"const": 1}}]}],
+		 "default": {"action": "mark"}},
 	{"name": "other", "stage": 1, "match": "always", "gate": [[{"table": "classify", "is": "miss"}]],
-		"actions": [{"name": "mark", "ops": [{"do": "set", "to": "left", "a": {"const": 2}}]}], "default": {"action": "mark"}}]}}`
+		"actions": [{"name": "mark", "ops": [{"do": "set", "to": "left", "a": {"const": 2}}]}],
+		 "default": {"action": "mark"}}]}}`
 
 // A fault in a program, as a bug in a compiler would make it, is found from the records. Of 100 frames
 // one case in 20 had none that shows some fault; of 800, eight times as many, that is one in 10^10.
@@ -385,14 +402,20 @@ func TestRecordsFindFaults(t *testing.T) {
 			fault           pipe.Fault
 			want            string
 		}{
-			{string(marking), "ingress.time,ingress.pulse", pipe.Fault{Do: "skip", Table: "ingress.time"}, "ingress.time is skipped: explains "},
-			{string(marking), "ingress.time,ingress.pulse", pipe.Fault{Do: "skip", Table: "ingress.pulse"}, "ingress.pulse is skipped: explains "},
-			{branches, "ingress.web,ingress.other", pipe.Fault{Do: "misplace", Table: "ingress.web", Into: "ingress.other"}, "ingress.web runs when ingress.other does: explains "},
-			{branches, "ingress.web,ingress.other", pipe.Fault{Do: "skip", Table: "ingress.other"}, "ingress.other is skipped: explains "},
+			{string(marking), "ingress.time,ingress.pulse", pipe.Fault{Do: "skip", Table: "ingress.time"},
+				"ingress.time is skipped: explains "},
+			{string(marking), "ingress.time,ingress.pulse", pipe.Fault{Do: "skip", Table: "ingress.pulse"},
+				"ingress.pulse is skipped: explains "},
+			{branches, "ingress.web,ingress.other", pipe.Fault{Do: "misplace", Table: "ingress.web", Into: "ingress.other"},
+				"ingress.web runs when ingress.other does: explains "},
+			{branches, "ingress.web,ingress.other", pipe.Fault{Do: "skip", Table: "ingress.other"},
+				"ingress.other is skipped: explains "},
 			// The graph has ways past the FDB: only what was before tells.
-			{branches, "chip.fdb,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.fdb"}, "chip.fdb is skipped, or the switch is configured otherwise: no packet ran it, about "},
+			{branches, "chip.fdb,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.fdb"},
+				"chip.fdb is skipped, or the switch is configured otherwise: no packet ran it, about "},
 			// Routed packets end there for lack of a route, which is no path without the lookup.
-			{branches, "chip.ipv4_route,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.ipv4_route"}, "chip.ipv4_route is skipped: explains "},
+			{branches, "chip.ipv4_route,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.ipv4_route"},
+				"chip.ipv4_route is skipped: explains "},
 		} {
 			t.Run(tt.fault.Do+" "+tt.fault.Table, func(t *testing.T) {
 				program, err := pipe.Read(strings.NewReader(tt.program))
@@ -409,16 +432,20 @@ func TestRecordsFindFaults(t *testing.T) {
 					t.Fatalf("without a fault: %+v", p)
 				}
 				r.frames = nil
-				if err := r.Chip.Control(r.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Faults: []pipe.Fault{tt.fault}}}); err != nil {
+				if err := r.Chip.Control(r.Chip.Now(), saisim.Batch{Batch: pipe.Batch{
+					Faults: []pipe.Fault{tt.fault}}}); err != nil {
 					t.Fatal(err)
 				}
 				r.send(traffic...)
 				c, _ = r.records(plan)
 				after := c.Report()
 				suspicions := append(after.Plans[0].Suspicions, after.Compare(&before).Suspicions...)
-				found := slices.IndexFunc(suspicions, func(s recordplan.Suspicion) bool { return strings.HasPrefix(s.String(), tt.want) })
+				found := slices.IndexFunc(suspicions, func(s recordplan.Suspicion) bool {
+					return strings.HasPrefix(s.String(), tt.want)
+				})
 				if found < 0 || suspicions[found].Explains != suspicions[0].Explains || suspicions[found].Contradicts > 0 {
-					t.Errorf("%d of %d records impossible, suspicions %v, want %q", after.Plans[0].Impossible, after.Records, suspicions, tt.want)
+					t.Errorf("%d of %d records impossible, suspicions %v, want %q", after.Plans[0].Impossible, after.Records,
+						suspicions, tt.want)
 				}
 			})
 		}

@@ -84,14 +84,15 @@ func (p *plant) start(name string) (stop func()) {
 	}
 	run := map[string]func(context.Context) error{
 		"syncd": func(ctx context.Context) error {
-			return daemons.RunSyncd(ctx, r, daemons.ChipConfig{Profile: profile.Small(), Kernel: p.kernel}, daemons.Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
-				p.chips.Add(1)
-				p.chip.Store(chip.(*saisim.Chip))
-				if layer := p.backend.Load(); layer != nil {
-					chip = (*layer)(chip)
-				}
-				return chip
-			}})
+			return daemons.RunSyncd(ctx, r, daemons.ChipConfig{Profile: profile.Small(), Kernel: p.kernel},
+				daemons.Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
+					p.chips.Add(1)
+					p.chip.Store(chip.(*saisim.Chip))
+					if layer := p.backend.Load(); layer != nil {
+						chip = (*layer)(chip)
+					}
+					return chip
+				}})
 		},
 		"orchagent": func(ctx context.Context) error {
 			return daemons.RunOrchagent(ctx, r, daemons.Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
@@ -190,7 +191,8 @@ func (p *plant) ready() {
 	p.Helper()
 	p.until("all daemons are ready", func() bool {
 		for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
-			if state, heard, err := daemons.ReadState(p.Context(), p.redis, name); err != nil || !heard || state.State != daemons.StateReady {
+			if state, heard, err := daemons.ReadState(p.Context(), p.redis, name); err != nil || !heard ||
+				state.State != daemons.StateReady {
 				return false
 			}
 		}
@@ -259,7 +261,8 @@ func (p *plant) same(c ConfigDB) {
 // more is one session more.
 func more(name string) ConfigDB {
 	return ConfigDB{
-		schema.CfgTAMFlowGroup: {name: {"id": "77"}}, schema.CfgACLRule: {"TAM|" + name: {"IP_PROTOCOL": "17", "L4_DST_PORT": "7"}},
+		schema.CfgTAMFlowGroup: {name: {"id": "77"}},
+		schema.CfgACLRule:      {"TAM|" + name: {"IP_PROTOCOL": "17", "L4_DST_PORT": "7"}},
 		schema.CfgTAMTailStamp: {name: {"flowgroup": name}},
 	}
 }
@@ -278,8 +281,8 @@ func both(a, b ConfigDB) ConfigDB {
 	return all
 }
 
-// A mishap is what happens to a running switch that has the session s. Afterwards the configuration is loaded again, with
-// a session more.
+// A mishap is what happens to a running switch that has the session s. Afterwards the configuration is loaded again,
+// with a session more.
 type mishap struct {
 	name  string
 	fresh bool // it takes a fresh chip; else traffic goes on
@@ -427,7 +430,8 @@ func TestUnwellDatabases(t *testing.T) {
 		}},
 		{"a failed ASIC", false, func(p *plant) {
 			n := swss.NewNotificationProducer(p.redis.DB(swss.ASICDB), "NOTIFICATIONS")
-			if _, err := n.Send(p.Context(), "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`, nil); err != nil {
+			if _, err := n.Send(p.Context(), "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`,
+				nil); err != nil {
 				p.Fatal(err)
 			}
 		}},

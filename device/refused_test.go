@@ -16,8 +16,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// oneOfEach is a switch that can have one session of each feature; all features are inactive. The variant chooses the role
-// in IFA, and the collector and flow group of the drop monitor.
+// oneOfEach is a switch that can have one session of each feature; all features are inactive. The variant chooses the
+// role in IFA, and the collector and flow group of the drop monitor.
 func oneOfEach(variant uint64) ConfigDB {
 	c := allFeatures()
 	for _, row := range c[schema.CfgTAMFeature] {
@@ -25,7 +25,8 @@ func oneOfEach(variant uint64) ConfigDB {
 	}
 	delete(c[schema.CfgTAMFlyMonTask], "a")
 	delete(c, schema.CfgTAMFlyMonQuery)
-	drops := []swss.FieldValues{{"collector@": "d"}, {"collector@": "h"}, {"collector@": "d", "flow_group": "FG1"}}[variant%3]
+	drops := []swss.FieldValues{{"collector@": "d"}, {"collector@": "h"},
+		{"collector@": "d", "flow_group": "FG1"}}[variant%3]
 	hops := []swss.FieldValues{
 		{"role": schema.IFATransit}, {"role": schema.IFAInitiator, "flow_group": "FG2", "sampler": "third"},
 		{"role": schema.IFATerminator, "flow_group": "FG2", "collector@": "d"},
@@ -103,7 +104,8 @@ func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 		for _, feature := range schema.Features() {
 			clear(gate.stay)
 			gate.refused = 0
-			if row := turn(feature, "ACTIVE"); row[schema.FieldOpStatus] != schema.FeatureActive || row[schema.FieldReason] != "" {
+			if row := turn(feature, "ACTIVE"); row[schema.FieldOpStatus] != schema.FeatureActive ||
+				row[schema.FieldReason] != "" {
 				t.Fatalf("feature %s is %v", feature, row)
 			}
 			types := gate.made()

@@ -17,7 +17,8 @@ import (
 // What the chip refuses of ports and pools is reported with the field, its value and the limit.
 func TestRefusedFieldIsNamed(t *testing.T) {
 	racetest.Stepped(t)
-	sw := tamtamtest.StartOn(t, profile.Default(), `{"PORT": {"Ethernet0": {"lanes": "2304,2305,2306,2307", "speed": "100000"},
+	sw := tamtamtest.StartOn(t, profile.Default(), `{"PORT": {"Ethernet0": {"lanes": "2304,2305,2306,2307",
+	 "speed": "100000"},
 		"Ethernet4": {"lanes": "4,5,6,7", "speed": "123"}},
 		"BUFFER_POOL": {"p": {"type": "egress", "mode": "dynamic", "size": "99999999999"}}}`)
 	want := map[string][]string{

@@ -31,7 +31,8 @@ func newStream(t testing.TB, n uint32, size int) *stream {
 	s := &stream{n: n, rest: append(buf, 1, 0, 0, 0), buf: make([]byte, 0, 1<<17)}
 	binary.LittleEndian.PutUint32(s.rest[16:], 65535)
 	for len(s.frame) < size {
-		s.frame = frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(size-42))
+		s.frame = frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
+			payload(size-42))
 	}
 	return s
 }

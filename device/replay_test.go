@@ -81,7 +81,8 @@ func ip4(p layers.IPProtocol) *layers.IPv4 {
 }
 
 func ip6(next layers.IPProtocol) *layers.IPv6 {
-	return &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: next, SrcIP: net.ParseIP("2001:db8::1"), DstIP: net.ParseIP("2001:db8::2")}
+	return &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: next, SrcIP: net.ParseIP("2001:db8::1"),
+		DstIP: net.ParseIP("2001:db8::2")}
 }
 
 func payload(n int) gopacket.Payload { return bytes.Repeat([]byte{0xab}, n) }
@@ -109,21 +110,32 @@ func TestEligibility(t *testing.T) {
 		length int    // original length when cut
 		reason string // "" means stamped
 	}{
-		{name: "TCP over IPv4", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolTCP), tcp(), payload(100))},
-		{name: "UDP over IPv4", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(), payload(100))},
-		{name: "TCP over IPv6", frame: frame(t, eth(layers.EthernetTypeIPv6), ip6(layers.IPProtocolTCP), tcp(), payload(100))},
-		{name: "UDP behind an IPv6 hop-by-hop header", frame: frame(t, eth(layers.EthernetTypeIPv6), ip6(layers.IPProtocolIPv6HopByHop), gopacket.Payload(hop))},
-		{name: "VLAN-tagged UDP", frame: frame(t, eth(layers.EthernetTypeDot1Q), &layers.Dot1Q{VLANIdentifier: 20, Type: layers.EthernetTypeIPv4}, ip4(layers.IPProtocolUDP), udp(), payload(50))},
+		{name: "TCP over IPv4", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolTCP), tcp(),
+			payload(100))},
+		{name: "UDP over IPv4", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(),
+			payload(100))},
+		{name: "TCP over IPv6", frame: frame(t, eth(layers.EthernetTypeIPv6), ip6(layers.IPProtocolTCP), tcp(),
+			payload(100))},
+		{name: "UDP behind an IPv6 hop-by-hop header", frame: frame(t, eth(layers.EthernetTypeIPv6),
+			ip6(layers.IPProtocolIPv6HopByHop), gopacket.Payload(hop))},
+		{name: "VLAN-tagged UDP", frame: frame(t, eth(layers.EthernetTypeDot1Q),
+			&layers.Dot1Q{VLANIdentifier: 20, Type: layers.EthernetTypeIPv4}, ip4(layers.IPProtocolUDP), udp(), payload(50))},
 		{name: "first fragment", frame: frame(t, eth(layers.EthernetTypeIPv4), fragment(0, true), udp(), payload(64))},
 		{name: "later fragment", frame: frame(t, eth(layers.EthernetTypeIPv4), fragment(9, false), payload(64))},
-		{name: "short frame, padded before the record", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp())[:42]},
-		{name: "padded frame, record behind the padding", frame: append(frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp()), make([]byte, 18)...)[:60]},
-		{name: "the longest that fits", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(), payload(wire-4-32-42))},
-		{name: "one byte longer", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(), payload(wire-4-32-42+1)), reason: "mtu"},
-		{name: "ICMP", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolICMPv4), payload(64)), reason: "not_tcp_udp"},
+		{name: "short frame, padded before the record", frame: frame(t, eth(layers.EthernetTypeIPv4),
+			ip4(layers.IPProtocolUDP), udp())[:42]},
+		{name: "padded frame, record behind the padding", frame: append(
+			frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp()), make([]byte, 18)...)[:60]},
+		{name: "the longest that fits", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(),
+			payload(wire-4-32-42))},
+		{name: "one byte longer", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(),
+			payload(wire-4-32-42+1)), reason: "mtu"},
+		{name: "ICMP", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolICMPv4), payload(64)),
+			reason: "not_tcp_udp"},
 		{name: "ARP", frame: frame(t, eth(layers.EthernetTypeARP), payload(46)), reason: "not_tcp_udp"},
 		{name: "802.3 with SNAP", frame: append(snap, make([]byte, 38)...), reason: "not_ethernet_ii"},
-		{name: "cut by the snap length", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(), payload(400))[:96], length: 442, reason: "cut"},
+		{name: "cut by the snap length", frame: frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), udp(),
+			payload(400))[:96], length: 442, reason: "cut"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
@@ -216,7 +228,8 @@ func TestReplayIsDeterministic(t *testing.T) {
 	var first map[string][]byte
 	for range 2 {
 		out := t.TempDir()
-		r := Replay{Inputs: []Input{{"Ethernet0", "../cmd/tamtam/demo/client.pcap"}, {"Ethernet1", "../cmd/tamtam/demo/server.pcap"}}, Out: out}
+		r := Replay{Inputs: []Input{{"Ethernet0", "../cmd/tamtam/demo/client.pcap"},
+			{"Ethernet1", "../cmd/tamtam/demo/server.pcap"}}, Out: out}
 		r.Profile, r.Config = profile.Small(), twoPorts()
 		if _, err := r.Run(t.Context()); err != nil {
 			t.Fatal(err)
@@ -308,7 +321,8 @@ func TestTimesTooFarApart(t *testing.T) {
 	early, late := filepath.Join(dir, "early.pcap"), filepath.Join(dir, "late.pcapng")
 	f := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{}, payload(10))
 	writeCapture(t, early, packet{time.Unix(1, 0), f, len(f)})
-	b := []byte{10, 13, 13, 10, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 28, 0, 0, 0}
+	b := []byte{10, 13, 13, 10, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
+		28, 0, 0, 0}
 	u32 := binary.LittleEndian.AppendUint32
 	for _, v := range []uint32{1, 20, 1, 0, 20} { // an interface: Ethernet, microseconds
 		b = u32(b, v)
@@ -323,7 +337,8 @@ func TestTimesTooFarApart(t *testing.T) {
 	}
 	r := Replay{Inputs: []Input{{"Ethernet0", early}, {"Ethernet1", late}}, Out: t.TempDir()}
 	r.Profile, r.Config = profile.Small(), twoPorts()
-	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "late.pcapng: packet 1: it enters at 2255-") {
+	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(),
+		"late.pcapng: packet 1: it enters at 2255-") {
 		t.Error(err)
 	}
 }
@@ -411,11 +426,13 @@ func TestUnknownInputPort(t *testing.T) {
 	writeCapture(t, in)
 	r := Replay{Inputs: []Input{{"Ethernet9", in}}, Out: t.TempDir()}
 	r.Profile, r.Config = profile.Small(), twoPorts()
-	if _, err := r.Run(t.Context()); err == nil || !strings.HasSuffix(err.Error(), `no port "Ethernet9"; it has [Ethernet0 Ethernet1]`) {
+	if _, err := r.Run(t.Context()); err == nil || !strings.HasSuffix(err.Error(),
+		`no port "Ethernet9"; it has [Ethernet0 Ethernet1]`) {
 		t.Error(err)
 	}
 	r.Config["PORT"]["Ethernet9"] = map[string]string{"lanes": "9", "speed": "10000"}
-	want := `no port "Ethernet9"; it has [Ethernet0 Ethernet1]; PORT|Ethernet9: failed: port Ethernet9: create the port on lanes 9`
+	want := `no port "Ethernet9"; it has [Ethernet0 Ethernet1]; PORT|Ethernet9: failed: port Ethernet9: create the port ` +
+		`on lanes 9`
 	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}

@@ -128,7 +128,8 @@ func ipFrame(t *testing.T, from net.HardwareAddr, src, dst string, ttl uint8, sp
 		_ = udp.SetNetworkLayerForChecksum(ip)
 	}
 	buf := gopacket.NewSerializeBuffer()
-	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, append(list, udp, gopacket.Payload(make([]byte, 40)))...); err != nil {
+	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		append(list, udp, gopacket.Payload(make([]byte, 40)))...); err != nil {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
@@ -161,14 +162,16 @@ func TestIPv4ByIPv6NextHop(t *testing.T) {
 	r := newRouted(t)
 	row := []swss.Pair{{Field: "protocol", Value: "bgp"}, {Field: "nexthop", Value: "2001:db8:2::2"},
 		{Field: "ifname", Value: "Ethernet2"}, {Field: "weight", Value: "1"}}
-	if err := swss.NewProducerState(r.Redis.DB(swss.ApplDB), schema.AppRoute).Set(t.Context(), "10.5.0.0/16", row); err != nil {
+	if err := swss.NewProducerState(r.Redis.DB(swss.ApplDB), schema.AppRoute).Set(t.Context(), "10.5.0.0/16",
+		row); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, r.Sim)
 	got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.5.1.1", 64, 1))
 	const want = "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.5.1.1 ttl 63"
 	if len(got) != 1 || describe(got[0]) != want {
-		t.Errorf("%d copies, the first %s, want %s", len(got), describe(append(got, sentFrame{data: make([]byte, 60)})[0]), want)
+		t.Errorf("%d copies, the first %s, want %s", len(got), describe(append(got, sentFrame{data: make([]byte, 60)})[0]),
+			want)
 	}
 }
 
@@ -184,13 +187,20 @@ func TestRoutedSwitch(t *testing.T) {
 		want     string // "": dropped
 		drop     drop.Reason
 	}{
-		{name: "a static route", src: "10.0.0.5", dst: "10.9.1.1", ttl: 64, want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.9.1.1 ttl 63"},
-		{name: "IPv6", src: "2001:db8::5", dst: "2001:db8:9::1", ttl: 64, want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 2001:db8::5 > 2001:db8:9::1 hop limit 63"},
-		{name: "a neighbour in the VLAN, by its static FDB entry", port: 2, src: "10.9.1.1", dst: "10.0.0.9", ttl: 2, want: "port 1 02:00:00:00:07:e4 > 02:00:00:00:00:09 10.9.1.1 > 10.0.0.9 ttl 1"},
-		{name: "between routed ports", port: 2, src: "10.2.0.2", dst: "10.3.0.2", ttl: 9, want: "port 3 02:00:00:00:07:e4 > 02:00:00:00:00:33 10.2.0.2 > 10.3.0.2 ttl 8"},
-		{name: "the switch's own address", src: "10.0.0.5", dst: "10.3.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.3.0.1 ttl 64", cpu)},
-		{name: "a loopback", src: "10.0.0.5", dst: "10.255.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.255.0.1 ttl 64", cpu)},
-		{name: "a neighbour nobody knows", src: "10.0.0.5", dst: "10.2.0.77", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.2.0.77 ttl 64", cpu)},
+		{name: "a static route", src: "10.0.0.5", dst: "10.9.1.1", ttl: 64,
+			want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.9.1.1 ttl 63"},
+		{name: "IPv6", src: "2001:db8::5", dst: "2001:db8:9::1", ttl: 64,
+			want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 2001:db8::5 > 2001:db8:9::1 hop limit 63"},
+		{name: "a neighbour in the VLAN, by its static FDB entry", port: 2, src: "10.9.1.1", dst: "10.0.0.9", ttl: 2,
+			want: "port 1 02:00:00:00:07:e4 > 02:00:00:00:00:09 10.9.1.1 > 10.0.0.9 ttl 1"},
+		{name: "between routed ports", port: 2, src: "10.2.0.2", dst: "10.3.0.2", ttl: 9,
+			want: "port 3 02:00:00:00:07:e4 > 02:00:00:00:00:33 10.2.0.2 > 10.3.0.2 ttl 8"},
+		{name: "the switch's own address", src: "10.0.0.5", dst: "10.3.0.1", ttl: 64,
+			want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.3.0.1 ttl 64", cpu)},
+		{name: "a loopback", src: "10.0.0.5", dst: "10.255.0.1", ttl: 64,
+			want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.255.0.1 ttl 64", cpu)},
+		{name: "a neighbour nobody knows", src: "10.0.0.5", dst: "10.2.0.77", ttl: 64,
+			want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.2.0.77 ttl 64", cpu)},
 		{name: "no route: the default one drops", src: "10.0.0.5", dst: "10.6.0.1", ttl: 64, drop: drop.NoRoute},
 		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: drop.Blackhole},
 	} {
@@ -210,10 +220,12 @@ func TestRoutedSwitch(t *testing.T) {
 			t.Errorf("want %s", tt.want)
 		}
 	}
-	if d := cmp.Diff(swss.FieldValues{"port": "Ethernet0", "type": "dynamic"}, r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")); d != "" {
+	if d := cmp.Diff(swss.FieldValues{"port": "Ethernet0", "type": "dynamic"},
+		r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")); d != "" {
 		t.Errorf("the host's address: %s", d)
 	}
-	if d := cmp.Diff(swss.FieldValues{"port": "Ethernet1", "type": "static"}, r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:09")); d != "" {
+	if d := cmp.Diff(swss.FieldValues{"port": "Ethernet1", "type": "static"},
+		r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:09")); d != "" {
 		t.Errorf("the static address: %s", d)
 	}
 	if err := r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*301); err != nil {
@@ -231,7 +243,8 @@ func TestRoutedSwitch(t *testing.T) {
 			t.Errorf("CRM: %s: %s used, want %s; %s available", res, got, want, crm["crm_stats_"+res+"_available"])
 		}
 	}
-	if got := r.state("STATIC_ROUTE_TABLE", "10.6.0.0/16"); got["status"] != "pending" || got["reason"] != "no neighbour 10.3.0.7 on Ethernet3: there is no row NEIGH|Ethernet3|10.3.0.7" {
+	if got := r.state("STATIC_ROUTE_TABLE", "10.6.0.0/16"); got["status"] != "pending" ||
+		got["reason"] != "no neighbour 10.3.0.7 on Ethernet3: there is no row NEIGH|Ethernet3|10.3.0.7" {
 		t.Errorf("a route without a neighbour: %v", got)
 	}
 }
@@ -268,13 +281,15 @@ func TestECMP(t *testing.T) {
 	}
 	const why = "no neighbour 10.2.0.2 on Ethernet2: there is no row NEIGH|Ethernet2|10.2.0.2"
 	for key, want := range map[string]string{"10.8.0.0/16": "active", "10.9.0.0/16": "pending"} {
-		if got := r.state("STATIC_ROUTE_TABLE", key); got["status"] != want || got["reason"] != why || got["by"] != "orchagent" {
+		if got := r.state("STATIC_ROUTE_TABLE", key); got["status"] != want || got["reason"] != why ||
+			got["by"] != "orchagent" {
 			t.Errorf("%s: %v", key, got)
 		}
 	}
 	r.config("NEIGH|Ethernet2|10.2.0.2", swss.FieldValues{"neigh": "02:00:00:00:00:44"})
 	got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1))
-	if want := "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:44 10.0.0.5 > 10.9.0.1 ttl 63"; len(got) != 1 || describe(got[0]) != want {
+	if want := "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:44 10.0.0.5 > 10.9.0.1 ttl 63"; len(got) != 1 ||
+		describe(got[0]) != want {
 		t.Errorf("%d copies, want %s", len(got), want)
 	}
 }
@@ -313,7 +328,8 @@ func TestECMPLinkDown(t *testing.T) {
 func TestRoutedPortBecomesMember(t *testing.T) {
 	r := newRouted(t)
 	r.config("VLAN_MEMBER|Vlan10|Ethernet2", swss.FieldValues{"tagging_mode": "untagged"})
-	if got := r.state("INTERFACE_TABLE", "Ethernet2"); got["status"] != "pending" || got["reason"] != `"Ethernet2" is a member of VLAN "Vlan10", and a port either bridges or routes` {
+	if got := r.state("INTERFACE_TABLE", "Ethernet2"); got["status"] != "pending" ||
+		got["reason"] != `"Ethernet2" is a member of VLAN "Vlan10", and a port either bridges or routes` {
 		t.Errorf("the interface: %v", got)
 	}
 	if got := r.state("VLAN_MEMBER_TABLE", "Vlan10|Ethernet2"); got["status"] != "active" {
@@ -337,7 +353,8 @@ func TestLearnedAddresses(t *testing.T) {
 	}
 	gone := func() bool { return len(r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")) == 0 }
 	pass := func(d time.Duration) {
-		if err := r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*saisim.Cycle(d/time.Second)); err != nil {
+		if err := r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*saisim.Cycle(
+			d/time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		settle(t, r.Sim)

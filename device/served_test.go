@@ -27,8 +27,9 @@ func TestServedTreeIsValid(t *testing.T) {
 	config := fullSwitch(t, 2)
 	config[schema.CfgACLTable]["OC4"] = swss.FieldValues{"TYPE": "L3", "PORTS": "Ethernet0"}
 	config[schema.CfgACLTable]["OC6"] = swss.FieldValues{"TYPE": "L3V6", "PORTS": "Ethernet0"}
-	config[schema.CfgACLRule]["OC4|RULE_10"] = swss.FieldValues{"PRIORITY": "20", "SRC_IP": "10.0.0.0/8", "IP_PROTOCOL": "6",
-		"TCP_FLAGS": "0x12/0x12", "L4_DST_PORT_RANGE": "80-90", "PACKET_ACTION": "DROP"}
+	config[schema.CfgACLRule]["OC4|RULE_10"] = swss.FieldValues{"PRIORITY": "20", "SRC_IP": "10.0.0.0/8",
+		"IP_PROTOCOL": "6",
+		"TCP_FLAGS":   "0x12/0x12", "L4_DST_PORT_RANGE": "80-90", "PACKET_ACTION": "DROP"}
 	config[schema.CfgACLRule]["OC6|RULE_1"] = swss.FieldValues{"PRIORITY": "10", "SRC_IPV6": "2001:db8::/32", "DSCP": "46",
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
 	s := testSim(t, SimConfig{Profile: profile.Default(), Config: config})

@@ -56,7 +56,8 @@ func sflowConfig() ConfigDB {
 		schema.CfgSFlowCollector: {"a": {"collector_ip": "192.0.2.1"},
 			"b": {"collector_ip": "2001:db8::1", "collector_port": "7000"}, "c": {"collector_ip": "192.0.2.3"}},
 		schema.CfgSFlowSession: {
-			"all": {"sample_direction": "both"}, "Ethernet0": {"sample_rate": "256"}, "Ethernet1": {"sample_direction": "tx", "sample_rate": "300"},
+			"all": {"sample_direction": "both"}, "Ethernet0": {"sample_rate": "256"},
+			"Ethernet1": {"sample_direction": "tx", "sample_rate": "300"},
 			"Ethernet2": {"admin_state": "down"}, "Ethernet9": {"sample_rate": "256"}, "Ethernet8": {"sample_rate": "9"},
 		},
 	}
@@ -106,8 +107,9 @@ func (x *sflowTest) pass(d time.Duration) {
 func (x *sflowTest) send(good, bad int) {
 	x.Helper()
 	in, _ := x.Chip.PortByName("Ethernet0")
-	frame := append([]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x65\x93"+
-		"\x0a\x01\x00\x01\x0a\x01\x00\x02\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
+	frame := append(
+		[]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x65\x93"+
+			"\x0a\x01\x00\x01\x0a\x01\x00\x02\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
 	for i := range good + bad {
 		frame[6] = 2
 		if i >= good {
@@ -172,7 +174,8 @@ func TestSFlow(t *testing.T) {
 		"SFLOW_TABLE|global": "active ", "SFLOW_SESSION_TABLE|all": "active ",
 		"SFLOW_COLLECTOR_TABLE|a":       "active ",
 		"SFLOW_COLLECTOR_TABLE|c":       "failed there are 2 collectors before it by name, want at most 2 in all",
-		"SFLOW_SESSION_TABLE|Ethernet0": "active ", "SFLOW_SESSION_TABLE|Ethernet9": `pending port "Ethernet9" does not exist`,
+		"SFLOW_SESSION_TABLE|Ethernet0": "active ",
+		"SFLOW_SESSION_TABLE|Ethernet9": `pending port "Ethernet9" does not exist`,
 		"SFLOW_SESSION_TABLE|Ethernet8": `failed `,
 	})
 	row, _, err := swss.NewTable(x.Redis.DB(swss.CountersDB), schema.CountersSFlow).Get(t.Context(), "sflowd")
@@ -189,11 +192,12 @@ func TestSFlowRules(t *testing.T) {
 		"OUT": {"type": "SAMPLE", "stage": "EGRESS", "ports@": "Ethernet1"},
 	}
 	config[schema.CfgACLRule] = map[string]swss.FieldValues{
-		"IN|web":            {"PRIORITY": "9", "L4_DST_PORT": "80", "SAMPLE_INGRESS_ACTION": "256"},
-		"IN|none":           {"PRIORITY": "8", "L4_DST_PORT": "81", "SAMPLE_INGRESS_ACTION": "256"},
-		"OUT|as-they-leave": {"PRIORITY": "9", "DST_IP": "10.1.0.2/32", "SAMPLE_EGRESS_ACTION": "300", "PACKET_ACTION": "FORWARD"},
-		"IN|wrong":          {"PRIORITY": "7", "L4_DST_PORT": "82", "SAMPLE_INGRESS_ACTION": "255"},
-		"IN|elsewhere":      {"PRIORITY": "6", "L4_DST_PORT": "83", "SAMPLE_EGRESS_ACTION": "256"},
+		"IN|web":  {"PRIORITY": "9", "L4_DST_PORT": "80", "SAMPLE_INGRESS_ACTION": "256"},
+		"IN|none": {"PRIORITY": "8", "L4_DST_PORT": "81", "SAMPLE_INGRESS_ACTION": "256"},
+		"OUT|as-they-leave": {"PRIORITY": "9", "DST_IP": "10.1.0.2/32", "SAMPLE_EGRESS_ACTION": "300",
+			"PACKET_ACTION": "FORWARD"},
+		"IN|wrong":     {"PRIORITY": "7", "L4_DST_PORT": "82", "SAMPLE_INGRESS_ACTION": "255"},
+		"IN|elsewhere": {"PRIORITY": "6", "L4_DST_PORT": "83", "SAMPLE_EGRESS_ACTION": "256"},
 	}
 	x := newSFlowTestOn(t, config)
 	const good, bad = 3000, 30
@@ -221,7 +225,8 @@ func TestSFlowRules(t *testing.T) {
 			t.Errorf("%s: %d samples, told as %v", name, n, row)
 		}
 		for _, f := range got {
-			if int(f.Rate) != want.rate || f.Pool > good || f.Input.Value != 1 || f.Output.Format == wire.Single && f.Output.Value != 2 {
+			if int(f.Rate) != want.rate || f.Pool > good || f.Input.Value != 1 ||
+				f.Output.Format == wire.Single && f.Output.Value != 2 {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
@@ -244,7 +249,8 @@ func TestSFlowRouted(t *testing.T) {
 	delete(c[schema.CfgVLANMember], "Vlan10|Ethernet0")
 	c[schema.CfgVLANMember]["Vlan10|Ethernet1"] = swss.FieldValues{"tagging_mode": "tagged"}
 	c[schema.CfgInterface] = map[string]swss.FieldValues{
-		"Ethernet0": {}, "Ethernet0|10.1.0.1/24": {}, "Ethernet2": {}, "Ethernet2|10.2.0.1/24": {}, "Ethernet2|2001:db8:2::1/64": {},
+		"Ethernet0": {}, "Ethernet0|10.1.0.1/24": {}, "Ethernet2": {}, "Ethernet2|10.2.0.1/24": {},
+		"Ethernet2|2001:db8:2::1/64": {},
 	}
 	c["VLAN_INTERFACE"] = map[string]swss.FieldValues{"Vlan10": {}, "Vlan10|10.3.0.1/24": {}}
 	c[schema.CfgNeigh] = map[string]swss.FieldValues{
@@ -253,16 +259,20 @@ func TestSFlowRouted(t *testing.T) {
 	}
 	c[schema.CfgFDB] = map[string]swss.FieldValues{"Vlan10|02:00:00:00:03:07": {"port": "Ethernet1"}}
 	c[schema.CfgStaticRoute] = map[string]swss.FieldValues{
-		"20.0.0.0/11": {"nexthop": "10.2.0.2"}, "20.2.2.0/24": {"blackhole": "true"}, "2001:db8:20::/43": {"nexthop": "2001:db8:2::2"},
+		"20.0.0.0/11": {"nexthop": "10.2.0.2"}, "20.2.2.0/24": {"blackhole": "true"},
+		"2001:db8:20::/43": {"nexthop": "2001:db8:2::2"},
 	}
 	c[schema.CfgSFlowSession] = map[string]swss.FieldValues{
-		"Ethernet0": {"admin_state": "up", "sample_rate": "256", "sample_direction": "rx"}, "Ethernet1": {"admin_state": "up", "sample_rate": "256", "sample_direction": "tx"},
+		"Ethernet0": {"admin_state": "up", "sample_rate": "256", "sample_direction": "rx"},
+		"Ethernet1": {"admin_state": "up", "sample_rate": "256", "sample_direction": "tx"},
 		"Ethernet2": {"admin_state": "up", "sample_rate": "256", "sample_direction": "tx"}, "all": {"admin_state": "down"},
 	}
 	x := newSFlowTestOn(t, c)
-	v4 := append([]byte("\x02\x00\x00\x00\x00\xaa\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x00\x00"+
-		"\x0a\x01\x00\x02\x00\x00\x00\x00\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
-	v6 := append([]byte("\x02\x00\x00\x00\x00\xaa\x02\x00\x00\x00\x00\x02\x86\xdd\x60\x00\x00\x00\x00\x2c\x3b\x40"), make([]byte, 32+44)...)
+	v4 := append(
+		[]byte("\x02\x00\x00\x00\x00\xaa\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x00\x00"+
+			"\x0a\x01\x00\x02\x00\x00\x00\x00\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
+	v6 := append([]byte("\x02\x00\x00\x00\x00\xaa\x02\x00\x00\x00\x00\x02\x86\xdd\x60\x00\x00\x00\x00\x2c\x3b\x40"),
+		make([]byte, 32+44)...)
 	copy(v6[22:], netip.MustParseAddr("2001:db8:1::2").AsSlice())
 	in, _ := x.Chip.PortByName("Ethernet0")
 	to := map[byte]string{1: "20.1.0.1", 2: "10.2.0.2", 3: "10.3.0.7", 4: "20.2.2.2", 5: "2001:db8:20::5"}
@@ -290,7 +300,8 @@ func TestSFlowRouted(t *testing.T) {
 		}
 	}
 	x.pass(3 * time.Second)
-	want := map[byte]string{1: "next hop 10.2.0.2/11", 2: "next hop 10.2.0.2/32", 3: "next hop 10.3.0.7/32 VLANs 0 10", 4: "blackhole",
+	want := map[byte]string{1: "next hop 10.2.0.2/11", 2: "next hop 10.2.0.2/32", 3: "next hop 10.3.0.7/32 VLANs 0 10",
+		4: "blackhole",
 		5: "next hop 2001:db8:2::2/43"}
 	seen := map[string]int{}
 	for _, s := range x.got[netip.MustParseAddrPort("192.0.2.1:6343")] {
@@ -350,8 +361,9 @@ func (x *sflowTest) wantTold(want map[string]string) {
 	for key, told := range want {
 		table, name, _ := strings.Cut(key, "|")
 		row, _, err := swss.NewTable(x.Redis.DB(swss.StateDB), table).Get(x.Context(), name)
-		if got := row["status"] + " " + row["reason"]; err != nil || !strings.HasPrefix(got, told) || told[len(told)-1] == ' ' &&
-			told != "failed " && got != told {
+		if got := row["status"] + " " + row["reason"]; err != nil || !strings.HasPrefix(got, told) ||
+			told[len(told)-1] == ' ' &&
+				told != "failed " && got != told {
 			x.Errorf("%s: %q, want %q; %v", key, got, told, err)
 		}
 	}

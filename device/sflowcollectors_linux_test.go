@@ -237,7 +237,8 @@ func sflowByTamtam(t *testing.T, path string) sflowReadings {
 	return r
 }
 
-// sflowByTshark reads what tshark 4.0 has as fields. Of notifications of drops it knows the number; it goes on behind them.
+// sflowByTshark reads what tshark 4.0 has as fields. Of notifications of drops it knows the number; it goes on behind
+// them.
 func sflowByTshark(x *sflowTest, _ *collecting, path string) sflowReadings {
 	names := []string{"sflow_245.sampletype", "sflow_245.ifinoct", "sflow_245.agent", "sflow_245.header.frame_length"}
 	args := []string{"-r", path, "-T", "fields", "-E", "separator=;"}

@@ -19,7 +19,8 @@ import (
 // simFrames are ARP and pings of a host at Ethernet0, 10.0.0.2 with the MAC address 02:00:00:00:00:02.
 func simARP(target string) []byte {
 	t := netip.MustParseAddr(target).As4()
-	b := append(bytes.Repeat([]byte{0xff}, 6), 2, 0, 0, 0, 0, 2, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 2, 10, 0, 0, 2)
+	b := append(bytes.Repeat([]byte{0xff}, 6), 2, 0, 0, 0, 0, 2, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 2, 10, 0, 0,
+		2)
 	return append(append(append(b, make([]byte, 6)...), t[:]...), make([]byte, 18)...)
 }
 
@@ -43,8 +44,8 @@ func onesSum(b []byte) uint16 {
 	return ^uint16(n)
 }
 
-// In simulated time the switch answers within some tens of microseconds, and the same input gives the same frames at the
-// same cycles.
+// In simulated time the switch answers within some tens of microseconds, and the same input gives the same frames at
+// the same cycles.
 func TestHostInSimulatedTime(t *testing.T) {
 	config := ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": swss.FieldValues{"mac": "02:00:00:00:00:aa"}},
@@ -57,7 +58,8 @@ func TestHostInSimulatedTime(t *testing.T) {
 		schema.CfgVLANMember: {
 			"Vlan20|Ethernet1": swss.FieldValues{"tagging_mode": "tagged"},
 		},
-		schema.CfgVLANInterface: {"Vlan20": swss.FieldValues{}, "Vlan20|10.0.1.1/24": swss.FieldValues{}, "Vlan20|2001:db8:1::1/64": swss.FieldValues{}},
+		schema.CfgVLANInterface: {"Vlan20": swss.FieldValues{}, "Vlan20|10.0.1.1/24": swss.FieldValues{},
+			"Vlan20|2001:db8:1::1/64": swss.FieldValues{}},
 	}
 	run := func() string {
 		ctx := t.Context()
@@ -85,7 +87,8 @@ func TestHostInSimulatedTime(t *testing.T) {
 		pass(10 * time.Second)
 		first := len(all)
 		port, _ := s.Chip.PortByName("Ethernet0")
-		for _, f := range [][]byte{simARP("10.0.0.1"), simPing("10.0.0.1", 64), simPing("10.0.1.9", 1), simPing("10.0.1.9", 64)} {
+		for _, f := range [][]byte{simARP("10.0.0.1"), simPing("10.0.0.1", 64), simPing("10.0.1.9", 1),
+			simPing("10.0.1.9", 64)} {
 			if err := s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: f}); err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +111,8 @@ func TestHostInSimulatedTime(t *testing.T) {
 				kinds = append(kinds, line)
 			}
 		}
-		if got, want := strings.Join(kinds, ", "), "ARP reply, echo reply, time exceeded, ARP question in VLAN 20"; got != want {
+		if got, want := strings.Join(kinds, ", "),
+			"ARP reply, echo reply, time exceeded, ARP question in VLAN 20"; got != want {
 			t.Errorf("answers: %s\nwant %s\n%s", got, want, answers)
 		}
 		row, _, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppNeigh).Get(ctx, "Ethernet0:10.0.0.2")

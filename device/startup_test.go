@@ -22,7 +22,8 @@ func TestStartupIsToldByItsContent(t *testing.T) {
 		{"a table in small letters", `{"PORT": {"Ethernet0": {"lanes": "1"}}, "onie_machine": {}, "platform": null}`, "rows"},
 		{"a value in small letters", `{"PORT": {}, "platform": "x", "onie_config_version": 1}`, "rows"},
 		{"a value for a table", `{"PORT": {}, "VLAN": "x"}`, `table "VLAN": want rows of fields`},
-		{"null where nothing reads it", `{"PORT": {"Ethernet0": {"lanes": "1", "cage": null}}, "ZTP": {"mode": {"url": null}}}`,
+		{"null where nothing reads it",
+			`{"PORT": {"Ethernet0": {"lanes": "1", "cage": null}}, "ZTP": {"mode": {"url": null}}}`,
 			"rows"},
 		{"null in a field", `{"PORT": {"Ethernet0": {"lanes": null}}}`, `PORT|Ethernet0: field "lanes": want a string`},
 		{"null in a map", `{"DSCP_TO_TC_MAP": {"m": {"3": null}}}`, `DSCP_TO_TC_MAP|m: field "3": want a string`},
@@ -53,7 +54,8 @@ func TestStartupIsToldByItsContent(t *testing.T) {
 }
 
 func FuzzStartup(f *testing.F) {
-	for _, text := range []string{"", "{}", "[", "show version\n", `{"tam":{}}`, `{"PORT":{"Ethernet0":{"lanes":"1"}},"a":1}`} {
+	for _, text := range []string{"", "{}", "[", "show version\n", `{"tam":{}}`,
+		`{"PORT":{"Ethernet0":{"lanes":"1"}},"a":1}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -83,7 +85,8 @@ func TestFactoryPorts(t *testing.T) {
 		some    map[string]string // name -> lanes
 		err     string
 	}{
-		{profile: profile.Default(), want: 32, some: map[string]string{"Ethernet0": "1,2,3,4", "Ethernet124": "125,126,127,128"}},
+		{profile: profile.Default(), want: 32, some: map[string]string{"Ethernet0": "1,2,3,4",
+			"Ethernet124": "125,126,127,128"}},
 		{profile: profile.Default(), ports: 4, want: 32},
 		{profile: profile.Default(), ports: 64, want: 64, some: map[string]string{"Ethernet252": "253,254,255,256"}},
 		{profile: access, want: 54, some: map[string]string{"Ethernet47": "48", "Ethernet48": "49,50,51,52"}},
@@ -130,7 +133,8 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 			map[string]string{"Ethernet0": "eth1", "Ethernet4": "eth2", "Ethernet8": "eth3", "Ethernet100": "eth4"}, ""},
 		{"one is wired otherwise", 2, map[string]string{"Ethernet4": "lan"},
 			map[string]string{"Ethernet0": "eth1", "Ethernet4": "lan"}, ""},
-		{"an interface is used", 2, map[string]string{"Ethernet8": "eth2"}, nil, "Ethernet4 is to be wired to eth2, which Ethernet8 is wired to"},
+		{"an interface is used", 2, map[string]string{"Ethernet8": "eth2"}, nil,
+			"Ethernet4 is to be wired to eth2, which Ethernet8 is wired to"},
 		{"an interface is used, and all are asked for", AllPorts, map[string]string{"Ethernet8": "eth2"},
 			map[string]string{"Ethernet0": "eth1", "Ethernet8": "eth2", "Ethernet100": "eth4"}, ""},
 		{"too many", 5, nil, nil, "5 ports are to be wired to eth1 to eth5, and 4 are configured"},

@@ -35,7 +35,8 @@ func leaves(t *testing.T, get func(*gpb.GetRequest) (*gpb.GetResponse, error)) m
 const wideConfig = `{
 	"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:07:e4"}},
 	"PORT": {
-		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up", "mtu": "1500", "description": "to the rack", "alias": "Eth1"},
+		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up", "mtu": "1500", "description": "to the rack",
+		 "alias": "Eth1"},
 		"Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up"},
 		"Ethernet2": {"lanes": "2", "speed": "10000", "admin_status": "up"},
 		"Ethernet3": {"lanes": "3", "speed": "10000", "admin_status": "up"}},
@@ -54,17 +55,25 @@ const wideConfig = `{
 	"QUEUE": {"Ethernet0|1": {"scheduler": "s"}},
 	"MIRROR_SESSION": {"span": {"type": "SPAN", "dst_port": "Ethernet1", "src_port": "Ethernet0", "direction": "RX"}},
 	"TAM_SWITCH_TABLE": {"global": {"switch-id": "7", "enterprise-id": "9"}},
-	"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "ACTIVE"}, "ALTMARK": {"status": "ACTIVE"}, "FLYMON": {"status": "ACTIVE"}, "TABLERECORD": {"status": "ACTIVE"}},
-	"TAM_COLLECTORS_TABLE": {"c4": {"ipaddress": "10.9.0.7", "port": "4739", "protocol": "TCP"}, "c6": {"ipaddress": "2001:db8::7", "port": "9"}},
+	"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "ACTIVE"}, "ALTMARK": {"status": "ACTIVE"},
+	 "FLYMON": {"status": "ACTIVE"}, "TABLERECORD": {"status": "ACTIVE"}},
+	"TAM_COLLECTORS_TABLE": {"c4": {"ipaddress": "10.9.0.7", "port": "4739", "protocol": "TCP"},
+	 "c6": {"ipaddress": "2001:db8::7", "port": "9"}},
 	"TAM_SAMPLINGRATE_TABLE": {"s": {"sampling-rate": "100"}},
-	"TAM_FLOWGROUP_TABLE": {"v6": {"table-name": "TAM", "id": "1"}, "v4": {"table-name": "TAM", "id": "2"}, "m": {"table-name": "TAM", "id": "3"}},
+	"TAM_FLOWGROUP_TABLE": {"v6": {"table-name": "TAM", "id": "1"}, "v4": {"table-name": "TAM", "id": "2"},
+	 "m": {"table-name": "TAM", "id": "3"}},
 	"ACL_RULE": {
-		"TAM|v6": {"PRIORITY": "50", "IPV6_FLOW_LABEL": "77", "SRC_IPV6": "2001:db8::/32", "NEXT_HEADER": "6", "DSCP": "8", "TTL": "9", "L4_SRC_PORT_RANGE": "5-9", "TCP_FLAGS": "0x02/0x02"},
-		"TAM|v4": {"PRIORITY": "60", "SRC_IP": "10.0.0.0/8", "DST_IP": "10.9.0.9", "IP_PROTOCOL": "17", "DSCP": "32/0x20", "TTL": "3", "L4_DST_PORT": "80", "SRC_MAC": "02:00:00:00:00:01", "ETHER_TYPE": "0x0800", "IN_PORTS": "Ethernet0"},
-		"TAM|m": {"PRIORITY": "70", "IPV6_FLOW_LABEL": "0x12300/0xfff00", "DSCP": "8/0x38", "TTL": "0/0xf0", "TCP_FLAGS": "0x2/0x12"}},
+		"TAM|v6": {"PRIORITY": "50", "IPV6_FLOW_LABEL": "77", "SRC_IPV6": "2001:db8::/32", "NEXT_HEADER": "6", "DSCP": "8",
+		 "TTL": "9", "L4_SRC_PORT_RANGE": "5-9", "TCP_FLAGS": "0x02/0x02"},
+		"TAM|v4": {"PRIORITY": "60", "SRC_IP": "10.0.0.0/8", "DST_IP": "10.9.0.9", "IP_PROTOCOL": "17", "DSCP": "32/0x20",
+		 "TTL": "3", "L4_DST_PORT": "80", "SRC_MAC": "02:00:00:00:00:01", "ETHER_TYPE": "0x0800", "IN_PORTS": "Ethernet0"},
+		"TAM|m": {"PRIORITY": "70", "IPV6_FLOW_LABEL": "0x12300/0xfff00", "DSCP": "8/0x38", "TTL": "0/0xf0",
+		 "TCP_FLAGS": "0x2/0x12"}},
 	"TAM_TAILSTAMPING_TABLE": {"t6": {"flowgroup": "v6"}, "t4": {"flowgroup": "v4"}},
-	"TAM_ALTMARK_TABLE": {"a": {"flowgroup": "v4", "role": "transit", "method": "double", "interval": "0", "mark": "dscp0", "mark2": "dscp1"}},
-	"TAM_FLYMON_TASK_TABLE": {"t": {"filter": "dst-ip=10.0.0.0/8", "key": "src-ip", "attribute": "frequency", "memory": "1536"}},
+	"TAM_ALTMARK_TABLE": {"a": {"flowgroup": "v4", "role": "transit", "method": "double", "interval": "0", "mark": "dscp0",
+	 "mark2": "dscp1"}},
+	"TAM_FLYMON_TASK_TABLE": {"t": {"filter": "dst-ip=10.0.0.0/8", "key": "src-ip", "attribute": "frequency",
+	 "memory": "1536"}},
 	"TAM_FLYMON_QUERY_TABLE": {"q": {"task": "t", "flow": "10.0.0.1"}}
 }`
 
@@ -95,7 +104,8 @@ func TestStateRepeatsConfig(t *testing.T) {
 		if !same {
 			t.Errorf("%s is %s, its state %q", path, all[path], all[state])
 		}
-		if strings.HasPrefix(path, "/tam/") && strings.HasSuffix(path, "/config/name") && all[path[:i]+"/state/status"] == "" {
+		if strings.HasPrefix(path, "/tam/") && strings.HasSuffix(path, "/config/name") &&
+			all[path[:i]+"/state/status"] == "" {
 			t.Errorf("%s: nothing says what became of it", path[:i])
 		}
 		compared++
@@ -112,7 +122,8 @@ func TestSinceOfDescriptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c["ACL_TABLE"] = map[string]swss.FieldValues{"A": {"type": "L3", "policy_desc": "one", "ports": "Ethernet0", "stage": "ingress"}}
+	c["ACL_TABLE"] = map[string]swss.FieldValues{"A": {"type": "L3", "policy_desc": "one", "ports": "Ethernet0",
+		"stage": "ingress"}}
 	s := testSim(t, SimConfig{Config: c})
 	settle(t, s)
 	state := func(table, key string) swss.FieldValues {

@@ -23,7 +23,8 @@ func TestStorm(t *testing.T) {
 	for _, p := range sw.Problems() {
 		t.Error(p)
 	}
-	request := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0x11, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38)...)
+	request := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0x11, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1},
+		make([]byte, 38)...)
 	storm := func(n int) (cpu, flooded int) { // 2000 a second
 		for range n {
 			sw.Send("Ethernet0", request)
@@ -76,7 +77,8 @@ func TestStorm(t *testing.T) {
 	if cpu, _ := storm(200); cpu != 200 {
 		t.Errorf("%d of 200 to the CPU without a policer", cpu)
 	}
-	if got := fmt.Sprint(line("queue4_group2"), line("mine")); !strings.Contains(got, "mine arp_req,arp_resp,neigh_discovery copy 0 none - -") {
+	if got := fmt.Sprint(line("queue4_group2"), line("mine")); !strings.Contains(got,
+		"mine arp_req,arp_resp,neigh_discovery copy 0 none - -") {
 		t.Error(got)
 	}
 }
@@ -99,7 +101,8 @@ func TestDefaultGroupGoesWhileDown(t *testing.T) {
 	}
 	ctx, r := t.Context(), sw.Sim().Redis
 	for _, err := range []error{
-		swss.NewTable(r.DB(swss.ConfigDB), schema.CfgCOPPGroup).Set(ctx, schema.COPPDefault, swss.FieldValues{"NULL": "NULL"}),
+		swss.NewTable(r.DB(swss.ConfigDB), schema.CfgCOPPGroup).Set(ctx, schema.COPPDefault,
+			swss.FieldValues{"NULL": "NULL"}),
 		swss.NewTable(r.DB(swss.ApplDB), schema.AppCOPP).Del(ctx, schema.COPPDefault),
 		sw.Sim().RestartOrchagent(ctx),
 		sw.Sim().Settle(ctx),

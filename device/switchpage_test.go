@@ -27,7 +27,8 @@ func as(name, password string) func(*http.Request) {
 	return func(r *http.Request) { r.SetBasicAuth(name, password) }
 }
 
-// pagePlant is a plant with a page: routes, a rule that drops, and every feature that one switch has something to say of.
+// pagePlant is a plant with a page: routes, a rule that drops, and every feature that one switch has something to say
+// of.
 func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, string) {
 	t.Helper()
 	p := startPlant(t)
@@ -46,7 +47,8 @@ func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, 
 	p.load(config)
 	p.ready()
 	dir, r := t.TempDir(), p.server.Open()
-	engine, err := mgmt.NewServer(mgmt.Config{Redis: r, Dir: dir, Roles: "collectors read /tam\ncollectors read sonic-db:/COUNTERS_DB\n",
+	engine, err := mgmt.NewServer(mgmt.Config{Redis: r, Dir: dir,
+		Roles: "collectors read /tam\ncollectors read sonic-db:/COUNTERS_DB\n",
 		Users: []access.User{
 			{Name: "ada", Password: "a", Role: access.Admin}, {Name: "otto", Password: "o", Role: access.Operator},
 			{Name: "rita", Password: "r", Role: access.ReadOnly}, {Name: "carl", Password: "c", Role: "collectors"},
@@ -56,7 +58,8 @@ func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, 
 	}
 	t.Cleanup(engine.Close)
 	// Here syncd answers, however slow the machine is.
-	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: r, Addr: "localhost:0", Now: now, BookWait: time.Minute})
+	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: r, Addr: "localhost:0", Now: now,
+		BookWait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +87,8 @@ func (p *plant) shows(s http.Handler, at string, words ...string) {
 	})
 }
 
-// The page of a live switch shows what that switch knows, each page of it well-formed, to those of its users who may see
-// that; and says what it does not know.
+// The page of a live switch shows what that switch knows, each page of it well-formed, to those of its users who may
+// see that; and says what it does not know.
 func TestSwitchPage(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64 // of the clock, by which what was read grows old
@@ -103,7 +106,8 @@ func TestSwitchPage(t *testing.T) {
 			chip.SetLink(id, true)
 		}
 		in, _ := chip.PortByName("Ethernet0")
-		f := append(append([]byte{}, router[:]...), 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 9, 17, 0, 0, 10, 1, 0, 5, 10, 2, 0, dst)
+		f := append(append([]byte{}, router[:]...), 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 9, 17, 0, 0, 10, 1, 0,
+			5, 10, 2, 0, dst)
 		_ = chip.Receive(in, chip.Now(), saisim.Frame{Data: append(f, make([]byte, 26)...)}) // a port that is down takes none
 	}
 	p.until("the rule drops", func() bool {
@@ -112,15 +116,18 @@ func TestSwitchPage(t *testing.T) {
 		return strings.Contains(text, "ACL rule EDGE|RULE_1")
 	})
 	send(8)
-	p.shows(s, "/drops", "The book of leaf&lt;1&gt;", "By reason", "By port", "By rule", "acl", "chip.acl hit EDGE EDGE|RULE_1 → drop",
+	p.shows(s, "/drops", "The book of leaf&lt;1&gt;", "By reason", "By port", "By rule", "acl",
+		"chip.acl hit EDGE EDGE|RULE_1 → drop",
 		"10.1.0.5", "Ethernet0")
-	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "waiting", "nowhere", "Sessions of tail-stamping", "Load in",
+	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "waiting", "nowhere",
+		"Sessions of tail-stamping", "Load in",
 		`data-of="stamped"`, `data-of="in bytes"`)
 	p.shows(s, "/switches", `data-of="Ports up">2 of 3 <small class="warn">1 not known<`)
 	p.shows(s, "/marking", "marked", "initiator", "that takes the counts of two switches", "Periods of marked")
 	p.shows(s, "/sketches", "cardinality", "sum", "not known")
-	for at, want := range map[string]string{"/flows": "Not known here: the way of a flow", "/packets": "Not known here", "/sources": "Not known here",
-		"/": "leaf&lt;1&gt;"} {
+	for at, want := range map[string]string{"/flows": "Not known here: the way of a flow", "/packets": "Not known here",
+		"/sources": "Not known here",
+		"/":        "leaf&lt;1&gt;"} {
 		p.shows(s, at, want)
 	}
 	seen := webtest.Crawl(t, s, 6, as("ada", "a"))
@@ -245,11 +252,13 @@ func TestSwitchPageAlone(t *testing.T) {
 	if !strings.HasPrefix(s.URL(), "http://127.0.0.1:") {
 		t.Errorf("the page is at %s", s.URL())
 	}
-	if _, err := switchpage.New(switchpage.Config{Engine: engine, Redis: p.redis, Addr: strings.TrimSuffix(s.URL()[len("http://"):], "/")}); err == nil ||
+	if _, err := switchpage.New(switchpage.Config{Engine: engine, Redis: p.redis,
+		Addr: strings.TrimSuffix(s.URL()[len("http://"):], "/")}); err == nil ||
 		!strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("the same address again: %v", err)
 	}
-	for host, code := range map[string]int{"localhost:8088": 200, "127.0.0.1": 200, "[::1]:80": 200, "::1": 200, "evil.example": 421, "": 421,
+	for host, code := range map[string]int{"localhost:8088": 200, "127.0.0.1": 200, "[::1]:80": 200, "::1": 200,
+		"evil.example": 421, "": 421,
 		"localhost.evil.example:80": 421, "[": 421} {
 		r, text := webtest.Get(t, s, "/drops", func(q *http.Request) { q.Host = host })
 		if r.StatusCode != code {
@@ -260,7 +269,8 @@ func TestSwitchPageAlone(t *testing.T) {
 		}
 	}
 	row := swss.FieldValues{schema.AlarmText: "syncd is silent"}
-	if err := swss.NewTable(p.redis.DB(swss.StateDB), schema.StateAlarm).Set(t.Context(), "syncd-silent", row); err != nil {
+	if err := swss.NewTable(p.redis.DB(swss.StateDB), schema.StateAlarm).Set(t.Context(), "syncd-silent",
+		row); err != nil {
 		t.Fatal(err)
 	}
 	p.until("the alarm is shown", func() bool {

@@ -22,7 +22,8 @@ func TestTimingPage(t *testing.T) {
 	at := func(ns int) time.Time { return time.Unix(1_000_000_000, int64(ns)) }
 	if *update {
 		udp := func(n int) []byte {
-			return frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(n-42))
+			return frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
+				payload(n-42))
 		}
 		writeCapture(t, dir+"a.pcap", packet{at(0), udp(60), 60})
 		writeCapture(t, dir+"bc.pcap", packet{at(30), udp(60), 60}, packet{at(31), udp(100), 100})
@@ -32,7 +33,8 @@ func TestTimingPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var trace bytes.Buffer
-	r := Replay{Inputs: []Input{{"Ethernet0", dir + "a.pcap"}, {"Ethernet1", dir + "bc.pcap"}}, Out: t.TempDir(), Trace: &trace}
+	r := Replay{Inputs: []Input{{"Ethernet0", dir + "a.pcap"}, {"Ethernet1", dir + "bc.pcap"}}, Out: t.TempDir(),
+		Trace: &trace}
 	r.Profile, r.Config = profile.Small(), config
 	if _, err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)

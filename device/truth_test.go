@@ -16,9 +16,11 @@ import (
 // Ethernet0. Two UDP frames and an ARP frame cross and count for the session,
 // one frame's VLAN does not exist, one is a runt.
 func TestTruthInTheReport(t *testing.T) {
-	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
+	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
+		payload(100))
 	arp := frame(t, eth(layers.EthernetTypeARP), payload(46))
-	stray := frame(t, eth(layers.EthernetTypeDot1Q), &layers.Dot1Q{VLANIdentifier: 30, Type: layers.EthernetTypeIPv4}, ip4(layers.IPProtocolUDP),
+	stray := frame(t, eth(layers.EthernetTypeDot1Q), &layers.Dot1Q{VLANIdentifier: 30, Type: layers.EthernetTypeIPv4},
+		ip4(layers.IPProtocolUDP),
 		&layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
 	at := func(us int64) time.Time { return time.Unix(1000, us*1000) }
@@ -37,19 +39,22 @@ func TestTruthInTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := report.Books
-	if !b.Balanced || b.Received != 5 || b.Sent != 3 || b.DroppedAll != 2 || b.Dropped["no-vlan"] != 1 || b.Dropped["runt"] != 1 {
+	if !b.Balanced || b.Received != 5 || b.Sent != 3 || b.DroppedAll != 2 || b.Dropped["no-vlan"] != 1 ||
+		b.Dropped["runt"] != 1 {
 		t.Errorf("books %+v", b)
 	}
 	if p := report.Ports["Ethernet0"]; p.Received != 5 || p.IntoPipe != 4 || !p.Balanced {
 		t.Errorf("Ethernet0 %+v", p)
 	}
-	if q := report.Ports["Ethernet1"].Queues["0"]; q.Enqueued != 3 || q.Dequeued != 3 || !q.Balanced || q.MaxBytes == 0 || len(q.NoRoom) > 0 {
+	if q := report.Ports["Ethernet1"].Queues["0"]; q.Enqueued != 3 || q.Dequeued != 3 || !q.Balanced || q.MaxBytes == 0 ||
+		len(q.NoRoom) > 0 {
 		t.Errorf("queue of Ethernet1 %+v", q)
 	}
 	all, vlan := report.Truth["all"], report.Truth["vlan"]
 	// 150 or 64 bytes with FCS and 32 of the record; 0.8 ns a byte: the SFD leaves 28 + 8
 	// cycles after the last byte is in.
-	if all.Frames != 5 || all.Delivered != 3 || len(all.Lost) != 2 || all.Lost[0].Port != "Ethernet0" || all.Delay.MaxPs != (146+36)*800 || all.Delay.MinPs != (64+36)*800 {
+	if all.Frames != 5 || all.Delivered != 3 || len(all.Lost) != 2 || all.Lost[0].Port != "Ethernet0" ||
+		all.Delay.MaxPs != (146+36)*800 || all.Delay.MinPs != (64+36)*800 {
 		t.Errorf("all: %+v", all.Report)
 	}
 	if vlan.Frames != 2 || vlan.Delivered != 2 {
@@ -71,11 +76,13 @@ func TestTruthInTheReport(t *testing.T) {
 // What a run leaves in its directory does not depend on what an earlier run
 // left there.
 func TestOutputsOfAnEarlierRun(t *testing.T) {
-	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
+	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
+		payload(100))
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
 	writeCapture(t, in, packet{time.Unix(1000, 0), udp, len(udp)})
 	for name, text := range map[string]string{
-		"report.json": `{"ports": {"Ethernet0": {}, "Ethernet8": {}, "../Ethernet9": {}, "mine": {}}}`, "Ethernet8.pcap": "old", "Ethernet12.pcap": "not of that run",
+		"report.json":    `{"ports": {"Ethernet0": {}, "Ethernet8": {}, "../Ethernet9": {}, "mine": {}}}`,
+		"Ethernet8.pcap": "old", "Ethernet12.pcap": "not of that run",
 	} {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -90,14 +97,16 @@ func TestOutputsOfAnEarlierRun(t *testing.T) {
 	for i := range files {
 		files[i] = filepath.Base(files[i])
 	}
-	if got, want := strings.Join(files, " "), "CPU.pcap Ethernet0.pcap Ethernet1.pcap Ethernet12.pcap report.json"; err != nil || got != want {
+	if got, want := strings.Join(files, " "),
+		"CPU.pcap Ethernet0.pcap Ethernet1.pcap Ethernet12.pcap report.json"; err != nil || got != want {
 		t.Errorf("%s, want %s (%v)", got, want, err)
 	}
 }
 
 func TestConfigDBDoubled(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"{\"PORT\": {\"Ethernet0\": {\"lanes\": \"0\",\n\"lanes\": \"1\"}}}", `line 2: "PORT": "Ethernet0": "lanes" is there twice`},
+		{"{\"PORT\": {\"Ethernet0\": {\"lanes\": \"0\",\n\"lanes\": \"1\"}}}",
+			`line 2: "PORT": "Ethernet0": "lanes" is there twice`},
 		{"{\"PORT\": {\"Ethernet0\": {}, \"Ethernet0\": {}}}", `line 1: "PORT": "Ethernet0" is there twice`},
 		{"{\"PORT\": {},\n\n\"PORT\": {}}", `line 3: "PORT" is there twice`},
 		{`{"PORT": {"Ethernet0": {"a@": ["x", "x"], "b": "x"}, "Ethernet1": {"b": "b"}}, "b": {"b": {"b": "b"}}}`, ""},

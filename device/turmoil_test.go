@@ -163,8 +163,8 @@ func (c *turmoil) reload() {
 	})
 }
 
-// freeSwitchID does what an operator has to: a switch id that comes while a feature is active waits until none is. After
-// the loss of a configuration the order in which its rows come back is chance.
+// freeSwitchID does what an operator has to: a switch id that comes while a feature is active waits until none is.
+// After the loss of a configuration the order in which its rows come back is chance.
 func (c *turmoil) freeSwitchID() {
 	status := func() string {
 		return c.plant.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
@@ -191,7 +191,8 @@ func (c *turmoil) freeSwitchID() {
 func (c *turmoil) steady() (from time.Time) {
 	for from = time.Now(); time.Since(from) < 3*time.Second; {
 		for _, name := range mortals {
-			if state, heard, err := daemons.ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != daemons.StateReady {
+			if state, heard, err := daemons.ReadState(c.Context(), c.redis, name); err != nil || !heard ||
+				state.State != daemons.StateReady {
 				c.ready()
 				from = time.Now()
 			}

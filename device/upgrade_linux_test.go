@@ -180,8 +180,8 @@ func (s *numberedStream) during(f func()) (c toll) {
 var upgraded = []string{"redis", "orchagent", "tammgrd", "mgmtd", "syncd"}
 
 // One container after the other is replaced by one of another image, while frames of a session go through the chip:
-// none of them is lost, comes twice, or leaves without its stamp, and the session counts on. The chip itself is in syncd:
-// what its upgrade costs is measured. "make upgrade" does it.
+// none of them is lost, comes twice, or leaves without its stamp, and the session counts on. The chip itself is in
+// syncd: what its upgrade costs is measured. "make upgrade" does it.
 func TestUpgradeOfContainers(t *testing.T) {
 	config, err := ReadConfigDB("../docker/config_db.json")
 	if err != nil {

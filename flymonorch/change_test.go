@@ -72,7 +72,8 @@ func TestHeavyChangers(t *testing.T) {
 		field, value, _ := strings.Cut(fields, " ")
 		b.task("t1", "change-threshold", "9", field, value)
 		b.Step()
-		if r := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, "t1"); r["status"] != "failed" || !strings.Contains(r["reason"], want) {
+		if r := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, "t1"); r["status"] != "failed" ||
+			!strings.Contains(r["reason"], want) {
 			t.Errorf("%s: %v, want %q", fields, r, want)
 		}
 	}

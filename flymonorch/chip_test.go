@@ -131,7 +131,8 @@ func (c *chip) status(list json.RawMessage) (map[string]any, error) {
 		}
 	}
 	now := c.now()
-	return map[string]any{"time": []uint64{uint64(now.Unix()), uint64(now.Nanosecond()), 1, c.steps, c.started}, "status": all}, nil
+	return map[string]any{"time": []uint64{uint64(now.Unix()), uint64(now.Nanosecond()), 1, c.steps, c.started},
+		"status": all}, nil
 }
 
 func (c *chip) truth(task string, bank int, flows [][]byte) (map[string]any, error) {
@@ -139,7 +140,8 @@ func (c *chip) truth(task string, bank int, flows [][]byte) (map[string]any, err
 	if !ok {
 		return nil, fmt.Errorf("no truth of %s", task)
 	}
-	said := truth{Flows: uint64(len(tr.Flows)), Elements: uint64(len(tr.Elements)), Packets: tr.Packets, Overflow: tr.Overflow, Entropy: math.Pi, Values: []uint64{}}
+	said := truth{Flows: uint64(len(tr.Flows)), Elements: uint64(len(tr.Elements)), Packets: tr.Packets,
+		Overflow: tr.Overflow, Entropy: math.Pi, Values: []uint64{}}
 	for _, f := range flows {
 		said.Values = append(said.Values, tr.Flows[flymon.VectorOf(f)])
 	}

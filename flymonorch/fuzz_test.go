@@ -36,10 +36,13 @@ func (b *babbler) Get(context.Context, sai.Key, []sai.Attr) ([]sai.Attr, error) 
 // Whatever windows say is an error or what was asked for, and never more.
 func FuzzWindows(f *testing.F) {
 	for _, text := range []string{
-		`{"attributes":[{"time":{"value":[1700000000,5,1,0,3]}},{"status":{"value":[{"generation":1,"banks":[{"epoch":7,"used":true},{}],"frozen":[{},{}]},null]}}]}`,
+		`{"attributes":[{"time":{"value":[1700000000,5,1,0,3]}},{"status":{"value":[{"generation":1,"banks":[{"epoch":7,` +
+			`"used":true},{}],"frozen":[{},{}]},null]}}]}`,
 		`{"attributes":[{"words":{"value":"AAAAAQAAAAI="}}]}`,
-		`{"attributes":[{"keys":{"value":"AAAAAQAAAAI="}},{"truth":{"value":{"flows":1,"values":[3],"heavy":[{"flow":"AA==","value":3}]}}}]}`,
-		`{"attributes":[{"geometry":{"value":{"groups":9,"spliced":3,"units":3,"cmus":3,"width":32,"depth":65536,"partitions":32,"map-entries":256,"digests":1024}}}]}`,
+		`{"attributes":[{"keys":{"value":"AAAAAQAAAAI="}},{"truth":{"value":{"flows":1,"values":[3],` +
+			`"heavy":[{"flow":"AA==","value":3}]}}}]}`,
+		`{"attributes":[{"geometry":{"value":{"groups":9,"spliced":3,"units":3,"cmus":3,"width":32,"depth":65536,` +
+			`"partitions":32,"map-entries":256,"digests":1024}}}]}`,
 		`{"attributes":[{"time":{"value":[99999999999999,5,1,0,3]}},{"status":{"value":[null]}}]}`, `[]`, ``,
 	} {
 		f.Add([]byte(text))

@@ -33,7 +33,8 @@ type bench struct {
 var start = time.Unix(1700000000, 500_000_000)
 
 func smallGeometry() flymon.Geometry {
-	return flymon.Geometry{Groups: 2, Units: 3, CMUs: 3, Width: 16, Depth: 1024, Partitions: 32, MapEntries: 64, Digests: 600}
+	return flymon.Geometry{Groups: 2, Units: 3, CMUs: 3, Width: 16, Depth: 1024, Partitions: 32, MapEntries: 64,
+		Digests: 600}
 }
 
 func newBench(t testing.TB, changes ...func(*bench)) *bench {

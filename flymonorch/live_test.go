@@ -69,7 +69,8 @@ func TestLiveTaskIsChanged(t *testing.T) {
 	b.task("live", append(live, "memory", "2048")...)
 	b.Step()
 	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
-	if n := row.Metrics[flymon.MetricPackets]; err != nil || n.Value != 891 || row.Flags != flymon.FlagLive|flymon.FlagPartial {
+	if n := row.Metrics[flymon.MetricPackets]; err != nil || n.Value != 891 ||
+		row.Flags != flymon.FlagLive|flymon.FlagPartial {
 		t.Errorf("%+v, %v, want 891 packets", row, err)
 	}
 	b.wantAnswer("q", "1700000002: 891")
@@ -143,8 +144,10 @@ func TestBounded(t *testing.T) {
 	}
 	b.wantResult("t1", "1700000000: 4200 first")
 	b.wantAnswer("q9", "1700000000: 0 of 0")
-	b.wantAnswer("q299", "1700000000: 0 of 0")                                                       // the oracle is asked 17 times
-	if cut := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" { // two of those asked for share their buckets with others
+	// the oracle is asked 17 times
+	b.wantAnswer("q299", "1700000000: 0 of 0")
+	// two of those asked for share their buckets with others
+	if cut := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" {
 		t.Errorf("%s flows are cut, want 4200 and 2 less %d", cut, maxFlows)
 	}
 	for _, l := range b.Logged {

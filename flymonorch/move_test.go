@@ -125,8 +125,10 @@ func TestPinnedIsNotMoved(t *testing.T) {
 	}
 	units := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, pinned)["UNITS"]
 	b.chain("chain")
-	b.wantTask("chain", "; to make room task "+pinned+" would have to move, but is pinned; tried again when a task is removed")
-	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 7 tasks do not fit into the switch, the first is chain: ")
+	b.wantTask("chain",
+		"; to make room task "+pinned+" would have to move, but is pinned; tried again when a task is removed")
+	b.WantStatus(schema.StateTAMFeature, featureName,
+		"INSUFFICIENT_RESOURCES: 1 of 7 tasks do not fit into the switch, the first is chain: ")
 	b.task("dry", "attribute", "max(interval)", "key", "ip-pair", "memory", "576", "plan", "true")
 	b.Step()
 	b.wantTask("dry", "task "+pinned+" would have to move, but is pinned")
@@ -152,8 +154,10 @@ func TestPinnedWithAnotherFilter(t *testing.T) {
 	units := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")["UNITS"]
 	b.task("t1", "filter", "any", "pinned", "true")
 	b.Step()
-	b.wantTask("t1", "pending: task t1 is pinned to its CMUs in group 0, where its new filter meets those of task t2; tried again")
-	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
+	b.wantTask("t1",
+		"pending: task t1 is pinned to its CMUs in group 0, where its new filter meets those of task t2; tried again")
+	b.WantStatus(schema.StateTAMFeature, featureName,
+		"INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
 	b.Del(schema.AppTAMFlyMonTask, "t2")
 	b.Step()
 	b.wantTask("t1", "active")

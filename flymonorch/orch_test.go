@@ -27,10 +27,12 @@ func TestTaskComesAndGoes(t *testing.T) {
 		t.Errorf("objects %v", got)
 	}
 	place := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")
-	if place["PLANNED"] != "false" || place["ALGORITHM"] != "cms" || place["BANKS"] != "2" || place["BYTES"] != "768" || place["UNITS"] != "0.0:0+64,0.1:0+64,0.2:0+64" || place["KEYS"] != "0.0=src-ip" {
+	if place["PLANNED"] != "false" || place["ALGORITHM"] != "cms" || place["BANKS"] != "2" || place["BYTES"] != "768" ||
+		place["UNITS"] != "0.0:0+64,0.1:0+64,0.2:0+64" || place["KEYS"] != "0.0=src-ip" {
 		t.Errorf("placement %v", place)
 	}
-	if g := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "1" || g["KEYS"] != "src-ip;free;free" || g["FREE_BUCKETS"] != "896,896,896" || g["LARGEST_FREE"] != "512,512,512" {
+	if g := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "1" ||
+		g["KEYS"] != "src-ip;free;free" || g["FREE_BUCKETS"] != "896,896,896" || g["LARGEST_FREE"] != "512,512,512" {
 		t.Errorf("group 0: %v", g)
 	}
 	b.send("10.0.0.1", 5)
@@ -61,13 +63,15 @@ func TestTaskComesAndGoes(t *testing.T) {
 	if got := b.objects(); len(got) > 0 {
 		t.Errorf("objects %v stay", got)
 	}
-	for _, table := range []string{schema.CountersFlyMonPlace, schema.CountersFlyMonResult, schema.CountersFlyMonFlows, schema.CountersFlyMonSizes} {
+	for _, table := range []string{schema.CountersFlyMonPlace, schema.CountersFlyMonResult, schema.CountersFlyMonFlows,
+		schema.CountersFlyMonSizes} {
 		if row := b.Row(swss.CountersDB, table, "t1"); len(row) > 0 {
 			t.Errorf("%s:t1 is still there: %v", table, row)
 		}
 	}
 	b.wantAnswer("q", "")
-	if g := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "0" || g["FREE_BUCKETS"] != "1024,1024,1024" {
+	if g := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "0" ||
+		g["FREE_BUCKETS"] != "1024,1024,1024" {
 		t.Errorf("group 0: %v", g)
 	}
 	if len(b.Logged) > 0 {
@@ -77,7 +81,8 @@ func TestTaskComesAndGoes(t *testing.T) {
 
 // What a switch lacks is said, and nothing is sent to it.
 func TestUnsupported(t *testing.T) {
-	for _, name := range []string{flymon.ObjectGroups, flymon.ObjectTask, flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear} {
+	for _, name := range []string{flymon.ObjectGroups, flymon.ObjectTask, flymon.ObjectStatus, flymon.ObjectRegisters,
+		flymon.ObjectClear} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(b *bench) { b.chip.Room[name] = 0 })
 			b.task("t1")
@@ -85,7 +90,8 @@ func TestUnsupported(t *testing.T) {
 			b.wantTask("t1", "failed: ")
 			b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: ")
 			row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
-			if row[schema.CapabilityField(featureName)] != "false" || !strings.Contains(row[schema.CapabilityReasonField(featureName)], "its SAI has no extension "+name) &&
+			if row[schema.CapabilityField(featureName)] != "false" || !strings.Contains(
+				row[schema.CapabilityReasonField(featureName)], "its SAI has no extension "+name) &&
 				!strings.Contains(row[schema.CapabilityReasonField(featureName)], "the switch's SAI has no extension "+name) {
 				t.Errorf("SWITCH_TABLE %v", row)
 			}
@@ -103,14 +109,18 @@ func TestWithdrawnAndBack(t *testing.T) {
 		del, set func(b *bench)
 		status   string
 	}{
-		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) },
+			func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
 			"pending: feature FLYMON is not active"},
 		{"feature inactive", func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "INACTIVE") },
-			func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") }, "pending: feature FLYMON is not active"},
+			func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
+			"pending: feature FLYMON is not active"},
 		{"row", func(b *bench) { b.task("t1", "key", "nonsense") }, func(b *bench) { b.task("t1") }, "failed: key"},
 		{"task", func(b *bench) { b.Del(schema.AppTAMFlyMonTask, "t1") }, func(b *bench) { b.task("t1") }, ""},
-		{"plan", func(b *bench) { b.task("t1", "plan", "true") }, func(b *bench) { b.task("t1") }, "active: planned, not deployed"},
-		{"flow group", func(b *bench) { b.task("t1", "flowgroup", "web") }, func(b *bench) { b.task("t1") }, "failed: flowgroup"},
+		{"plan", func(b *bench) { b.task("t1", "plan", "true") }, func(b *bench) { b.task("t1") },
+			"active: planned, not deployed"},
+		{"flow group", func(b *bench) { b.task("t1", "flowgroup", "web") }, func(b *bench) { b.task("t1") },
+			"failed: flowgroup"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
@@ -145,7 +155,8 @@ func TestNoRoom(t *testing.T) {
 		b.wantTask(fmt.Sprint("t", i), "active")
 	}
 	b.wantTask("t4", "pending: cms needs 3 CMUs of one group; groups 0-1: ")
-	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 8 of 12 tasks do not fit into the switch, the first is t4: cms needs ")
+	b.WantStatus(schema.StateTAMFeature, featureName,
+		"INSUFFICIENT_RESOURCES: 8 of 12 tasks do not fit into the switch, the first is t4: cms needs ")
 	b.Del(schema.AppTAMFlyMonTask, "t2")
 	b.Step()
 	b.wantTask("t4", "active")
@@ -222,7 +233,8 @@ func TestQueries(t *testing.T) {
 	b.wantQuery("short", `failed: flow "10.0.0.1", want a value for each of src-ip,dst-port`)
 	b.wantQuery("port", `failed: flow "10.0.0.1,http": dst-port "http", want a number of 16 bits`)
 	b.wantQuery("none", "pending: there is no task t9")
-	b.wantQuery("all", `failed: flow "10.0.0.1": the task measures distinct(dst-ip) of all packets together, want a task with a key`)
+	b.wantQuery("all",
+		`failed: flow "10.0.0.1": the task measures distinct(dst-ip) of all packets together, want a task with a key`)
 	b.wantQuery("bad", "failed: flow")
 	b.send("10.0.0.1", 4)
 	b.Pass(time.Second)
@@ -290,7 +302,8 @@ func TestEveryCallFails(t *testing.T) {
 				if got := b.objects(); !slices.Equal(got, want) {
 					t.Errorf("call %d, %s: objects %v, want %v", i+1, status, got, want)
 				}
-				if got := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); got["FREE_BUCKETS"] != pool["FREE_BUCKETS"] || got["TASKS"] != pool["TASKS"] {
+				if got := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); got["FREE_BUCKETS"] != pool["FREE_BUCKETS"] ||
+					got["TASKS"] != pool["TASKS"] {
 					t.Errorf("call %d, %s: group %v, want %v", i+1, status, got, pool)
 				}
 			}
@@ -310,7 +323,8 @@ func TestResizeWithoutRoom(t *testing.T) {
 	b.Step()
 	b.wantTask("t1", "pending: cms needs 3 CMUs of one group; ")
 	b.wantTask("t1", "tried again when a task is removed; it counts on as it was")
-	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
+	b.WantStatus(schema.StateTAMFeature, featureName,
+		"INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
 	b.send("10.0.0.1", 3)
 	b.Pass(time.Second)
 	b.wantResult("t1", "1700000000: 5 first")

@@ -41,7 +41,8 @@ func TestRandomSequences(t *testing.T) {
 		}
 		featuretest.Empty(b.Bench, b.fm.Feature, schema.CountersFlyMonGroup)
 		for g := range b.geo.All() {
-			if row := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" || row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
+			if row := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" ||
+				row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
 				t.Errorf("group %d: %v", g, row)
 			}
 		}
@@ -65,9 +66,12 @@ func (b *bench) random(rnd *rand.Rand) {
 		b.send("10.0.0.1", rnd.IntN(20))
 		b.Pass(time.Duration(rnd.IntN(1500)) * time.Millisecond)
 	default:
-		b.task(name, "memory", pick("96", "192", "768", "1536"), "key", pick("src-ip", "src-ip,dst-port", "5-tuple"), "filter", pick("any", "protocol=17", "protocol=6", "dst-port=80"),
-			"epoch", pick("1000", "1000", "300", "0"), "readout", "banked", "threshold", pick("0", "9"), "plan", pick("false", "false", "false", "true"),
-			"attribute", pick("frequency", "max(size)", "frequency(bytes)"), "algorithm", "auto", "share", pick("1", "1", "1/2"), "pinned", pick("false", "true"))
+		b.task(name, "memory", pick("96", "192", "768", "1536"), "key", pick("src-ip", "src-ip,dst-port", "5-tuple"),
+			"filter", pick("any", "protocol=17", "protocol=6", "dst-port=80"),
+			"epoch", pick("1000", "1000", "300", "0"), "readout", "banked", "threshold", pick("0", "9"), "plan",
+			pick("false", "false", "false", "true"),
+			"attribute", pick("frequency", "max(size)", "frequency(bytes)"), "algorithm", "auto", "share", pick("1", "1", "1/2"),
+			"pinned", pick("false", "true"))
 	}
 }
 
@@ -80,7 +84,8 @@ func (b *bench) wantConsistent() {
 	}
 	var want []string
 	for name, row := range rows {
-		if row["status"] == schema.StatusActive && !strings.HasPrefix(row["reason"], "planned") || strings.Contains(row["reason"], "it counts on as it was") {
+		if row["status"] == schema.StatusActive && !strings.HasPrefix(row["reason"], "planned") ||
+			strings.Contains(row["reason"], "it counts on as it was") {
 			want = append(want, flymon.ObjectTask+" "+name)
 		}
 		if strings.Contains(row["reason"], "the switch refused") {

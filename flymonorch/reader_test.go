@@ -11,7 +11,8 @@ import (
 // Epochs of tasks with different lengths are told when they are over by the chip's
 // time of day, however far that is from the daemon's.
 func TestEpochs(t *testing.T) {
-	for _, ahead := range []time.Duration{0, 3700 * time.Millisecond, -12345 * time.Millisecond, time.Unix(0, 0).Sub(start)} {
+	for _, ahead := range []time.Duration{0, 3700 * time.Millisecond, -12345 * time.Millisecond,
+		time.Unix(0, 0).Sub(start)} {
 		t.Run(ahead.String(), func(t *testing.T) {
 			b := newBench(t, func(b *bench) { b.ahead = ahead })
 			b.task("short", "epoch", "100", "filter", "src-port=1000", "memory", "96")
@@ -43,15 +44,21 @@ func TestFlags(t *testing.T) {
 		next []string
 	}{
 		{"nothing", func(b *bench) {}, e(1, "3"), []string{e(2, "3"), e(3, "3")}},
-		{"another filter", func(b *bench) { b.task("t1", "filter", "protocol=17"); b.Step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
-		{"another threshold", func(b *bench) { b.task("t1", "threshold", "5"); b.Step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
-		{"another size", func(b *bench) { b.task("t1", "memory", "384"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
-		{"another key", func(b *bench) { b.task("t1", "key", "dst-ip"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
-		{"another attribute", func(b *bench) { b.task("t1", "attribute", "max(size)"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
+		{"another filter", func(b *bench) { b.task("t1", "filter", "protocol=17"); b.Step() }, e(1, "3"),
+			[]string{e(2, "3 partial"), e(3, "3")}},
+		{"another threshold", func(b *bench) { b.task("t1", "threshold", "5"); b.Step() }, e(1, "3"),
+			[]string{e(2, "3 partial"), e(3, "3")}},
+		{"another size", func(b *bench) { b.task("t1", "memory", "384"); b.Step() }, e(2, "1 partial"),
+			[]string{e(2, "2 partial"), e(3, "3")}},
+		{"another key", func(b *bench) { b.task("t1", "key", "dst-ip"); b.Step() }, e(2, "1 partial"),
+			[]string{e(2, "2 partial"), e(3, "3")}},
+		{"another attribute", func(b *bench) { b.task("t1", "attribute", "max(size)"); b.Step() }, e(2, "1 partial"),
+			[]string{e(2, "2 partial"), e(3, "3")}},
 		{"other epochs", func(b *bench) { b.task("t1", "epoch", "2000"); b.Step() }, e(2, "1 partial"),
 			[]string{e(2, "1 partial"), "850000001: 5 partial", "850000001: 5 partial", "850000002: 6"}},
 		{"no epochs", func(b *bench) { b.task("t1", "epoch", "0"); b.Step() }, "0: 0 partial", []string{"0: 0 partial"}},
-		{"live", func(b *bench) { b.task("t1", "readout", "live"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 first,partial,live"), e(3, "3 live")}},
+		{"live", func(b *bench) { b.task("t1", "readout", "live"); b.Step() }, e(2, "1 partial"),
+			[]string{e(2, "2 first,partial,live"), e(3, "3 live")}},
 		{"a step of the clock", func(b *bench) { b.ahead += 5 * time.Second; b.chip.steps++ }, e(1, "3"),
 			[]string{e(7, "2 clock-step"), e(8, "4 dirty,clock-step"), e(9, "3")}},
 		{"a step back", func(b *bench) { b.ahead -= 5 * time.Second; b.chip.steps++ }, e(1, "3"),
@@ -84,8 +91,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Intervals between times before and after the clock was set say so, in a task without epochs from then on; counts do not
-// depend on the clock. A change of the task does not forget it.
+// Intervals between times before and after the clock was set say so, in a task without epochs from then on; counts do
+// not depend on the clock. A change of the task does not forget it.
 func TestClockStepWithoutEpochs(t *testing.T) {
 	for name, then := range map[string]func(b *bench){
 		"read again": func(b *bench) {},

@@ -169,7 +169,8 @@ func TestSimilarityAmidRandomChanges(t *testing.T) {
 			}
 			all := len(before) + len(now) - common
 			chances = append(chances, 1-j.Confidence)
-			if x, y := float64(common)/float64(all), float64(all-common); x < j.Lower || x > j.Upper || y < d.Lower || y > d.Upper {
+			if x, y := float64(common)/float64(all),
+				float64(all-common); x < j.Lower || x > j.Upper || y < d.Lower || y > d.Upper {
 				missed++
 				t.Logf("epoch %d: similarity %+v, want %v; difference %+v, want %v", r.Epoch, j, x, d, y)
 			}

@@ -78,7 +78,8 @@ func (r *rig) told(want string) {
 	r.Helper()
 	var all []string
 	for _, e := range r.Events() {
-		all = append(all, fmt.Sprintf("%s %s %s %s", []string{"", "resolved", "forgotten", "duplicate"}[e.Kind], e.Interface, e.Addr, e.MAC))
+		all = append(all, fmt.Sprintf("%s %s %s %s", []string{"", "resolved", "forgotten", "duplicate"}[e.Kind], e.Interface,
+			e.Addr, e.MAC))
 	}
 	if got := strings.Join(all, "; "); got != want {
 		r.Errorf("events\n     %q\nwant %q", got, want)
@@ -106,7 +107,8 @@ func describe(f Frame) string {
 	head := f.Interface + " to " + MAC(b[:6]).String() + ": "
 	switch body := b[14:]; binary.BigEndian.Uint16(b[12:]) {
 	case etherARP:
-		return head + fmt.Sprintf("ARP %d %s is at %s, %s at %s", body[7], netip.AddrFrom4([4]byte(body[14:18])), MAC(body[8:14]),
+		return head + fmt.Sprintf("ARP %d %s is at %s, %s at %s", body[7], netip.AddrFrom4([4]byte(body[14:18])),
+			MAC(body[8:14]),
 			netip.AddrFrom4([4]byte(body[24:28])), MAC(body[18:24]))
 	case etherIPv4, etherIPv6:
 		p, why, ok := parseIP(body, body[0]>>4 == 4)
@@ -212,6 +214,7 @@ func to(n byte, packet []byte) []byte {
 func (r *rig) meet(n byte) {
 	a4, a6 := fmt.Sprintf("10.0.0.%d", n), fmt.Sprintf("2001:db8::%x", n)
 	r.got(arp(arpRequest, broadcast, hostMAC(n), a4, MAC{}, "10.0.0.1"))
-	r.got(frame(ownMAC, hostMAC(n), etherIPv6, v6(a6, "2001:db8::1", 255, protoICMPv6, nd(typeSolicitation, 0, "2001:db8::1", optionSource, hostMAC(n)))))
+	r.got(frame(ownMAC, hostMAC(n), etherIPv6, v6(a6, "2001:db8::1", 255, protoICMPv6,
+		nd(typeSolicitation, 0, "2001:db8::1", optionSource, hostMAC(n)))))
 	r.Events()
 }

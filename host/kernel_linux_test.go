@@ -18,9 +18,9 @@ import (
 	"tamtam/internal/netns/netnstest"
 )
 
-// The Linux kernel with the stack's addresses, forwarding on, gets the same frames, and answers the same, byte for byte,
-// but for what is chosen freely (IPv4's identification, IPv6's flow label). Frames are sent and received by a raw socket;
-// a ping behind each tells when the kernel is through with it, so that nothing depends on time.
+// The Linux kernel with the stack's addresses, forwarding on, gets the same frames, and answers the same, byte for
+// byte, but for what is chosen freely (IPv4's identification, IPv6's flow label). Frames are sent and received by a raw
+// socket; a ping behind each tells when the kernel is through with it, so that nothing depends on time.
 //
 // Where the two differ on purpose, the frames are not here: the kernel resets TCP connections, and answers ARP for
 // addresses of other interfaces unless it is told not to (arp_ignore). Of IPv4 packets without a route it told
@@ -32,57 +32,64 @@ func TestLikeTheKernel(t *testing.T) {
 	k := newKernel(t)
 	badND := nd(typeSolicitation, 0, "2001:db8::1", optionSource, hostMAC(5))
 	ask := func(src string, hops byte, message []byte) []byte {
-		return frame(solicitedNodeMAC(ip("2001:db8::1")), hostMAC(5), etherIPv6, v6(src, "ff02::1:ff00:1", hops, protoICMPv6, message))
+		return frame(solicitedNodeMAC(ip("2001:db8::1")), hostMAC(5), etherIPv6,
+			v6(src, "ff02::1:ff00:1", hops, protoICMPv6, message))
 	}
 	badSum := v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10))
 	badSum[22] ^= 1
 	long := make([]byte, 1300)
 	frames := map[string][]byte{
-		"ARP for us":                    arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
-		"ARP for us by unicast":         arp(arpRequest, ownMAC, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
-		"ARP probe":                     arp(arpRequest, broadcast, hostMAC(5), "0.0.0.0", MAC{}, "10.0.0.1"),
-		"ARP for another":               arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.6"),
-		"ARP for another interface":     arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.1.1"),
-		"ARP of another operation":      arp(3, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
-		"solicitation":                  ask("2001:db8::5", 255, badND),
-		"solicitation without option":   ask("2001:db8::5", 255, nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{})),
-		"duplicate address detection":   ask("::", 255, nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{})),
-		"the same, with an option":      ask("::", 255, badND),
-		"solicitation of a hop away":    ask("2001:db8::5", 254, badND),
-		"solicitation for another":      ask("2001:db8::5", 255, nd(typeSolicitation, 0, "2001:db8::7", optionSource, hostMAC(5))),
-		"solicitation for a group":      ask("2001:db8::5", 255, nd(typeSolicitation, 0, "ff02::1", optionSource, hostMAC(5))),
-		"short solicitation":            ask("2001:db8::5", 255, badND[:23]),
-		"option of length 0":            ask("2001:db8::5", 255, append(nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{}), 1, 0, 0, 0, 0, 0, 0, 0)),
-		"ping":                          to(5, v4("10.0.0.5", "10.0.0.1", 1, protoICMP, 0, icmp(8, 0, 56))),
-		"ping to another interface":     to(5, v4("10.0.0.5", "10.0.1.1", 64, protoICMP, 0, icmp(8, 0, 56))),
-		"large ping":                    to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 1400))),
-		"ping with a bad checksum":      to(5, badSum),
-		"ping of IPv6":                  to(5, v6("2001:db8::5", "2001:db8::1", 64, protoICMPv6, icmp(128, 0, 56))),
-		"echo reply":                    to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(0, 0, 56))),
-		"unknown type of ICMP":          to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(99, 0, 56))),
-		"UDP":                           to(5, v4("10.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20))),
-		"UDP of IPv6":                   to(5, v6("2001:db8::5", "2001:db8::1", 64, protoUDP, udpSum("2001:db8::5", "2001:db8::1", 20))),
-		"UDP to another interface":      to(5, v4("10.0.0.5", "10.0.1.1", 64, protoUDP, 0, udp(20))),
-		"another protocol":              to(5, v4("10.0.0.5", "10.0.0.1", 64, 253, 0, udp(20))),
-		"another next header":           to(5, v6("2001:db8::5", "2001:db8::1", 64, 253, udp(20))),
-		"no next header":                to(5, v6("2001:db8::5", "2001:db8::1", 64, 59, nil)),
-		"TTL 1":                         to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0, udp(20))),
-		"TTL 1, long":                   to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0, long)),
-		"TTL 1 of IPv6":                 to(5, v6("2001:db8::5", "2001:db8:1::9", 1, protoUDP, long)),
-		"TTL 1, an error":               to(5, v4("10.0.0.5", "10.0.1.9", 1, protoICMP, 0, icmp(3, 1, 20))),
-		"TTL 1, a ping":                 to(5, v4("10.0.0.5", "10.0.1.9", 1, protoICMP, 0, icmp(8, 0, 20))),
-		"TTL 1, the first fragment":     to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0x2000, udp(20))),
-		"TTL 1, another fragment":       to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0x2001, udp(20))),
-		"TTL 1, an error of IPv6":       to(5, v6("2001:db8::5", "2001:db8:1::9", 1, protoICMPv6, icmp(1, 1, 20))),
-		"no route of IPv6":              to(5, v6("2001:db8::5", "2001:db8:7::1", 9, protoUDP, udp(20))),
-		"too long, not to be cut":       to(5, v4("10.0.0.5", "10.0.1.9", 9, protoUDP, 0x4000, long)),
-		"too long for IPv6":             to(5, v6("2001:db8::5", "2001:db8:1::9", 9, protoUDP, long)),
-		"fragmented on the way":         to(5, v4("10.0.0.5", "10.0.1.9", 9, protoUDP, 0, long)),
-		"from a group":                  to(5, v4("224.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20))),
-		"from a loopback address":       to(5, v4("127.0.0.1", "10.0.1.9", 9, protoUDP, 0, udp(20))),
-		"to a group":                    to(5, v4("10.0.0.5", "224.0.0.9", 1, protoUDP, 0, udp(20))),
-		"UDP in a broadcast frame":      frame(broadcast, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20))),
-		"UDP to the subnet's broadcast": frame(broadcast, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.255", 64, protoUDP, 0, udp(20))),
+		"ARP for us":                  arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
+		"ARP for us by unicast":       arp(arpRequest, ownMAC, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
+		"ARP probe":                   arp(arpRequest, broadcast, hostMAC(5), "0.0.0.0", MAC{}, "10.0.0.1"),
+		"ARP for another":             arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.6"),
+		"ARP for another interface":   arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.1.1"),
+		"ARP of another operation":    arp(3, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
+		"solicitation":                ask("2001:db8::5", 255, badND),
+		"solicitation without option": ask("2001:db8::5", 255, nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{})),
+		"duplicate address detection": ask("::", 255, nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{})),
+		"the same, with an option":    ask("::", 255, badND),
+		"solicitation of a hop away":  ask("2001:db8::5", 254, badND),
+		"solicitation for another": ask("2001:db8::5", 255, nd(typeSolicitation, 0, "2001:db8::7", optionSource,
+			hostMAC(5))),
+		"solicitation for a group": ask("2001:db8::5", 255, nd(typeSolicitation, 0, "ff02::1", optionSource,
+			hostMAC(5))),
+		"short solicitation": ask("2001:db8::5", 255, badND[:23]),
+		"option of length 0": ask("2001:db8::5", 255, append(nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{}), 1,
+			0, 0, 0, 0, 0, 0, 0)),
+		"ping":                      to(5, v4("10.0.0.5", "10.0.0.1", 1, protoICMP, 0, icmp(8, 0, 56))),
+		"ping to another interface": to(5, v4("10.0.0.5", "10.0.1.1", 64, protoICMP, 0, icmp(8, 0, 56))),
+		"large ping":                to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 1400))),
+		"ping with a bad checksum":  to(5, badSum),
+		"ping of IPv6":              to(5, v6("2001:db8::5", "2001:db8::1", 64, protoICMPv6, icmp(128, 0, 56))),
+		"echo reply":                to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(0, 0, 56))),
+		"unknown type of ICMP":      to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(99, 0, 56))),
+		"UDP":                       to(5, v4("10.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20))),
+		"UDP of IPv6": to(5, v6("2001:db8::5", "2001:db8::1", 64, protoUDP,
+			udpSum("2001:db8::5", "2001:db8::1", 20))),
+		"UDP to another interface":  to(5, v4("10.0.0.5", "10.0.1.1", 64, protoUDP, 0, udp(20))),
+		"another protocol":          to(5, v4("10.0.0.5", "10.0.0.1", 64, 253, 0, udp(20))),
+		"another next header":       to(5, v6("2001:db8::5", "2001:db8::1", 64, 253, udp(20))),
+		"no next header":            to(5, v6("2001:db8::5", "2001:db8::1", 64, 59, nil)),
+		"TTL 1":                     to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0, udp(20))),
+		"TTL 1, long":               to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0, long)),
+		"TTL 1 of IPv6":             to(5, v6("2001:db8::5", "2001:db8:1::9", 1, protoUDP, long)),
+		"TTL 1, an error":           to(5, v4("10.0.0.5", "10.0.1.9", 1, protoICMP, 0, icmp(3, 1, 20))),
+		"TTL 1, a ping":             to(5, v4("10.0.0.5", "10.0.1.9", 1, protoICMP, 0, icmp(8, 0, 20))),
+		"TTL 1, the first fragment": to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0x2000, udp(20))),
+		"TTL 1, another fragment":   to(5, v4("10.0.0.5", "10.0.1.9", 1, protoUDP, 0x2001, udp(20))),
+		"TTL 1, an error of IPv6":   to(5, v6("2001:db8::5", "2001:db8:1::9", 1, protoICMPv6, icmp(1, 1, 20))),
+		"no route of IPv6":          to(5, v6("2001:db8::5", "2001:db8:7::1", 9, protoUDP, udp(20))),
+		"too long, not to be cut":   to(5, v4("10.0.0.5", "10.0.1.9", 9, protoUDP, 0x4000, long)),
+		"too long for IPv6":         to(5, v6("2001:db8::5", "2001:db8:1::9", 9, protoUDP, long)),
+		"fragmented on the way":     to(5, v4("10.0.0.5", "10.0.1.9", 9, protoUDP, 0, long)),
+		"from a group":              to(5, v4("224.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20))),
+		"from a loopback address":   to(5, v4("127.0.0.1", "10.0.1.9", 9, protoUDP, 0, udp(20))),
+		"to a group":                to(5, v4("10.0.0.5", "224.0.0.9", 1, protoUDP, 0, udp(20))),
+		"UDP in a broadcast frame": frame(broadcast, hostMAC(5), etherIPv4,
+			v4("10.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20))),
+		"UDP to the subnet's broadcast": frame(broadcast, hostMAC(5), etherIPv4,
+			v4("10.0.0.5", "10.0.0.255", 64, protoUDP, 0, udp(20))),
 	}
 	parts := map[string][][]byte{
 		"ping in parts": {
@@ -93,7 +100,8 @@ func TestLikeTheKernel(t *testing.T) {
 		},
 		"ping of which a part is missing": {v4Part(3, 0x2000, icmp(8, 0, 192)[:104]), v4Part(3, 14, icmp(8, 0, 192)[112:])},
 		"ping whose parts overlap": {
-			v4Part(4, 0x2000, icmp(8, 0, 192)[:104]), v4Part(4, 0x2000|12, icmp(8, 0, 192)[96:112]), v4Part(4, 14, icmp(8, 0, 192)[112:]),
+			v4Part(4, 0x2000, icmp(8, 0, 192)[:104]), v4Part(4, 0x2000|12, icmp(8, 0, 192)[96:112]),
+			v4Part(4, 14, icmp(8, 0, 192)[112:]),
 		},
 		"ping of IPv6 in parts": v6Parts("2001:db8::5", "2001:db8::1", icmp(128, 0, 1992)),
 	}
@@ -273,6 +281,7 @@ func ownAccord(b []byte) bool {
 	}
 	p, _, ok := parseIPv6(b[14:])
 	group := netip.MustParseAddr("ff02::16")
-	return ok && (p.dst == group || p.proto == protoICMPv6 && (p.payload[0] == typeRouterSolicitation || p.payload[0] == 134 ||
+	return ok && (p.dst == group || p.proto == protoICMPv6 && (p.payload[0] == typeRouterSolicitation ||
+		p.payload[0] == 134 ||
 		p.src.IsUnspecified() || p.payload[0] == typeAdvertisement && p.src.IsLinkLocalUnicast()))
 }

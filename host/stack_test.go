@@ -10,8 +10,8 @@ import (
 
 const own = "02:00:00:00:00:aa"
 
-// What the stack says of its addresses when it begins: IPv4 is announced twice, two seconds apart (RFC 5227), IPv6 first
-// asked for (RFC 4862), then announced.
+// What the stack says of its addresses when it begins: IPv4 is announced twice, two seconds apart (RFC 5227), IPv6
+// first asked for (RFC 4862), then announced.
 func TestAddressesAreAnnounced(t *testing.T) {
 	r := &rig{t, New(DefaultConfig()), noon}
 	r.Configure(noon, interfaces()[:1])
@@ -48,17 +48,24 @@ func TestARP(t *testing.T) {
 		want  string // sent
 		state string // of 10.0.0.5
 	}{
-		{"a question for us, which tells of the asker", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"), answer, "STALE 02:00:00:00:00:05"},
-		{"a question by unicast", arp(arpRequest, ownMAC, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"), answer, "STALE 02:00:00:00:00:05"},
-		{"a probe (RFC 5227) is answered, and tells nothing", arp(arpRequest, broadcast, hostMAC(5), "0.0.0.0", MAC{}, "10.0.0.1"),
+		{"a question for us, which tells of the asker", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
+			answer, "STALE 02:00:00:00:00:05"},
+		{"a question by unicast", arp(arpRequest, ownMAC, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"), answer,
+			"STALE 02:00:00:00:00:05"},
+		{"a probe (RFC 5227) is answered, and tells nothing", arp(arpRequest, broadcast, hostMAC(5), "0.0.0.0", MAC{},
+			"10.0.0.1"),
 			"Vlan10 to 02:00:00:00:00:05: ARP 2 10.0.0.1 is at " + own + ", 0.0.0.0 at 02:00:00:00:00:05", "unknown"},
 		{"a question for another", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.6"), "", "unknown"},
-		{"a question for an address of another interface", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.1.1"), "", "unknown"},
-		{"an asker of another subnet is answered, and not learned", arp(arpRequest, broadcast, hostMAC(5), "10.0.7.5", MAC{}, "10.0.0.1"),
+		{"a question for an address of another interface", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{},
+			"10.0.1.1"), "", "unknown"},
+		{"an asker of another subnet is answered, and not learned", arp(arpRequest, broadcast, hostMAC(5), "10.0.7.5", MAC{},
+			"10.0.0.1"),
 			"Vlan10 to 02:00:00:00:00:05: ARP 2 10.0.0.1 is at " + own + ", 10.0.7.5 at 02:00:00:00:00:05", "unknown"},
-		{"a gratuitous question of somebody unknown", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.5"), "", "unknown"},
+		{"a gratuitous question of somebody unknown", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.5"),
+			"", "unknown"},
 		{"an answer that nobody asked for", arp(arpReply, ownMAC, hostMAC(5), "10.0.0.5", ownMAC, "10.0.0.1"), "", "unknown"},
-		{"a group address as the sender's", arp(arpRequest, broadcast, MAC{3, 0, 0, 0, 0, 5}, "10.0.0.5", MAC{}, "10.0.0.1"), "", "unknown"},
+		{"a group address as the sender's", arp(arpRequest, broadcast, MAC{3, 0, 0, 0, 0, 5}, "10.0.0.5", MAC{}, "10.0.0.1"),
+			"", "unknown"},
 		{"reverse ARP", arp(3, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"), "", "unknown"},
 		{"cut", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1")[:41], "", "unknown"},
 	} {
@@ -77,14 +84,16 @@ func TestNeighborLife(t *testing.T) {
 	for _, tt := range []struct{ addr, ask, probe string }{
 		{"10.0.0.5", "Vlan10 to ff:ff:ff:ff:ff:ff: ARP 1 10.0.0.1 is at " + own + ", 10.0.0.5 at 00:00:00:00:00:00",
 			"Vlan10 to 02:00:00:00:00:05: ARP 1 10.0.0.1 is at " + own + ", 10.0.0.5 at 00:00:00:00:00:00"},
-		{"2001:db8::5", "Vlan10 to 33:33:ff:00:00:05: 2001:db8::1 > ff02::1:ff00:5 ttl 255 ND 135 flags 00 2001:db8::5 at " + own,
+		{"2001:db8::5", "Vlan10 to 33:33:ff:00:00:05: 2001:db8::1 > ff02::1:ff00:5 ttl 255 ND 135 flags 00 2001:db8::5 at " +
+			own,
 			"Vlan10 to 02:00:00:00:00:05: 2001:db8::1 > 2001:db8::5 ttl 255 ND 135 flags 00 2001:db8::5 at " + own},
 	} {
 		t.Run(tt.addr, func(t *testing.T) {
 			r := newRig(t)
 			answer := arp(arpReply, ownMAC, hostMAC(5), "10.0.0.5", ownMAC, "10.0.0.1")
 			if strings.Contains(tt.addr, ":") {
-				answer = to(5, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6, nd(typeAdvertisement, flagSolicited|flagOverride, "2001:db8::5", optionTarget, hostMAC(5))))
+				answer = to(5, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6,
+					nd(typeAdvertisement, flagSolicited|flagOverride, "2001:db8::5", optionTarget, hostMAC(5))))
 			}
 			state := func(want string) {
 				t.Helper()
@@ -273,19 +282,25 @@ func TestNeighborDiscovery(t *testing.T) {
 		name, want, state string // of 2001:db8::5
 		frame             []byte
 	}{
-		{"asked by one that says who it is", "Vlan10 to 02:00:00:00:00:05: 2001:db8::1 > 2001:db8::5 ttl 255 ND 136 flags e0 2001:db8::1 at " + own,
+		{"asked by one that says who it is",
+			"Vlan10 to 02:00:00:00:00:05: 2001:db8::1 > 2001:db8::5 ttl 255 ND 136 flags e0 2001:db8::1 at " + own,
 			"STALE 02:00:00:00:00:05", ask("2001:db8::5", group, 255, question)},
-		{"asked by one that looks for an address", "Vlan10 to 33:33:00:00:00:01: 2001:db8::1 > ff02::1 ttl 255 ND 136 flags a0 2001:db8::1 at " + own,
+		{"asked by one that looks for an address",
+			"Vlan10 to 33:33:00:00:00:01: 2001:db8::1 > ff02::1 ttl 255 ND 136 flags a0 2001:db8::1 at " + own,
 			"unknown", ask("::", group, 255, nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{}))},
 		{"a hop away (7.1.1)", "", "unknown", ask("2001:db8::5", group, 254, question)},
 		{"no source, but an option of it (7.1.1)", "", "unknown", ask("::", group, 255, question)},
 		{"an option of length 0 (7.1.1)", "", "unknown", ask("2001:db8::5", group, 255, broken)},
-		{"a group as the target (7.1.1)", "", "unknown", ask("2001:db8::5", group, 255, nd(typeSolicitation, 0, "ff02::1", optionSource, hostMAC(5)))},
+		{"a group as the target (7.1.1)", "", "unknown", ask("2001:db8::5", group, 255,
+			nd(typeSolicitation, 0, "ff02::1", optionSource, hostMAC(5)))},
 		{"short (7.1.1)", "", "unknown", ask("2001:db8::5", group, 255, question[:23])},
-		{"for another", "", "unknown", ask("2001:db8::5", group, 255, nd(typeSolicitation, 0, "2001:db8::7", optionSource, hostMAC(5)))},
-		{"an advertisement that nobody asked for (7.2.5)", "", "unknown", to(5, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6,
-			nd(typeAdvertisement, flagSolicited|flagOverride, "2001:db8::5", optionTarget, hostMAC(5))))},
-		{"a router's solicitation", "", "unknown", ask("2001:db8::5", "ff02::2", 255, append([]byte{133, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 8)...))},
+		{"for another", "", "unknown", ask("2001:db8::5", group, 255,
+			nd(typeSolicitation, 0, "2001:db8::7", optionSource, hostMAC(5)))},
+		{"an advertisement that nobody asked for (7.2.5)", "", "unknown",
+			to(5, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6,
+				nd(typeAdvertisement, flagSolicited|flagOverride, "2001:db8::5", optionTarget, hostMAC(5))))},
+		{"a router's solicitation", "", "unknown", ask("2001:db8::5", "ff02::2", 255,
+			append([]byte{133, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 8)...))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t)
@@ -307,7 +322,8 @@ func TestAdvertisements(t *testing.T) {
 		want   string
 	}{
 		{"another address without override makes it stale", flagSolicited, optionTarget, 6, "STALE 02:00:00:00:00:05"},
-		{"another address with override, solicited", flagSolicited | flagOverride, optionTarget, 6, "REACHABLE 02:00:00:00:00:06"},
+		{"another address with override, solicited", flagSolicited | flagOverride, optionTarget, 6,
+			"REACHABLE 02:00:00:00:00:06"},
 		{"another address with override, of its own accord", flagOverride, optionTarget, 6, "STALE 02:00:00:00:00:06"},
 		{"the same address, of its own accord", 0, optionTarget, 5, "REACHABLE 02:00:00:00:00:05"},
 		{"no address", flagSolicited, 0, 5, "REACHABLE 02:00:00:00:00:05"},
@@ -315,7 +331,8 @@ func TestAdvertisements(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t)
 			says := func(flags, option, mac byte) {
-				r.got(to(mac, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6, nd(typeAdvertisement, flags, "2001:db8::5", option, hostMAC(mac)))))
+				r.got(to(mac, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6,
+					nd(typeAdvertisement, flags, "2001:db8::5", option, hostMAC(mac)))))
 			}
 			r.Want(r.at, "Vlan10", ip("2001:db8::5"), true)
 			says(flagSolicited|flagOverride, optionTarget, 5)
@@ -335,7 +352,8 @@ func TestICMP(t *testing.T) {
 	badHeader := v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10))
 	badHeader[10] ^= 1
 	long := make([]byte, 1300)
-	const to5, to5v6 = "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ", "Vlan10 to 02:00:00:00:00:05: 2001:db8::1 > 2001:db8::5 ttl 64 "
+	const to5, to5v6 = "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ",
+		"Vlan10 to 02:00:00:00:00:05: 2001:db8::1 > 2001:db8::5 ttl 64 "
 	for _, tt := range []struct {
 		name   string
 		packet []byte
@@ -346,19 +364,24 @@ func TestICMP(t *testing.T) {
 			"Vlan10 to 02:00:00:00:00:05: 10.0.1.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 84 bytes"},
 		{"ping to a loopback", v4("10.0.0.5", "10.9.9.9", 64, protoICMP, 0, icmp(8, 0, 56)),
 			"Vlan10 to 02:00:00:00:00:05: 10.9.9.9 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 84 bytes"},
-		{"ping of IPv6", v6("2001:db8::5", "2001:db8::1", 64, protoICMPv6, icmp(128, 0, 56)), to5v6 + "ICMPv6 129/0 458753, 104 bytes"},
+		{"ping of IPv6", v6("2001:db8::5", "2001:db8::1", 64, protoICMPv6, icmp(128, 0, 56)),
+			to5v6 + "ICMPv6 129/0 458753, 104 bytes"},
 		{"a bad checksum", badSum, ""},
 		{"a bad header checksum", badHeader, ""},
 		{"an answer", v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(0, 0, 56)), ""},
 		{"ping from a group", v4("224.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 56)), ""},
-		{"UDP: port unreachable, all of it quoted", v4("10.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20)), to5 + "ICMP 3/3 0, 76 bytes"},
+		{"UDP: port unreachable, all of it quoted", v4("10.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20)),
+			to5 + "ICMP 3/3 0, 76 bytes"},
 		{"UDP of IPv6", v6("2001:db8::5", "2001:db8::1", 64, protoUDP, udp(20)), to5v6 + "ICMPv6 1/4 0, 116 bytes"},
 		{"another protocol", v4("10.0.0.5", "10.0.0.1", 64, 253, 0, udp(20)), to5 + "ICMP 3/2 0, 76 bytes"},
-		{"another next header, told where it stands", v6("2001:db8::5", "2001:db8::1", 64, 253, udp(20)), to5v6 + "ICMPv6 4/1 6, 116 bytes"},
+		{"another next header, told where it stands", v6("2001:db8::5", "2001:db8::1", 64, 253, udp(20)),
+			to5v6 + "ICMPv6 4/1 6, 116 bytes"},
 		{"no next header", v6("2001:db8::5", "2001:db8::1", 64, 59, nil), ""},
 		{"TCP", v4("10.0.0.5", "10.0.0.1", 64, protoTCP, 0, make([]byte, 20)), ""},
-		{"TTL 1: time exceeded, 576 bytes at most", v4("10.0.0.5", "10.7.0.1", 1, protoUDP, 0, long), to5 + "ICMP 11/0 0, 576 bytes"},
-		{"TTL 1 of IPv6: 1280 bytes at most", v6("2001:db8::5", "2001:db8:7::1", 1, protoUDP, long), to5v6 + "ICMPv6 3/0 0, 1280 bytes"},
+		{"TTL 1: time exceeded, 576 bytes at most", v4("10.0.0.5", "10.7.0.1", 1, protoUDP, 0, long),
+			to5 + "ICMP 11/0 0, 576 bytes"},
+		{"TTL 1 of IPv6: 1280 bytes at most", v6("2001:db8::5", "2001:db8:7::1", 1, protoUDP, long),
+			to5v6 + "ICMPv6 3/0 0, 1280 bytes"},
 		{"a first fragment", v4("10.0.0.5", "10.7.0.1", 1, protoUDP, 0x2000, udp(20)), to5 + "ICMP 11/0 0, 76 bytes"},
 		{"another fragment", v4("10.0.0.5", "10.7.0.1", 1, protoUDP, 0x2001, udp(20)), ""},
 		{"an error", v4("10.0.0.5", "10.7.0.1", 1, protoICMP, 0, icmp(3, 1, 20)), ""},
@@ -371,7 +394,8 @@ func TestICMP(t *testing.T) {
 		{"to a subnet's broadcast address", v4("10.0.0.5", "10.0.0.255", 1, protoUDP, 0, udp(20)), ""},
 		{"no route: network unreachable", v4("10.0.0.5", "10.7.0.1", 9, protoUDP, 0, udp(20)), to5 + "ICMP 3/0 0, 76 bytes"},
 		{"no route of IPv6", v6("2001:db8::5", "2001:db8:7::1", 9, protoUDP, udp(20)), to5v6 + "ICMPv6 1/0 0, 116 bytes"},
-		{"too long, and not to be cut: told the MTU", v4("10.0.0.5", "10.0.1.5", 9, protoUDP, 0x4000, long), to5 + "ICMP 3/4 1000, 576 bytes"},
+		{"too long, and not to be cut: told the MTU", v4("10.0.0.5", "10.0.1.5", 9, protoUDP, 0x4000, long),
+			to5 + "ICMP 3/4 1000, 576 bytes"},
 		{"too long for IPv6", v6("2001:db8::5", "2001:db8:1::5", 9, protoUDP, long), to5v6 + "ICMPv6 2/0 1000, 1280 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -388,7 +412,8 @@ func TestFramesToTheRouter(t *testing.T) {
 		dst  MAC
 		want string
 	}{
-		"its own":       {MAC{2, 0, 0, 0, 1, 1}, "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes"},
+		"its own": {MAC{2, 0, 0, 0, 1, 1},
+			"Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes"},
 		"the router's":  {ownMAC, "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes"},
 		"somebody else": {hostMAC(9), ""},
 	} {
@@ -400,7 +425,8 @@ func TestFramesToTheRouter(t *testing.T) {
 			r.pass(10 * time.Second)
 			r.Frames()
 			r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), hostMAC(5))
-			r.want(r.got(frame(tt.dst, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10)))), tt.want)
+			r.want(r.got(frame(tt.dst, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10)))),
+				tt.want)
 		})
 	}
 }
@@ -410,7 +436,8 @@ func TestCopiesAreNotForwarded(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
 	r.Receive(r.at, "Vlan10", false, to(5, v4("10.0.0.5", "10.0.1.5", 9, protoUDP, 0, udp(20))))
-	r.Receive(r.at, "Vlan10", true, frame(hostMAC(7), hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.1.5", 9, protoUDP, 0, udp(20))))
+	r.Receive(r.at, "Vlan10", true, frame(hostMAC(7), hostMAC(5), etherIPv4,
+		v4("10.0.0.5", "10.0.1.5", 9, protoUDP, 0, udp(20))))
 	r.want(r.sent(), "")
 	r.counted(DropOtherHost, 2)
 }
@@ -454,7 +481,8 @@ func TestFragmentation(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
-	r.SetRoute(r.at, netip.MustParsePrefix("10.7.0.0/16"), []Hop{{"Ethernet9", ip("10.5.0.1")}, {"Ethernet4", ip("10.0.1.7")}})
+	r.SetRoute(r.at, netip.MustParsePrefix("10.7.0.0/16"), []Hop{{"Ethernet9", ip("10.5.0.1")},
+		{"Ethernet4", ip("10.0.1.7")}})
 	r.SetRoute(r.at, netip.MustParsePrefix("0.0.0.0/0"), []Hop{{"Vlan10", ip("10.0.0.5")}})
 	ask := "Ethernet4 to ff:ff:ff:ff:ff:ff: ARP 1 10.0.1.1 is at " + own + ", 10.0.1.7 at 00:00:00:00:00:00"
 	r.want(r.got(to(5, v4("10.0.0.5", "10.7.1.1", 9, protoUDP, 0, udp(20)))), ask)
@@ -479,7 +507,8 @@ func TestPartsAreBounded(t *testing.T) {
 		r.want(r.got(part(id, 0x2000, 0, 104)), "")
 	}
 	r.counted(DropFragment, 4)
-	r.want(r.got(part(15, 13, 104, 200)), "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 220 bytes")
+	r.want(r.got(part(15, 13, 104, 200)),
+		"Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 220 bytes")
 	r.pass(30 * time.Second)
 	r.Frames()
 	r.want(r.got(part(3, 13, 104, 200)), "")
@@ -544,9 +573,11 @@ func FuzzReceive(f *testing.F) {
 		arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
 		to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10))),
 		to(5, v4("10.0.0.5", "10.0.1.5", 9, protoUDP, 0, make([]byte, 1300))),
-		to(5, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6, nd(typeSolicitation, 0, "2001:db8::1", optionSource, hostMAC(5)))),
+		to(5, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6, nd(typeSolicitation, 0, "2001:db8::1", optionSource,
+			hostMAC(5)))),
 		to(5, v6("2001:db8::5", "2001:db8:1::7", 1, protoFragment, make([]byte, 20))),
-		to(5, v6("2001:db8::5", "2001:db8::1", 1, protoFragment, append([]byte{58, 0, 0, 1, 0, 0, 0, 1}, make([]byte, 16)...))),
+		to(5, v6("2001:db8::5", "2001:db8::1", 1, protoFragment, append([]byte{58, 0, 0, 1, 0, 0, 0, 1},
+			make([]byte, 16)...))),
 		to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0x2000, icmp(8, 0, 16))),
 	} {
 		f.Add(b)

@@ -45,7 +45,8 @@ func TestChecksAreJudgedOrReported(t *testing.T) {
 	if !r.Passed() {
 		t.Error("something failed")
 	}
-	for i, want := range []string{`"pass":true`, `"pass":null`, `"theory":0.98,"least":0.95,"most":0.99,"pass":true`, `"pass":null`} {
+	for i, want := range []string{`"pass":true`, `"pass":null`, `"theory":0.98,"least":0.95,"most":0.99,"pass":true`,
+		`"pass":null`} {
 		if text, _ := json.Marshal(r.Checks[i]); !strings.Contains(string(text), want) {
 			t.Errorf("%s, want %s", text, want)
 		}
@@ -83,7 +84,8 @@ ok  F1         ≥ 0.9 (paper: over 0.99)  0.987654
 		t.Errorf("10 of 11 passes: %v", err)
 	}
 	markdown.Reset()
-	if err := r.WriteMarkdown(&markdown); err != nil || !strings.Contains(markdown.String(), "| sent |  | 11 | 10 frames FAILED |") {
+	if err := r.WriteMarkdown(&markdown); err != nil || !strings.Contains(markdown.String(),
+		"| sent |  | 11 | 10 frames FAILED |") {
 		t.Errorf("%v\n%s", err, &markdown)
 	}
 }
@@ -91,7 +93,8 @@ ok  F1         ≥ 0.9 (paper: over 0.99)  0.987654
 // What nothing was measured of is not 0: it is said so, a sum with it is not known either, and no check of it passes.
 func TestChecksOfNothing(t *testing.T) {
 	delayed := Flow{Sent: 2, Received: 2, Delay: Delay{Min: 3, Max: 5}}
-	r := &Result{Flows: map[string]Flow{"none": {Sent: 10, Lost: 10}, "some": delayed}, Switches: map[string]*Node{"s": nil}}
+	r := &Result{Flows: map[string]Flow{"none": {Sent: 10, Lost: 10}, "some": delayed},
+		Switches: map[string]*Node{"s": nil}}
 	top := &Topology{Checks: []Check{
 		{Name: "at most", Measured: "flow.none.delay.max", Max: "1us"},
 		{Name: "just", Measured: "flow.none.delay.min", Want: "0us"},
@@ -116,7 +119,8 @@ func TestChecksOfNothing(t *testing.T) {
 	if err := errors.Join(r.WriteChecks(&text), r.WriteMarkdown(&text), r.WriteFlows(&text)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"FAILED  just        0                     not measured\n", "3 ± not measured", "| at most | ≤ 1000 | not measured FAILED |",
+	for _, want := range []string{"FAILED  just        0                     not measured\n", "3 ± not measured",
+		"| at most | ≤ 1000 | not measured FAILED |",
 		"none        10    0         10    -          -     -    -    \n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%s\nwant %q", text.String(), want)
@@ -135,7 +139,8 @@ func TestChecksOfNothing(t *testing.T) {
 // beyond what there are numbers for is not another one.
 func TestChecksOfUnits(t *testing.T) {
 	const most = "9223372036854775807"
-	r := &Result{Flows: map[string]Flow{"web": {Sent: 10, Lost: 3, Copies: -1, Received: 7, Delay: Delay{Min: 5000, Max: 9000}}},
+	r := &Result{Flows: map[string]Flow{"web": {Sent: 10, Lost: 3, Copies: -1, Received: 7,
+		Delay: Delay{Min: 5000, Max: 9000}}},
 		Reports: map[string]Report{"x": numbers{"share": 500_000, "ten": 10_000_000, "far": math.MaxInt64 - 1}},
 		Series:  map[string]*Series{"q": {Unit: "frames", Values: []int64{0, 1}}, "c": {Unit: "ns", Values: []int64{-1, -2}}}}
 	for _, c := range []struct {
@@ -175,8 +180,10 @@ func TestChecksOfUnits(t *testing.T) {
 
 // What is counted in bytes is said to be.
 func TestUnitsOfBytes(t *testing.T) {
-	r := &Result{Switches: map[string]*Node{"s": {Report: &device.Report{Ports: map[string]device.PortReport{"p": {Received: 1, ReceivedBytes: 64}}}}}}
-	for name, want := range map[string]Metric{"switch.s.port.p.received": {1, "frames"}, "switch.s.port.p.received_bytes": {64, "bytes"}} {
+	r := &Result{Switches: map[string]*Node{"s": {Report: &device.Report{
+		Ports: map[string]device.PortReport{"p": {Received: 1, ReceivedBytes: 64}}}}}}
+	for name, want := range map[string]Metric{"switch.s.port.p.received": {1, "frames"},
+		"switch.s.port.p.received_bytes": {64, "bytes"}} {
 		if m, ok := r.Metric(name); !ok || m != want {
 			t.Errorf("%s: %+v, want %+v", name, m, want)
 		}
@@ -185,14 +192,17 @@ func TestUnitsOfBytes(t *testing.T) {
 
 // Where no host reads stamps, or not every one that frames came to, it is not known that there are none.
 func TestStampsNobodyReads(t *testing.T) {
-	r := &Result{Flows: map[string]Flow{"read": {Received: 3, Stamps: &Stamps{Frames: 3, Records: 6}}, "none": {Received: 1}}}
-	for name, want := range map[string]int64{"flow.read.stamps.records": 6, "flow.none.stamps.records": 0, "flows.stamps.records": 6} {
+	r := &Result{Flows: map[string]Flow{"read": {Received: 3, Stamps: &Stamps{Frames: 3, Records: 6}},
+		"none": {Received: 1}}}
+	for name, want := range map[string]int64{"flow.read.stamps.records": 6, "flow.none.stamps.records": 0,
+		"flows.stamps.records": 6} {
 		if m, ok := r.Metric(name); !ok || m.Value != want {
 			t.Errorf("%s: %+v, %v: want %d", name, m, ok, want)
 		}
 	}
 	r.Flows["none"] = Flow{Received: 1, Stamps: &Stamps{Frames: 1, Records: 1}, unread: true}
-	for _, name := range []string{"flow.none.stamps.records", "flow.none.stamps.frames", "flow.none.stamps.rest_min", "flows.stamps.records"} {
+	for _, name := range []string{"flow.none.stamps.records", "flow.none.stamps.frames", "flow.none.stamps.rest_min",
+		"flows.stamps.records"} {
 		if m, ok := r.Metric(name); !ok || m.Known() {
 			t.Errorf("%s: %+v, %v: want that it is not known", name, m, ok)
 		}

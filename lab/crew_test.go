@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A worker that is woken late, for a window that it is done with, does not work on it again: the caller, who has seen it
-// finish, may be making the next.
+// A worker that is woken late, for a window that it is done with, does not work on it again: the caller, who has seen
+// it finish, may be making the next.
 func TestLateWake(t *testing.T) {
 	l := &Lab{nodes: make([]*node, 2), opts: Options{Workers: 2}}
 	c := l.hire(t.Context())

@@ -41,29 +41,46 @@ func TestErrorsName(t *testing.T) {
 		old, new string
 		want     []string
 	}{
-		{"unknown field", "name: l1,", "name: l1, dleay: 5us,", []string{"f.yaml:14: links[l1].dleay: unknown field, want one of a, b, burst, corrupt, delay,"}},
+		{"unknown field", "name: l1,", "name: l1, dleay: 5us,", []string{
+			"f.yaml:14: links[l1].dleay: unknown field, want one of a, b, burst, corrupt, delay,"}},
 		{"a field twice", "name: l1,", "name: l1, name: l1,", []string{"f.yaml:14: links[l1].name: given twice"}},
-		{"time without unit", "name: l1,", "name: l1, delay: 5,", []string{`f.yaml:14: links[l1].delay: "5": want a time with its unit`}},
-		{"negative delay", "name: l1,", "name: l1, delay: -5us,", []string{`f.yaml:14: links[l1].delay: "-5us": want 0s to 100s`}},
+		{"time without unit", "name: l1,", "name: l1, delay: 5,", []string{
+			`f.yaml:14: links[l1].delay: "5": want a time with its unit`}},
+		{"negative delay", "name: l1,", "name: l1, delay: -5us,", []string{
+			`f.yaml:14: links[l1].delay: "-5us": want 0s to 100s`}},
 		{"rate", "rate: 1Gbps", "rate: fast", []string{`f.yaml:18: traffic[web].rate: "fast": want a rate with its unit`}},
 		{"probability", "name: l1,", "name: l1, loss: 2,", []string{`links[l1].loss: "2": want a probability from 0 to 1`}},
-		{"address", "10.0.0.1/24", "10.0.0/24", []string{`f.yaml:11: hosts[h1].ips[0]: "10.0.0/24": want an address with its prefix length`}},
+		{"address", "10.0.0.1/24", "10.0.0/24",
+			[]string{`f.yaml:11: hosts[h1].ips[0]: "10.0.0/24": want an address with its prefix length`}},
 		{"no such host", "from: h1", "from: h9", []string{`f.yaml:18: traffic[web].from: "h9": want the name of a host`}},
-		{"no such switch", `"s2:Ethernet4"`, `"s9:Ethernet4"`, []string{`f.yaml:16: links[l3].b: "s9:Ethernet4": want SWITCH:PORT or a host`}},
-		{"zero delay between switches", "name: l3,", "name: l3, delay: 0ns,", []string{`f.yaml:16: links[l3].delay: "0ps": want more than 0: two switches are simulated at once`}},
-		{"zero delay, later", "checks:", "events:\n- {at: 1ms, do: impair, link: l3, impair: {}}\nchecks:", []string{`links[l3].delay: "0ps": want more than 0`}},
-		{"a host without a link", "- {name: l1, a: h1,", "- {name: l1, a: h2,", []string{`hosts[h1]: "h1": want exactly one link with this end, it has 0`, `hosts[h2]: "h2": want exactly one link`}},
+		{"no such switch", `"s2:Ethernet4"`, `"s9:Ethernet4"`, []string{
+			`f.yaml:16: links[l3].b: "s9:Ethernet4": want SWITCH:PORT or a host`}},
+		{"zero delay between switches", "name: l3,", "name: l3, delay: 0ns,",
+			[]string{`f.yaml:16: links[l3].delay: "0ps": want more than 0: two switches are simulated at once`}},
+		{"zero delay, later", "checks:", "events:\n- {at: 1ms, do: impair, link: l3, impair: {}}\nchecks:",
+			[]string{`links[l3].delay: "0ps": want more than 0`}},
+		{"a host without a link", "- {name: l1, a: h1,", "- {name: l1, a: h2,",
+			[]string{`hosts[h1]: "h1": want exactly one link with this end, it has 0`,
+				`hosts[h2]: "h2": want exactly one link`}},
 		{"a link of hosts", `b: "s1:Ethernet0"`, "b: h2", []string{"links[l1]", "want at least one end at a switch"}},
-		{"too small", "rate: 1Gbps", "rate: 1Gbps, size: 63", []string{`traffic[web].size: "63": want 64 to 9416 bytes, FCS included`}},
-		{"sizes", "rate: 1Gbps", "rate: 1Gbps, size: {list: [64, 128], weights: [1]}", []string{"traffic[web].size.weights: \"[1]\": want one weight for each of list"}},
-		{"kind", "rate: 1Gbps", "rate: 1Gbps, kind: bursty", []string{`traffic[web].kind: "bursty": want constant, poisson, onoff, spaced or pcap`}},
+		{"too small", "rate: 1Gbps", "rate: 1Gbps, size: 63", []string{
+			`traffic[web].size: "63": want 64 to 9416 bytes, FCS included`}},
+		{"sizes", "rate: 1Gbps", "rate: 1Gbps, size: {list: [64, 128], weights: [1]}",
+			[]string{"traffic[web].size.weights: \"[1]\": want one weight for each of list"}},
+		{"kind", "rate: 1Gbps", "rate: 1Gbps, kind: bursty", []string{
+			`traffic[web].kind: "bursty": want constant, poisson, onoff, spaced or pcap`}},
 		{"rate and pps", "rate: 1Gbps", "rate: 1Gbps, pps: 5", []string{"traffic[web].rate", "want one of rate and pps"}},
-		{"event", "checks:", "events:\n- {at: 1ms, do: explode, switch: s1}\nchecks:", []string{`events[0].do: "explode": want down, up, impair, restart`}},
-		{"config row", "checks:", "events:\n- {at: 1ms, do: config, switch: s1, set: {VLAN: {vlanid: 5}}}\nchecks:", []string{`events[0].set: "VLAN": want TABLE|key`}},
-		{"config", `lanes: "1"`, `lanes: {a: b}`, []string{"f.yaml:5: switches[s1].config:", `field "lanes"`, "want a string or a list of strings"}},
-		{"measure", "checks:", "measure:\n- {switch: s1, what: temperature, every: 1us}\nchecks:", []string{`measure[0].what: "temperature": want buffer-bytes, clock-error`}},
+		{"event", "checks:", "events:\n- {at: 1ms, do: explode, switch: s1}\nchecks:",
+			[]string{`events[0].do: "explode": want down, up, impair, restart`}},
+		{"config row", "checks:", "events:\n- {at: 1ms, do: config, switch: s1, set: {VLAN: {vlanid: 5}}}\nchecks:",
+			[]string{`events[0].set: "VLAN": want TABLE|key`}},
+		{"config", `lanes: "1"`, `lanes: {a: b}`, []string{"f.yaml:5: switches[s1].config:", `field "lanes"`,
+			"want a string or a list of strings"}},
+		{"measure", "checks:", "measure:\n- {switch: s1, what: temperature, every: 1us}\nchecks:",
+			[]string{`measure[0].what: "temperature": want buffer-bytes, clock-error`}},
 		{"name", "name: h1", "name: ../h1", []string{`hosts[../h1].name: "../h1": want a name of letters, digits, - and _`}},
-		{"master", "{name: s2,", "{name: s2, clock: {ptp: {master: s2}},", []string{`switches[s2].clock.ptp.master: "s2": want the name of another switch`}},
+		{"master", "{name: s2,", "{name: s2, clock: {ptp: {master: s2}},",
+			[]string{`switches[s2].clock.ptp.master: "s2": want the name of another switch`}},
 		{"not YAML", "checks:", "\tchecks:", []string{"f.yaml: yaml: line"}},
 		{"alias of itself", "checks:", "x-a: &a [*a]\nchecks: *a\nx-b:", []string{"checks"}},
 	}
@@ -93,11 +110,14 @@ func TestErrorsName(t *testing.T) {
 func TestNewNames(t *testing.T) {
 	racetest.Stepped(t)
 	tests := []struct{ name, old, new, want string }{
-		{"no such port", `"s1:Ethernet4"`, `"s1:Ethernet5"`, `f.yaml:14: link "l3": "s1:Ethernet5": the switch has no port "Ethernet5"; it has Ethernet0, Ethernet4`},
+		{"no such port", `"s1:Ethernet4"`, `"s1:Ethernet5"`,
+			`f.yaml:14: link "l3": "s1:Ethernet5": the switch has no port "Ethernet5"; it has Ethernet0, Ethernet4`},
 		{"no such profile", "{name: s2,", "{name: s2, profile: huge,", `f.yaml:9: switch "s2": profile "huge"`},
-		{"rate of the ports", "name: l1,", "name: l1, rate: 10Gbps,", `f.yaml:14: link "l1": rate 10Gbps: its ports run at 100000Mbps`},
+		{"rate of the ports", "name: l1,", "name: l1, rate: 10Gbps,",
+			`f.yaml:14: link "l1": rate 10Gbps: its ports run at 100000Mbps`},
 		{"no such capture", "rate: 1Gbps", "kind: pcap, file: missing.pcap", `f.yaml:18: capture: open missing.pcap`},
-		{"no such metric", "flow.web.received", "flow.web.recieved", `f.yaml:20: checks[all]: measured: "flow.web.recieved": no such metric; there are flow.NAME.(sent`},
+		{"no such metric", "flow.web.received", "flow.web.recieved",
+			`f.yaml:20: checks[all]: measured: "flow.web.recieved": no such metric; there are flow.NAME.(sent`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,23 +136,26 @@ func TestNewNames(t *testing.T) {
 
 // Set changes what the file says, by names and numbers.
 func TestSet(t *testing.T) {
-	top, err := Parse("f.yaml", []byte(good), []string{"traffic.web.rate=3Gbps", "links.1.delay=7us", "traffic.0.size=imix", "seed=9", "links.l3.jitter.max=1us"})
+	top, err := Parse("f.yaml", []byte(good), []string{"traffic.web.rate=3Gbps", "links.1.delay=7us",
+		"traffic.0.size=imix", "seed=9", "links.l3.jitter.max=1us"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f, l := top.Traffic[0], top.Links
-	if f.Rate != 3e9 || l[1].Delay != 7*Microsecond || len(f.Size.List) != 3 || top.Seed != 9 || l[2].Jitter.Max != Microsecond {
+	if f.Rate != 3e9 || l[1].Delay != 7*Microsecond || len(f.Size.List) != 3 || top.Seed != 9 ||
+		l[2].Jitter.Max != Microsecond {
 		t.Errorf("set gave %+v, %+v, seed %d", f, l, top.Seed)
 	}
-	for _, bad := range []string{"traffic", "=3", "traffic.smtp.rate=1Gbps", "seed.x=3", "links.l1.delay=", "traffic.web.rate=[", "seed=-1"} {
+	for _, bad := range []string{"traffic", "=3", "traffic.smtp.rate=1Gbps", "seed.x=3", "links.l1.delay=",
+		"traffic.web.rate=[", "seed=-1"} {
 		if _, err := Parse("f.yaml", []byte(good), []string{bad}); err == nil {
 			t.Errorf("set %q: no error", bad)
 		}
 	}
 }
 
-// Set changes what its path names, and not what others have by the same anchor, alias or merge; but at x-..., which is there
-// for all, it does.
+// Set changes what its path names, and not what others have by the same anchor, alias or merge; but at x-..., which is
+// there for all, it does.
 func TestSetOfAliases(t *testing.T) {
 	const text = `
 x-ports: &ports {Ethernet0: {speed: "1"}, Ethernet4: {speed: "1"}}

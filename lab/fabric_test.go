@@ -65,7 +65,8 @@ func TestFabricOnWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestWorkersAgree has workers for the race detector")
 	}
-	text := "{kind: fat-tree, arity: 4, traffic: {pps: 500000, kind: poisson, flows: {count: 16}, start: 20us, stop: 150us}}"
+	text := "{kind: fat-tree, arity: 4, traffic: {pps: 500000, kind: poisson, flows: {count: 16}, start: 20us, stop: " +
+		"150us}}"
 	var want []byte
 	for _, workers := range []int{1, 5, 2} {
 		top, err := fabric(t, text)

@@ -34,22 +34,28 @@ func unhex(t *testing.T, s string) []byte {
 func TestAnswers(t *testing.T) {
 	h := &station{host: &Host{Name: "h", IPs: prefixes("10.0.0.2/24", "2001:db8::2/64")}, mac: MAC{2, 0, 0, 0, 0, 2}}
 	const arp = "ffffffffffff 020000000001 0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 "
-	const ns = "3333ff000002 020000000001 86dd 60000000 0020 3a ff 20010db8000000000000000000000001 ff0200000000000000000001ff000002 87 00 0000 00000000 "
+	const ns = "3333ff000002 020000000001 86dd 60000000 0020 3a ff 20010db8000000000000000000000001 " +
+		"ff0200000000000000000001ff000002 87 00 0000 00000000 "
 	const echo = "020000000002 020000000001 0800 4500 0024 0000 0000 40 01 66d5 0a000001 0a000002 08 00 "
 	tests := []struct{ name, in, want string }{ // of want, what matters; the rest is checked by length
-		{"ARP", arp + "0a000002", "020000000001 020000000002 0806 0001 0800 06 04 0002 020000000002 0a000002 020000000001 0a000001"},
-		{"ARP, tagged", strings.Replace(arp, "0806", "8100 0064 0806", 1) + "0a000002", "020000000001 020000000002 8100 0064 0806 0001 0800 06 04 0002 020000000002 0a000002 020000000001 0a000001"},
+		{"ARP", arp + "0a000002",
+			"020000000001 020000000002 0806 0001 0800 06 04 0002 020000000002 0a000002 020000000001 0a000001"},
+		{"ARP, tagged", strings.Replace(arp, "0806", "8100 0064 0806", 1) + "0a000002",
+			"020000000001 020000000002 8100 0064 0806 0001 0800 06 04 0002 020000000002 0a000002 020000000001 0a000001"},
 		{"ARP for another", arp + "0a000003", ""},
 		{"ARP, cut", arp[:60], ""},
 		{"neighbour solicitation", ns + "20010db8000000000000000000000002 0101020000000001",
-			"020000000001 020000000002 86dd 60000000 0020 3a ff 20010db8000000000000000000000002 20010db8000000000000000000000001 88 00"},
+			"020000000001 020000000002 86dd 60000000 0020 3a ff 20010db8000000000000000000000002 " +
+				"20010db8000000000000000000000001 88 00"},
 		{"solicitation for another", ns + "20010db8000000000000000000000003 0101020000000001", ""},
-		{"echo request", echo + "f7fd 0001 0001 0000000000000000", "020000000001 020000000002 0800 4500 0024 0000 0000 40 01 66d5 0a000002 0a000001 00 00 fffd 0001 0001"},
+		{"echo request", echo + "f7fd 0001 0001 0000000000000000",
+			"020000000001 020000000002 0800 4500 0024 0000 0000 40 01 66d5 0a000002 0a000001 00 00 fffd 0001 0001"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, want := h.answer(unhex(t, tt.in)), unhex(t, tt.want)
-			if len(want) == 0 && got != nil || len(got) < len(want) || hex.EncodeToString(got[:min(len(got), len(want))]) != hex.EncodeToString(want) {
+			if len(want) == 0 && got != nil || len(got) < len(want) || hex.EncodeToString(
+				got[:min(len(got), len(want))]) != hex.EncodeToString(want) {
 				t.Errorf("answers %x, want %x", got, want)
 			}
 			if got != nil && len(got) < 60 {
@@ -76,12 +82,18 @@ func TestFrames(t *testing.T) {
 		size int
 		flow int
 	}{
-		{"UDP", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoUDP, srcPort: 1024, ttl: 64, tos: 0xb8}, 60, 0},
-		{"many flows", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoUDP, srcPort: 60000, ttl: 64}, 1514, 123_456},
-		{"TCP, tagged", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoTCP, srcPort: 1024, ttl: 1, vlan: 100, pcp: 5}, 61, 7},
-		{"IPv6", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoUDP, srcPort: 65535, ttl: 64, tos: 0x2e}, 62, 3},
-		{"IPv6, AltMark option", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoUDP, srcPort: 9, ttl: 64, altMark: true, flowMonID: 0xabcd1}, 74, 3},
-		{"IPv6 TCP", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoTCP, srcPort: 9, ttl: 64}, 9412, 0},
+		{"UDP", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoUDP,
+			srcPort: 1024, ttl: 64, tos: 0xb8}, 60, 0},
+		{"many flows", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoUDP,
+			srcPort: 60000, ttl: 64}, 1514, 123_456},
+		{"TCP, tagged", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoTCP,
+			srcPort: 1024, ttl: 1, vlan: 100, pcp: 5}, 61, 7},
+		{"IPv6", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoUDP,
+			srcPort: 65535, ttl: 64, tos: 0x2e}, 62, 3},
+		{"IPv6, AltMark option", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"),
+			proto: protoUDP, srcPort: 9, ttl: 64, altMark: true, flowMonID: 0xabcd1}, 74, 3},
+		{"IPv6 TCP", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoTCP,
+			srcPort: 9, ttl: 64}, 9412, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := tt.h.frame(make([]byte, 0, maxFrameSize), tt.flow, tt.size, 7)
@@ -132,7 +144,8 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := header{dstMAC: madeMAC("host/h2"), srcMAC: MAC{2, 9}, src: netip.MustParseAddr("192.0.2.1"), dst: netip.MustParseAddr("192.0.2.2"), proto: protoUDP, ttl: 9}
+	h := header{dstMAC: madeMAC("host/h2"), srcMAC: MAC{2, 9}, src: netip.MustParseAddr("192.0.2.1"),
+		dst: netip.MustParseAddr("192.0.2.2"), proto: protoUDP, ttl: 9}
 	for i := range 10 {
 		if err := w.Write(time.Unix(1e9, int64(i)*3000), h.frame(make([]byte, 0, 2000), i, 100+i, 0), 100+i); err != nil {
 			t.Fatal(err)
@@ -141,7 +154,8 @@ func TestReplay(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(chain("loss: 0"), "pps: 1000000, start: 100us, count: 20000, size: 128", "kind: pcap, file: in.pcap, loop: 3, start: 50us", 1)
+	text := strings.Replace(chain("loss: 0"), "pps: 1000000, start: 100us, count: 20000, size: 128",
+		"kind: pcap, file: in.pcap, loop: 3, start: 50us", 1)
 	text = strings.Replace(text, "duration: 25ms", "duration: 1ms", 1)
 	text = strings.Replace(text, `"2001:db8::2/64"]`, `"2001:db8::2/64"], capture: true`, 1)
 	if err := os.WriteFile(filepath.Join(dir, "t.yaml"), []byte(text), 0o644); err != nil {

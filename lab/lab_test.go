@@ -57,9 +57,12 @@ func TestChecksCanFail(t *testing.T) {
 	}{
 		{"congestion-10g", []string{"traffic.load.rate=10Gbps"},
 			[]string{"delivered", "dropped for want of buffer", "queue after 99.5 us", "full queue", "longest wait"}},
-		{"two-switches", []string{"links.middle.delay=600ns"}, []string{"delay not in the stamps, least", "delay not in the stamps, most"}},
-		{"two-switches", []string{"links.right.loss=10%"}, []string{"stamped frames received", "plain frames received", "session at s2 stamped"}},
-		{"two-switches", []string{"hosts.h2.stamps=false"}, []string{"two records in each stamped frame", "no record in other frames"}},
+		{"two-switches", []string{"links.middle.delay=600ns"}, []string{"delay not in the stamps, least",
+			"delay not in the stamps, most"}},
+		{"two-switches", []string{"links.right.loss=10%"}, []string{"stamped frames received", "plain frames received",
+			"session at s2 stamped"}},
+		{"two-switches", []string{"hosts.h2.stamps=false"}, []string{"two records in each stamped frame",
+			"no record in other frames"}},
 		{"link-failure", []string{"links.upper.detect=300us"}, []string{"lost on the failed link"}},
 		{"clock-drift", []string{"switches.s3.clock.drift_ppb=0"}, []string{"5 ppm slow for 2 s"}},
 	}
@@ -104,9 +107,11 @@ func TestGoAPI(t *testing.T) {
 	}
 	top := &Topology{
 		Switches: []Switch{{Name: "s1", Config: config()}},
-		Hosts:    []Host{{Name: "a", IPs: prefixes("10.0.0.1/24", "2001:db8::1/64")}, {Name: "b", IPs: prefixes("2001:db8::2/64")}},
-		Links:    []Link{{A: "a", B: "s1:Ethernet0"}, {A: "b", B: "s1:Ethernet4"}},
-		Traffic:  []Traffic{{Name: "six", From: "a", To: "b", PPS: 1_000_000, Headers: Headers{Protocol: "tcp"}, Size: Sizes{List: []uint16{100}}, Start: 20 * Microsecond, Count: 50}},
+		Hosts: []Host{{Name: "a", IPs: prefixes("10.0.0.1/24", "2001:db8::1/64")},
+			{Name: "b", IPs: prefixes("2001:db8::2/64")}},
+		Links: []Link{{A: "a", B: "s1:Ethernet0"}, {A: "b", B: "s1:Ethernet4"}},
+		Traffic: []Traffic{{Name: "six", From: "a", To: "b", PPS: 1_000_000, Headers: Headers{Protocol: "tcp"},
+			Size: Sizes{List: []uint16{100}}, Start: 20 * Microsecond, Count: 50}},
 	}
 	l, err := New(t.Context(), top, Options{Workers: 1})
 	if err != nil {
@@ -128,7 +133,8 @@ func TestGoAPI(t *testing.T) {
 	if len(r.Problems()) > 0 || r.Duration != 100*Microsecond {
 		t.Errorf("after %v: %v", r.Duration, r.Problems())
 	}
-	if _, err := New(t.Context(), &Topology{}, Options{}); err == nil || !strings.Contains(err.Error(), "want 1 to 2048 switches") {
+	if _, err := New(t.Context(), &Topology{}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "want 1 to 2048 switches") {
 		t.Errorf("an empty topology: %v", err)
 	}
 }

@@ -74,13 +74,17 @@ func TestImpairments(t *testing.T) {
 		{name: "none", impairment: "loss: 0", spread: [2]Time{0, Nanosecond}},
 		{name: "loss", impairment: "loss: 1%", lost: counts{144, 256}, spread: [2]Time{0, Nanosecond}},
 		// Bad for 1/(1+4) of all frames, in bursts of 10 frames on average.
-		{name: "bursts", impairment: "burst: {good_to_bad: 0.025, bad_to_good: 0.1}", burst: counts{3400, 4600}, spread: [2]Time{0, Nanosecond}},
+		{name: "bursts", impairment: "burst: {good_to_bad: 0.025, bad_to_good: 0.1}", burst: counts{3400, 4600},
+			spread: [2]Time{0, Nanosecond}},
 		{name: "corruption", impairment: "corrupt: 0.5%", corrupt: counts{60, 140}, spread: [2]Time{0, Nanosecond}},
 		{name: "duplication", impairment: "duplicate: 2%", twice: counts{320, 480}, spread: [2]Time{0, 20 * Nanosecond}},
 		{name: "uniform jitter", impairment: "jitter: {max: 5us}", spread: [2]Time{4900 * Nanosecond, 5020 * Nanosecond}},
-		{name: "normal jitter", impairment: "jitter: {max: 6us, distribution: normal}", spread: [2]Time{3000 * Nanosecond, 6020 * Nanosecond}},
-		{name: "exponential jitter", impairment: "jitter: {max: 8us, distribution: exponential}", spread: [2]Time{7000 * Nanosecond, 8020 * Nanosecond}},
-		{name: "reordering", impairment: "reorder: {probability: 1%, delay: 10us}", swapped: counts{144, 256}, spread: [2]Time{9900 * Nanosecond, 10050 * Nanosecond}},
+		{name: "normal jitter", impairment: "jitter: {max: 6us, distribution: normal}",
+			spread: [2]Time{3000 * Nanosecond, 6020 * Nanosecond}},
+		{name: "exponential jitter", impairment: "jitter: {max: 8us, distribution: exponential}",
+			spread: [2]Time{7000 * Nanosecond, 8020 * Nanosecond}},
+		{name: "reordering", impairment: "reorder: {probability: 1%, delay: 10us}", swapped: counts{144, 256},
+			spread: [2]Time{9900 * Nanosecond, 10050 * Nanosecond}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -96,10 +100,13 @@ func TestImpairments(t *testing.T) {
 					t.Errorf("%s: %d, want %d to %d", what, c.got, c.want.least, c.want.most)
 				}
 			}
-			if lost := w.Lost + w.Burst + w.Corrupt; f.Sent != 20_000 || f.Lost != lost || f.Received != f.Sent-lost+w.Duplicated || f.InFlight != 0 {
-				t.Errorf("of %d sent %d are received, %d lost, %d under way; the link lost %d and doubled %d", f.Sent, f.Received, f.Lost, f.InFlight, lost, w.Duplicated)
+			if lost := w.Lost + w.Burst + w.Corrupt; f.Sent != 20_000 || f.Lost != lost ||
+				f.Received != f.Sent-lost+w.Duplicated || f.InFlight != 0 {
+				t.Errorf("of %d sent %d are received, %d lost, %d under way; the link lost %d and doubled %d", f.Sent, f.Received,
+					f.Lost, f.InFlight, lost, w.Duplicated)
 			}
-			if o.Delivered != f.Received || o.Frames != f.Sent || o.Copies != f.Copies || o.Delay.MaxPs != uint64(f.Delay.Max) || o.Delay.MeanPs != uint64(f.Delay.Mean) {
+			if o.Delivered != f.Received || o.Frames != f.Sent || o.Copies != f.Copies || o.Delay.MaxPs != uint64(f.Delay.Max) ||
+				o.Delay.MeanPs != uint64(f.Delay.Mean) {
 				t.Errorf("the oracle saw %+v, the lab %+v", o, f)
 			}
 			if f.Reordered != w.Reordered {
@@ -122,7 +129,8 @@ func TestChancesAreIndependent(t *testing.T) {
 	more = strings.Replace(more, "links:", `links:
 - {name: extra, a: h3, b: "s3:Ethernet0", loss: 10%}
 - {name: extra2, a: "s3:Ethernet4", b: "s4:Ethernet4", loss: 10%}`, 1)
-	more = strings.Replace(more, "- {name: s2, config: *c}", "- {name: s2, config: *c}\n- {name: s3, config: *c}\n- {name: s4, config: *c}", 1)
+	more = strings.Replace(more, "- {name: s2, config: *c}",
+		"- {name: s2, config: *c}\n- {name: s3, config: *c}\n- {name: s4, config: *c}", 1)
 	more += "- {name: other, from: h3, to: h1, pps: 1000, kind: poisson}\n"
 	s, _ := runText(t, more, Options{Workers: 1})
 	a, b := fmt.Sprintf("%+v", r.Flows["web"]), fmt.Sprintf("%+v", s.Flows["web"])
@@ -144,11 +152,17 @@ func TestWorkersAgree(t *testing.T) {
 		fmt.Fprintf(&hosts, "- {name: h%d, ips: [10.0.0.%d/24], capture: true}\n", i, i+1)
 		fmt.Fprintf(&links, "- {a: h%d, b: \"s%d:Ethernet0\", loss: 0.1%%, jitter: {max: 300ns}}\n", i, i)
 		if i > 0 { // a line: a ring would loop
-			fmt.Fprintf(&links, "- {name: r%d, a: \"s%d:Ethernet1\", b: \"s%d:Ethernet2\", delay: %dns, loss: 0.2%%, duplicate: 0.1%%, reorder: {probability: 1%%, delay: 3us}}\n",
+			fmt.Fprintf(&links,
+				"- {name: r%d, a: \"s%d:Ethernet1\", b: \"s%d:Ethernet2\", delay: %dns, loss: 0.2%%, duplicate: 0.1%%, reorder: "+
+					"{probability: 1%%, delay: 3us}}\n",
 				i, i-1, i, 300+17*i)
 		}
-		fmt.Fprintf(&traffic, "- {name: a%d, from: h%d, to: h%d, kind: poisson, pps: 1500000, size: imix, flows: {count: 500, zipf: 1.1}}\n", i, i, (i+1)%n)
-		fmt.Fprintf(&traffic, "- {name: b%d, from: h%d, to: h%d, kind: onoff, rate: 8Gbps, size: {uniform: [64, 1518]}, bursts: {on: 20us, off: 50us, random: true}}\n", i, i, (i+3)%n)
+		fmt.Fprintf(&traffic,
+			"- {name: a%d, from: h%d, to: h%d, kind: poisson, pps: 1500000, size: imix, flows: {count: 500, zipf: 1.1}}\n", i, i,
+			(i+1)%n)
+		fmt.Fprintf(&traffic,
+			"- {name: b%d, from: h%d, to: h%d, kind: onoff, rate: 8Gbps, size: {uniform: [64, 1518]}, bursts: {on: 20us, off: "+
+				"50us, random: true}}\n", i, i, (i+3)%n)
 	}
 	text := `
 seed: 7

@@ -6,14 +6,15 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A frame with a record that has no latency, as of one that was in the switch when its clock was set, has no rest; it is
-// counted, and changes nothing of the others.
+// A frame with a record that has no latency, as of one that was in the switch when its clock was set, has no rest; it
+// is counted, and changes nothing of the others.
 func TestStampsWithoutLatency(t *testing.T) {
 	frame := func(flags tailstamp.Flags) []byte {
 		b := make([]byte, 60)
 		copy(b[12:], []byte{8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17})
 		return tailstamp.V1{}.Append(b, tailstamp.Record{
-			SwitchID: 1, Ingress: tailstamp.Timestamp{Seconds: 9}, Egress: tailstamp.Timestamp{Seconds: 9, Nanoseconds: 400}, Flags: flags,
+			SwitchID: 1, Ingress: tailstamp.Timestamp{Seconds: 9}, Egress: tailstamp.Timestamp{Seconds: 9, Nanoseconds: 400},
+			Flags: flags,
 		})
 	}
 	var none, s stamps

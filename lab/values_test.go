@@ -8,8 +8,10 @@ func TestTimes(t *testing.T) {
 		want Time
 		out  string // "": as in
 	}{
-		{"1ps", 1, ""}, {"250ns", 250_000, ""}, {"1.5ms", 1_500_000_000, ""}, {"20µs", 20_000_000, "20us"}, {"0.001ns", 1, "1ps"},
-		{"-20us", -20_000_000, ""}, {"2s", 2 * Second, ""}, {"1000ns", 1_000_000, "1us"}, {"0s", 0, "0ps"}, {"1.000001s", Second + Microsecond, ""},
+		{"1ps", 1, ""}, {"250ns", 250_000, ""}, {"1.5ms", 1_500_000_000, ""}, {"20µs", 20_000_000, "20us"},
+		{"0.001ns", 1, "1ps"},
+		{"-20us", -20_000_000, ""}, {"2s", 2 * Second, ""}, {"1000ns", 1_000_000, "1us"}, {"0s", 0, "0ps"},
+		{"1.000001s", Second + Microsecond, ""},
 	}
 	for _, tt := range tests {
 		var got Time
@@ -23,7 +25,8 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%s prints as %s, want %s", tt.in, got, tt.out)
 		}
 	}
-	for _, bad := range []string{"", "5", "5m", "ns", "1.5ps", "--1s", "1e3s", "999999999s", "1,5s", "+1s", "0x1s", "9999999999999999999s"} {
+	for _, bad := range []string{"", "5", "5m", "ns", "1.5ps", "--1s", "1e3s", "999999999s", "1,5s", "+1s", "0x1s",
+		"9999999999999999999s"} {
 		var got Time
 		if got.Parse(bad) == nil {
 			t.Errorf("%q was taken as %v", bad, got)
@@ -38,7 +41,8 @@ func TestRatesAndProbabilities(t *testing.T) {
 			t.Errorf("%s is %d, %v", in, got, err)
 		}
 	}
-	for in, want := range map[string]Probability{"0.1%": 1_000_000, "0.001": 1_000_000, "1": certain, "100%": certain, "0": 0, "0.000000001": 1} {
+	for in, want := range map[string]Probability{"0.1%": 1_000_000, "0.001": 1_000_000, "1": certain, "100%": certain,
+		"0": 0, "0.000000001": 1} {
 		var got Probability
 		if err := got.Parse(in); err != nil || got != want {
 			t.Errorf("%s is %d, %v", in, got, err)

@@ -65,10 +65,11 @@ func aliasRows() map[string]string {
 		"STATE_DB TAMTAM_UNAPPLIED|TACPLUS_SERVER": "not-implemented=t10",
 		"CONFIG_DB TAM_TAILSTAMPING_TABLE|s9":      "flowgroup=g",
 		"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s9": "status=failed reason=t11,collector:t2 by=tammgrd",
-		"STATE_DB TAMTAM_ALARM|a":                  "text=t12(PORT|Ethernet0) resource=a severity=MAJOR time-created=1 type-id=a id=a",
-		"COUNTERS_DB COUNTERS_PORT_NAME_MAP":       "Ethernet0=oid:0x1",
-		"COUNTERS_DB COUNTERS:oid:0x1":             "SAI_PORT_STAT_IF_IN_OCTETS=770077",
-		"ASIC_DB ASIC_STATE:SAI_OBJECT_TYPE_X:{}":  "SAI_X_ATTR_IP=10.7.7.8",
+		"STATE_DB TAMTAM_ALARM|a": "text=t12(PORT|Ethernet0) resource=a severity=MAJOR time-created=1 " +
+			"type-id=a id=a",
+		"COUNTERS_DB COUNTERS_PORT_NAME_MAP":      "Ethernet0=oid:0x1",
+		"COUNTERS_DB COUNTERS:oid:0x1":            "SAI_PORT_STAT_IF_IN_OCTETS=770077",
+		"ASIC_DB ASIC_STATE:SAI_OBJECT_TYPE_X:{}": "SAI_X_ATTR_IP=10.7.7.8",
 	}
 }
 
@@ -114,7 +115,8 @@ func TestAliases(t *testing.T) {
 				t.Errorf("nothing shows %s", tt.stay)
 			}
 			_, err := b.server.Operate(b.as("u"), "list-drops", []byte(`{}`))
-			if blind := len(tt.gone) > 0 && !strings.Contains(tt.line, "config-rows"); blind && status.Code(err) != codes.PermissionDenied {
+			if blind := len(tt.gone) > 0 && !strings.Contains(tt.line, "config-rows"); blind &&
+				status.Code(err) != codes.PermissionDenied {
 				t.Errorf("list-drops: %v", err)
 			}
 			root := ""
@@ -175,11 +177,13 @@ func TestAliasesWrite(t *testing.T) {
 		return err
 	}
 	wantErr(t, set("TAM_COLLECTORS_TABLE", "t2", "port=1"), "PermissionDenied")
-	if err := set("TACPLUS_SERVER", "h", "passkey=********"); err != nil || !strings.Contains(b.row("TACPLUS_SERVER|h"), "passkey=t4") {
+	if err := set("TACPLUS_SERVER", "h", "passkey=********"); err != nil ||
+		!strings.Contains(b.row("TACPLUS_SERVER|h"), "passkey=t4") {
 		t.Errorf("the mask of a secret: %v, then %s", err, b.row("TACPLUS_SERVER|h"))
 	}
 	wantErr(t, set("TACPLUS_SERVER", "new", "passkey=********"), "InvalidArgument", "give the secret")
-	if err := set("TACPLUS_SERVER", "h", "passkey=another"); err != nil || !strings.Contains(b.row("TACPLUS_SERVER|h"), "passkey=another") {
+	if err := set("TACPLUS_SERVER", "h", "passkey=another"); err != nil ||
+		!strings.Contains(b.row("TACPLUS_SERVER|h"), "passkey=another") {
 		t.Errorf("a secret: %v, then %s", err, b.row("TACPLUS_SERVER|h"))
 	}
 }

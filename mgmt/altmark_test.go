@@ -26,12 +26,16 @@ func altMarked() map[string]string {
 	rows := someSwitch()
 	maps.Copy(rows, map[string]string{
 		altMarkRow: "flowgroup=f1 role=terminator method=muxed interval=0 mark=dscp0 clear=true",
-		"APPL_DB TAM_ALTMARK_TABLE:m1": "acl-table-name=TAM acl-rule-name=f1 role=terminator method=muxed interval=0 mark=dscp0 clear=true " +
-			"slot-sync=true mean-delay=false foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000",
+		"APPL_DB TAM_ALTMARK_TABLE:m1": "acl-table-name=TAM acl-rule-name=f1 role=terminator method=muxed interval=0 " +
+			"mark=dscp0 clear=true " +
+			"slot-sync=true mean-delay=false foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 " +
+			"delay-max=125000000",
 		"STATE_DB TAM_STATE_ALTMARK_TABLE|m1": "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
-		"COUNTERS_DB TAM_ALTMARK_COUNTERS:m1": "ENGINE=chip TIMING=exact GUARD=140625000 PERIOD=1700000001 COLOUR=1 PACKETS=101 BYTES=6464 CAPTURES=1 " +
+		"COUNTERS_DB TAM_ALTMARK_COUNTERS:m1": "ENGINE=chip TIMING=exact GUARD=140625000 PERIOD=1700000001 COLOUR=1 " +
+			"PACKETS=101 BYTES=6464 CAPTURES=1 " +
 			"OUT_OF_WINDOW=0 READ_AT=1700000002.500000123 TIMESTAMP=1700000001.250000001 FLAGS=",
-		"COUNTERS_DB TAM_ALTMARK_RESULTS:p1:s1:s4": "PERIOD=1700000001 START=1700000001.000000000 STATUS=flagged REASONS=s1:_first;_s4:_late-read REVISED=true " +
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p1:s1:s4": "PERIOD=1700000001 START=1700000001.000000000 STATUS=flagged " +
+			"REASONS=s1:_first;_s4:_late-read REVISED=true " +
 			"SENT=101 RECEIVED=103 LOST=-2 RAW_DELAY=-7 WINDOW_DELAYS=0",
 	})
 	return rows
@@ -39,8 +43,9 @@ func altMarked() map[string]string {
 
 // period is a period of counts that follow from its number.
 func period(k uint64, flags altmark.Flags) altmark.Period {
-	return altmark.Period{Number: k, Colour: uint8(k & 1), Packets: k, Bytes: 64 * k, Captures: 1, Timestamp: altmark.Time{Seconds: k, Nanoseconds: 5},
-		ReadAt: altmark.Time{Seconds: k + 1, Nanoseconds: 500_000_000}, Flags: flags}
+	return altmark.Period{Number: k, Colour: uint8(k & 1), Packets: k, Bytes: 64 * k, Captures: 1,
+		Timestamp: altmark.Time{Seconds: k, Nanoseconds: 5},
+		ReadAt:    altmark.Time{Seconds: k + 1, Nanoseconds: 500_000_000}, Flags: flags}
 }
 
 // history writes periods of a session as orchagent does.
@@ -51,7 +56,8 @@ func (b *bed) history(session string, periods ...altmark.Period) {
 		f, v := schema.FormatAltMarkPeriod(p)
 		fields[f] = v
 	}
-	if err := swss.NewTable(b.redis.DB(swss.CountersDB), schema.CountersAltMarkPast).Set(b.ctx, session, fields); err != nil {
+	if err := swss.NewTable(b.redis.DB(swss.CountersDB), schema.CountersAltMarkPast).Set(b.ctx, session,
+		fields); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -77,19 +83,26 @@ func TestAltMarkGet(t *testing.T) {
 	b.rows(altMarked())
 	b.history("m1", period(8, altmark.First|altmark.LateRead), period(9, 0))
 	b.history("gone", period(9, 0))
-	config := `"flowgroup":"f1","role":"terminator","method":"muxed","interval":0,"mark":"dscp0","clear":true,"slot-sync":true,"mean-delay":false,"foreign-marks":"count","clock-trust":"checked"`
-	eight := `"number":"8","colour":0,"packets":"8","octets":"512","captures":1,"timestamp":"8000000005","out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"9500000000","flags":["first","late-read"]`
-	nine := `"number":"9","colour":1,"packets":"9","octets":"576","captures":1,"timestamp":"9000000005","out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"10500000000"`
+	config := `"flowgroup":"f1","role":"terminator","method":"muxed","interval":0,"mark":"dscp0","clear":true,` +
+		`"slot-sync":true,"mean-delay":false,"foreign-marks":"count","clock-trust":"checked"`
+	eight := `"number":"8","colour":0,"packets":"8","octets":"512","captures":1,"timestamp":"8000000005",` +
+		`"out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"9500000000","flags":["first","late-read"]`
+	nine := `"number":"9","colour":1,"packets":"9","octets":"576","captures":1,"timestamp":"9000000005",` +
+		`"out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"10500000000"`
 	for _, c := range []struct{ path, want string }{
 		{altMarkM1 + "/config", `{"name":"m1",` + config + `}`},
 		{altMarkM1 + "/state", `{"name":"m1",` + config + `,"clock-error":"15625000","delay-min":"0","delay-max":"125000000",
-			"engine":"chip","timing":"exact","guard":"140625000","status":"active","status-number":1,"since":"2026-01-02T03:04:05Z",
-			"last-period":{"number":"1700000001","colour":1,"packets":"101","octets":"6464","captures":1,"timestamp":"1700000001250000001","out-of-window":"0","read-at":"1700000002500000123"}}`},
+			"engine":"chip","timing":"exact","guard":"140625000","status":"active","status-number":1,
+			 "since":"2026-01-02T03:04:05Z",
+			"last-period":{"number":"1700000001","colour":1,"packets":"101","octets":"6464","captures":1,
+			 "timestamp":"1700000001250000001","out-of-window":"0","read-at":"1700000002500000123"}}`},
 		{altMarkM1 + "/periods", `{"period":[{"number":"8","state":{` + eight + `}},{"number":"9","state":{` + nine + `}}]}`},
 		{altMarkM1 + "/periods/period[number=9]", `{"number":"9","state":{` + nine + `}}`},
 		{altMarkM1 + "/periods/period[number=9]/state/read-at", `"10500000000"`},
-		{"/tam/alt-mark-results", `{"alt-mark-result":[{"path":"p1","from":"s1","to":"s4","state":{"path":"p1","from":"s1","to":"s4",
-			"period":"1700000001","start":"1700000001000000000","status":"flagged","reasons":["s1: first","s4: late-read"],"revised":true,
+		{"/tam/alt-mark-results", `{"alt-mark-result":[{"path":"p1","from":"s1","to":"s4","state":{"path":"p1","from":"s1",
+		 "to":"s4",
+			"period":"1700000001","start":"1700000001000000000","status":"flagged","reasons":["s1: first","s4: late-read"],
+			 "revised":true,
 			"sent-packets":"101","received-packets":"103","lost-packets":"-2","raw-delay":"-7","window":{"delays":"0"}}}]}`},
 		{"/tam/tamtam-altmark:alt-mark-results/alt-mark-result[path=p1][from=s1][to=s4]/state/lost-packets", `"-2"`},
 	} {
@@ -100,31 +113,36 @@ func TestAltMarkGet(t *testing.T) {
 		}
 		sameJSON(t, strings.NewReplacer("tamtam-altmark:", "", "tamtam-status:", "").Replace(got), c.want)
 	}
-	for _, p := range []string{altMarkM1 + "/periods/period[number=7]", altMarks + "/alt-mark-session[name=m2]/periods/period[number=8]"} {
+	for _, p := range []string{altMarkM1 + "/periods/period[number=7]",
+		altMarks + "/alt-mark-session[name=m2]/periods/period[number=8]"} {
 		_, err := b.get(p)
 		wantErr(t, err, "NotFound")
 	}
-	numbers, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(altMarks + "/alt-mark-session[name=*]/periods/period[number=9]/state/number")}, Encoding: gpb.Encoding_PROTO})
+	numbers, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{
+		path(altMarks + "/alt-mark-session[name=*]/periods/period[number=9]/state/number")}, Encoding: gpb.Encoding_PROTO})
 	if err != nil || len(numbers.GetNotification()[0].GetUpdate()) != 2 {
 		t.Errorf("period 9 of all sessions: %v, %v", numbers, err)
 	}
 }
 
-// The arrivals of a period and the mean delay are there where sessions ask for them, and nowhere else. A sum has more bits
-// than any number of YANG.
+// The arrivals of a period and the mean delay are there where sessions ask for them, and nowhere else. A sum has more
+// bits than any number of YANG.
 func TestAltMarkMeanDelay(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(altMarked())
 	b.rows(map[string]string{
-		"COUNTERS_DB TAM_ALTMARK_RESULTS:p2:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=3 LOST=0 WINDOW_DELAYS=0 " +
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p2:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=3 " +
+			"LOST=0 WINDOW_DELAYS=0 " +
 			"MEAN_DELAY=7 DELAY_SUM=22",
-		"COUNTERS_DB TAM_ALTMARK_RESULTS:p3:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=2 LOST=1 WINDOW_DELAYS=0 " +
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p3:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=2 " +
+			"LOST=1 WINDOW_DELAYS=0 " +
 			"MEAN_DELAY_UNKNOWN=1_of_3_packets_were_lost",
 	})
 	p := period(8, 0)
 	p.Arrivals = altmark.Arrivals{Summed: true, Packets: 8, Sum: altmark.Sum{Hi: 1}}
 	b.history("m1", p, period(9, 0))
-	state, result := altMarkM1+"/periods/period[number=%d]/state/%s", "/tam/alt-mark-results/alt-mark-result[path=%s][from=s1][to=s4]/state/%s"
+	state, result := altMarkM1+"/periods/period[number=%d]/state/%s",
+		"/tam/alt-mark-results/alt-mark-result[path=%s][from=s1][to=s4]/state/%s"
 	for _, c := range []struct{ path, want string }{
 		{fmt.Sprintf(state, 8, "arrivals"), `"8"`},
 		{fmt.Sprintf(state, 8, "arrival-sum"), `"18446744073709551616"`},
@@ -136,8 +154,10 @@ func TestAltMarkMeanDelay(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", c.path, got, err, c.want)
 		}
 	}
-	for _, p := range []string{fmt.Sprintf(state, 9, "arrivals"), fmt.Sprintf(state, 9, "arrival-sum"), fmt.Sprintf(result, "p1", "mean-delay"),
-		fmt.Sprintf(result, "p3", "mean-delay"), fmt.Sprintf(result, "p3", "delay-sum"), fmt.Sprintf(result, "p2", "mean-delay-unknown")} {
+	for _, p := range []string{fmt.Sprintf(state, 9, "arrivals"), fmt.Sprintf(state, 9, "arrival-sum"),
+		fmt.Sprintf(result, "p1", "mean-delay"),
+		fmt.Sprintf(result, "p3", "mean-delay"), fmt.Sprintf(result, "p3", "delay-sum"),
+		fmt.Sprintf(result, "p2", "mean-delay-unknown")} {
 		_, err := b.get(p)
 		wantErr(t, err, "NotFound")
 	}
@@ -152,7 +172,8 @@ func TestAltMarkClock(t *testing.T) {
 		"CLOCK=declared_by_the_operator KERNEL_CLOCK= KERNEL_CLOCK_OFFSET=0 KERNEL_CLOCK_ERROR=0"})
 	p := period(8, 0)
 	p.Foreign = 1<<64 - 1
-	p.Clock = altmark.Clock{Says: "the kernel's clock says a maximum error of 2ms", Kernel: "01234567-89ab-cdef-ffff-ffffffffffff", Ahead: -3,
+	p.Clock = altmark.Clock{Says: "the kernel's clock says a maximum error of 2ms",
+		Kernel: "01234567-89ab-cdef-ffff-ffffffffffff", Ahead: -3,
 		Error: 2*time.Millisecond + 1}
 	b.history("m1", p, period(9, 0))
 	state := altMarkM1 + "/periods/period[number=%d]/state/%s"
@@ -183,8 +204,9 @@ func TestAltMarkClock(t *testing.T) {
 func TestAltMarkBadHistory(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{
-		"COUNTERS_DB TAM_ALTMARK_HISTORY:m1": `x={} 1=nonsense 2=null 3=["PERIOD"] 4={"PACKETS":"many","COLOUR":"1","FLAGS":"first,odd"} *={}`,
-		"COUNTERS_DB TAM_ALTMARK_RESULTS:p":  "STATUS=ok",
+		"COUNTERS_DB TAM_ALTMARK_HISTORY:m1": `x={} 1=nonsense 2=null 3=["PERIOD"] ` +
+			`4={"PACKETS":"many","COLOUR":"1","FLAGS":"first,odd"} *={}`,
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p": "STATUS=ok",
 	})
 	got, err := b.get(altMarkM1 + "/periods")
 	if err != nil {
@@ -195,7 +217,8 @@ func TestAltMarkBadHistory(t *testing.T) {
 
 func TestAltMarkSet(t *testing.T) {
 	up := func(p, v string) *gpb.SetRequest { return &gpb.SetRequest{Update: []*gpb.Update{update(p, v)}} }
-	const session = `{"flowgroup":"f1","role":"initiator","method":"double","interval":-3,"mark":"dscp0","mark2":"dscp1","delay-max":1000000}`
+	const session = `{"flowgroup":"f1","role":"initiator","method":"double","interval":-3,"mark":"dscp0",` +
+		`"mark2":"dscp1","delay-max":1000000}`
 	b := newBed(t, nil)
 	b.rows(someSwitch())
 	b.mustSet(&gpb.SetRequest{Update: []*gpb.Update{update(altMarkM1+"/config", session)}})
@@ -205,30 +228,47 @@ func TestAltMarkSet(t *testing.T) {
 		req        *gpb.SetRequest
 		words      []string
 	}{
-		{"no such flow group", "InvalidArgument", up(altMarkM1+"/config/flowgroup", `"f2"`), []string{"[name=m1]/config/flowgroup", "there is no flowgroup f2"}},
-		{"flow group in use", "FailedPrecondition", &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]"), path(sessions)}}, []string{"in use by alt-mark-session m1"}},
-		{"flow group of another", "InvalidArgument", up(altMarks+"/alt-mark-session[name=m2]/config", session), []string{"/config/flowgroup", "f1 is that of alt-mark-session m1 already"}},
-		{"nothing said", "InvalidArgument", up(altMarks+"/alt-mark-session[name=m2]/config", `{}`), []string{"config/flowgroup: is missing", "config/role: is missing", "config/method: is missing", "config/interval: is missing", "config/mark: is missing"}},
-		{"no role", "InvalidArgument", up(altMarkM1+"/config/role", `"observer"`), []string{"config/role", `"observer" is none of initiator, terminator, transit`}},
-		{"no interval", "InvalidArgument", up(altMarkM1+"/config/interval", `9`), []string{"config/interval", `"9" is no number in -10..8`}},
+		{"no such flow group", "InvalidArgument", up(altMarkM1+"/config/flowgroup", `"f2"`),
+			[]string{"[name=m1]/config/flowgroup", "there is no flowgroup f2"}},
+		{"flow group in use", "FailedPrecondition", &gpb.SetRequest{
+			Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]"), path(sessions)}},
+			[]string{"in use by alt-mark-session m1"}},
+		{"flow group of another", "InvalidArgument", up(altMarks+"/alt-mark-session[name=m2]/config", session),
+			[]string{"/config/flowgroup", "f1 is that of alt-mark-session m1 already"}},
+		{"nothing said", "InvalidArgument", up(altMarks+"/alt-mark-session[name=m2]/config", `{}`),
+			[]string{"config/flowgroup: is missing", "config/role: is missing", "config/method: is missing",
+				"config/interval: is missing", "config/mark: is missing"}},
+		{"no role", "InvalidArgument", up(altMarkM1+"/config/role", `"observer"`),
+			[]string{"config/role", `"observer" is none of initiator, terminator, transit`}},
+		{"no interval", "InvalidArgument", up(altMarkM1+"/config/interval", `9`),
+			[]string{"config/interval", `"9" is no number in -10..8`}},
 		{"ECN", "InvalidArgument", up(altMarkM1+"/config/mark", `"ecn0"`), []string{"config/mark", `"ecn0" is none of`}},
-		{"one bit for both", "InvalidArgument", up(altMarkM1+"/config/mark2", `"dscp0"`), []string{"[name=m1]", "mark2 is dscp0, as mark is"}},
-		{"no second bit", "InvalidArgument", &gpb.SetRequest{Delete: []*gpb.Path{path(altMarkM1 + "/config/mark2")}}, []string{"mark2 is not given"}},
-		{"an initiator that clears", "InvalidArgument", up(altMarkM1+"/config/clear", `true`), []string{"only a terminator clears the mark"}},
-		{"too short for its delay", "InvalidArgument", up(altMarkM1+"/config/delay-max", `100000000`), []string{"interval of 125ms is too short", "want less than L/2 = 62.5ms"}},
+		{"one bit for both", "InvalidArgument", up(altMarkM1+"/config/mark2", `"dscp0"`),
+			[]string{"[name=m1]", "mark2 is dscp0, as mark is"}},
+		{"no second bit", "InvalidArgument", &gpb.SetRequest{Delete: []*gpb.Path{path(altMarkM1 + "/config/mark2")}},
+			[]string{"mark2 is not given"}},
+		{"an initiator that clears", "InvalidArgument", up(altMarkM1+"/config/clear", `true`),
+			[]string{"only a terminator clears the mark"}},
+		{"too short for its delay", "InvalidArgument", up(altMarkM1+"/config/delay-max", `100000000`),
+			[]string{"interval of 125ms is too short", "want less than L/2 = 62.5ms"}},
 		{"no such word of foreign marks", "InvalidArgument", up(altMarkM1+"/config/foreign-marks", `"wash"`),
 			[]string{altMarkM1 + `/config/foreign-marks: "wash" is none of clean, count, drop`}},
 		{"no such word of a clock", "InvalidArgument", up(altMarkM1+"/config/clock-trust", `"believed"`),
 			[]string{altMarkM1 + `/config/clock-trust: "believed" is none of checked, declared`}},
-		{"two words that there are not", "InvalidArgument", up(altMarkM1+"/config", `{"foreign-marks":"","clock-trust":"Declared"}`),
-			[]string{altMarkM1 + `/config/foreign-marks: "" is none of`, altMarkM1 + `/config/clock-trust: "Declared" is none of`}},
+		{"two words that there are not", "InvalidArgument", up(altMarkM1+"/config",
+			`{"foreign-marks":"","clock-trust":"Declared"}`),
+			[]string{altMarkM1 + `/config/foreign-marks: "" is none of`,
+				altMarkM1 + `/config/clock-trust: "Declared" is none of`}},
 		{"a word that is a number", "InvalidArgument", up(altMarkM1+"/config/clock-trust", `1`),
 			[]string{altMarkM1 + `/config/clock-trust: 1 is no JSON value`}},
-		{"a terminator that keeps marks out", "InvalidArgument", up(altMarkM1+"/config", `{"role":"terminator","foreign-marks":"drop"}`),
+		{"a terminator that keeps marks out", "InvalidArgument", up(altMarkM1+"/config",
+			`{"role":"terminator","foreign-marks":"drop"}`),
 			[]string{altMarkM1, "foreign-marks is drop, but the role is terminator: only an initiator keeps other marks out"}},
 		{"state", "InvalidArgument", up(altMarkM1+"/state/guard", `1`), []string{"state/guard"}},
-		{"a period", "InvalidArgument", up(altMarkM1+"/periods/period[number=1]/state/packets", `1`), []string{"periods/period[number=1]"}},
-		{"a result", "InvalidArgument", &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/alt-mark-results")}}, []string{"alt-mark-results"}},
+		{"a period", "InvalidArgument", up(altMarkM1+"/periods/period[number=1]/state/packets", `1`),
+			[]string{"periods/period[number=1]"}},
+		{"a result", "InvalidArgument", &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/alt-mark-results")}},
+			[]string{"alt-mark-results"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := b.client.Set(b.ctx, tt.req)
@@ -247,7 +287,8 @@ func TestAltMarkOnChange(t *testing.T) {
 	b.rows(altMarked())
 	b.history("m1", period(8, 0))
 	packets := altMarkM1 + "/periods/period[number=%d]/state/packets"
-	s := b.subscribe(streamOf(subOf(onChange, altMarks+"/alt-mark-session[name=*]/periods/period[number=*]/state/packets")))
+	s := b.subscribe(
+		streamOf(subOf(onChange, altMarks+"/alt-mark-session[name=*]/periods/period[number=*]/state/packets")))
 	s.want("U "+fmt.Sprintf(packets, 8)+` "8"`, "S")
 	b.history("m1", period(9, 0))
 	s.want("U " + fmt.Sprintf(packets, 9) + ` "9"`)
@@ -260,7 +301,8 @@ func TestAltMarkOnChange(t *testing.T) {
 	s.want("U " + fmt.Sprintf(packets, 9) + ` "10"`)
 
 	result := "/tam/alt-mark-results/alt-mark-result[from=s1][path=p1][to=s4]/state"
-	s = b.subscribe(streamOf(subOf(onChange, result+"/lost-packets"), subOf(onChange, altMarkM1+"/state/last-period/packets")))
+	s = b.subscribe(streamOf(subOf(onChange, result+"/lost-packets"),
+		subOf(onChange, altMarkM1+"/state/last-period/packets")))
 	s.want("U "+result+`/lost-packets "-2"`, "U "+altMarkM1+`/state/last-period/packets "101"`, "S")
 	b.rows(map[string]string{"COUNTERS_DB TAM_ALTMARK_RESULTS:p1:s1:s4": "PERIOD=1700000002 STATUS=ok LOST=0"})
 	s.want("U " + result + `/lost-packets "0"`)

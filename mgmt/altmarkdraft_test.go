@@ -51,7 +51,8 @@ func randomAltMark(rnd *rand.Rand) schema.AltMarkSession {
 	marks := [][2]altmark.Mark{{altmark.DSCP0, altmark.DSCP0 + 1}, {altmark.IPv6Loss, altmark.IPv6Delay},
 		{altmark.IPv6Delay, altmark.IPv6Loss}, {altmark.IPv4Reserved, altmark.DSCP0}}[rnd.IntN(4)]
 	s := schema.AltMarkSession{Name: "m1", FlowGroup: "f1", Session: altmark.Session{
-		Role: altmark.Initiator + altmark.Role(rnd.IntN(3)), Method: altmark.Step + altmark.Method(rnd.IntN(4)), Mark: marks[0], SlotSync: true,
+		Role: altmark.Initiator + altmark.Role(rnd.IntN(3)), Method: altmark.Step + altmark.Method(rnd.IntN(4)),
+		Mark: marks[0], SlotSync: true,
 		Interval: altmark.MinInterval + altmark.Interval(rnd.IntN(int(altmark.MaxInterval-altmark.MinInterval)+1)),
 	}}
 	s.ClockError, s.MaxDelay = s.Interval.Duration()/64, s.Interval.Duration()/8
@@ -73,8 +74,9 @@ func draftOf(s schema.AltMarkSession) map[string]any {
 		"direction":        []string{"ingress", "transit", "egress"}[s.Role-altmark.Initiator],
 		"interface-action": []string{"action-marking", "action-read", "action-read"}[s.Role-altmark.Initiator],
 		// 2^n s, by way of the shortest period.
-		"measurement-period":      fmt.Sprint(uint64(976_562_500) << (s.Interval - altmark.MinInterval)),
-		"enable-loss-measurement": s.Method != altmark.Pulse, "enable-delay-measurement": s.Method != altmark.Step || s.MeanDelay,
+		"measurement-period":       fmt.Sprint(uint64(976_562_500) << (s.Interval - altmark.MinInterval)),
+		"enable-loss-measurement":  s.Method != altmark.Pulse,
+		"enable-delay-measurement": s.Method != altmark.Step || s.MeanDelay,
 	}
 	if s.Clear {
 		want["interface-action"] = "action-unmarking"
@@ -85,7 +87,8 @@ func draftOf(s schema.AltMarkSession) map[string]any {
 	if s.FlowMonID.Given {
 		want["flow-mon-id"] = float64(s.FlowMonID.ID)
 	}
-	if word := map[altmark.Method]string{altmark.Step: "single-marking", altmark.Double: "double-marking"}[s.Method]; word != "" {
+	if word := map[altmark.Method]string{altmark.Step: "single-marking",
+		altmark.Double: "double-marking"}[s.Method]; word != "" {
 		want["method-type"] = word
 	}
 	return want
@@ -99,7 +102,8 @@ func TestAltMarkDraft(t *testing.T) {
 		"CONFIG_DB TAM_FEATURES_TABLE|ALTMARK": "status=INACTIVE"})
 	for path, want := range map[string]string{
 		"/altmark/admin-config/enabled":                  "false",
-		"/altmark/available-interfaces":                  `{"tamtam-ietf-altmark:available-interface":[{"if-name":"Ethernet0"}]}`,
+		"/altmark/available-interfaces":                  `{"tamtam-ietf-altmark:available-interface":` +
+			`[{"if-name":"Ethernet0"}]}`,
 		draftProfile + "/measurement-period":             `"1000000000000"`,
 		draftProfile + "/interface-action":               `"tamtam-ietf-altmark:action-unmarking"`,
 		altMarkM1 + "/config/interval":                   "0",
@@ -139,7 +143,9 @@ func TestAltMarkDraft(t *testing.T) {
 func TestAltMarkDraftOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(altMarked())
-	s := b.subscribe(streamOf(subOf(onChange, "/altmark/altmark-profiles/altmark-profile[altmark-profile-name=*]/enable-delay-measurement")))
+	s := b.subscribe(
+		streamOf(subOf(onChange,
+			"/altmark/altmark-profiles/altmark-profile[altmark-profile-name=*]/enable-delay-measurement")))
 	s.want("U "+draftProfile+"/enable-delay-measurement true", "S")
 	b.mustSet(updating(update(altMarkM1+"/config/method", `"step"`)))
 	s.want("U " + draftProfile + "/enable-delay-measurement false")

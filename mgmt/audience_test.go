@@ -133,7 +133,8 @@ type audience struct {
 }
 
 func newAudience(t *testing.T) *audience {
-	c := &audience{clock: newHandClock(), stalls: make(chan struct{}, 100_000), rates: map[string]int{}, marks: map[string]int{}}
+	c := &audience{clock: newHandClock(), stalls: make(chan struct{}, 100_000), rates: map[string]int{},
+		marks: map[string]int{}}
 	c.bed = newBed(t, func(conf *Config) {
 		conf.Clock = c.clock.now
 		conf.After = func(d time.Duration) <-chan time.Time {
@@ -203,9 +204,9 @@ func (c *audience) tick(step int) {
 	}
 }
 
-// Of 102 subscribers in ten minutes, one takes nothing: it is ended at the limit, and up to then what waits for it is no
-// more than the entries that changed. One takes nothing for a while: it gets the newest values, and how many it missed.
-// The others miss nothing, and get each change at once and each sample when it is due.
+// Of 102 subscribers in ten minutes, one takes nothing: it is ended at the limit, and up to then what waits for it is
+// no more than the entries that changed. One takes nothing for a while: it gets the newest values, and how many it
+// missed. The others miss nothing, and get each change at once and each sample when it is due.
 func TestStalledAmongMany(t *testing.T) {
 	c := newAudience(t)
 	clear(c.marks)

@@ -177,7 +177,8 @@ func TestPasswords(t *testing.T) {
 		{"unknown user", []string{"username", "toor", "password", "guest"}, "Unauthenticated", "Unauthenticated"},
 		{"name without password", []string{"username", "root"}, "Unauthenticated", "Unauthenticated"},
 		{"nobody", nil, "Unauthenticated", "Unauthenticated"},
-		{"two names", []string{"username", "root", "username", "guest", "password", "guest"}, "Unauthenticated", "Unauthenticated"},
+		{"two names", []string{"username", "root", "username", "guest", "password", "guest"}, "Unauthenticated",
+			"Unauthenticated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx := metadata.AppendToOutgoingContext(b.ctx, c.md...)
@@ -195,7 +196,8 @@ func TestPasswords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: listOf(gpb.SubscriptionList_ONCE, subOf(0, rates))}})
+			rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{
+				Subscribe: listOf(gpb.SubscriptionList_ONCE, subOf(0, rates))}})
 			_, err = rpc.Recv()
 			wantErr(t, err, c.read)
 		})
@@ -214,7 +216,8 @@ func TestUnixSocket(t *testing.T) {
 	if _, err := client.Set(b.ctx, &gpb.SetRequest{}); err != nil {
 		t.Errorf("the server's own user is admin: %v", err)
 	}
-	if _, err := NewServer(Config{Redis: b.redis, Socket: socket}); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := NewServer(Config{Redis: b.redis, Socket: socket}); err == nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("two servers on one socket: %v", err)
 	}
 	stream, err := reflectpb.NewServerReflectionClient(conn).ServerReflectionInfo(b.ctx)
@@ -297,14 +300,16 @@ func TestHashedPasswords(t *testing.T) {
 		{"root", "s3:cret", "OK"},
 		{"guest", "guest", "OK"},
 	} {
-		_, err := b.client.Capabilities(metadata.AppendToOutgoingContext(b.ctx, "username", c.name, "password", c.password), &gpb.CapabilityRequest{})
+		_, err := b.client.Capabilities(metadata.AppendToOutgoingContext(b.ctx, "username", c.name, "password", c.password),
+			&gpb.CapabilityRequest{})
 		wantErr(t, err, c.code)
 	}
 }
 
 func TestLimits(t *testing.T) {
 	b := newBed(t, nil)
-	_, err := b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{update("/tam", `"`+strings.Repeat("x", maxRequest)+`"`)}})
+	_, err := b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{
+		update("/tam", `"`+strings.Repeat("x", maxRequest)+`"`)}})
 	wantErr(t, err, "ResourceExhausted")
 	for range auth.Places() { // others read and do not end
 		if err := b.server.reading.Enter(b.ctx, "another"); err != nil {

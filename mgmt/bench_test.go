@@ -30,7 +30,8 @@ func fill(b testing.TB, r *swss.Redis, n int) {
 	rules := swss.FieldValues{}
 	for i := range n {
 		f, s, oid := fmt.Sprintf("f%d", i), fmt.Sprintf("s%d", i), fmt.Sprintf("oid:0x9%012x", i)
-		rule := swss.FieldValues{"PRIORITY": "100", "SRC_IP": "10.0.0.0/8", "DST_IP": "10.1.2.3", "L4_DST_PORT": fmt.Sprint(i)}
+		rule := swss.FieldValues{"PRIORITY": "100", "SRC_IP": "10.0.0.0/8", "DST_IP": "10.1.2.3",
+			"L4_DST_PORT": fmt.Sprint(i)}
 		state := swss.FieldValues{"status": "active", "reason": "", "since": "2026-01-02T03:04:05Z", "by": "orchagent"}
 		put(swss.ConfigDB, "TAM_FLOWGROUP_TABLE", f, swss.FieldValues{"id": fmt.Sprint(i + 1), "table-name": "TAM"})
 		put(swss.ConfigDB, "ACL_RULE", "TAM|"+f, rule)
@@ -39,7 +40,8 @@ func fill(b testing.TB, r *swss.Redis, n int) {
 		put(swss.ApplDB, "TAM_TAILSTAMPING_TABLE", s, swss.FieldValues{"acl-table-name": "TAM", "acl-rule-name": f})
 		put(swss.StateDB, "TAM_STATE_FLOWGROUP_TABLE", f, state)
 		put(swss.StateDB, "TAM_STATE_TAILSTAMPING_TABLE", s, state)
-		put(swss.CountersDB, "TAM_TAILSTAMPING_COUNTERS", s, swss.FieldValues{"MATCHED_PACKETS": "1", "MATCHED_BYTES": "64", "STAMPED_PACKETS": "1",
+		put(swss.CountersDB, "TAM_TAILSTAMPING_COUNTERS", s, swss.FieldValues{"MATCHED_PACKETS": "1", "MATCHED_BYTES": "64",
+			"STAMPED_PACKETS":         "1",
 			"NOT_STAMPED_NOT_TCP_UDP": "0", "NOT_STAMPED_NOT_ETHERNET_II": "0", "NOT_STAMPED_CUT": "0", "NOT_STAMPED_MTU": "0"})
 		put(swss.CountersDB, "COUNTERS", oid, swss.FieldValues{rulePackets: "1", ruleOctets: "64"})
 		rules["TAM:"+f] = oid
@@ -108,7 +110,8 @@ func BenchmarkSet(b *testing.B) {
 		}
 		b.Run("one", func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				set(b, &gpb.SetRequest{Update: []*gpb.Update{update(flowgroups+"/flowgroup[name=f7]/transport/config/destination-port", fmt.Sprint(i%65535))}})
+				set(b, &gpb.SetRequest{Update: []*gpb.Update{update(flowgroups+
+					"/flowgroup[name=f7]/transport/config/destination-port", fmt.Sprint(i%65535))}})
 			}
 		})
 		b.Run("add and remove a flow group", func(b *testing.B) {
@@ -121,7 +124,8 @@ func BenchmarkSet(b *testing.B) {
 			req := &gpb.SetRequest{}
 			for i := range manySessions {
 				req.Update = append(req.Update,
-					update(fmt.Sprintf("%s/flowgroup[name=g%d]", flowgroups, i), `{"config":{"priority":7},"ipv4":{"config":{"source-address":"10.0.0.1/32"}}}`),
+					update(fmt.Sprintf("%s/flowgroup[name=g%d]", flowgroups, i),
+						`{"config":{"priority":7},"ipv4":{"config":{"source-address":"10.0.0.1/32"}}}`),
 					update(fmt.Sprintf("%s/tailstamping-session[name=t%d]/config/flowgroup", sessions, i), fmt.Sprintf(`"g%d"`, i)))
 			}
 			for b.Loop() {

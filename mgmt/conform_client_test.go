@@ -70,7 +70,8 @@ func gnmicGet(args []string, req *gpb.GetRequest) ([]string, error) {
 	if len(req.GetExtension()) > 0 || len(req.GetPath()) == 0 {
 		return nil, errCannotAsk
 	}
-	args = append(args, "--encoding", strings.ToLower(req.GetEncoding().String()), "--type", strings.ToLower(req.GetType().String()))
+	args = append(args, "--encoding", strings.ToLower(req.GetEncoding().String()), "--type",
+		strings.ToLower(req.GetType().String()))
 	if p := req.GetPrefix(); p != nil {
 		args = append(args, "--prefix", text(p), "--target", p.GetTarget())
 	}
@@ -93,7 +94,8 @@ var said = regexp.MustCompile(`(?s)code = (\w+) desc = (.*)`)
 
 // ask runs the program; the stubs ask what it cannot.
 func ask[R, A proto.Message](
-	ctx context.Context, c *commandClient, what string, req R, answer A, stub func(context.Context, R, ...grpc.CallOption) (A, error),
+	ctx context.Context, c *commandClient, what string, req R, answer A,
+	stub func(context.Context, R, ...grpc.CallOption) (A, error),
 ) (A, error) {
 	args, err := c.args(what, req)
 	if err == errCannotAsk {
@@ -143,12 +145,14 @@ func TestSubscribeThroughGnmiCLI(t *testing.T) {
 	}
 	b := newBed(t, nil)
 	b.rows(samplers("1", "2"))
-	query := []string{"-address", b.server.Addr(), "-insecure", "-dt", "single", "-q", "/tam/samplers/sampler[name=*]/config/sampling-rate"}
+	query := []string{"-address", b.server.Addr(), "-insecure", "-dt", "single", "-q",
+		"/tam/samplers/sampler[name=*]/config/sampling-rate"}
 	for mode, more := range map[string][]string{
 		"once": nil, "polling": {"-pi", "10ms", "-count", "2"}, "streaming": {"-sd", "1s"}, // which ends with an error
 	} {
 		out, err := exec.CommandContext(b.ctx, program, append(append(query, "-qt", mode), more...)...).CombinedOutput()
-		one, two := strings.Contains(string(out), "/a/config/sampling-rate"), strings.Contains(string(out), "/b/config/sampling-rate")
+		one, two := strings.Contains(string(out), "/a/config/sampling-rate"),
+			strings.Contains(string(out), "/b/config/sampling-rate")
 		if !one || !two || err != nil && mode != "streaming" {
 			t.Errorf("%s: %v:\n%s", mode, err, out)
 		}

@@ -23,7 +23,8 @@ func extensionChecks() map[string]func(*bed) {
 			} {
 				exts := []*gnmi_ext.Extension{e}
 				b.refused(&gpb.GetRequest{Path: []*gpb.Path{path("/tam")}, Extension: exts}, "Unimplemented", "extension")
-				b.refusedSet(&gpb.SetRequest{Update: []*gpb.Update{update(rateA, "1")}, Extension: exts}, "Unimplemented", "extension")
+				b.refusedSet(&gpb.SetRequest{Update: []*gpb.Update{update(rateA, "1")}, Extension: exts}, "Unimplemented",
+					"extension")
 			}
 		},
 	}
@@ -31,9 +32,10 @@ func extensionChecks() map[string]func(*bed) {
 
 // ofMaster is the extension of a client of a role.
 func ofMaster(role string, high, low uint64) []*gnmi_ext.Extension {
-	return []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_MasterArbitration{MasterArbitration: &gnmi_ext.MasterArbitration{
-		Role: &gnmi_ext.Role{Id: role}, ElectionId: &gnmi_ext.Uint128{High: high, Low: low},
-	}}}}
+	return []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_MasterArbitration{
+		MasterArbitration: &gnmi_ext.MasterArbitration{
+			Role: &gnmi_ext.Role{Id: role}, ElectionId: &gnmi_ext.Uint128{High: high, Low: low},
+		}}}}
 }
 
 func ofDepth(level uint32) []*gnmi_ext.Extension {
@@ -54,7 +56,8 @@ func checkDepth(b *bed) {
 	b.wantText(get(entryA, 1), entryA+` {"openconfig-tam:name":"a"}`)
 	b.wantText(get(entryA+"/config", 1), entryA+`/config {"openconfig-tam:name":"a","openconfig-tam:sampling-rate":1}`)
 	b.wantText(get(rateA, 1), rateA+" 1")
-	b.wantText(get("/tam/samplers/sampler[name=*]", 1), entryA+` {"openconfig-tam:name":"a"}`+"\n"+entryB+` {"openconfig-tam:name":"b"}`)
+	b.wantText(get("/tam/samplers/sampler[name=*]", 1), entryA+` {"openconfig-tam:name":"a"}`+"\n"+entryB+
+		` {"openconfig-tam:name":"b"}`)
 	b.wantText(get(entryA, 0), answerText(b.ask(asIETF, entryA)))
 	b.wantText(get(entryA, 99), answerText(b.ask(asIETF, entryA)))
 	list := listOf(onceMode, subOf(0, "/tam/samplers"))
@@ -71,7 +74,8 @@ func checkDepth(b *bed) {
 		}
 		(&sub{b.t, rpc}).want(want...)
 	}
-	b.refusedSet(&gpb.SetRequest{Update: []*gpb.Update{update(rateA, "9")}, Extension: ofDepth(1)}, "InvalidArgument", "depth")
+	b.refusedSet(&gpb.SetRequest{Update: []*gpb.Update{update(rateA, "9")}, Extension: ofDepth(1)}, "InvalidArgument",
+		"depth")
 	_, err := b.client.Capabilities(b.ctx, &gpb.CapabilityRequest{Extension: ofDepth(1)})
 	wantErr(b.t, err, "InvalidArgument", "depth")
 	raw := &gpb.Path{Origin: tree.RawOrigin, Elem: path("/CONFIG_DB/localhost/PORT").Elem}

@@ -60,7 +60,8 @@ func readingChecks() map[string]func(*bed) {
 		"P9": func(b *bed) {
 			p := path("/tam")
 			p.Origin = "sonic-db"
-			b.refused(&gpb.GetRequest{Prefix: &gpb.Path{Origin: "openconfig"}, Path: []*gpb.Path{p}}, "InvalidArgument", "sonic-db")
+			b.refused(&gpb.GetRequest{Prefix: &gpb.Path{Origin: "openconfig"}, Path: []*gpb.Path{p}}, "InvalidArgument",
+				"sonic-db")
 		},
 		"P10": checkKeys, "P11": checkWildcards,
 		"P12": func(b *bed) {
@@ -68,19 +69,23 @@ func readingChecks() map[string]func(*bed) {
 			b.refused(&gpb.GetRequest{Path: []*gpb.Path{old}}, "InvalidArgument", "element")
 			old.Elem = path(portE0 + "/config/mtu").Elem
 			got := b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{old}})
-			if u := got.GetNotification()[0].GetUpdate(); len(u) != 1 || len(u[0].GetPath().GetElement()) > 0 { //nolint:staticcheck
+			//nolint:staticcheck
+			if u := got.GetNotification()[0].GetUpdate(); len(u) != 1 || len(u[0].GetPath().GetElement()) > 0 {
 				b.t.Error(got)
 			}
 		},
 		"G1": checkNotifications,
 		"G2": func(b *bed) {
 			got := b.ask(asIETF, sessionS+"/state").GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()
-			sameJSON(b.t, string(got), `{"openconfig-tam:name":"s1","openconfig-tam:flowgroup":"f1","tamtam-status:status":"active",
-				"tamtam-status:status-number":1,"tamtam-status:since":"2026-01-02T03:04:05Z","openconfig-tam:counters":{"matched-packets":"7656",
+			sameJSON(b.t, string(got), `{"openconfig-tam:name":"s1","openconfig-tam:flowgroup":"f1",
+			 "tamtam-status:status":"active",
+				"tamtam-status:status-number":1,"tamtam-status:since":"2026-01-02T03:04:05Z",
+				 "openconfig-tam:counters":{"matched-packets":"7656",
 				"matched-octets":"18446744073709551615","stamped-packets":"7600","not-stamped":{"cut":"56"}}}`)
 		},
 		"G3": func(b *bed) {
-			b.wantText(answerText(b.ask(asIETF, portE0+"/config/mtu", portE0+"/config/enabled", portE0+"/state/counters/in-octets")),
+			b.wantText(answerText(b.ask(asIETF, portE0+"/config/mtu", portE0+"/config/enabled",
+				portE0+"/state/counters/in-octets")),
 				portE0+"/config/mtu 9100\n\n"+portE0+"/config/enabled true\n\n"+portE0+`/state/counters/in-octets "10"`)
 		},
 		"G4": func(b *bed) {
@@ -160,7 +165,8 @@ func checkEncodings(b *bed) {
 }
 
 func checkReflection(b *bed) {
-	conn, err := grpc.NewClient("passthrough:///"+b.server.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///"+b.server.Addr(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -198,7 +204,8 @@ func checkPrefixAlone(b *bed) {
 	for _, prefix := range []*gpb.Path{{Target: "sw1"}, {Origin: "openconfig"}} {
 		got, root := b.mustGet(&gpb.GetRequest{Prefix: prefix}), b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{{}}})
 		b.wantText(answerText(got), answerText(root))
-		if p := got.GetNotification()[0].GetPrefix(); p.GetTarget() != prefix.GetTarget() || p.GetOrigin() != prefix.GetOrigin() {
+		if p := got.GetNotification()[0].GetPrefix(); p.GetTarget() != prefix.GetTarget() ||
+			p.GetOrigin() != prefix.GetOrigin() {
 			b.t.Error(p)
 		}
 	}
@@ -234,7 +241,8 @@ func checkSONiCTarget(b *bed) {
 		list.Prefix = prefix
 		_, err := b.subscribe(list).rpc.Recv()
 		wantErr(b.t, err, "InvalidArgument", tt.want)
-		b.refusedSet(&gpb.SetRequest{Prefix: prefix, Update: []*gpb.Update{update(rateA, "5")}}, "InvalidArgument", "sonic-db")
+		b.refusedSet(&gpb.SetRequest{Prefix: prefix, Update: []*gpb.Update{update(rateA, "5")}}, "InvalidArgument",
+			"sonic-db")
 	}
 	rows := path("/CONFIG_DB/localhost/PORT/Ethernet0/mtu")
 	rows.Origin = tree.RawOrigin
@@ -267,7 +275,8 @@ func checkRoot(b *bed) {
 	for _, p := range []*gpb.Path{{}, nil} {
 		text := b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{p}}).GetNotification()[0].GetUpdate()[0].GetVal().GetJsonVal()
 		var top map[string]any
-		if err := json.Unmarshal(text, &top); err != nil || top["tam"] == nil || top["interfaces"] == nil || top["config-rows"] != nil {
+		if err := json.Unmarshal(text, &top); err != nil || top["tam"] == nil || top["interfaces"] == nil ||
+			top["config-rows"] != nil {
 			b.t.Errorf("%v %s", err, text)
 		}
 	}

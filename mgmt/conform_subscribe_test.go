@@ -36,7 +36,8 @@ func subscribingChecks() map[string]func(*bed) {
 			for _, mode := range []gpb.SubscriptionList_Mode{gpb.SubscriptionList_STREAM, pollMode} {
 				s := b.subscribe(listOf(mode, subOf(onChange, rates)))
 				s.want("S")
-				again := &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: streamOf(subOf(onChange, rates))}}
+				again := &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{
+					Subscribe: streamOf(subOf(onChange, rates))}}
 				if err := s.rpc.Send(again); err != nil {
 					b.t.Fatal(err)
 				}

@@ -80,7 +80,8 @@ func writingChecks() map[string]func(*bed) {
 			b.wantRow("TAM_SAMPLINGRATE_TABLE|c", "")
 		},
 		"S9": func(b *bed) {
-			b.refusedSet(updating(update("/config-rows/row[table=PORT]", `{"config":{"field":["mtu=1"]}}`)), "InvalidArgument", "key")
+			b.refusedSet(updating(update("/config-rows/row[table=PORT]", `{"config":{"field":["mtu=1"]}}`)), "InvalidArgument",
+				"key")
 			b.refusedSet(replacing(update("/tam/samplers/sampler/config", `{"sampling-rate":1}`)), "InvalidArgument", "key")
 		},
 		"S10": func(b *bed) {
@@ -180,8 +181,9 @@ func checkResults(b *bed) {
 	for _, r := range got.GetResponse() {
 		text = append(text, r.GetOp().String()+" "+tree.PathText(r.GetPath()))
 	}
-	b.wantText(strings.Join(text, "\n"), "DELETE /tam/samplers/sampler[name=a]\nDELETE /tam/samplers/sampler[name=z]\nREPLACE "+
-		rateA+"\nUPDATE "+rateB+"\nUPDATE "+rateA)
+	b.wantText(strings.Join(text, "\n"),
+		"DELETE /tam/samplers/sampler[name=a]\nDELETE /tam/samplers/sampler[name=z]\nREPLACE "+
+			rateA+"\nUPDATE "+rateB+"\nUPDATE "+rateA)
 	if got.GetTimestamp() <= 0 {
 		b.t.Error("no timestamp")
 	}
@@ -218,7 +220,8 @@ func checkUnionReplace(b *bed) {
 	b.rows(samplers("1", "2"))
 	// No path undoes what another one set, whichever comes first.
 	got := b.mustSet(union(
-		update(entryA+"/config", `{"sampling-rate":5}`), update("/tam/samplers", `{"sampler":[{"name":"c","config":{"sampling-rate":3}}]}`)))
+		update(entryA+"/config", `{"sampling-rate":5}`),
+		update("/tam/samplers", `{"sampler":[{"name":"c","config":{"sampling-rate":3}}]}`)))
 	if r := got.GetResponse(); len(r) != 2 || r[0].GetOp() != gpb.UpdateResult_UNION_REPLACE ||
 		tree.PathText(r[1].GetPath()) != "/tam/samplers" {
 		b.t.Error(got)
@@ -228,12 +231,14 @@ func checkUnionReplace(b *bed) {
 	b.wantRow("TAM_SAMPLINGRATE_TABLE|c", "sampling-rate=3")
 	b.mustSet(union(update(rateA, "6"), update(entryA, `{"config":{"sampling-rate":6}}`))) // both say the same
 	b.wantRow(rowA, "sampling-rate=6")
-	b.refusedSet(union(update(rateA, "7"), update(entryA, `{"config":{"sampling-rate":8}}`)), "InvalidArgument", `"8"`, rateA)
+	b.refusedSet(union(update(rateA, "7"), update(entryA, `{"config":{"sampling-rate":8}}`)), "InvalidArgument", `"8"`,
+		rateA)
 	beside := union(update(rateA, "7"))
 	beside.Delete = []*gpb.Path{path(entryB)}
 	b.refusedSet(beside, "InvalidArgument", "union_replace", "delete")
 	b.refusedSet(union(update(rateA, "7"), update(rateB, "0")), "InvalidArgument", rateB)
 	b.refusedSet(union(update("/tam/nowhere", "7")), "NotFound", "/tam/nowhere")
-	cli := &gpb.Update{Path: &gpb.Path{Origin: "cli"}, Val: &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: "hostname x"}}}
+	cli := &gpb.Update{Path: &gpb.Path{Origin: "cli"}, Val: &gpb.TypedValue{
+		Value: &gpb.TypedValue_AsciiVal{AsciiVal: "hostname x"}}}
 	b.refusedSet(union(cli, update(rateA, "7")), "Unimplemented", `"cli"`)
 }

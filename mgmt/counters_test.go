@@ -18,15 +18,19 @@ func TestCountersThatNobodyKnows(t *testing.T) {
 		{sessionS + "/state/counters", "TAM_TAILSTAMPING_COUNTERS:s1", "matched-packets", "MATCHED_PACKETS"},
 		{sessionS + "/state/counters", "TAM_TAILSTAMPING_COUNTERS:s1", "stamped-packets", "STAMPED_PACKETS"},
 		{sessionS + "/state/counters/not-stamped", "TAM_TAILSTAMPING_COUNTERS:s1", "mtu", "NOT_STAMPED_MTU"},
-		{"/tam/tablerecord-sessions/tablerecord-session[name=r]/state/counters", "TAM_TABLERECORD_COUNTERS:r", "lost", "LOST"},
+		{"/tam/tablerecord-sessions/tablerecord-session[name=r]/state/counters", "TAM_TABLERECORD_COUNTERS:r", "lost",
+			"LOST"},
 		{"/tam/flowgroups/flowgroup[name=f1]/state", "COUNTERS:oid:0x9000000000001", "packets", rulePackets},
-		{"/acl/tables/table[name=TAM]/rules/rule[rule-name=f1]/state", "COUNTERS:oid:0x9000000000001", "matched-octets", ruleOctets},
-		{"/interfaces/interface[name=Ethernet0]/state/counters", "COUNTERS:oid:0x1000000000001", "in-errors", "SAI_PORT_STAT_IF_IN_ERRORS"},
+		{"/acl/tables/table[name=TAM]/rules/rule[rule-name=f1]/state", "COUNTERS:oid:0x9000000000001", "matched-octets",
+			ruleOctets},
+		{"/interfaces/interface[name=Ethernet0]/state/counters", "COUNTERS:oid:0x1000000000001", "in-errors",
+			"SAI_PORT_STAT_IF_IN_ERRORS"},
 		{
 			"/interfaces/interface[name=Ethernet0]/state/counters", "COUNTERS:oid:0x1000000000001", "in-pkts",
 			"SAI_PORT_STAT_IF_IN_UCAST_PKTS SAI_PORT_STAT_IF_IN_MULTICAST_PKTS SAI_PORT_STAT_IF_IN_BROADCAST_PKTS",
 		},
-		{"/queues/queue[name=Ethernet0:1]/state", "COUNTERS:oid:0x15000000000001", "dropped-packets", "SAI_QUEUE_STAT_DROPPED_PACKETS"},
+		{"/queues/queue[name=Ethernet0:1]/state", "COUNTERS:oid:0x15000000000001", "dropped-packets",
+			"SAI_QUEUE_STAT_DROPPED_PACKETS"},
 	} {
 		fields := strings.Fields(c.fields)
 		// has is the leaf after the first fields have a value each.

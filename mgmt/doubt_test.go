@@ -40,7 +40,8 @@ func TestUnknownStateOfTheASIC(t *testing.T) {
 	if err := tamyang.Unmarshal([]byte(got), dev); err != nil {
 		t.Fatalf("%v\n%s", err, got)
 	}
-	for _, alive := range []string{`"status":"active"`, `"status":"Active"`, `"op-status":"ACTIVE"`, `"oper-status":"UP"`} {
+	for _, alive := range []string{`"status":"active"`, `"status":"Active"`, `"op-status":"ACTIVE"`,
+		`"oper-status":"UP"`} {
 		if strings.Contains(strings.ReplaceAll(got, " ", ""), alive) {
 			t.Errorf("%s while the state of the ASIC is unknown:\n%s", alive, got)
 		}

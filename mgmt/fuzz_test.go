@@ -30,7 +30,8 @@ func FuzzPath(f *testing.F) {
 	for _, s := range []string{
 		"", "elem{name:'tam'}", "elem{name:'...'} elem{name:'config'}", "elem{name:'*'} elem{name:'*'}", "elem{}",
 		"elem{name:'tam'} elem{name:'samplers'} elem{name:'sampler' key{key:'name' value:'a]/'}}",
-		"elem{name:'tam'} elem{name:'flowgroups'} elem{name:'flowgroup'} elem{name:'config'} elem{name:'interfaces' key{key:'.' value:'x'}}",
+		"elem{name:'tam'} elem{name:'flowgroups'} elem{name:'flowgroup'} elem{name:'config'} elem{name:'interfaces' " +
+			"key{key:'.' value:'x'}}",
 		"origin:'cli'", "element:'tam'",
 	} {
 		f.Add(s)
@@ -67,7 +68,9 @@ func FuzzRow(f *testing.F) {
 	f.Add("must-record", "a, b,,a", "BOUND", "+Inf")
 	m := offline(f)
 	f.Fuzz(func(t *testing.T, f1, v1, f2, v2 string) {
-		for _, list := range []string{"/tam/flowgroups/flowgroup", "/tam/flymon-tasks/flymon-task", "/tam/flymon-queries/flymon-query", "/tam/flymon-groups/flymon-group", "/tam/tablerecord-sessions/tablerecord-session"} {
+		for _, list := range []string{"/tam/flowgroups/flowgroup", "/tam/flymon-tasks/flymon-task",
+			"/tam/flymon-queries/flymon-query", "/tam/flymon-groups/flymon-group",
+			"/tam/tablerecord-sessions/tablerecord-session"} {
 			e := tree.NewEntry(m.Find(list).List, []string{"1"})
 			for i := range e.Rows {
 				e.Rows[i] = map[string]string{f1: v1, f2: v2}

@@ -6,8 +6,9 @@ import "testing"
 func TestAlarms(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{
-		"STATE_DB TAMTAM_HEALTH|tammgrd":      "state=waiting reason=a_row_is_missing since=2026-01-15T12:00:00Z",
-		"STATE_DB TAMTAM_CONSISTENCY|tammgrd": "state=drift reason=a_row_is_missing objects=56 drift=1 healed=0 open=1 pass=2026-01-15T12:00:01Z",
+		"STATE_DB TAMTAM_HEALTH|tammgrd": "state=waiting reason=a_row_is_missing since=2026-01-15T12:00:00Z",
+		"STATE_DB TAMTAM_CONSISTENCY|tammgrd": "state=drift reason=a_row_is_missing objects=56 drift=1 healed=0 open=1 " +
+			"pass=2026-01-15T12:00:01Z",
 	})
 	const daemon = "/health/daemons/daemon[name=tammgrd]/state/"
 	for leaf, want := range map[string]string{

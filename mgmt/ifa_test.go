@@ -49,13 +49,15 @@ func TestSessionsOfTwoTypes(t *testing.T) {
 		"/tam/drop-monitor-sessions": "drops", "/tam/ifa-sessions": "edge",
 	} {
 		got, err := b.get(list)
-		if err != nil || !strings.Contains(got, want) || strings.Contains(got, map[string]string{"drops": "edge", "edge": "drops"}[want]) {
+		if err != nil || !strings.Contains(got, want) || strings.Contains(got,
+			map[string]string{"drops": "edge", "edge": "drops"}[want]) {
 			t.Errorf("%s: %s %v, want %s alone", list, got, err, want)
 		}
 	}
 	req := &gpb.SetRequest{Update: []*gpb.Update{
 		update("/tam/ifa-sessions/ifa-session[name=drops]/config", `{"role": "transit"}`)}}
-	if _, err := b.client.Set(b.ctx, req); err == nil || !strings.Contains(err.Error(), "TAM_SESSION|drops is of another type") {
+	if _, err := b.client.Set(b.ctx, req); err == nil || !strings.Contains(err.Error(),
+		"TAM_SESSION|drops is of another type") {
 		t.Errorf("%v, want that the name is taken", err)
 	}
 }

@@ -20,15 +20,20 @@ func TestNetworkInstance(t *testing.T) {
 		"CONFIG_DB VLAN|Vlan20":                       "vlanid=20 admin_status=down",
 		"APPL_DB VLAN_TABLE:Vlan10":                   "admin_status=up",
 		"STATE_DB FDB_TABLE|Vlan10:02:00:00:00:00:01": "port=Ethernet0 type=dynamic",
-		"CONFIG_DB STATIC_ROUTE|10.9.0.0/16":          "nexthop=10.0.0.2,10.0.0.3,0.0.0.0 ifname=,Vlan10,Ethernet4 distance=0,5,0",
-		"CONFIG_DB STATIC_ROUTE|::/0":                 "blackhole=true",
+		"CONFIG_DB STATIC_ROUTE|10.9.0.0/16": "nexthop=10.0.0.2,10.0.0.3,0.0.0.0 ifname=,Vlan10,Ethernet4 " +
+			"distance=0,5,0",
+		"CONFIG_DB STATIC_ROUTE|::/0": "blackhole=true",
 	}, map[string]string{
-		ni + "/state": `{"openconfig-network-instance:name":"default","openconfig-network-instance:type":"openconfig-network-instance-types:DEFAULT_INSTANCE"}`,
+		ni + "/state": `{"openconfig-network-instance:name":"default",` +
+			`"openconfig-network-instance:type":"openconfig-network-instance-types:DEFAULT_INSTANCE"}`,
 		ni + "/vlans": `{"openconfig-network-instance:vlan":[
-			{"vlan-id":10,"config":{"vlan-id":10,"name":"Vlan10","status":"ACTIVE"},"state":{"vlan-id":10,"name":"Vlan10","status":"ACTIVE"}},
+			{"vlan-id":10,"config":{"vlan-id":10,"name":"Vlan10","status":"ACTIVE"},"state":{"vlan-id":10,"name":"Vlan10",
+			 "status":"ACTIVE"}},
 			{"vlan-id":20,"config":{"vlan-id":20,"name":"Vlan20","status":"SUSPENDED"},"state":{"vlan-id":20}}]}`,
-		ni + "/fdb/mac-table/entries/entry[mac-address=02:00:00:00:00:01][vlan=10]": `{"openconfig-network-instance:mac-address":"02:00:00:00:00:01",
-			"openconfig-network-instance:vlan":10,"openconfig-network-instance:config":{"mac-address":"02:00:00:00:00:01","vlan":10},
+		ni + "/fdb/mac-table/entries/entry[mac-address=02:00:00:00:00:01][vlan=10]": `{
+			"openconfig-network-instance:mac-address":"02:00:00:00:00:01",
+			"openconfig-network-instance:vlan":10,"openconfig-network-instance:config":{"mac-address":"02:00:00:00:00:01",
+			 "vlan":10},
 			"openconfig-network-instance:state":{"mac-address":"02:00:00:00:00:01","vlan":10,"entry-type":"DYNAMIC"},
 			"openconfig-network-instance:interface":{"interface-ref":{"state":{"interface":"Ethernet0"}}}}`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=1]": `{"openconfig-network-instance:index":"1",
@@ -37,30 +42,36 @@ func TestNetworkInstance(t *testing.T) {
 			"openconfig-network-instance:interface-ref":{"config":{"interface":"Vlan10"},"state":{"interface":"Vlan10"}}}`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=2]/config/next-hop": `"openconfig-local-routing:LOCAL_LINK"`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=3]":                 "",
-		static("::/0") + "/next-hops/next-hop[index=0]/state":                  `{"openconfig-network-instance:index":"0","openconfig-network-instance:next-hop":"openconfig-local-routing:DROP","openconfig-network-instance:metric":0}`,
-		"/network-instances/network-instance[name=other]":                      "",
+		static("::/0") +
+			"/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",` +
+			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP","openconfig-network-instance:metric":0}`,
+		"/network-instances/network-instance[name=other]": "",
 	})
 }
 
-// Routes share next hops and groups of them, which have the same number as long as they are the same, whatever else there is.
+// Routes share next hops and groups of them, which have the same number as long as they are the same, whatever else
+// there is.
 func TestForwardingTable(t *testing.T) {
 	const afts = "/network-instances/network-instance[name=default]/afts"
 	routes := map[string]string{
 		"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1",
 		"APPL_DB ROUTE_TABLE:10.1.0.0/16":     "nexthop=10.0.0.1,10.0.0.2 ifname=Ethernet0,Ethernet4 weight=1,3 protocol=bgp",
-		"APPL_DB ROUTE_TABLE:10.2.0.0/16":     "nexthop=10.0.0.2,10.0.0.1 ifname=Ethernet4,Ethernet0 weight=3,1 protocol=0xc4",
-		"APPL_DB ROUTE_TABLE:10.3.0.1":        "nexthop=10.0.0.1 ifname=Ethernet0 protocol=static",
-		"APPL_DB ROUTE_TABLE:10.4.0.0/16":     "blackhole=true nexthop= ifname=",
-		"APPL_DB ROUTE_TABLE:2001:db8::/32":   "nexthop=:: ifname=Ethernet0",
-		"APPL_DB ROUTE_TABLE:2001:db8::1":     "nexthop=fe80::1 ifname=Ethernet0",
+		"APPL_DB ROUTE_TABLE:10.2.0.0/16": "nexthop=10.0.0.2,10.0.0.1 ifname=Ethernet4,Ethernet0 weight=3,1 " +
+			"protocol=0xc4",
+		"APPL_DB ROUTE_TABLE:10.3.0.1":      "nexthop=10.0.0.1 ifname=Ethernet0 protocol=static",
+		"APPL_DB ROUTE_TABLE:10.4.0.0/16":   "blackhole=true nexthop= ifname=",
+		"APPL_DB ROUTE_TABLE:2001:db8::/32": "nexthop=:: ifname=Ethernet0",
+		"APPL_DB ROUTE_TABLE:2001:db8::1":   "nexthop=fe80::1 ifname=Ethernet0",
 	}
 	one, both := nextHop{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}, []nextHop{
-		{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}, {Address: "10.0.0.2", Interface: "Ethernet4", Weight: "3"},
+		{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"},
+		{Address: "10.0.0.2", Interface: "Ethernet4", Weight: "3"},
 	}
 	group := afts + "/next-hop-groups/next-hop-group[id=" + nextHopGroup(both) + "]"
 	shows(t, routes, map[string]string{
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.1.0.0/16]/state": `{"openconfig-network-instance:prefix":"10.1.0.0/16",
-			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:BGP","openconfig-aft-network-instance:next-hop-group":"` + nextHopGroup(both) + `"}`,
+			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:BGP",
+			 "openconfig-aft-network-instance:next-hop-group":"` + nextHopGroup(both) + `"}`,
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/next-hop-group":  `"` + nextHopGroup(both) + `"`,
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/origin-protocol": "",
 		afts + "/ipv4-unicast/ipv4-entry[prefix=10.3.0.1/32]/state/next-hop-group":  `"` + nextHopGroup([]nextHop{one}) + `"`,
@@ -69,7 +80,8 @@ func TestForwardingTable(t *testing.T) {
 		afts + "/ipv6-unicast/ipv6-entry[prefix=2001:db8::1/128]/state/prefix":      `"2001:db8::1/128"`,
 		afts + "/ipv6-unicast/ipv6-entry[prefix=10.1.0.0/16]":                       "",
 		group + "/state": `{"openconfig-network-instance:id":"` + nextHopGroup(both) + `"}`,
-		group + "/next-hops/next-hop[index=" + both[1].index() + "]/state": `{"openconfig-network-instance:index":"` + both[1].index() + `",
+		group + "/next-hops/next-hop[index=" + both[1].index() + "]/state": `{
+			"openconfig-network-instance:index":"` + both[1].index() + `",
 			"openconfig-network-instance:weight":"3"}`,
 		group + "/next-hops/next-hop[index=7]": "",
 		afts + "/next-hops/next-hop[index=" + one.index() + "]": `{"openconfig-network-instance:index":"` + one.index() + `",
@@ -85,14 +97,17 @@ func TestForwardingTableOnChange(t *testing.T) {
 	b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1"})
 	const hops = "/network-instances/network-instance[name=default]/afts/next-hops/next-hop"
 	index := nextHop{Address: "10.0.0.1", Interface: "Ethernet0"}.index()
-	s := b.subscribe(streamOf(subOf(onChange, "/network-instances/network-instance[name=*]/afts/next-hops/next-hop[index=*]/state/ip-address")))
+	s := b.subscribe(
+		streamOf(subOf(onChange,
+			"/network-instances/network-instance[name=*]/afts/next-hops/next-hop[index=*]/state/ip-address")))
 	s.want("S")
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0"})
 	s.want("U " + hops + "[index=" + index + `]/state/ip-address "10.0.0.1"`)
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.2.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0"})
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": ""})
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.3.0.0/16": "nexthop=10.0.0.2 ifname=Ethernet0"})
-	s.want("U " + hops + "[index=" + nextHop{Address: "10.0.0.2", Interface: "Ethernet0"}.index() + `]/state/ip-address "10.0.0.2"`)
+	s.want("U " + hops + "[index=" + nextHop{Address: "10.0.0.2", Interface: "Ethernet0"}.index() +
+		`]/state/ip-address "10.0.0.2"`)
 	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.2.0.0/16": ""})
 	s.want("D " + hops + "[index=" + index + "]/state/ip-address")
 }
@@ -106,7 +121,8 @@ func TestQueuesOfPorts(t *testing.T) {
 		"COUNTERS_DB COUNTERS:oid:0x15000000000003": "SAI_QUEUE_STAT_PACKETS=7 SAI_QUEUE_STAT_DROPPED_PACKETS=0",
 	}, map[string]string{
 		queue + "/state": `{"openconfig-qos:name":"3","openconfig-qos:transmit-pkts":"7","openconfig-qos:dropped-pkts":"0"}`,
-		"/qos/interfaces/interface[interface-id=Ethernet0]/interface-ref":               `{"openconfig-qos:state":{"interface":"Ethernet0"}}`,
+		"/qos/interfaces/interface[interface-id=Ethernet0]/interface-ref":               `{"openconfig-qos:state":` +
+			`{"interface":"Ethernet0"}}`,
 		"/qos/interfaces/interface[interface-id=Ethernet0]/output/queues/queue[name=4]": "",
 	})
 }

@@ -130,8 +130,8 @@ func (k *keeper) history() (kinds []string) {
 	return kinds
 }
 
-// What is saved is a config_db.json that is all of CONFIG_DB, there when the operation is done, and the old one as long as
-// it is not.
+// What is saved is a config_db.json that is all of CONFIG_DB, there when the operation is done, and the old one as long
+// as it is not.
 func TestSave(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -226,8 +226,8 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// A server that comes up behind one that died has the unconfirmed commit on its mind: while there is time, and when it is
-// over. A switch that started anew, from what was saved, has nothing to undo.
+// A server that comes up behind one that died has the unconfirmed commit on its mind: while there is time, and when it
+// is over. A switch that started anew, from what was saved, has nothing to undo.
 func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -391,8 +391,10 @@ func TestCommitExtension(t *testing.T) {
 		}
 		if step.rate != 0 {
 			req.Update = []*gpb.Update{{
-				Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "samplers"}, {Name: "sampler", Key: map[string]string{"name": "a"}}}},
-				Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: fmt.Appendf(nil, `{"config": {"sampling-rate": %d}}`, step.rate)}},
+				Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "samplers"},
+					{Name: "sampler", Key: map[string]string{"name": "a"}}}},
+				Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: fmt.Appendf(nil,
+					`{"config": {"sampling-rate": %d}}`, step.rate)}},
 			}}
 		}
 		_, err := k.client.Set(k.ctx, req)
@@ -400,9 +402,13 @@ func TestCommitExtension(t *testing.T) {
 			t.Fatalf("step %d: %v, want %s", i, err, step.want)
 		}
 		k.clock.pass(step.pass)
-		k.eventually(fmt.Sprintf("step %d: sampler a %s", i, step.then), func() bool { return k.rate("a") == "sampling-rate="+step.then })
+		k.eventually(fmt.Sprintf("step %d: sampler a %s", i, step.then),
+			func() bool { return k.rate("a") == "sampling-rate="+step.then })
 		if step.pass > 0 && step.want == codes.OK {
-			k.eventually("the end", func() bool { return step.ext.GetSetRollbackDuration() != nil || k.server.kept.onTrial.Load() == nil })
+			k.eventually("the end", func() bool {
+				return step.ext.GetSetRollbackDuration() != nil ||
+					k.server.kept.onTrial.Load() == nil
+			})
 		}
 	}
 }
@@ -416,26 +422,37 @@ func TestOperationRefused(t *testing.T) {
 		code        codes.Code
 		want        string
 	}{
-		{"reboot", `{}`, codes.NotFound, "there is no such operation, want one of cancel-commit, clear-counters, commit, copy, list-drops, trace-packet, why-flow"},
+		{"reboot", `{}`, codes.NotFound,
+			"there is no such operation, want one of cancel-commit, clear-counters, commit, copy, list-drops, trace-packet, " +
+				"why-flow"},
 		{"copy", `{}`, codes.InvalidArgument, "copy: destination is missing"},
 		{"copy", `{"destination": "running"}`, codes.InvalidArgument, "copy: source is missing"},
-		{"copy", `{"source": "running", "destination": "moon"}`, codes.InvalidArgument, `destination is "moon", want running or startup`},
-		{"copy", `{"source": "../etc/passwd", "destination": "running"}`, codes.InvalidArgument, `"../etc/passwd" names no configuration: want running, startup or the number of an earlier one`},
-		{"copy", `{"source": "startup", "destination": "running"}`, codes.NotFound, "nothing was saved: there is no " + filepath.Join(k.dir, "config_db.json")},
-		{"copy", `{"source": "3", "destination": "running"}`, codes.NotFound, "there is no earlier configuration 3, there are 0, from 0"},
-		{"copy", `{"source": "running", "destination": "running"}`, codes.InvalidArgument, "source and destination are both running"},
+		{"copy", `{"source": "running", "destination": "moon"}`, codes.InvalidArgument,
+			`destination is "moon", want running or startup`},
+		{"copy", `{"source": "../etc/passwd", "destination": "running"}`, codes.InvalidArgument,
+			`"../etc/passwd" names no configuration: want running, startup or the number of an earlier one`},
+		{"copy", `{"source": "startup", "destination": "running"}`, codes.NotFound,
+			"nothing was saved: there is no " + filepath.Join(k.dir, "config_db.json")},
+		{"copy", `{"source": "3", "destination": "running"}`, codes.NotFound,
+			"there is no earlier configuration 3, there are 0, from 0"},
+		{"copy", `{"source": "running", "destination": "running"}`, codes.InvalidArgument,
+			"source and destination are both running"},
 		{"copy", `{"source": 1, "destination": "running"}`, codes.InvalidArgument, "source: number, want string"},
-		{"copy", `{"source": "running", "destination": "startup", "force": true}`, codes.InvalidArgument, `unknown field "force"`},
+		{"copy", `{"source": "running", "destination": "startup", "force": true}`, codes.InvalidArgument,
+			`unknown field "force"`},
 		{"copy", `[`, codes.InvalidArgument, "want a JSON object"},
 		{"commit", `{"Confirmed": 60}`, codes.InvalidArgument, `unknown field "Confirmed"`},
 		{"commit", `{"confirmed": 60, "confirmed": 600}`, codes.InvalidArgument, `"confirmed" is there twice`},
-		{"commit", `{"confirmed": 60, "tamtam-operations:confirmed": 600}`, codes.InvalidArgument, "confirmed is there twice"},
+		{"commit", `{"confirmed": 60, "tamtam-operations:confirmed": 600}`, codes.InvalidArgument,
+			"confirmed is there twice"},
 		{"commit", `{"confirmed": 0}`, codes.InvalidArgument, "time to confirm of 0s: want 1s to 24h0m0s"},
 		{"commit", `{"confirmed": -1}`, codes.InvalidArgument, "confirmed"},
-		{"commit", `{"confirmed": 5}`, codes.FailedPrecondition, "nothing was committed yet: there is nothing to come back to"},
+		{"commit", `{"confirmed": 5}`, codes.FailedPrecondition,
+			"nothing was committed yet: there is nothing to come back to"},
 		{"cancel-commit", `{}`, codes.FailedPrecondition, "no commit waits to be confirmed"},
 		{"clear-counters", `{"kind": "moons"}`, codes.InvalidArgument, `kind is "moons", want all or one of acl, copp`},
-		{"clear-counters", `{"kind": "interfaces", "name": "Ethernet0"}`, codes.NotFound, "interfaces: Ethernet0 has no counters"},
+		{"clear-counters", `{"kind": "interfaces", "name": "Ethernet0"}`, codes.NotFound,
+			"interfaces: Ethernet0 has no counters"},
 	} {
 		err := k.operate(tt.name, tt.input)
 		if status.Code(err) != tt.code || !strings.Contains(status.Convert(err).Message(), tt.want) {
@@ -501,8 +518,8 @@ func TestRestoredToTheLetter(t *testing.T) {
 	})
 }
 
-// Counters that were cleared count from zero for clients, and go on in COUNTERS_DB. When the chip counts anew, or there is
-// another, nothing is taken away.
+// Counters that were cleared count from zero for clients, and go on in COUNTERS_DB. When the chip counts anew, or there
+// is another, nothing is taken away.
 func TestClearCounters(t *testing.T) {
 	k := newKeeper(t)
 	count := func(n int) {
@@ -511,8 +528,10 @@ func TestClearCounters(t *testing.T) {
 			"COUNTERS_DB COUNTERS:oid:0x1": fmt.Sprintf("SAI_PORT_STAT_IF_IN_OCTETS=%d SAI_PORT_STAT_IF_IN_ERRORS=x", n)})
 	}
 	read := func() string {
-		got, err := k.client.Get(k.ctx, &gpb.GetRequest{Encoding: gpb.Encoding_JSON_IETF, Path: []*gpb.Path{{Elem: []*gpb.PathElem{
-			{Name: "interfaces"}, {Name: "interface", Key: map[string]string{"name": "Ethernet0"}}, {Name: "state"}, {Name: "counters"}, {Name: "in-octets"}}}}})
+		got, err := k.client.Get(k.ctx, &gpb.GetRequest{Encoding: gpb.Encoding_JSON_IETF,
+			Path: []*gpb.Path{{Elem: []*gpb.PathElem{
+				{Name: "interfaces"}, {Name: "interface", Key: map[string]string{"name": "Ethernet0"}}, {Name: "state"},
+				{Name: "counters"}, {Name: "in-octets"}}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -575,8 +594,10 @@ func TestConfigRows(t *testing.T) {
 	k := newKeeper(t)
 	set := func(table, key, fields string, replace bool) error {
 		u := &gpb.Update{
-			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "config-rows"}, {Name: "row", Key: map[string]string{"table": table, "key": key}}}},
-			Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: fmt.Appendf(nil, `{"config": {"field": [%s]}}`, fields)}},
+			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "config-rows"},
+				{Name: "row", Key: map[string]string{"table": table, "key": key}}}},
+			Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: fmt.Appendf(nil, `{"config": {"field": [%s]}}`,
+				fields)}},
 		}
 		req := &gpb.SetRequest{Update: []*gpb.Update{u}}
 		if replace {
@@ -626,7 +647,8 @@ func TestConfigRows(t *testing.T) {
 		}
 	}
 	k.sampler("a", 1)
-	root := &gpb.Update{Path: &gpb.Path{}, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`{}`)}}}
+	root := &gpb.Update{Path: &gpb.Path{}, Val: &gpb.TypedValue{
+		Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`{}`)}}}
 	if _, err := k.client.Set(k.ctx, &gpb.SetRequest{Replace: []*gpb.Update{root}}); err != nil {
 		t.Fatal(err)
 	}
@@ -634,10 +656,13 @@ func TestConfigRows(t *testing.T) {
 		t.Errorf("behind a replace of the root: sampler %q, scheduler %q", k.rate("a"), k.row("SCHEDULER|s"))
 	}
 	both := &gpb.SetRequest{Update: []*gpb.Update{
-		{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "samplers"}, {Name: "sampler", Key: map[string]string{"name": "b"}}}},
+		{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "samplers"},
+			{Name: "sampler", Key: map[string]string{"name": "b"}}}},
 			Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`{"config": {"sampling-rate": 5}}`)}}},
-		{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "config-rows"}, {Name: "row", Key: map[string]string{"table": "TAM_SAMPLINGRATE_TABLE", "key": "b"}}}},
-			Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`{"config": {"field": ["sampling-rate=6"]}}`)}}}}}
+		{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "config-rows"},
+			{Name: "row", Key: map[string]string{"table": "TAM_SAMPLINGRATE_TABLE", "key": "b"}}}},
+			Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(
+				`{"config": {"field": ["sampling-rate=6"]}}`)}}}}}
 	if _, err := k.client.Set(k.ctx, both); status.Code(err) != codes.InvalidArgument || k.rate("b") != "" {
 		t.Errorf("one row in two places: %v, then %q", err, k.rate("b"))
 	}
@@ -651,7 +676,8 @@ func FuzzOperation(f *testing.F) {
 	for _, name := range []string{"trace-packet", "why-flow", "list-drops"} { // they would need a chip
 		delete(all, name)
 	}
-	for _, s := range []string{`{"source":"running","destination":"startup"}`, `{"tamtam-operations:input":{"kind":"all"}}`, `{"confirmed":1e9}`, `[]`, ``} {
+	for _, s := range []string{`{"source":"running","destination":"startup"}`,
+		`{"tamtam-operations:input":{"kind":"all"}}`, `{"confirmed":1e9}`, `[]`, ``} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {

@@ -10,7 +10,8 @@ import (
 // configOf is what of a path is configured; empty: nothing.
 func (b *bed) configOf(p string) string {
 	b.t.Helper()
-	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF})
+	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Type: gpb.GetRequest_CONFIG,
+		Encoding: gpb.Encoding_JSON_IETF})
 	if err != nil {
 		wantErr(b.t, err, "NotFound")
 		return ""
@@ -35,16 +36,23 @@ func TestDeletedAndInForce(t *testing.T) {
 		want       string // empty: it is gone
 	}{
 		{"nothing", session, nil, ""},
-		{"in force", session, map[string]string{appl: flow, state: "status=active reason= by=orchagent"}, "it is deleted, and in force still"},
+		{"in force", session, map[string]string{appl: flow, state: "status=active reason= by=orchagent"},
+			"it is deleted, and in force still"},
 		{"orchagent has not heard", session, map[string]string{appl: flow}, "it is deleted, and may be in force still"},
-		{"orchagent cannot take it out", session, map[string]string{state: "status=pending reason=no_answer by=orchagent"}, "it is deleted, and may be in force still: it is pending: no answer"},
-		{"orchagent had it refused", session, map[string]string{appl: flow, state: "status=failed reason=no by=orchagent"}, "it is deleted, and may be in force still: it is failed: no"},
+		{"orchagent cannot take it out", session, map[string]string{state: "status=pending reason=no_answer by=orchagent"},
+			"it is deleted, and may be in force still: it is pending: no answer"},
+		{"orchagent had it refused", session, map[string]string{appl: flow, state: "status=failed reason=no by=orchagent"},
+			"it is deleted, and may be in force still: it is failed: no"},
 		{"it never was", session, map[string]string{state: "status=pending reason=no_group by=tammgrd"}, ""},
 		{"a rule", group, map[string]string{rule: "PRIORITY=1"}, "it is deleted, and may be in force still"},
-		{"a rule in the switch", group, map[string]string{"STATE_DB ACL_RULE_TABLE|TAM|x": "status=Active by=orchagent"}, "it is deleted, and in force still"},
-		{"a rule that stays", group, map[string]string{"CONFIG_DB ACL_RULE|TAM|x": "PRIORITY=1", rule: "PRIORITY=1", "STATE_DB ACL_RULE_TABLE|TAM|x": "status=Active by=orchagent"}, ""},
-		{"its rule stays", group, map[string]string{"CONFIG_DB ACL_RULE|TAM|x": "PRIORITY=1", "STATE_DB TAM_STATE_FLOWGROUP_TABLE|x": "status=active by=tammgrd"}, "it is deleted, and in force still"},
-		{"a rule of another table", group, map[string]string{"APPL_DB ACL_RULE_TABLE:T:x": "PRIORITY=1", "STATE_DB ACL_RULE_TABLE|T|x": "status=Active by=orchagent"}, ""},
+		{"a rule in the switch", group, map[string]string{"STATE_DB ACL_RULE_TABLE|TAM|x": "status=Active by=orchagent"},
+			"it is deleted, and in force still"},
+		{"a rule that stays", group, map[string]string{"CONFIG_DB ACL_RULE|TAM|x": "PRIORITY=1", rule: "PRIORITY=1",
+			"STATE_DB ACL_RULE_TABLE|TAM|x": "status=Active by=orchagent"}, ""},
+		{"its rule stays", group, map[string]string{"CONFIG_DB ACL_RULE|TAM|x": "PRIORITY=1",
+			"STATE_DB TAM_STATE_FLOWGROUP_TABLE|x": "status=active by=tammgrd"}, "it is deleted, and in force still"},
+		{"a rule of another table", group, map[string]string{"APPL_DB ACL_RULE_TABLE:T:x": "PRIORITY=1",
+			"STATE_DB ACL_RULE_TABLE|T|x": "status=Active by=orchagent"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBed(t, nil)
@@ -105,9 +113,11 @@ func TestSetOfWhatIsDeletedAndInForce(t *testing.T) {
 func TestSubscribeToWhatIsDeletedAndInForce(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
-	only := streamOf(subOf(onChange, sessionS+"/state/not-in-force"), subOf(onChange, sessionS+"/state/flowgroup"), subOf(onChange, sessionS+"/config"))
+	only := streamOf(subOf(onChange, sessionS+"/state/not-in-force"), subOf(onChange, sessionS+"/state/flowgroup"),
+		subOf(onChange, sessionS+"/config"))
 	s := b.subscribe(only)
-	s.want("U "+sessionS+`/state/flowgroup "f1"`, "U "+sessionS+`/config/flowgroup "f1"`, "U "+sessionS+`/config/name "s1"`, "S")
+	s.want("U "+sessionS+`/state/flowgroup "f1"`, "U "+sessionS+`/config/flowgroup "f1"`,
+		"U "+sessionS+`/config/name "s1"`, "S")
 	b.rows(map[string]string{"CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": ""})
 	s.want("U "+sessionS+`/state/not-in-force ["it is deleted, and in force still"]`, "D "+sessionS+"/config")
 	b.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": ""})

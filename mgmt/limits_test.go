@@ -15,7 +15,8 @@ import (
 func TestSetTooLarge(t *testing.T) {
 	group := func(name string) *gpb.Update {
 		return update("/tam/flowgroups/flowgroup[name="+name+"]",
-			`{"name":"`+name+`","config":{"name":"`+name+`","id":3,"priority":100},"ipv4":{"config":{"source-address":"10.0.0.0/8"}}}`)
+			`{"name":"`+name+`","config":{"name":"`+name+
+				`","id":3,"priority":100},"ipv4":{"config":{"source-address":"10.0.0.0/8"}}}`)
 	}
 	b := newBed(t, nil)
 	longest := strings.Repeat("n", 255-len("TAM|"))
@@ -48,7 +49,8 @@ func TestSetTooManyRows(t *testing.T) {
 	}
 	one := func(name string) *gpb.SetRequest {
 		return &gpb.SetRequest{Update: []*gpb.Update{
-			update("/tam/samplers/sampler[name="+name+"]", `{"name":"`+name+`","config":{"name":"`+name+`","sampling-rate":2}}`)}}
+			update("/tam/samplers/sampler[name="+name+"]", `{"name":"`+name+`","config":{"name":"`+name+
+				`","sampling-rate":2}}`)}}
 	}
 	b.mustSet(one("last"))
 	_, err := b.client.Set(b.ctx, one("more"))

@@ -286,7 +286,8 @@ func TestReadingFails(t *testing.T) {
 	}
 }
 
-// TestRedisAway: while Redis does not answer, every RPC says so; a subscriber too, and is not left with what it believes.
+// TestRedisAway: while Redis does not answer, every RPC says so; a subscriber too, and is not left with what it
+// believes.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(g *guarded){
@@ -362,8 +363,8 @@ func (h atCommit) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestSetCut: a Set whose commit gets no answer is done whole or not at all, and the client hears which; what comes late
-// is not done on top.
+// TestSetCut: a Set whose commit gets no answer is done whole or not at all, and the client hears which; what comes
+// late is not done on top.
 func TestSetCut(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -375,7 +376,11 @@ func TestSetCut(t *testing.T) {
 		{"the answer is lost", func(_ *guarded, commit func() error) error { _ = commit(); return io.EOF }, "", false},
 		{"the request is lost", func(_ *guarded, _ func() error) error { return io.EOF }, "nothing was changed", false},
 		{"the request is late", func(_ *guarded, _ func() error) error { return io.EOF }, "nothing was changed", true},
-		{"and all data are", func(g *guarded, commit func() error) error { _ = commit(); g.conf().FlushAll(g.ctx); return io.EOF },
+		{"and all data are", func(g *guarded, commit func() error) error {
+			_ = commit()
+			g.conf().FlushAll(g.ctx)
+			return io.EOF
+		},
 			"nothing was changed", false},
 		{"Redis is full", func(g *guarded, commit func() error) error {
 			g.conf().ConfigSet(g.ctx, "maxmemory", "1")

@@ -38,7 +38,8 @@ func (b *bed) shows(t *testing.T, want map[string]string) {
 
 // What routes is a subinterface, or of a VLAN routed-vlan; its addresses and neighbours are by family.
 func TestInterfacesThatRoute(t *testing.T) {
-	const sub, vlan = "/interfaces/interface[name=Ethernet0]/subinterfaces/subinterface[index=0]", "/interfaces/interface[name=Vlan10]"
+	const sub, vlan = "/interfaces/interface[name=Ethernet0]/subinterfaces/subinterface[index=0]",
+		"/interfaces/interface[name=Vlan10]"
 	shows(t, map[string]string{
 		"CONFIG_DB PORT|Ethernet0":                                   "lanes=0 speed=100000",
 		"CONFIG_DB PORT|Ethernet4":                                   "lanes=4 speed=100000",
@@ -56,7 +57,8 @@ func TestInterfacesThatRoute(t *testing.T) {
 		"APPL_DB INTF_TABLE:Loopback0":                               "NULL=NULL",
 		"CONFIG_DB PORTCHANNEL_INTERFACE|PortChannel1|fe80::1%e0/64": "NULL=NULL",
 	}, map[string]string{
-		sub + "/state": `{"openconfig-interfaces:index":0,"openconfig-interfaces:name":"Ethernet0","openconfig-interfaces:ifindex":1,
+		sub + "/state": `{"openconfig-interfaces:index":0,"openconfig-interfaces:name":"Ethernet0",
+		 "openconfig-interfaces:ifindex":1,
 			"openconfig-interfaces:admin-status":"UP","openconfig-interfaces:oper-status":"UP"}`,
 		sub + "/ipv4/addresses": `{"openconfig-if-ip:address":[{"ip":"10.0.0.1","config":{"ip":"10.0.0.1","prefix-length":24},
 			"state":{"ip":"10.0.0.1","prefix-length":24,"origin":"STATIC"}}]}`,
@@ -69,9 +71,12 @@ func TestInterfacesThatRoute(t *testing.T) {
 		vlan + "/routed-vlan/ipv4/neighbors/neighbor[ip=10.1.0.2]/state/origin":     `"STATIC"`,
 		vlan + "/routed-vlan/ipv4/addresses/address[ip=10.1.0.1]/state/origin":      `"STATIC"`,
 		vlan + "/subinterfaces": "",
-		vlan + "/config":        `{"openconfig-interfaces:name":"Vlan10","openconfig-interfaces:type":"iana-if-type:l3ipvlan"}`,
-		vlan + "/state": `{"openconfig-interfaces:name":"Vlan10","openconfig-interfaces:type":"iana-if-type:l3ipvlan","openconfig-interfaces:ifindex":2010,
-			"openconfig-interfaces:admin-status":"UP","openconfig-interfaces:oper-status":"UNKNOWN","openconfig-interfaces:logical":true,
+		vlan + "/config": `{"openconfig-interfaces:name":"Vlan10",` +
+			`"openconfig-interfaces:type":"iana-if-type:l3ipvlan"}`,
+		vlan + "/state": `{"openconfig-interfaces:name":"Vlan10","openconfig-interfaces:type":"iana-if-type:l3ipvlan",
+		 "openconfig-interfaces:ifindex":2010,
+			"openconfig-interfaces:admin-status":"UP","openconfig-interfaces:oper-status":"UNKNOWN",
+			 "openconfig-interfaces:logical":true,
 			"tamtam-interfaces:admin-status-number":1,"tamtam-interfaces:oper-status-number":4,
 			"openconfig-interfaces:cpu":false,"openconfig-interfaces:management":false}`,
 		"/interfaces/interface[name=Loopback0]/state/oper-status":                  `"UP"`,
@@ -104,13 +109,16 @@ func TestMembersOfVLANsAndPortChannels(t *testing.T) {
 		"APPL_DB VLAN_MEMBER_TABLE:Vlan11:Ethernet8":       "tagging_mode=untagged",
 	}, map[string]string{
 		e0 + "/switched-vlan": `{"openconfig-vlan:state":{"interface-mode":"TRUNK","native-vlan":10,"trunk-vlans":[3,20]}}`,
-		e0 + "/state": `{"openconfig-if-ethernet:port-speed":"openconfig-if-ethernet:SPEED_100GB","openconfig-if-ethernet:auto-negotiate":true,
+		e0 + "/state": `{"openconfig-if-ethernet:port-speed":"openconfig-if-ethernet:SPEED_100GB",
+		 "openconfig-if-ethernet:auto-negotiate":true,
 			"openconfig-if-aggregate:aggregate-id":"PortChannel2"}`,
-		"/interfaces/interface[name=Ethernet4]/ethernet": `{"openconfig-if-ethernet:config":{"port-speed":"openconfig-if-ethernet:SPEED_25GB"},
+		"/interfaces/interface[name=Ethernet4]/ethernet": `{
+			"openconfig-if-ethernet:config":{"port-speed":"openconfig-if-ethernet:SPEED_25GB"},
 			"openconfig-if-ethernet:state":{"port-speed":"openconfig-if-ethernet:SPEED_25GB",
 			"auto-negotiate":false,"openconfig-if-aggregate:aggregate-id":"PortChannel1"}}`,
 		pc + "/config": `{"openconfig-if-aggregate:lag-type":"STATIC"}`,
-		"/interfaces/interface[name=PortChannel2]/aggregation": `{"openconfig-if-aggregate:config":{"lag-type":"LACP","min-links":2}}`,
+		"/interfaces/interface[name=PortChannel2]/aggregation": `{"openconfig-if-aggregate:config":{"lag-type":"LACP",` +
+			`"min-links":2}}`,
 		pc + "/state":               `{"openconfig-if-aggregate:member":["Ethernet4","Ethernet12"]}`,
 		pc + "/switched-vlan/state": `{"openconfig-vlan:interface-mode":"ACCESS","openconfig-vlan:access-vlan":10}`,
 		// A rate that OpenConfig has no word for, and two VLANs where it has room for one.
@@ -148,50 +156,66 @@ func TestAccessLists(t *testing.T) {
 		return "/acl/acl-sets/acl-set[name=M][type=ACL_MIXED]/acl-entries/acl-entry[sequence-id=" + n + "]/" + leaf
 	}
 	shows(t, map[string]string{
-		"CONFIG_DB ACL_TABLE|A":                    "type=l3 POLICY_DESC=words ports@=Ethernet0,Ethernet4",
-		"CONFIG_DB ACL_TABLE|B":                    "TYPE=L3V6",
-		"CONFIG_DB ACL_TABLE|M":                    "TYPE=L3V4V6",
-		"CONFIG_DB ACL_TABLE|O":                    "TYPE=OWN STAGE=EGRESS",
-		"CONFIG_DB ACL_RULE|O|RULE_1":              "PRIORITY=9 PACKET_ACTION=DROP",
-		"CONFIG_DB ACL_RULE|A|RULE_10":             "PRIORITY=9990 SRC_IP=10.0.0.1 DST_IP=10.1.0.0/16 IP_PROTOCOL=6 DSCP=46 L4_DST_PORT_RANGE=80-90 TCP_FLAGS=0x12/0x12 PACKET_ACTION=FORWARD",
-		"APPL_DB ACL_RULE_TABLE:A:RULE_10":         "PRIORITY=9990 SRC_IP=10.0.0.1/32 PACKET_ACTION=FORWARD",
-		"CONFIG_DB ACL_RULE|A|RULE_20":             "PRIORITY=9980 IP_TYPE=IPV4ANY PACKET_ACTION=DROP",
-		"CONFIG_DB ACL_RULE|A|RULE_30":             "PRIORITY=9985 PACKET_ACTION=DROP",              // before RULE_20 by priority
-		"CONFIG_DB ACL_RULE|A|RULE_40":             "PRIORITY=9 DSCP=8/0x38 PACKET_ACTION=DROP",     // a mask
-		"CONFIG_DB ACL_RULE|A|RULE_41":             "PRIORITY=8 VLAN_ID=10 PACKET_ACTION=DROP",      // no leaf
-		"CONFIG_DB ACL_RULE|A|RULE_42":             "PRIORITY=7 PACKET_ACTION=REDIRECT:Ethernet4",   // no word
-		"CONFIG_DB ACL_RULE|A|RULE_43":             "PRIORITY=6 IP_PROTOCOL=6",                      // no action
-		"CONFIG_DB ACL_RULE|A|RULE_44":             "PRIORITY=5 PACKET_ACTION=DROP ETHER_TYPE=2054", // no leaf in such a set
-		"CONFIG_DB ACL_RULE|A|RULE_050":            "PRIORITY=4 PACKET_ACTION=DROP",                 // no number of OpenConfig's
-		"CONFIG_DB ACL_RULE|A|deny-all":            "PRIORITY=1 PACKET_ACTION=DROP",
-		"CONFIG_DB ACL_RULE|B|RULE_1":              "PRIORITY=1 NEXT_HEADER=17 DSCP=46 SRC_IPV6=2001:db8::1 PACKET_ACTION=DROP",
-		"CONFIG_DB ACL_RULE|M|RULE_1":              "PRIORITY=3 ETHER_TYPE=0x0806 PACKET_ACTION=DROP",
-		"CONFIG_DB ACL_RULE|M|RULE_2":              "PRIORITY=2 IP_TYPE=IPV4ANY PACKET_ACTION=DROP", // no leaf says which family
-		"CONFIG_DB ACL_RULE|M|RULE_3":              "PRIORITY=1 IP_TYPE=IPV4ANY IP_PROTOCOL=1 SRC_IP=10.0.0.0/8 PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_TABLE|A":       "type=l3 POLICY_DESC=words ports@=Ethernet0,Ethernet4",
+		"CONFIG_DB ACL_TABLE|B":       "TYPE=L3V6",
+		"CONFIG_DB ACL_TABLE|M":       "TYPE=L3V4V6",
+		"CONFIG_DB ACL_TABLE|O":       "TYPE=OWN STAGE=EGRESS",
+		"CONFIG_DB ACL_RULE|O|RULE_1": "PRIORITY=9 PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_RULE|A|RULE_10": "PRIORITY=9990 SRC_IP=10.0.0.1 DST_IP=10.1.0.0/16 IP_PROTOCOL=6 " +
+			"DSCP=46 L4_DST_PORT_RANGE=80-90 TCP_FLAGS=0x12/0x12 PACKET_ACTION=FORWARD",
+		"APPL_DB ACL_RULE_TABLE:A:RULE_10": "PRIORITY=9990 SRC_IP=10.0.0.1/32 PACKET_ACTION=FORWARD",
+		"CONFIG_DB ACL_RULE|A|RULE_20":     "PRIORITY=9980 IP_TYPE=IPV4ANY PACKET_ACTION=DROP",
+		// before RULE_20 by priority
+		"CONFIG_DB ACL_RULE|A|RULE_30": "PRIORITY=9985 PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_RULE|A|RULE_40": "PRIORITY=9 DSCP=8/0x38 PACKET_ACTION=DROP",     // a mask
+		"CONFIG_DB ACL_RULE|A|RULE_41": "PRIORITY=8 VLAN_ID=10 PACKET_ACTION=DROP",      // no leaf
+		"CONFIG_DB ACL_RULE|A|RULE_42": "PRIORITY=7 PACKET_ACTION=REDIRECT:Ethernet4",   // no word
+		"CONFIG_DB ACL_RULE|A|RULE_43": "PRIORITY=6 IP_PROTOCOL=6",                      // no action
+		"CONFIG_DB ACL_RULE|A|RULE_44": "PRIORITY=5 PACKET_ACTION=DROP ETHER_TYPE=2054", // no leaf in such a set
+		// no number of OpenConfig's
+		"CONFIG_DB ACL_RULE|A|RULE_050": "PRIORITY=4 PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_RULE|A|deny-all": "PRIORITY=1 PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_RULE|B|RULE_1": "PRIORITY=1 NEXT_HEADER=17 DSCP=46 SRC_IPV6=2001:db8::1 " +
+			"PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_RULE|M|RULE_1": "PRIORITY=3 ETHER_TYPE=0x0806 PACKET_ACTION=DROP",
+		// no leaf says which family
+		"CONFIG_DB ACL_RULE|M|RULE_2": "PRIORITY=2 IP_TYPE=IPV4ANY PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_RULE|M|RULE_3": "PRIORITY=1 IP_TYPE=IPV4ANY IP_PROTOCOL=1 SRC_IP=10.0.0.0/8 " +
+			"PACKET_ACTION=DROP",
 		"COUNTERS_DB ACL_COUNTER_RULE_MAP":         "A:RULE_10=oid:0x9000000000001",
 		"COUNTERS_DB COUNTERS:oid:0x9000000000001": "SAI_ACL_COUNTER_ATTR_PACKETS=7 SAI_ACL_COUNTER_ATTR_BYTES=700",
 	}, map[string]string{
-		v4 + "/state":                     `{"openconfig-acl:name":"A","openconfig-acl:type":"openconfig-acl:ACL_IPV4","openconfig-acl:description":"words"}`,
+		v4 + "/state": `{"openconfig-acl:name":"A","openconfig-acl:type":"openconfig-acl:ACL_IPV4",` +
+			`"openconfig-acl:description":"words"}`,
 		entry("10", "config/sequence-id"): `10`,
-		entry("10", "state"):              `{"openconfig-acl:sequence-id":10,"openconfig-acl:matched-packets":"7","openconfig-acl:matched-octets":"700"}`,
-		entry("10", "ipv4/config"): `{"openconfig-acl:source-address":"10.0.0.1/32","openconfig-acl:destination-address":"10.1.0.0/16",
+		entry("10", "state"): `{"openconfig-acl:sequence-id":10,"openconfig-acl:matched-packets":"7",` +
+			`"openconfig-acl:matched-octets":"700"}`,
+		entry("10", "ipv4/config"): `{"openconfig-acl:source-address":"10.0.0.1/32",
+		 "openconfig-acl:destination-address":"10.1.0.0/16",
 			"openconfig-acl:protocol":6,"openconfig-acl:dscp":46}`,
 		entry("10", "ipv4/state"): `{"openconfig-acl:source-address":"10.0.0.1/32"}`,
 		entry("10", "transport/config"): `{"openconfig-acl:destination-port":"80..90","openconfig-acl:detail-mode":"EXPLICIT",
-			"openconfig-acl:explicit-detail-match-mode":"ALL","openconfig-acl:explicit-tcp-flags":["openconfig-packet-match-types:TCP_SYN","openconfig-packet-match-types:TCP_ACK"]}`,
+			"openconfig-acl:explicit-detail-match-mode":"ALL",
+			 "openconfig-acl:explicit-tcp-flags":["openconfig-packet-match-types:TCP_SYN",
+			  "openconfig-packet-match-types:TCP_ACK"]}`,
 		entry("10", "actions/config/forwarding-action"): `"openconfig-acl:ACCEPT"`,
 		entry("20", "actions/config/forwarding-action"): `"openconfig-acl:DROP"`,
-		entry("30", "config"):                           "", entry("40", "config"): "", entry("41", "config"): "", entry("42", "config"): "", entry("43", "config"): "",
+		entry("30", "config"):                           "", entry("40", "config"): "", entry("41", "config"): "",
+		entry("42", "config"): "", entry("43", "config"): "",
 		entry("44", "config"): "", entry("050", "config"): "", entry("50", "config"): "",
 		"/acl/acl-sets/acl-set[name=A][type=ACL_IPV6]": "",
 		"/acl/acl-sets/acl-set[name=O][type=*]":        "",
-		six("1", "ipv6/config"):                        `{"openconfig-acl:source-address":"2001:db8::1/128","openconfig-acl:protocol":17,"openconfig-acl:dscp":46}`,
-		mixed("1", "l2/config"):                        `{"openconfig-acl:ethertype":2054}`,
-		mixed("2", "config"):                           "",
-		mixed("3", "ipv4/config"):                      `{"openconfig-acl:source-address":"10.0.0.0/8","openconfig-acl:protocol":1}`,
-		tables + "/state": `{"tamtam-acl:name":"A","tamtam-acl:type":"l3","tamtam-acl:stage":"INGRESS","tamtam-acl:description":"words",
+		six("1", "ipv6/config"): `{"openconfig-acl:source-address":"2001:db8::1/128",` +
+			`"openconfig-acl:protocol":17,"openconfig-acl:dscp":46}`,
+		mixed("1", "l2/config"): `{"openconfig-acl:ethertype":2054}`,
+		mixed("2", "config"):    "",
+		mixed("3", "ipv4/config"): `{"openconfig-acl:source-address":"10.0.0.0/8",` +
+			`"openconfig-acl:protocol":1}`,
+		tables + "/state": `{"tamtam-acl:name":"A","tamtam-acl:type":"l3","tamtam-acl:stage":"INGRESS",
+		 "tamtam-acl:description":"words",
 			"tamtam-acl:ports":["Ethernet0","Ethernet4"]}`,
-		tables + "/rules/rule[rule-name=deny-all]/state":         `{"tamtam-acl:rule-name":"deny-all","tamtam-acl:priority":1,"tamtam-acl:fields":["PACKET_ACTION=DROP"]}`,
+		tables + "/rules/rule[rule-name=deny-all]/state": `{"tamtam-acl:rule-name":"deny-all",` +
+			`"tamtam-acl:priority":1,"tamtam-acl:fields":["PACKET_ACTION=DROP"]}`,
 		tables + "/rules/rule[rule-name=RULE_30]/state/priority": `9985`,
 		"/acl/tables/table[name=O]/state/type":                   `"OWN"`,
 	})
@@ -205,12 +229,15 @@ func TestAccessListsOfInterfaces(t *testing.T) {
 		"APPL_DB ACL_TABLE_TABLE:B": "TYPE=L3V6 STAGE=egress PORTS=Ethernet0",
 		"APPL_DB ACL_TABLE_TABLE:O": "TYPE=OWN STAGE=ingress PORTS=Ethernet8",
 	}, map[string]string{
-		port: `{"openconfig-acl:id":"Ethernet0","openconfig-acl:config":{"id":"Ethernet0"},"openconfig-acl:state":{"id":"Ethernet0"},
+		port: `{"openconfig-acl:id":"Ethernet0","openconfig-acl:config":{"id":"Ethernet0"},
+		 "openconfig-acl:state":{"id":"Ethernet0"},
 			"openconfig-acl:interface-ref":{"state":{"interface":"Ethernet0"}},
 			"openconfig-acl:ingress-acl-sets":{"ingress-acl-set":[{"set-name":"A","type":"openconfig-acl:ACL_IPV4",
-				"config":{"set-name":"A","type":"openconfig-acl:ACL_IPV4"},"state":{"set-name":"A","type":"openconfig-acl:ACL_IPV4"}}]},
+				"config":{"set-name":"A","type":"openconfig-acl:ACL_IPV4"},"state":{"set-name":"A",
+				 "type":"openconfig-acl:ACL_IPV4"}}]},
 			"openconfig-acl:egress-acl-sets":{"egress-acl-set":[{"set-name":"B","type":"openconfig-acl:ACL_IPV6",
-				"config":{"set-name":"B","type":"openconfig-acl:ACL_IPV6"},"state":{"set-name":"B","type":"openconfig-acl:ACL_IPV6"}}]}}`,
+				"config":{"set-name":"B","type":"openconfig-acl:ACL_IPV6"},"state":{"set-name":"B",
+				 "type":"openconfig-acl:ACL_IPV6"}}]}}`,
 		"/acl/interfaces/interface[id=Ethernet4]/egress-acl-sets": "",
 		"/acl/interfaces/interface[id=Ethernet8]":                 "",
 	})
@@ -220,8 +247,11 @@ func TestAccessListsOfInterfaces(t *testing.T) {
 func TestAccessListsOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB ACL_TABLE|A": "TYPE=L3"})
-	const rule, entry = "CONFIG_DB ACL_RULE|A|RULE_1", "/acl/acl-sets/acl-set[name=A][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=1]"
-	s := b.subscribe(streamOf(subOf(onChange, "/acl/acl-sets/acl-set[name=*][type=*]/acl-entries/acl-entry[sequence-id=*]/ipv4/config/dscp")))
+	const rule, entry = "CONFIG_DB ACL_RULE|A|RULE_1",
+		"/acl/acl-sets/acl-set[name=A][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=1]"
+	s := b.subscribe(
+		streamOf(subOf(onChange,
+			"/acl/acl-sets/acl-set[name=*][type=*]/acl-entries/acl-entry[sequence-id=*]/ipv4/config/dscp")))
 	s.want("S")
 	b.rows(map[string]string{rule: "PRIORITY=9 DSCP=46 PACKET_ACTION=DROP"})
 	s.want("U " + entry + "/ipv4/config/dscp 46")
@@ -244,8 +274,8 @@ func TestVersionsOfModules(t *testing.T) {
 	}
 }
 
-// What a Get of type CONFIG has is what a Set at the root of another switch takes, VLAN interfaces included, which another
-// list makes; and again on the same.
+// What a Get of type CONFIG has is what a Set at the root of another switch takes, VLAN interfaces included, which
+// another list makes; and again on the same.
 func TestConfigRestores(t *testing.T) {
 	a := newBed(t, nil)
 	a.rows(map[string]string{
@@ -254,7 +284,8 @@ func TestConfigRestores(t *testing.T) {
 		"CONFIG_DB VLAN_INTERFACE|Vlan10": "mtu=1400", "CONFIG_DB VLAN_INTERFACE|Vlan10|10.0.0.1/24": "NULL=NULL",
 		"CONFIG_DB LOOPBACK_INTERFACE|Loopback0": "NULL=NULL",
 	})
-	resp, err := a.client.Get(a.ctx, &gpb.GetRequest{Path: []*gpb.Path{{}}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF})
+	resp, err := a.client.Get(a.ctx, &gpb.GetRequest{Path: []*gpb.Path{{}}, Type: gpb.GetRequest_CONFIG,
+		Encoding: gpb.Encoding_JSON_IETF})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +296,8 @@ func TestConfigRestores(t *testing.T) {
 		if err := b.server.Load(b.ctx, text); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		for _, row := range []string{"VLAN_INTERFACE|Vlan10", "VLAN_INTERFACE|Vlan10|10.0.0.1/24", "LOOPBACK_INTERFACE|Loopback0"} {
+		for _, row := range []string{"VLAN_INTERFACE|Vlan10", "VLAN_INTERFACE|Vlan10|10.0.0.1/24",
+			"LOOPBACK_INTERFACE|Loopback0"} {
 			if got, want := b.row(row), a.row(row); got != want {
 				t.Errorf("%s is %q, want %q", row, got, want)
 			}
@@ -317,8 +349,8 @@ func TestViewsTellNoRow(t *testing.T) {
 	}
 }
 
-// What LACP said of a PortChannel, or a member, that was made anew since is not told of the new one; and that it has said
-// nothing is, until it has.
+// What LACP said of a PortChannel, or a member, that was made anew since is not told of the new one; and that it has
+// said nothing is, until it has.
 func TestLACPOfBefore(t *testing.T) {
 	const lag = "/interfaces/interface[name=PortChannel1]/aggregation/"
 	const member = lag + "members/member[interface=Ethernet0]/state/"
@@ -330,7 +362,8 @@ func TestLACPOfBefore(t *testing.T) {
 		"APPL_DB LAG_TABLE:PortChannel1":                      "protocol=lacp incarnation=4/11",
 		"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet0":     "status=disabled oper_status=down incarnation=5/11",
 		"STATE_DB LACP_TABLE|PortChannel1":                    "links=1 partner=02:00:00:00:00:02 incarnation=1/11",
-		"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0":   "mux=distributing runner.state=current runner.selected=true incarnation=2/11",
+		"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0": "mux=distributing runner.state=current runner.selected=true " +
+			"incarnation=2/11",
 		"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet4":   "mux=distributing",
 		"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet4":     "status=enabled oper_status=up",
 		"CONFIG_DB PORTCHANNEL_MEMBER|PortChannel1|Ethernet4": "NULL=NULL",
@@ -343,10 +376,13 @@ func TestLACPOfBefore(t *testing.T) {
 	})
 	s := b.subscribe(streamOf(subOf(onChange, member+"mux")))
 	s.want("U "+member+`mux "DETACHED"`, "S")
-	b.rows(map[string]string{"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0": "mux=collecting runner.state=current reason=soon incarnation=5/11"})
+	b.rows(map[string]string{
+		"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0": "mux=collecting runner.state=current reason=soon " +
+			"incarnation=5/11"})
 	s.want("U " + member + `mux "COLLECTING"`)
 	b.shows(t, map[string]string{member + "receive-state": `"CURRENT"`, member + "not-distributing-because": `"soon"`})
-	b.rows(map[string]string{"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet0": "status=disabled oper_status=down incarnation=6/11"})
+	b.rows(map[string]string{
+		"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet0": "status=disabled oper_status=down incarnation=6/11"})
 	s.want("U " + member + `mux "DETACHED"`)
 	b.rows(map[string]string{"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0": ""})
 	b.shows(t, map[string]string{member + "not-distributing-because": strconv.Quote(silentLACP)})

@@ -22,7 +22,8 @@ func TestDeleteOfAPortChannelThatSpeaksLACP(t *testing.T) {
 	rows := map[string]string{
 		"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000", "CONFIG_DB PORTCHANNEL|PortChannel9": "admin_status=up mtu=9100",
 		"CONFIG_DB PORTCHANNEL_MEMBER|PortChannel9|Ethernet0": "NULL=NULL", "CONFIG_DB VLAN|Vlan10": "vlanid=10",
-		"STATE_DB LACP_TABLE|PortChannel9": spoken, "STATE_DB LACP_MEMBER_TABLE|PortChannel9|Ethernet0": "runner.selected=true",
+		"STATE_DB LACP_TABLE|PortChannel9":                  spoken,
+		"STATE_DB LACP_MEMBER_TABLE|PortChannel9|Ethernet0": "runner.selected=true",
 	}
 	for name, req := range map[string]*gpb.SetRequest{
 		"delete":              deleting(interfaceList + "[name=PortChannel9]"),
@@ -50,14 +51,17 @@ func TestOwnedGoesWithItsOwner(t *testing.T) {
 		"CONFIG_DB VLAN|Vlan6":     "vlanid=6", "CONFIG_DB VLAN|Vlan60": "vlanid=60",
 		"CONFIG_DB VLAN_INTERFACE|Vlan6": "NULL=NULL", "CONFIG_DB VLAN_INTERFACE|Vlan6|10.6.0.1/24": "NULL=NULL",
 		"CONFIG_DB VLAN_INTERFACE|Vlan60": "NULL=NULL", "CONFIG_DB VLAN_INTERFACE|Vlan60|10.60.0.1/24": "NULL=NULL",
-		"CONFIG_DB NEIGH|Vlan6|10.6.0.2": "neigh=02:00:00:00:00:01 family=IPv4", "CONFIG_DB FDB|Vlan6|02:00:00:00:00:01": "port=Ethernet0",
-		"CONFIG_DB FDB|Vlan60|02:00:00:00:00:01": "port=Ethernet0",
-		"CONFIG_DB PORTCHANNEL|PortChannel6":     "admin_status=up", "CONFIG_DB PORTCHANNEL_INTERFACE|PortChannel6": "mtu=1500",
+		"CONFIG_DB NEIGH|Vlan6|10.6.0.2":                            "neigh=02:00:00:00:00:01 family=IPv4",
+		"CONFIG_DB FDB|Vlan6|02:00:00:00:00:01":                     "port=Ethernet0",
+		"CONFIG_DB FDB|Vlan60|02:00:00:00:00:01":                    "port=Ethernet0",
+		"CONFIG_DB PORTCHANNEL|PortChannel6":                        "admin_status=up",
+		"CONFIG_DB PORTCHANNEL_INTERFACE|PortChannel6":              "mtu=1500",
 		"CONFIG_DB PORTCHANNEL_INTERFACE|PortChannel6|192.0.2.9/30": "NULL=NULL",
 	}
 	const pc, vlan = interfaceList + "[name=PortChannel6]", vlanList + "[vlan-id=6]"
 	again := update(pc, `{"config":{"name":"PortChannel6","type":"ieee8023adLag"}}`)
-	vlan6 := []string{"VLAN_INTERFACE|Vlan6", "VLAN_INTERFACE|Vlan6|10.6.0.1/24", "NEIGH|Vlan6|10.6.0.2", "FDB|Vlan6|02:00:00:00:00:01"}
+	vlan6 := []string{"VLAN_INTERFACE|Vlan6", "VLAN_INTERFACE|Vlan6|10.6.0.1/24", "NEIGH|Vlan6|10.6.0.2",
+		"FDB|Vlan6|02:00:00:00:00:01"}
 	vlan60 := []string{"VLAN_INTERFACE|Vlan60", "VLAN_INTERFACE|Vlan60|10.60.0.1/24", "FDB|Vlan60|02:00:00:00:00:01"}
 	address := "PORTCHANNEL_INTERFACE|PortChannel6|192.0.2.9/30"
 	channel6 := []string{"PORTCHANNEL|PortChannel6", "PORTCHANNEL_INTERFACE|PortChannel6", address}
@@ -109,7 +113,8 @@ func (o owner) made(name string) []*gpb.Update {
 		us = append(us, update(addressAt(name, ip)+"/config/prefix-length", "24"))
 	}
 	for _, ip := range slices.Sorted(maps.Keys(o.neighbours)) {
-		us = append(us, update(neighborList+"[interface="+name+"][address="+ip+"]", `{"config":{"mac-address":"02:00:00:00:00:09"}}`))
+		us = append(us, update(neighborList+"[interface="+name+"][address="+ip+"]",
+			`{"config":{"mac-address":"02:00:00:00:00:09"}}`))
 	}
 	return us
 }
@@ -184,8 +189,8 @@ func TestRandomOwners(t *testing.T) {
 	})
 }
 
-// bare reports whether a line is that of an interface that routes and is there: it may have lost its addresses, or never
-// have had one.
+// bare reports whether a line is that of an interface that routes and is there: it may have lost its addresses, or
+// never have had one.
 func bare(line string, left map[string]owner) bool {
 	row, _, _ := strings.Cut(line, ":")
 	table, name, _ := strings.Cut(row, "|")

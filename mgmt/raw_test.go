@@ -61,7 +61,8 @@ func TestRawGet(t *testing.T) {
 			continue
 		}
 		n := resp.GetNotification()[0]
-		if got := string(n.GetUpdate()[0].GetVal().GetJsonIetfVal()); got != c.want || n.GetPrefix().GetOrigin() != tree.RawOrigin {
+		if got := string(n.GetUpdate()[0].GetVal().GetJsonIetfVal()); got != c.want ||
+			n.GetPrefix().GetOrigin() != tree.RawOrigin {
 			t.Errorf("%s: %s from %q, want %s", c.path, got, n.GetPrefix().GetOrigin(), c.want)
 		}
 	}

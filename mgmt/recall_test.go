@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// rowsToWrite are rows, N a number, with fields that the modules read, and what may be in these: also what YANG does not
-// allow, and names that only their case tells from others.
+// rowsToWrite are rows, N a number, with fields that the modules read, and what may be in these: also what YANG does
+// not allow, and names that only their case tells from others.
 var rowsToWrite = []struct {
 	db   swss.DBName
 	key  string
@@ -54,9 +54,11 @@ var rowsToWrite = []struct {
 
 const (
 	ruleWords = "PRIORITY=100 priority=7 PRIORITY=0x10 SRC_IP=10.0.0.0/8 SRC_IP_MASK=255.0.0.0 DST_IPV6=fc00::/7 " +
-		"DSCP=8 DSCP=8/0x38 TTL=1 IP_TYPE=IPV6ANY IP_PROTOCOL=6 IN_PORTS=Eth0 IN_PORTS@=Ethernet0,Ethernet1 TCP_FLAGS=0x02/0x12 " +
+		"DSCP=8 DSCP=8/0x38 TTL=1 IP_TYPE=IPV6ANY IP_PROTOCOL=6 IN_PORTS=Eth0 IN_PORTS@=Ethernet0,Ethernet1 " +
+		"TCP_FLAGS=0x02/0x12 " +
 		"L4_DST_PORT_RANGE=1-9 L4_DST_PORT=80 SRC_MAC=02:00:00:00:00:01/ff:ff:ff:ff:ff:ff PACKET_ACTION=DROP"
-	statusWords = "status=active status=pending status=nonsense reason=no_\"room\" reason=voilà since=2026-01-02T03:04:05Z by=orchagent"
+	statusWords = "status=active status=pending status=nonsense reason=no_\"room\" reason=voilà " +
+		"since=2026-01-02T03:04:05Z by=orchagent"
 )
 
 // change writes or removes a field or a row at random.
@@ -110,7 +112,8 @@ func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, erro
 	return out, err
 }
 
-// TestRecalledGets: whatever is written, and whoever asks for what, a Get answers as if nothing were kept nor remembered.
+// TestRecalledGets: whatever is written, and whoever asks for what, a Get answers as if nothing were kept nor
+// remembered.
 func TestRecalledGets(t *testing.T) {
 	roles, err := access.ParseRoles(strings.NewReader(`some read /tam
 some none /tam/flowgroups/flowgroup[name=f1]
@@ -121,7 +124,8 @@ some read /interfaces
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := []string{"/tam", "/tam/flowgroups", "/tam/flowgroups/flowgroup[name=*]/state", "/tam/flowgroups/flowgroup[name=f1]",
+	paths := []string{"/tam", "/tam/flowgroups", "/tam/flowgroups/flowgroup[name=*]/state",
+		"/tam/flowgroups/flowgroup[name=f1]",
 		"/tam/tailstamping-sessions", "/tam/tailstamping-sessions/tailstamping-session[name=*]/config", "/tam/collectors",
 		"/tam/.../status", "/interfaces", "/vlans", "/acl"}
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
@@ -145,7 +149,8 @@ some read /interfaces
 				Encoding: encodings()[r.IntN(3)], Type: gpb.GetRequest_DataType(r.IntN(4)),
 			}
 			if r.IntN(4) == 0 {
-				req.Extension = []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_Depth{Depth: &gnmi_ext.Depth{Level: uint32(1 + r.IntN(5))}}}}
+				req.Extension = []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_Depth{
+					Depth: &gnmi_ext.Depth{Level: uint32(1 + r.IntN(5))}}}}
 			}
 			v, ctx := (*rights.View)(nil), b.ctx
 			if r.IntN(3) == 0 {
@@ -153,7 +158,8 @@ some read /interfaces
 			}
 			got, err := b.server.get(ctx, req, true)
 			want, wantErr := b.readAnew(v, req)
-			if code := status.Code(err); err != nil && code != codes.PermissionDenied && (code != codes.NotFound || len(want) > 0) ||
+			if code := status.Code(err); err != nil && code != codes.PermissionDenied &&
+				(code != codes.NotFound || len(want) > 0) ||
 				wantErr != nil && status.Code(wantErr) != code {
 				t.Fatalf("%v: %v, read anew %v", req, err, wantErr)
 			}
@@ -196,7 +202,8 @@ func TestRecalledAliases(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
 	const rule = "SRC_IP=13.92.96.32/32 IN_PORTS="
-	b.rows(map[string]string{"CONFIG_DB ACL_RULE|TAM|f1": rule + "Eth1", "APPL_DB ACL_RULE_TABLE:TAM:f1": rule + "Ethernet0"})
+	b.rows(map[string]string{"CONFIG_DB ACL_RULE|TAM|f1": rule + "Eth1",
+		"APPL_DB ACL_RULE_TABLE:TAM:f1": rule + "Ethernet0"})
 	behind := func() string {
 		t.Helper()
 		u := b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{path("/tam/flowgroups")}, Encoding: gpb.Encoding_JSON_IETF})

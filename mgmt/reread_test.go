@@ -89,7 +89,8 @@ func TestFilesReadAgain(t *testing.T) {
 		if f.login("root", "p") != nil || f.login("u", "newer") != nil {
 			t.Errorf("%q is in force", broken)
 		}
-		if told := strings.Join(f.server.Troubles(), "; "); !strings.Contains(told, f.users) || !strings.Contains(told, "stays in force") {
+		if told := strings.Join(f.server.Troubles(), "; "); !strings.Contains(told, f.users) ||
+			!strings.Contains(told, "stays in force") {
 			t.Errorf("%q: told is %q", broken, told)
 		}
 	}
@@ -112,7 +113,8 @@ func TestFilesReadAgain(t *testing.T) {
 	wantErr(t, err, "PermissionDenied", "/tam", "role r")
 }
 
-// Sessions of a user that is removed end, as do those of one with another password; who has other rights subscribes anew.
+// Sessions of a user that is removed end, as do those of one with another password; who has other rights subscribes
+// anew.
 func TestSessionsEnd(t *testing.T) {
 	for _, tt := range []struct{ name, users, roles, want string }{
 		{"removed", "root:p:admin\n", "r read /tam\n", "Unauthenticated"},
@@ -148,7 +150,8 @@ func TestSessionsEnd(t *testing.T) {
 func TestSubscribeOfRemovedUser(t *testing.T) {
 	f := newFiled(t)
 	f.rows(someSwitch())
-	rpc := &quiet{ctx: f.as("u"), list: listOf(gpb.SubscriptionList_STREAM, subOf(onChange, "/tam/flowgroups/flowgroup[name=*]/config"))}
+	rpc := &quiet{ctx: f.as("u"), list: listOf(gpb.SubscriptionList_STREAM,
+		subOf(onChange, "/tam/flowgroups/flowgroup[name=*]/config"))}
 	ended := make(chan error, 1)
 	go func() { ended <- f.server.Subscribe(rpc) }()
 	f.write(t, f.users, "root:p:admin\n")
@@ -179,7 +182,8 @@ func (q *quiet) Recv() (*gpb.SubscribeRequest, error) {
 func TestClientCAReadAgain(t *testing.T) {
 	now := time.Now()
 	dir, first, second := t.TempDir(), t.TempDir(), t.TempDir()
-	certs := map[string]tls.Certificate{"first": clientCert(t, first, "root", now), "second": clientCert(t, second, "root", now)}
+	certs := map[string]tls.Certificate{"first": clientCert(t, first, "root", now),
+		"second": clientCert(t, second, "root", now)}
 	file := filepath.Join(dir, "clients.pem")
 	use := func(from string) {
 		t.Helper()

@@ -33,7 +33,8 @@ var staff = []access.User{
 // as is the context of what a user of the staff asks for.
 func (b *bed) as(name string) context.Context {
 	b.t.Helper()
-	c, err := b.server.Login(auth.Credentials{Name: name, Password: "p", Given: true, Transport: "gNMI", From: "192.0.2.1:1"})
+	c, err := b.server.Login(auth.Credentials{Name: name, Password: "p", Given: true, Transport: "gNMI",
+		From: "192.0.2.1:1"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	row := func(table, key string) *gpb.SetRequest {
-		return &gpb.SetRequest{Update: []*gpb.Update{update("/config-rows/row[table="+table+"][key="+key+"]/config/field", `["a=b"]`)}}
+		return &gpb.SetRequest{Update: []*gpb.Update{update("/config-rows/row[table="+table+"][key="+key+"]/config/field",
+			`["a=b"]`)}}
 	}
 	collector := func(name string) []*gpb.SetRequest {
 		at := "/tam/collectors/collector[name=" + name + "]"
@@ -94,7 +96,8 @@ func TestRoles(t *testing.T) {
 		guest, op, u, r codes.Code
 	}{
 		{"the tree", get(path("/tam/flowgroups")), yes, yes, no, yes},
-		{"samplers, of which there are none", get(path("/tam/samplers")), codes.NotFound, codes.NotFound, codes.NotFound, codes.NotFound},
+		{"samplers, of which there are none", get(path("/tam/samplers")), codes.NotFound, codes.NotFound, codes.NotFound,
+			codes.NotFound},
 		{"rows as they are", get(path("/config-rows/row[table=TACPLUS_SERVER][key=h]")), no, yes, no, yes},
 		{"derived tables", get(raw("STATE_DB", "TAM_STATE_FLOWGROUP_TABLE")), yes, yes, yes, yes},
 		{"a derived row by its key", get(raw("STATE_DB", "TAM_STATE_FLOWGROUP_TABLE|f1")), yes, yes, yes, yes},
@@ -104,10 +107,12 @@ func TestRoles(t *testing.T) {
 		{"a feature", set(collector("c1")...), no, yes, yes, yes},
 		{"another entry", set(collector("c2")...), no, yes, no, yes},
 		{"an empty Set", set(&gpb.SetRequest{}), no, yes, yes, yes},
-		{"the machine", set(&gpb.SetRequest{Update: []*gpb.Update{update("/system/config/hostname", `"x"`)}}), no, no, no, yes},
+		{"the machine", set(&gpb.SetRequest{Update: []*gpb.Update{update("/system/config/hostname", `"x"`)}}), no, no, no,
+			yes},
 		{"a row of the switch", set(row("SCHEDULER", "s")), no, codes.InvalidArgument, no, codes.InvalidArgument},
 		{"a row of another daemon", set(row("TACPLUS_SERVER", "x")), no, no, no, yes},
-		{"all of a list", set(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/collectors/collector[name=*]")}}), no, yes, no, yes},
+		{"all of a list", set(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/collectors/collector[name=*]")}}), no, yes, no,
+			yes},
 		{"the whole tree", set(&gpb.SetRequest{Replace: []*gpb.Update{update("/", `{}`)}}), no, no, no, yes},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
@@ -301,8 +306,10 @@ func TestListensForWhom(t *testing.T) {
 		addr  string
 		local bool
 	}{
-		{"localhost:1", true}, {"127.0.0.1:1", true}, {"127.9.9.9:1", true}, {"[::1]:1", true}, {"[::ffff:127.0.0.1]:1", true},
-		{":1", false}, {"0.0.0.0:1", false}, {"[::]:1", false}, {"192.0.2.1:1", false}, {"switch1:1", false}, {"localhost.example:1", false},
+		{"localhost:1", true}, {"127.0.0.1:1", true}, {"127.9.9.9:1", true}, {"[::1]:1", true},
+		{"[::ffff:127.0.0.1]:1", true},
+		{":1", false}, {"0.0.0.0:1", false}, {"[::]:1", false}, {"192.0.2.1:1", false}, {"switch1:1", false},
+		{"localhost.example:1", false},
 		{"nonsense", false},
 	} {
 		if got := auth.Local(tt.addr); got != tt.local {
@@ -319,7 +326,8 @@ func TestListensForWhom(t *testing.T) {
 		}
 	}
 	b := newBed(t, nil)
-	for _, c := range []Config{{Addr: ":0", Insecure: true}, {Addr: "127.0.0.1:0", Insecure: true, NoLogin: true, ClientCAFile: "x"}} {
+	for _, c := range []Config{{Addr: ":0", Insecure: true}, {Addr: "127.0.0.1:0", Insecure: true, NoLogin: true,
+		ClientCAFile: "x"}} {
 		c.Redis = b.redis
 		if s, err := NewServer(c); err == nil {
 			s.Close()

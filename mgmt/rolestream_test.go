@@ -15,8 +15,8 @@ func (b *bed) rateOf(name string, rate int) {
 	b.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|" + name: fmt.Sprintf("sampling-rate=%d", rate)})
 }
 
-// Whom a role lets read one entry is told of no other that changes while he subscribes, though the updates of others are
-// made already, for who may read them.
+// Whom a role lets read one entry is told of no other that changes while he subscribes, though the updates of others
+// are made already, for who may read them.
 func TestRolesOfStreams(t *testing.T) {
 	clock := newHandClock()
 	b := staffed(t, "r read /tam/samplers/sampler[name=a]\nr read /tam/samplers/sampler[name=c]/config/name\n",

@@ -12,8 +12,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// What is read of one switch (a Get of type CONFIG at the root), set at another, makes the same configuration there, and
-// again at the first changes nothing; by replace, by union_replace and, where there was nothing, by update.
+// What is read of one switch (a Get of type CONFIG at the root), set at another, makes the same configuration there,
+// and again at the first changes nothing; by replace, by union_replace and, where there was nothing, by update.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 2}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -55,8 +55,10 @@ func randomConfig(rnd *rand.Rand) map[string]string {
 	of := func(words ...string) string { return words[rnd.IntN(len(words))] }
 	put("DEVICE_METADATA|localhost", "hostname=%s", of("leaf1", "a-b"))
 	for i := range rnd.IntN(3) {
-		put(fmt.Sprintf("PORTCHANNEL|PortChannel%d", i+1), "admin_status=%s mtu=%d%s%s%s", of("up", "down"), 1500+rnd.IntN(7000),
-			of(" static=false", " static=true"), of("", " min_links=2"), of("", " fast_rate=true", " fast_rate=false fallback=true"))
+		put(fmt.Sprintf("PORTCHANNEL|PortChannel%d", i+1), "admin_status=%s mtu=%d%s%s%s", of("up", "down"),
+			1500+rnd.IntN(7000),
+			of(" static=false", " static=true"), of("", " min_links=2"),
+			of("", " fast_rate=true", " fast_rate=false fallback=true"))
 		if rnd.IntN(2) == 0 {
 			put(fmt.Sprintf("PORTCHANNEL_MEMBER|PortChannel%d|Ethernet%d", i+1, 4*i), "NULL=NULL")
 		}

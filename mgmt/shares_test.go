@@ -23,8 +23,10 @@ func TestFairShares(t *testing.T) {
 	ctx, end := context.WithCancel(b.ctx)
 	for range 90 {
 		go func() {
-			c := &feedClient{ctx: auth.WithCaller(ctx, auth.Caller{Name: "op", From: "192.0.2.7:1"}), sent: make(chan *gpb.SubscribeResponse)}
-			c.request = &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: streamOf(&gpb.Subscription{Path: path("/"), Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: 1e9})}}
+			c := &feedClient{ctx: auth.WithCaller(ctx, auth.Caller{Name: "op", From: "192.0.2.7:1"}),
+				sent: make(chan *gpb.SubscribeResponse)}
+			c.request = &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{
+				Subscribe: streamOf(&gpb.Subscription{Path: path("/"), Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: 1e9})}}
 			subscribed <- b.server.Subscribe(c)
 		}()
 	}

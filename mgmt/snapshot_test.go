@@ -122,8 +122,8 @@ func TestGetOfOneInstant(t *testing.T) {
 	}
 }
 
-// TestOnceOfOneInstant: so is what one ONCE sends, and each Get, while another client sets two leaves of two lists to the
-// same number again and again.
+// TestOnceOfOneInstant: so is what one ONCE sends, and each Get, while another client sets two leaves of two lists to
+// the same number again and again.
 func TestOnceOfOneInstant(t *testing.T) {
 	b := newBed(t, nil)
 	set := func(n int) *gpb.SetRequest {

@@ -83,7 +83,8 @@ func (r *stallingRPC) Recv() (*gpb.SubscribeRequest, error) {
 		return nil, r.ctx.Err()
 	}
 	r.sent = true
-	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: streamOf(subOf(onChange, rates))}}, nil
+	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: streamOf(subOf(onChange, rates))}},
+		nil
 }
 
 func (r *stallingRPC) Send(m *gpb.SubscribeResponse) error {

@@ -203,8 +203,9 @@ func samplers(a, b string) map[string]string {
 }
 
 func counters(m, s string) map[string]string {
-	return map[string]string{"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:s1": "MATCHED_PACKETS=" + m + " STAMPED_PACKETS=" + s, "CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": "flowgroup=f1",
-		"CONFIG_DB FLEX_COUNTER_TABLE|ACL": "POLL_INTERVAL=1000"}
+	return map[string]string{"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:s1": "MATCHED_PACKETS=" + m + " STAMPED_PACKETS=" + s,
+		"CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": "flowgroup=f1",
+		"CONFIG_DB FLEX_COUNTER_TABLE|ACL":    "POLL_INTERVAL=1000"}
 }
 
 func TestOnce(t *testing.T) {
@@ -231,7 +232,8 @@ func TestOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := m.GetUpdate()
-	if n.GetPrefix().GetTarget() != "sw1" || n.GetUpdate()[0].GetVal().GetUintVal() != 1 || tree.PathText(n.GetUpdate()[0].GetPath()) != rateA {
+	if n.GetPrefix().GetTarget() != "sw1" || n.GetUpdate()[0].GetVal().GetUintVal() != 1 ||
+		tree.PathText(n.GetUpdate()[0].GetPath()) != rateA {
 		t.Error(n)
 	}
 }
@@ -286,7 +288,8 @@ func TestOnChangeOfEntries(t *testing.T) {
 	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": "status=active reason="})
 	s.want("D "+at+"/state/reason", "U "+at+"/state/status \"active\"", "U "+at+"/state/status-number 1")
 	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/samplers")}})
-	s.want("D "+at+"/config/name", "D "+at+"/config/sampling-rate", "U "+at+`/state/not-in-force ["it is deleted, and in force still"]`)
+	s.want("D "+at+"/config/name", "D "+at+"/config/sampling-rate",
+		"U "+at+`/state/not-in-force ["it is deleted, and in force still"]`)
 	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": ""}) // the manager has heard of it
 	s.want("D " + at)
 }
@@ -406,7 +409,8 @@ func TestTargetDefined(t *testing.T) {
 	b.rows(counters("1", "1"))
 	list := streamOf(subOf(gpb.SubscriptionMode_TARGET_DEFINED, sessionS), subOf(onChange, rates))
 	s := b.subscribe(list)
-	s.want("U "+sessionS+`/name "s1"`, "U "+sessionS+`/config/flowgroup "f1"`, "U "+sessionS+`/config/name "s1"`, "U "+sessionS+`/state/name "s1"`,
+	s.want("U "+sessionS+`/name "s1"`, "U "+sessionS+`/config/flowgroup "f1"`, "U "+sessionS+`/config/name "s1"`,
+		"U "+sessionS+`/state/name "s1"`,
 		"U "+sessionS+`/state/not-in-force ["nothing of it is in force yet"]`, "U "+matched+` "1"`, "U "+stamped+` "1"`, "S")
 	b.rows(counters("2", "1"))
 	b.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": "status=active"})
@@ -437,13 +441,18 @@ func TestSubscribeRefused(t *testing.T) {
 		{"no subscription", streamOf(), "InvalidArgument", []string{"1 to"}},
 		{"unknown path", streamOf(subOf(onChange, "/tam/colectors")), "InvalidArgument", []string{"colectors"}},
 		{"counter on change", streamOf(subOf(onChange, matched)), "InvalidArgument", []string{matched, "SAMPLE"}},
-		{"container with counters on change", streamOf(subOf(onChange, sessions)), "InvalidArgument", []string{"counters", "TARGET_DEFINED"}},
-		{"interval", withInterval(subOf(sample, matched), time.Millisecond, 0), "InvalidArgument", []string{matched, "sample_interval 1ms", "10s", "FLEX_COUNTER_TABLE|ACL"}},
-		{"heartbeat", withInterval(subOf(onChange, rates), 0, time.Millisecond), "InvalidArgument", []string{"heartbeat_interval", "1s"}},
+		{"container with counters on change", streamOf(subOf(onChange, sessions)), "InvalidArgument",
+			[]string{"counters", "TARGET_DEFINED"}},
+		{"interval", withInterval(subOf(sample, matched), time.Millisecond, 0), "InvalidArgument",
+			[]string{matched, "sample_interval 1ms", "10s", "FLEX_COUNTER_TABLE|ACL"}},
+		{"heartbeat", withInterval(subOf(onChange, rates), 0, time.Millisecond), "InvalidArgument",
+			[]string{"heartbeat_interval", "1s"}},
 		{"unknown mode", streamOf(subOf(9, rates)), "InvalidArgument", []string{"mode 9"}},
 		{"unknown list mode", bad(func(l *gpb.SubscriptionList) { l.Mode = 9 }), "InvalidArgument", []string{"mode 9"}},
-		{"encoding", bad(func(l *gpb.SubscriptionList) { l.Encoding = gpb.Encoding_ASCII }), "Unimplemented", []string{"ASCII"}},
-		{"model", bad(func(l *gpb.SubscriptionList) { l.UseModels = []*gpb.ModelData{{Name: "nope"}} }), "InvalidArgument", []string{"nope"}},
+		{"encoding", bad(func(l *gpb.SubscriptionList) { l.Encoding = gpb.Encoding_ASCII }), "Unimplemented",
+			[]string{"ASCII"}},
+		{"model", bad(func(l *gpb.SubscriptionList) { l.UseModels = []*gpb.ModelData{{Name: "nope"}} }), "InvalidArgument",
+			[]string{"nope"}},
 		{"origins", bad(func(l *gpb.SubscriptionList) {
 			l.Prefix = &gpb.Path{Origin: "openconfig"}
 			l.Subscription[0].Path.Origin = "cli"
@@ -474,7 +483,8 @@ func TestSubscribeRefused(t *testing.T) {
 		for _, mode := range []gpb.SubscriptionList_Mode{gpb.SubscriptionList_STREAM, gpb.SubscriptionList_POLL} {
 			s := b.subscribe(listOf(mode, subOf(onChange, rates)))
 			s.want("S")
-			if err := s.rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: streamOf(subOf(onChange, rates))}}); err != nil {
+			if err := s.rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{
+				Subscribe: streamOf(subOf(onChange, rates))}}); err != nil {
 				t.Fatal(err)
 			}
 			s.wantEnd("InvalidArgument")

@@ -26,17 +26,22 @@ func TestSystem(t *testing.T) {
 		"APPL_DB PORT_TABLE:PortConfigDone":   "count=3",
 		"CONFIG_DB PORT|Ethernet5":            "lanes=5 index=2",
 		"APPL_DB SWITCH_TABLE:switch":         "fdb_aging_time=600",
-		"COUNTERS_DB CRM:STATS":               "crm_stats_ipv4_route_used=3 crm_stats_ipv4_route_available=97 crm_stats_fdb_entry_used=1",
+		"COUNTERS_DB CRM:STATS": "crm_stats_ipv4_route_used=3 crm_stats_ipv4_route_available=97 " +
+			"crm_stats_fdb_entry_used=1",
 	})
 	for path, want := range map[string]string{
-		"/system/state": `{"openconfig-system:hostname":"leaf1","openconfig-system:software-version":"v1","openconfig-system:boot-time":"1000",
+		"/system/state": `{"openconfig-system:hostname":"leaf1","openconfig-system:software-version":"v1",
+		 "openconfig-system:boot-time":"1000",
 			"openconfig-system:current-datetime":"2026-01-15T12:00:00Z"}`,
 		"/system/memory": `{"openconfig-system:state":{"physical":"1024"}}`,
 		"/system/processes": `{"openconfig-system:process":[{"pid":"12","state":{"pid":"12","name":"redis-server"}},
 			{"pid":"7","state":{"pid":"7","name":"tamtam","memory-usage":"4096"}}]}`,
-		"/components/component[name=chassis]/state": `{"openconfig-platform:name":"chassis","openconfig-platform:type":"openconfig-platform-types:CHASSIS",
-			"openconfig-platform:model-name":"Sim-32","openconfig-platform:base-mac-address":"02:00:00:00:00:01","openconfig-platform:software-version":"v1"}`,
-		"/components/component[name=port-2]/state":                  `{"openconfig-platform:name":"port-2","openconfig-platform:type":"openconfig-platform-types:PORT"}`,
+		"/components/component[name=chassis]/state": `{"openconfig-platform:name":"chassis",
+		 "openconfig-platform:type":"openconfig-platform-types:CHASSIS",
+			"openconfig-platform:model-name":"Sim-32","openconfig-platform:base-mac-address":"02:00:00:00:00:01",
+			 "openconfig-platform:software-version":"v1"}`,
+		"/components/component[name=port-2]/state": `{"openconfig-platform:name":"port-2",` +
+			`"openconfig-platform:type":"openconfig-platform-types:PORT"}`,
 		"/components/component[name=*]/config/name":                 "\"chassis\"\n\"chip\"\n\"port-1\"\n\"port-2\"",
 		"/interfaces/interface[name=Ethernet5]/state/hardware-port": `"port-2"`,
 		"/components/component[name=chip]/integrated-circuit/utilization": `{"openconfig-platform:resources":{"resource":[
@@ -55,7 +60,8 @@ func TestSystem(t *testing.T) {
 			sameJSON(t, got, want)
 		}
 	}
-	for _, path := range []string{"/components/component[name=port-3]", "/components/component[name=x]", "/system/processes/process[pid=8]"} {
+	for _, path := range []string{"/components/component[name=port-3]", "/components/component[name=x]",
+		"/system/processes/process[pid=8]"} {
 		_, err := b.get(path)
 		wantErr(t, err, "NotFound")
 	}
@@ -89,7 +95,8 @@ func TestSystemAlarms(t *testing.T) {
 	}
 }
 
-// LLDP: the words for the numbers of kinds of names, and for what a neighbour can do; of one that does not say it nothing is said.
+// LLDP: the words for the numbers of kinds of names, and for what a neighbour can do; of one that does not say it
+// nothing is said.
 func TestLLDP(t *testing.T) {
 	const neighbors = "/lldp/interfaces/interface[name=Ethernet0]/neighbors/neighbor"
 	shows(t, map[string]string{
@@ -99,13 +106,18 @@ func TestLLDP(t *testing.T) {
 		"APPL_DB PORT_TABLE:Ethernet4":        "lanes=4",
 		"APPL_DB LLDP_ENTRY_TABLE:Ethernet4": "lldp_rem_index=5 lldp_rem_sys_name=silent " +
 			"lldp_rem_sys_cap_supported=00_00 lldp_rem_sys_cap_enabled=00_00",
-		"APPL_DB LLDP_ENTRY_TABLE:Ethernet0": "lldp_rem_index=4 lldp_rem_chassis_id=02:00:00:00:00:02 lldp_rem_chassis_id_subtype=4 " +
-			"lldp_rem_port_id=Ethernet8 lldp_rem_port_id_subtype=7 lldp_rem_sys_name=spine1 lldp_rem_man_addr= lldp_rem_sys_cap_supported=28_80 lldp_rem_sys_cap_enabled=20_00",
+		"APPL_DB LLDP_ENTRY_TABLE:Ethernet0": "lldp_rem_index=4 lldp_rem_chassis_id=02:00:00:00:00:02 " +
+			"lldp_rem_chassis_id_subtype=4 " +
+			"lldp_rem_port_id=Ethernet8 lldp_rem_port_id_subtype=7 lldp_rem_sys_name=spine1 lldp_rem_man_addr= " +
+			"lldp_rem_sys_cap_supported=28_80 lldp_rem_sys_cap_enabled=20_00",
 	}, map[string]string{
-		"/lldp/state": `{"openconfig-lldp:enabled":true,"openconfig-lldp:system-name":"leaf1","openconfig-lldp:chassis-id":"02:00:00:00:00:01",
+		"/lldp/state": `{"openconfig-lldp:enabled":true,"openconfig-lldp:system-name":"leaf1",
+		 "openconfig-lldp:chassis-id":"02:00:00:00:00:01",
 			"openconfig-lldp:chassis-id-type":"MAC_ADDRESS"}`,
-		"/lldp/interfaces": `{"openconfig-lldp:interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"},"state":{"name":"Ethernet0","enabled":true},
-			"neighbors":{"neighbor":[{"id":"4","state":{"id":"4","system-name":"spine1","chassis-id":"02:00:00:00:00:02","chassis-id-type":"MAC_ADDRESS",
+		"/lldp/interfaces": `{"openconfig-lldp:interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"},
+		 "state":{"name":"Ethernet0","enabled":true},
+			"neighbors":{"neighbor":[{"id":"4","state":{"id":"4","system-name":"spine1","chassis-id":"02:00:00:00:00:02",
+			 "chassis-id-type":"MAC_ADDRESS",
 			"port-id":"Ethernet8","port-id-type":"LOCAL"},"capabilities":{"capability":[
 			{"name":"openconfig-lldp-types:MAC_BRIDGE","state":{"name":"openconfig-lldp-types:MAC_BRIDGE","enabled":true}},
 			{"name":"openconfig-lldp-types:ROUTER","state":{"name":"openconfig-lldp-types:ROUTER","enabled":false}}]}}]}},

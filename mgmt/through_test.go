@@ -15,7 +15,8 @@ import (
 
 // oneField is an update of one field of a row of CONFIG_DB.
 func oneField(table, key, field string) *gpb.Update {
-	return update(fmt.Sprintf("/config-rows/row[table=%s][key=%s]/config", table, key), fmt.Sprintf(`{"field":[%q]}`, field))
+	return update(fmt.Sprintf("/config-rows/row[table=%s][key=%s]/config", table, key),
+		fmt.Sprintf(`{"field":[%q]}`, field))
 }
 
 // A twin is a change in OpenConfig's words, and the same in ours, which may take several Sets.
@@ -24,7 +25,8 @@ type twin struct {
 	ours   []*gpb.SetRequest
 }
 
-// A routed is what a test knows of the configuration: lengths of addresses by interface and address, and channels of ports.
+// A routed is what a test knows of the configuration: lengths of addresses by interface and address, and channels of
+// ports.
 type routed struct {
 	length  map[[2]string]string
 	channel map[string]string
@@ -118,7 +120,8 @@ func (s *routed) speed(r *rand.Rand, port string) twin {
 	if r.IntN(2) == 0 {
 		on := r.IntN(2) == 0
 		word := map[bool]string{true: "on", false: "off"}[on]
-		return twin{updating(update(at+"/auto-negotiate", fmt.Sprint(on))), []*gpb.SetRequest{updating(oneField("PORT", port, "autoneg="+word))}}
+		return twin{updating(update(at+"/auto-negotiate", fmt.Sprint(on))),
+			[]*gpb.SetRequest{updating(oneField("PORT", port, "autoneg="+word))}}
 	}
 	speeds := []string{
 		"SPEED_10MB", "10", "SPEED_100MB", "100", "SPEED_1GB", "1000", "SPEED_2500MB", "2500", "SPEED_5GB", "5000",
@@ -211,23 +214,26 @@ func (b *bed) withoutMark() string {
 // settable is what can be set at the root, as a document.
 func (b *bed) settable(p string) string {
 	b.t.Helper()
-	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF})
+	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Type: gpb.GetRequest_CONFIG,
+		Encoding: gpb.Encoding_JSON_IETF})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return string(resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
 }
 
-// What is written in OpenConfig's words makes the rows that ours make, and is read the same in both; and a configuration
-// that is read as a whole and put back, or into an empty switch, is the same.
+// What is written in OpenConfig's words makes the rows that ours make, and is read the same in both; and a
+// configuration that is read as a whole and put back, or into an empty switch, is the same.
 func TestThroughIsTheSame(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		rows := map[string]string{
 			"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000", "CONFIG_DB PORT|Ethernet4": "lanes=4 speed=100000",
 			"CONFIG_DB PORT|Ethernet8":           "lanes=8 speed=100000",
-			"CONFIG_DB PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100", "CONFIG_DB PORTCHANNEL|PortChannel2": "admin_status=up mtu=9100",
-			"CONFIG_DB VLAN|Vlan10": "vlanid=10", "CONFIG_DB VLAN_INTERFACE|Vlan10": "NULL=NULL", "CONFIG_DB LOOPBACK_INTERFACE|Loopback0": "NULL=NULL",
+			"CONFIG_DB PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100",
+			"CONFIG_DB PORTCHANNEL|PortChannel2": "admin_status=up mtu=9100",
+			"CONFIG_DB VLAN|Vlan10":              "vlanid=10", "CONFIG_DB VLAN_INTERFACE|Vlan10": "NULL=NULL",
+			"CONFIG_DB LOOPBACK_INTERFACE|Loopback0": "NULL=NULL",
 		}
 		theirs, ours := newBedOn(t, swsstest.Start(t), nil), newBedOn(t, swsstest.Start(t), nil)
 		theirs.rows(rows)
@@ -255,7 +261,8 @@ func TestThroughIsTheSame(t *testing.T) {
 			}
 		}
 		for port, channel := range know.channel {
-			if got := theirs.settable(interfaceList + "[name=" + port + "]/ethernet/config/aggregate-id"); got != `"`+channel+`"` {
+			if got := theirs.settable(interfaceList + "[name=" + port + "]/ethernet/config/aggregate-id"); got != `"`+channel+
+				`"` {
 				t.Errorf("%s is in %s, want %s", port, got, channel)
 			}
 		}
@@ -281,20 +288,25 @@ func TestThroughIsRefused(t *testing.T) {
 	}{
 		{e0 + "/subinterfaces/subinterface[index=1]", `{}`, "InvalidArgument", "[index=1]: index 1: want 0"},
 		{addressAt("Ethernet0", "10.0.0.1"), `{}`, "InvalidArgument", "config/prefix-length: is missing"},
-		{addressAt("Ethernet0", "10.0.0.1"), `{"config":{"ip":"10.0.0.2","prefix-length":8}}`, "InvalidArgument", "is not the key"},
+		{addressAt("Ethernet0", "10.0.0.1"), `{"config":{"ip":"10.0.0.2","prefix-length":8}}`, "InvalidArgument",
+			"is not the key"},
 		{addressAt("Ethernet0", "10.0.0.1") + "/config/prefix-length", `33`, "InvalidArgument", "33"},
 		{addressAt("Ethernet0", "0.0.0.0") + "/config/prefix-length", `8`, "InvalidArgument", "0.0.0.0/8"},
-		{addressAt("Ethernet12", "10.0.0.1") + "/config/prefix-length", `8`, "InvalidArgument", "Ethernet12]: cannot be created"},
+		{addressAt("Ethernet12", "10.0.0.1") + "/config/prefix-length", `8`, "InvalidArgument",
+			"Ethernet12]: cannot be created"},
 		{interfaceList + "[name=Vlan5]/subinterfaces/subinterface[index=0]", `{}`, "InvalidArgument", "routed-vlan"},
-		{e0 + "/routed-vlan/ipv4/addresses/address[ip=10.0.0.1]/config/prefix-length", `8`, "InvalidArgument", "subinterface[index=0]"},
+		{e0 + "/routed-vlan/ipv4/addresses/address[ip=10.0.0.1]/config/prefix-length", `8`, "InvalidArgument",
+			"subinterface[index=0]"},
 		{e0 + "/ethernet/config/aggregate-id", `"Ethernet4"`, "InvalidArgument", "Ethernet4 is no PortChannel"},
 		{e0 + "/ethernet/config/aggregate-id", `"PortChannel7"`, "InvalidArgument", "PortChannel7"},
 		{e0 + "/ethernet/config/port-speed", `"SPEED_UNKNOWN"`, "InvalidArgument", "port-speed"},
 		{addressAt("Ethernet0", "10.0.0.1") + "/state/origin", `"STATIC"`, "InvalidArgument", "read-only"},
 		{theirVLANs + "/vlan[vlan-id=7]/config/name", `"seven"`, "InvalidArgument", `"seven": want Vlan7`},
-		{"/network-instances/network-instance[name=red]/vlans/vlan[vlan-id=7]", `{}`, "InvalidArgument", "there is one network instance, default"},
+		{"/network-instances/network-instance[name=red]/vlans/vlan[vlan-id=7]", `{}`, "InvalidArgument",
+			"there is one network instance, default"},
 		{"/network-instances/network-instance[name=default]", `{}`, "InvalidArgument", "there is one network instance"},
-		{e0 + "/subinterfaces/subinterface[index=0]/ipv4/neighbors/neighbor[ip=10.0.0.2]", `{}`, "InvalidArgument", "it is written in /routing"},
+		{e0 + "/subinterfaces/subinterface[index=0]/ipv4/neighbors/neighbor[ip=10.0.0.2]", `{}`, "InvalidArgument",
+			"it is written in /routing"},
 	} {
 		_, err := b.client.Set(b.ctx, updating(update(tt.path, tt.value)))
 		if err == nil {
@@ -315,7 +327,8 @@ func TestThroughIsRefused(t *testing.T) {
 	wantErr(t, err, "InvalidArgument", "config/prefix-length: is missing")
 }
 
-// Whoever may write OpenConfig's place and not ours, or the other way round, may not write: there is one thing to write.
+// Whoever may write OpenConfig's place and not ours, or the other way round, may not write: there is one thing to
+// write.
 func TestThroughAsksBothPlaces(t *testing.T) {
 	for lines, want := range map[string]string{
 		"r write /interfaces\n":                                           "PermissionDenied",
@@ -331,7 +344,8 @@ func TestThroughAsksBothPlaces(t *testing.T) {
 		if want != "OK" && b.withoutMark() != before {
 			t.Errorf("%q: it was written all the same", lines)
 		}
-		b.rows(map[string]string{"CONFIG_DB INTERFACE|Ethernet0": "NULL=NULL", "CONFIG_DB INTERFACE|Ethernet0|10.0.0.1/8": "NULL=NULL"})
+		b.rows(map[string]string{"CONFIG_DB INTERFACE|Ethernet0": "NULL=NULL",
+			"CONFIG_DB INTERFACE|Ethernet0|10.0.0.1/8": "NULL=NULL"})
 		_, err = b.server.Set(b.as("u"), deleting(addressAt("Ethernet0", "10.0.0.1")))
 		wantErr(t, err, want)
 	}

@@ -82,7 +82,8 @@ func TestExpiryWithinRights(t *testing.T) {
 	for _, user := range []string{"op", "u"} {
 		t.Run(user, func(t *testing.T) {
 			k := newTrialBed(t, "r write /tam/samplers\nr write /operations/commit\n")
-			k.rows(map[string]string{"CONFIG_DB TACPLUS_SERVER|h": "passkey=old", "CONFIG_DB " + samplerTable + "|a": "sampling-rate=1"})
+			k.rows(map[string]string{"CONFIG_DB TACPLUS_SERVER|h": "passkey=old",
+				"CONFIG_DB " + samplerTable + "|a": "sampling-rate=1"})
 			k.mustDo("root", "commit", `{}`)
 			k.mustSet("root", "TACPLUS_SERVER", "h", "passkey=new")
 			k.mustSet(user, samplerTable, "a", "sampling-rate=2")
@@ -147,8 +148,8 @@ func TestWhoEndsATrial(t *testing.T) {
 	}
 }
 
-// TestRandomTrials: whoever writes whatever while a commit waits, its end changes no row that its user may not write, and
-// none that another has changed; all others are what they were.
+// TestRandomTrials: whoever writes whatever while a commit waits, its end changes no row that its user may not write,
+// and none that another has changed; all others are what they were.
 func TestRandomTrials(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 4}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))

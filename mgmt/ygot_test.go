@@ -22,7 +22,8 @@ func TestYgotReadsIt(t *testing.T) {
 	b.mustSet(&gpb.SetRequest{Update: []*gpb.Update{
 		update("/tam/collectors/collector[name=c1]/config", `{"ip":"2001:db8::1","port":4739}`),
 		update("/tam/samplers/sampler[name=x]/config/sampling-rate", `100`),
-		update("/tam/flowgroups/flowgroup[name=f1]/transport/config", `{"source-port":"1..2","tcp-flags":["TCP_ACK","TCP_SYN"]}`),
+		update("/tam/flowgroups/flowgroup[name=f1]/transport/config",
+			`{"source-port":"1..2","tcp-flags":["TCP_ACK","TCP_SYN"]}`),
 		update("/interfaces/interface[name=PortChannel1]/aggregation/members/member[interface=Ethernet6]", `{}`),
 		update("/vlans/vlan[vlan-id=10]/members/member[interface=PortChannel1]/config", `{"tagging-mode":"UNTAGGED"}`),
 	}})
@@ -37,7 +38,8 @@ func TestYgotReadsIt(t *testing.T) {
 	if err := dev.Validate(&ytypes.LeafrefOptions{}); err != nil {
 		t.Errorf("%v\n%s", err, got)
 	}
-	if c := dev.Tam.TailstampingSessions.TailstampingSession["s1"].State.Counters; *c.MatchedOctets != 18446744073709551615 {
+	c := dev.Tam.TailstampingSessions.TailstampingSession["s1"].State.Counters
+	if *c.MatchedOctets != 18446744073709551615 {
 		t.Error(*c.MatchedOctets)
 	}
 }
@@ -50,11 +52,16 @@ func TestAgreesWithYgot(t *testing.T) {
 	}
 	m := offline(t)
 	values := []string{
-		`0`, `1`, `2`, `7`, `63`, `64`, `67`, `68`, `255`, `256`, `1024`, `1025`, `4094`, `4095`, `9216`, `9217`, `65535`, `65536`, `1048575`, `1048576`,
-		`16777216`, `16777217`, `4294967295`, `4294967296`, `-1`, `true`, `{}`, `[]`, `""`, `"1"`, `"x"`, `"a|b"`, `"a,b"`, `"a b"`, `"a:b"`, `"ä"`,
-		`"TCP"`, `"tcp"`, `"NONE"`, `"ACTIVE"`, `"IPV4"`, `"TAILSTAMPING"`, `"SPEED_25GB"`, `"UNTAGGED"`, `"ethernetCsmacd"`, `"iana-if-type:ethernetCsmacd"`,
-		`"10.0.0.1"`, `"10.0.0.1/8"`, `"10.0.0.1/33"`, `"10.0.0.256"`, `"::1"`, `"::1/128"`, `"::1/129"`, `"1..2"`, `"00:11:22:33:44:55"`, `"00:11:22:33:44:5"`,
-		`["TCP_SYN","TCP_ACK"]`, `["Ethernet0"]`, `"Ethernet0"`, `"Vlan1"`, `"` + strings.Repeat("x", 255) + `"`, `"` + strings.Repeat("x", 256) + `"`,
+		`0`, `1`, `2`, `7`, `63`, `64`, `67`, `68`, `255`, `256`, `1024`, `1025`, `4094`, `4095`, `9216`, `9217`, `65535`,
+		`65536`, `1048575`, `1048576`,
+		`16777216`, `16777217`, `4294967295`, `4294967296`, `-1`, `true`, `{}`, `[]`, `""`, `"1"`, `"x"`, `"a|b"`, `"a,b"`,
+		`"a b"`, `"a:b"`, `"ä"`,
+		`"TCP"`, `"tcp"`, `"NONE"`, `"ACTIVE"`, `"IPV4"`, `"TAILSTAMPING"`, `"SPEED_25GB"`, `"UNTAGGED"`, `"ethernetCsmacd"`,
+		`"iana-if-type:ethernetCsmacd"`,
+		`"10.0.0.1"`, `"10.0.0.1/8"`, `"10.0.0.1/33"`, `"10.0.0.256"`, `"::1"`, `"::1/128"`, `"::1/129"`, `"1..2"`,
+		`"00:11:22:33:44:55"`, `"00:11:22:33:44:5"`,
+		`["TCP_SYN","TCP_ACK"]`, `["Ethernet0"]`, `"Ethernet0"`, `"Vlan1"`, `"` + strings.Repeat("x", 255) + `"`,
+		`"` + strings.Repeat("x", 256) + `"`,
 	}
 	for _, g := range m.Lists {
 		for _, n := range g.Leaves {
@@ -84,7 +91,8 @@ func ygotTakes(n *tree.Node, value string) error {
 			keys := ""
 			for _, k := range at.List.OwnKeys() {
 				key := map[string]string{
-					"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`, "mac-address": `"00:11:22:33:44:55"`, "address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`,
+					"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`, "mac-address": `"00:11:22:33:44:55"`,
+					"address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`,
 					"ip": `"10.0.0.1"`,
 				}[k]
 				if k == "ip" && strings.Contains(at.Path, "ipv6") {

@@ -82,8 +82,9 @@ func TestLostEventIsDrift(t *testing.T) {
 	c.want("no event")
 	c.compare(1)
 	c.want("seen once")
-	if s := c.compare(1); s.Drift != 2 || !strings.Contains(s.Reason, "CONFIG_DB PORT|Ethernet0 is not as it was handed over; "+
-		"CONFIG_DB PORT|Ethernet4 is there and was never handed over") {
+	if s := c.compare(1); s.Drift != 2 || !strings.Contains(s.Reason,
+		"CONFIG_DB PORT|Ethernet0 is not as it was handed over; "+
+			"CONFIG_DB PORT|Ethernet4 is there and was never handed over") {
 		t.Errorf("%+v", s)
 	}
 	c.want("seen twice", "SET PORT Ethernet0 2", "SET PORT Ethernet4 3")
@@ -98,8 +99,8 @@ func TestLostEventIsDrift(t *testing.T) {
 	}
 }
 
-// What the daemon adds to a row, and what is on its way, is no drift. What its author has changed is handed out when the
-// author has looked at everything and left it.
+// What the daemon adds to a row, and what is on its way, is no drift. What its author has changed is handed out when
+// the author has looked at everything and left it.
 func TestRowsOfAnotherDaemon(t *testing.T) {
 	c := newComparing(t, swsstest.Start(t))
 	appl := c.r.DB(swss.ApplDB)

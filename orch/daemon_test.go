@@ -125,7 +125,8 @@ func TestDeleteOfWaitingRowReachesHandler(t *testing.T) {
 	}
 	x.set(x.a, "k", "f", "1")
 	x.want(x.step(), "SET A:k f=1")
-	if got, want := x.state("STATE_A", "k"), "pending|waiting for port Ethernet0|2025-01-02T03:04:05Z|orchagent"; got != want {
+	if got, want := x.state("STATE_A", "k"),
+		"pending|waiting for port Ethernet0|2025-01-02T03:04:05Z|orchagent"; got != want {
 		t.Errorf("state %q, want %q", got, want)
 	}
 	x.del(x.a, "k")
@@ -259,13 +260,15 @@ func TestOutcomes(t *testing.T) {
 		{"waits", orch.Wait("port", "p", "why %d", 1), "pending|why 1", true},
 		{"invalid", &orch.InvalidError{Object: "rule r", Field: "PRIORITY", Value: "x", Want: "1..16000"},
 			`failed|rule r: PRIORITY "x": want 1..16000`, false},
-		{"several invalid fields", errors.Join(&orch.InvalidError{Field: "a"}, &orch.InvalidError{Field: "b"}), `failed|a ""; b ""`, false},
+		{"several invalid fields", errors.Join(&orch.InvalidError{Field: "a"}, &orch.InvalidError{Field: "b"}),
+			`failed|a ""; b ""`, false},
 		{"invalid counts before waiting", errors.Join(orch.Wait("x", "y", ""), &orch.InvalidError{Field: "a"}),
 			`failed|waiting for x y; a ""`, false},
 		{"another package's invalid field", fmt.Errorf("row: %w", otherInvalid{}), "failed|row: bad", false},
 		{"table full", &sai.CallError{Op: "create", Type: sai.ObjectTypeACLEntry, Status: sai.StatusTableFull},
 			"pending|create SAI_OBJECT_TYPE_ACL_ENTRY: SAI_STATUS_TABLE_FULL", true},
-		{"no such object to remove", &sai.CallError{Op: "remove", Type: sai.ObjectTypeACLEntry, Status: sai.StatusItemNotFound}, "active|", false},
+		{"no such object to remove", &sai.CallError{Op: "remove", Type: sai.ObjectTypeACLEntry,
+			Status: sai.StatusItemNotFound}, "active|", false},
 		{"refused", &sai.CallError{Op: "create", Type: sai.ObjectTypeACLEntry, Status: sai.StatusInvalidParameter},
 			"failed|create SAI_OBJECT_TYPE_ACL_ENTRY: SAI_STATUS_INVALID_PARAMETER", false},
 		{"anything else", errors.New("boom"), "failed|boom", false},

@@ -89,11 +89,14 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A session of the drop monitor whose row has SONiC's field alone, as a version before this one wrote it, is doubted too.
+// A session of the drop monitor whose row has SONiC's field alone, as a version before this one wrote it, is doubted
+// too.
 func TestDoubtOfSONiCsWord(t *testing.T) {
 	r := swsstest.Start(t)
-	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s", swss.FieldValues{"status": "active", "by": orch.Orchagent})
-	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "other", swss.FieldValues{"status": "inactive", "by": orch.Orchagent})
+	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s",
+		swss.FieldValues{"status": "active", "by": orch.Orchagent})
+	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "other",
+		swss.FieldValues{"status": "inactive", "by": orch.Orchagent})
 	if n, err := (orch.Doubter{Redis: r}).Doubt(t.Context(), "syncd is gone", then); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}

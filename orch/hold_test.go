@@ -10,8 +10,8 @@ import (
 )
 
 // While a view is made, rows that were refused before or that waited for something are left out of it, and where only
-// what is in force may be in it, those that were never tried, too. They come when it is applied. Of what a manager refused, what was valid before may be in force;
-// of what was never reported nothing is known.
+// what is in force may be in it, those that were never tried, too. They come when it is applied. Of what a manager
+// refused, what was valid before may be in force; of what was never reported nothing is known.
 func TestHoldKeepsRowsBack(t *testing.T) {
 	rows := map[string]swss.FieldValues{
 		"refused":        {"status": "failed", "by": "orchagent"},

@@ -219,7 +219,8 @@ func BenchmarkRows(b *testing.B) {
 				}), orch.Reporting{StateTable: "S"})
 			rows := make([]swss.Row, n)
 			for i := range rows {
-				rows[i] = swss.Row{Key: fmt.Sprintf("session%05d", i), Fields: []swss.Pair{{Field: "acl-table-name", Value: "TAM"}, {Field: "acl-rule-name", Value: "r"}}}
+				rows[i] = swss.Row{Key: fmt.Sprintf("session%05d", i), Fields: []swss.Pair{{Field: "acl-table-name", Value: "TAM"},
+					{Field: "acl-rule-name", Value: "r"}}}
 			}
 			p := swss.NewProducerState(appl, "T")
 			for b.Loop() {

@@ -88,13 +88,19 @@ func TestReporting(t *testing.T) {
 		want map[string]swss.FieldValues
 	}{
 		{"ACL rule", orch.Reporting{StateTable: "S", Words: acl}, nil, false, row("T|R", "status", "Active", "")},
-		{"ACL rule waits", orch.Reporting{StateTable: "S", Words: acl}, wait, false, row("T|R", "status", "Pending creation", "waiting for x y")},
-		{"ACL rule's removal waits", orch.Reporting{StateTable: "S", Words: acl}, wait, true, row("T|R", "status", "Pending removal", "waiting for x y")},
-		{"ACL rule is invalid", orch.Reporting{StateTable: "S", Words: acl}, bad, false, row("T|R", "status", "Inactive", `f "v"`)},
-		{"feature", orch.Reporting{StateTable: "S", Words: orch.Words{Field: "op-status", Active: "ACTIVE"}}, nil, false, row("T|R", "op-status", "ACTIVE", "")},
-		{"own key", orch.Reporting{StateTable: "S", Key: func(k string) string { return "<" + k + ">" }}, nil, false, row("<T:R>", "status", "active", "")},
+		{"ACL rule waits", orch.Reporting{StateTable: "S", Words: acl}, wait, false,
+			row("T|R", "status", "Pending creation", "waiting for x y")},
+		{"ACL rule's removal waits", orch.Reporting{StateTable: "S", Words: acl}, wait, true,
+			row("T|R", "status", "Pending removal", "waiting for x y")},
+		{"ACL rule is invalid", orch.Reporting{StateTable: "S", Words: acl}, bad, false,
+			row("T|R", "status", "Inactive", `f "v"`)},
+		{"feature", orch.Reporting{StateTable: "S", Words: orch.Words{Field: "op-status", Active: "ACTIVE"}}, nil, false,
+			row("T|R", "op-status", "ACTIVE", "")},
+		{"own key", orch.Reporting{StateTable: "S", Key: func(k string) string { return "<" + k + ">" }}, nil, false,
+			row("<T:R>", "status", "active", "")},
 		{"forwarded", orch.Reporting{StateTable: "S", Forwards: true}, nil, false, map[string]swss.FieldValues{}},
-		{"not forwarded after all", orch.Reporting{StateTable: "S", Forwards: true}, wait, false, row("T|R", "status", "pending", "waiting for x y")},
+		{"not forwarded after all", orch.Reporting{StateTable: "S", Forwards: true}, wait, false,
+			row("T|R", "status", "pending", "waiting for x y")},
 		{"deleted", orch.Reporting{StateTable: "S", Forwards: true}, nil, true, map[string]swss.FieldValues{}},
 		{"nothing told", orch.Reporting{StateTable: "S", None: true}, wait, false, map[string]swss.FieldValues{}},
 	} {
@@ -132,5 +138,6 @@ func TestReporting(t *testing.T) {
 }
 
 func row(key, field, status, reason string) map[string]swss.FieldValues {
-	return map[string]swss.FieldValues{key: {field: status, "reason": reason, "since": start.Format(time.RFC3339Nano), "by": "d"}}
+	return map[string]swss.FieldValues{key: {field: status, "reason": reason, "since": start.Format(time.RFC3339Nano),
+		"by": "d"}}
 }

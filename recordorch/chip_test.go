@@ -99,7 +99,8 @@ func (c *chip) answer(x *extension) (sai.Bytes, error) {
 // graphOf is a pipeline in which b and c exclude each other and d follows some of
 // them, with a table more.
 func graphOf(version uint64, more ...string) *record.Graph {
-	g := &record.Graph{Program: "test", Pipeline: "switch", Init: "a", Placed: true, Stages: 4, Version: version, Reasons: []string{"none"}}
+	g := &record.Graph{Program: "test", Pipeline: "switch", Init: "a", Placed: true, Stages: 4, Version: version,
+		Reasons: []string{"none"}}
 	table := func(id string, stage int) {
 		g.Nodes = append(g.Nodes, record.Node{ID: id, Kind: record.Table, Stage: stage})
 	}

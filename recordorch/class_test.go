@@ -15,7 +15,8 @@ import (
 func TestPlansFitMatches(t *testing.T) {
 	var asked []record.Classes
 	b := newBench(t)
-	b.rr.plan = func(ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings) (*record.Plan, error) {
+	b.rr.plan = func(ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes,
+		s schema.RecordSettings) (*record.Plan, error) {
 		p, err := planAll(ctx, g, paths, not, s)
 		asked = append(asked, not)
 		p.ID += uint32(not) // planners make another plan of other probabilities

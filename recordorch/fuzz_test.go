@@ -43,16 +43,20 @@ func FuzzWindows(f *testing.F) {
 	}
 	for _, text := range []string{
 		`{"attributes":[{"counted":{"value":[7,10000,0]}},{"graph":{"value":` + string(graph) + `}}]}`,
-		`{"attributes":[{"counted":{"value":[7,1,0]}},{"paths":{"value":[{"path":[{"table":"a","hit":true}],"packets":3}]}}]}`,
+		`{"attributes":[{"counted":{"value":[7,1,0]}},{"paths":{"value":[{"path":[{"table":"a","hit":true}],` +
+			`"packets":3}]}}]}`,
 		`{"attributes":[{"counters":{"value":[1,2,3,4,5,6,7,8]}}]}`,
-		`{"attributes":[{"counted":{"value":[1]}},{"graph":{"value":null}}]}`, `{"attributes":[{"counters":{"value":[1,2,3,4]}}]}`, `[]`, ``,
+		`{"attributes":[{"counted":{"value":[1]}},{"graph":{"value":null}}]}`,
+		`{"attributes":[{"counters":{"value":[1,2,3,4]}}]}`, `[]`, ``,
 	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := &babbler{text: text}
-		o := &Orch{Feature: &feature.Feature[schema.RecordFlow, binding]{Windows: feature.NewWindows(feature.Config{SAI: b, Daemon: &orch.Daemon{}})}}
-		if p, err := o.describe(t.Context(), true, false); err == nil && (p4graph.Check(p.graph) != nil || p.graph.Version != p.version) {
+		o := &Orch{Feature: &feature.Feature[schema.RecordFlow, binding]{
+			Windows: feature.NewWindows(feature.Config{SAI: b, Daemon: &orch.Daemon{}})}}
+		if p, err := o.describe(t.Context(), true, false); err == nil &&
+			(p4graph.Check(p.graph) != nil || p.graph.Version != p.version) {
 			t.Errorf("graph %+v", p.graph)
 		}
 		if p, err := o.describe(t.Context(), false, true); err == nil && len(p.paths) > maxPaths {

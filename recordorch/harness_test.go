@@ -77,7 +77,8 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	}
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	for i, port := range []string{"Ethernet0", "Ethernet4"} {
-		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu", "9100", "admin_status", "up")
+		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu",
+			"9100", "admin_status", "up")
 	}
 	b.Set(schema.AppPort, schema.PortConfigDone, "count", "2")
 	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
@@ -130,7 +131,8 @@ func (b *bench) run() {
 
 // planAll is a planner that records all tables that there are bits for, hits too where they are
 // asked for. Its entropy is how many paths it was given.
-func planAll(_ context.Context, g *record.Graph, paths []record.PathCount, _ record.Classes, s schema.RecordSettings) (*record.Plan, error) {
+func planAll(_ context.Context, g *record.Graph, paths []record.PathCount, _ record.Classes,
+	s schema.RecordSettings) (*record.Plan, error) {
 	plan := &record.Plan{Pipeline: g.Pipeline, PHV: s.PHV.String(), Mode: s.Mode, Graph: g, Entropy: float64(len(paths))}
 	bit := 0
 	for _, n := range g.Nodes {

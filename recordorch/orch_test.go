@@ -33,10 +33,13 @@ func TestSessionComesAndGoes(t *testing.T) {
 				order = append(order, w[2:])
 			}
 		}
-		if strings.HasPrefix(l, "c|MIRROR_SESSION:") && l != `c|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#2|TRUNCATE_SIZE=128|LABEL=tr\x3As1|TYPE=SFLOW|UDP_SRC_PORT=49152|UDP_DST_PORT=4739` {
+		if strings.HasPrefix(l, "c|MIRROR_SESSION:") &&
+			l != `c|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#2|TRUNCATE_SIZE=128|LABEL=tr\x3As1|TYPE=SFLOW|`+
+				`UDP_SRC_PORT=49152|UDP_DST_PORT=4739` {
 			t.Error(l)
 		}
-		if strings.HasPrefix(l, "c|ACL_ENTRY:") && !strings.HasSuffix(l, "|FIELD_SRC_IP=10.1.0.0&mask:255.255.0.0|ACTION_MIRROR_INGRESS=1:mirror_session#0") {
+		if strings.HasPrefix(l, "c|ACL_ENTRY:") && !strings.HasSuffix(l,
+			"|FIELD_SRC_IP=10.1.0.0&mask:255.255.0.0|ACTION_MIRROR_INGRESS=1:mirror_session#0") {
 			t.Error(l)
 		}
 	}
@@ -79,11 +82,14 @@ func (b *bench) planOf(session string) record.ChipPlan {
 // ERSPAN sessions have all of their tunnel in the mirror session.
 func TestERSPAN(t *testing.T) {
 	b := newBench(t)
-	b.session("a-session-with-a-long-name", "F1", "encapsulation", "erspan", "truncate", "0", "source-ip", "10.0.0.77", "sampling-rate", "100")
+	b.session("a-session-with-a-long-name", "F1", "encapsulation", "erspan", "truncate", "0", "source-ip", "10.0.0.77",
+		"sampling-rate", "100")
 	b.Step()
 	b.want("a-session-with-a-long-name", "active")
-	want := `c|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#2|TRUNCATE_SIZE=0|LABEL=tr\x3A4ae2d28440ca|TYPE=ENHANCED_REMOTE|ERSPAN_ENCAPSULATION_TYPE=II|IPHDR_VERSION=4|TOS=32|TTL=255|` +
-		`SRC_IP_ADDRESS=10.0.0.77|DST_IP_ADDRESS=10.9.0.1|SRC_MAC_ADDRESS=02:00:00:00:00:01|DST_MAC_ADDRESS=02:00:00:00:00:02|GRE_PROTOCOL_TYPE=35006`
+	want := `c|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#2|TRUNCATE_SIZE=0|LABEL=tr\x3A4ae2d28440ca|` +
+		`TYPE=ENHANCED_REMOTE|ERSPAN_ENCAPSULATION_TYPE=II|IPHDR_VERSION=4|TOS=32|TTL=255|` +
+		`SRC_IP_ADDRESS=10.0.0.77|DST_IP_ADDRESS=10.9.0.1|SRC_MAC_ADDRESS=02:00:00:00:00:01|` +
+		`DST_MAC_ADDRESS=02:00:00:00:00:02|GRE_PROTOCOL_TYPE=35006`
 	if calls := b.calls(); !slices.Contains(calls, want) {
 		t.Errorf("calls\n%s\nwant\n%s", strings.Join(calls, "\n"), want)
 	}
@@ -99,14 +105,17 @@ func TestSharedPlans(t *testing.T) {
 	b.session("s2", "F2", "sampling-rate", "10", "encapsulation", "erspan", "collector", "10.9.0.2:9")
 	b.session("s3", "F3", "mode", "exec+hit")
 	b.Step()
-	b.wantObjects("plan tr:s1,tr:s2: a.ran b.ran c.ran d.ran", "plan tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran",
+	b.wantObjects("plan tr:s1,tr:s2: a.ran b.ran c.ran d.ran",
+		"plan tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran",
 		"mirror tr:s1", "mirror tr:s2", "mirror tr:s3", "entry", "entry", "entry")
 	b.Del(schema.AppTAMTableRecord, "s1")
 	b.Step()
-	b.wantObjects("plan tr:s2: a.ran b.ran c.ran d.ran", "plan tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran", "mirror tr:s2", "mirror tr:s3", "entry", "entry")
+	b.wantObjects("plan tr:s2: a.ran b.ran c.ran d.ran", "plan tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran",
+		"mirror tr:s2", "mirror tr:s3", "entry", "entry")
 	b.session("s2", "F2", "mode", "exec+hit") // moves over
 	b.Step()
-	b.wantObjects("plan tr:s2,tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran", "mirror tr:s2", "mirror tr:s3", "entry", "entry")
+	b.wantObjects("plan tr:s2,tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran", "mirror tr:s2", "mirror tr:s3",
+		"entry", "entry")
 }
 
 // What a session lacks is said, and when that comes the session does.
@@ -121,21 +130,25 @@ func TestReasons(t *testing.T) {
 	}{
 		{
 			name: "no feature", do: func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "INACTIVE") },
-			want: "pending: feature TABLERECORD is not active", then: func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
+			want: "pending: feature TABLERECORD is not active",
+			then: func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
 		},
 		{
-			name: "no way", do: func(b *bench) { b.world.way = nil; b.world.routed.Publish(b.Ctx, struct{}{}) }, want: "pending: no route to 10.9.0.1",
+			name: "no way", do: func(b *bench) { b.world.way = nil; b.world.routed.Publish(b.Ctx, struct{}{}) },
+			want: "pending: no route to 10.9.0.1",
 			then: func(b *bench) {
 				b.world.way = &Way{Port: "Ethernet0", Address: netip.MustParseAddr("10.0.0.1")}
 				b.world.routed.Publish(b.Ctx, struct{}{})
 			},
 		},
 		{
-			name: "no port", do: func(b *bench) { b.world.way.Port = "Ethernet8"; b.world.routed.Publish(b.Ctx, struct{}{}) }, want: "pending: no port Ethernet8",
+			name: "no port", do: func(b *bench) { b.world.way.Port = "Ethernet8"; b.world.routed.Publish(b.Ctx, struct{}{}) },
+			want: "pending: no port Ethernet8",
 			then: func(b *bench) { b.world.way.Port = "Ethernet4"; b.world.routed.Publish(b.Ctx, struct{}{}) },
 		},
 		{
-			name: "no switch id", do: func(b *bench) { b.world.id = 0; b.world.renamed.Publish(b.Ctx, struct{}{}) }, want: "pending: the switch has no switch-id",
+			name: "no switch id", do: func(b *bench) { b.world.id = 0; b.world.renamed.Publish(b.Ctx, struct{}{}) },
+			want: "pending: the switch has no switch-id",
 			then: func(b *bench) { b.world.id = 7; b.world.renamed.Publish(b.Ctx, struct{}{}) },
 		},
 		{
@@ -143,19 +156,23 @@ func TestReasons(t *testing.T) {
 			then: func(b *bench) { b.rule("F1", "SRC_IP", "10.1.1.1") },
 		},
 		{
-			name: "another session of the flow group", do: func(b *bench) { b.session("r", "F1") }, want: "pending: flow group F1 has the session r already: a flow group has one session of table recording",
+			name: "another session of the flow group", do: func(b *bench) { b.session("r", "F1") },
+			want: "pending: flow group F1 has the session r already: a flow group has one session of table recording",
 			then: func(b *bench) { b.Del(schema.AppTAMTableRecord, "r") },
 		},
 		{
-			name: "a row that is wrong", do: func(b *bench) { b.session("s1", "F1", "phv", "7") }, want: refused + `phv "7": want widths`,
+			name: "a row that is wrong", do: func(b *bench) { b.session("s1", "F1", "phv", "7") },
+			want: refused + `phv "7": want widths`,
 			then: func(b *bench) { b.session("s1", "F1") },
 		},
 		{
-			name: "a table that there is not", do: func(b *bench) { b.session("s1", "F1", "must-record", "b,z") }, want: refused + `no plan: must-record`,
+			name: "a table that there is not", do: func(b *bench) { b.session("s1", "F1", "must-record", "b,z") },
+			want: refused + `no plan: must-record`,
 			then: func(b *bench) { b.chip.graph = graphOf(2, "z"); b.Pass(time.Second) },
 		},
 		{
-			name: "more bits than a packet has", do: func(b *bench) { b.session("s1", "F1", "phv", "32+32+8") }, want: refused + `phv "72 bits": want at most the 64 bits that a packet has here`,
+			name: "more bits than a packet has", do: func(b *bench) { b.session("s1", "F1", "phv", "32+32+8") },
+			want: refused + `phv "72 bits": want at most the 64 bits that a packet has here`,
 			then: func(b *bench) { b.session("s1", "F1", "phv", "32+32") },
 		},
 	} {
@@ -186,7 +203,8 @@ func TestUnsupported(t *testing.T) {
 		want := "the switch cannot record tables: its SAI has no extension " + name
 		b.want("s1", "failed: "+want)
 		b.WantStatus(schema.StateTAMFeature, featureName, "UNSUPPORTED: "+want)
-		if row := b.Row(swss.ApplDB, schema.AppSwitch, "switch"); row["tam-tablerecord-capable"] != "false" || row["tam-tablerecord-reason"] != want {
+		if row := b.Row(swss.ApplDB, schema.AppSwitch, "switch"); row["tam-tablerecord-capable"] != "false" ||
+			row["tam-tablerecord-reason"] != want {
 			t.Errorf("%v", row)
 		}
 		if _, timer := b.rr.nextTimer(), b.rr.asked(); timer || b.chip.Reads > 0 {
@@ -203,7 +221,8 @@ func TestRoom(t *testing.T) {
 	b.session("s3", "F3", "phv", "8+16")
 	b.Step()
 	b.want("s3", "pending: 24 bits of record: of the 64 that a packet has 16 are free: the switch has no room for it")
-	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: 24 bits")
+	b.WantStatus(schema.StateTAMFeature, featureName,
+		"INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: 24 bits")
 	b.Del(schema.AppTAMTableRecord, "s1")
 	b.Step()
 	b.want("s3", "active")
@@ -227,7 +246,8 @@ func TestWayChanges(t *testing.T) {
 			got := b.calls()
 			want := []string{"s|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#1"}
 			if encapsulation == "erspan" {
-				want = append(want, "s|MIRROR_SESSION:mirror_session#0|SRC_MAC_ADDRESS=02:00:00:00:00:03", "s|MIRROR_SESSION:mirror_session#0|DST_MAC_ADDRESS=02:00:00:00:00:04")
+				want = append(want, "s|MIRROR_SESSION:mirror_session#0|SRC_MAC_ADDRESS=02:00:00:00:00:03",
+					"s|MIRROR_SESSION:mirror_session#0|DST_MAC_ADDRESS=02:00:00:00:00:04")
 			} else {
 				if x := b.planOf("s1").Sessions[0].Tunnel; x.SrcMAC != "02:00:00:00:00:03" || x.DstMAC != "02:00:00:00:00:04" {
 					t.Errorf("the tunnel is %+v", x)
@@ -251,8 +271,10 @@ func TestGraphChanges(t *testing.T) {
 	b.chip.graph = graphOf(2, "e", "f")
 	b.Pass(time.Second)
 	b.want("s1", "active")
-	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran e.ran f.ran", "plan tr:s2: a.ran b.ran c.ran d.ran e.ran f.ran", "mirror tr:s1", "mirror tr:s2", "entry", "entry")
-	if p := b.planOf("s1"); p.ID == id || p.Graph != 2 || b.Row(swss.CountersDB, schema.CountersRecordPlan, "s1")["ID"] != fmt.Sprint(p.ID) {
+	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran e.ran f.ran", "plan tr:s2: a.ran b.ran c.ran d.ran e.ran f.ran",
+		"mirror tr:s1", "mirror tr:s2", "entry", "entry")
+	if p := b.planOf("s1"); p.ID == id || p.Graph != 2 || b.Row(swss.CountersDB, schema.CountersRecordPlan,
+		"s1")["ID"] != fmt.Sprint(p.ID) {
 		t.Errorf("the plan is %+v, the book says %v", p, b.Row(swss.CountersDB, schema.CountersRecordPlan, "s1")["ID"])
 	}
 	b.session("s2", "F2", "must-record", "f")
@@ -282,7 +304,8 @@ func TestNoActions(t *testing.T) {
 	b.chip.graph.Nodes[1].Actions = []string{"x", "y"}
 	b.Pass(time.Second)
 	b.want("s1", "active: no action is recorded: hits and runs took all bits of phv 8")
-	b.rr.plan = func(ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings) (*record.Plan, error) {
+	b.rr.plan = func(ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes,
+		s schema.RecordSettings) (*record.Plan, error) {
 		p, err := planAll(ctx, g, paths, not, s)
 		p.Recorded[1].Actions = []record.ActionBit{{Bit: 7, Of: []string{"x"}}}
 		p.Seal()
@@ -302,7 +325,8 @@ func TestCountedProbabilities(t *testing.T) {
 	b.session("s1", "F1", "probabilities", "counted")
 	b.session("s2", "F2")
 	b.Step()
-	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "plan tr:s2: a.ran b.ran c.ran d.ran", "mirror tr:s1", "mirror tr:s2", "entry", "entry")
+	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "plan tr:s2: a.ran b.ran c.ran d.ran", "mirror tr:s1",
+		"mirror tr:s2", "entry", "entry")
 	b.chip.paths = []record.PathCount{
 		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b", Hit: true}, {Table: "d"}}, Packets: 9000},
 		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b"}}, Packets: 1000},
@@ -399,7 +423,8 @@ func TestUnlearned(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.chip.says = []byte(`{"attributes":[{"counted":{"value":[1,0,0]}}]}`) })
 	b.session("s1", "F1")
 	b.Step()
-	b.want("s1", "pending: what the switch's pipeline is like is not known: the window has no graph; asked again in a second")
+	b.want("s1",
+		"pending: what the switch's pipeline is like is not known: the window has no graph; asked again in a second")
 	b.chip.says = nil
 	b.Pass(time.Second)
 	b.want("s1", "active")
@@ -464,7 +489,8 @@ func TestEveryCallFails(t *testing.T) {
 						t.Errorf("call %d of %d fails, and is still tried again: %+v", n, calls, got)
 					}
 					if got, want := b.objects(), good.objects(); !slices.Equal(got, want) {
-						t.Errorf("call %d of %d fails: the ASIC has\n%s\nwant\n%s\n%s", n, calls, strings.Join(got, "\n"), strings.Join(want, "\n"), strings.Join(b.Logged, "\n"))
+						t.Errorf("call %d of %d fails: the ASIC has\n%s\nwant\n%s\n%s", n, calls, strings.Join(got, "\n"),
+							strings.Join(want, "\n"), strings.Join(b.Logged, "\n"))
 					}
 				}
 			})
@@ -495,7 +521,8 @@ func (b *bench) wantWhole() {
 			return strings.HasPrefix(o, "plan ") && slices.Contains(strings.Split(labels, ","), labelOf(name))
 		})
 		if active := row["status"] == schema.StatusActive; active != mirror || active != inPlan {
-			b.T.Errorf("session %s is %s (%s); mirror session %v, in a plan %v", name, row["status"], row["reason"], mirror, inPlan)
+			b.T.Errorf("session %s is %s (%s); mirror session %v, in a plan %v", name, row["status"], row["reason"], mirror,
+				inPlan)
 		}
 	}
 }
@@ -509,7 +536,8 @@ func TestPortGoes(t *testing.T) {
 	b.Step()
 	b.want("s1", "pending: no port Ethernet4")
 	b.wantObjects()
-	if k := sai.Obj(sai.ObjectTypePort, 2); slices.ContainsFunc(b.Logged, func(l string) bool { return strings.Contains(l, "OBJECT_IN_USE") }) {
+	if k := sai.Obj(sai.ObjectTypePort, 2); slices.ContainsFunc(b.Logged,
+		func(l string) bool { return strings.Contains(l, "OBJECT_IN_USE") }) {
 		t.Errorf("%v: %v", k, b.Logged)
 	}
 }

@@ -80,7 +80,8 @@ func (b *bench) random(rnd *rand.Rand) {
 	case 2, 3:
 		b.Rec.FailAt(1+rnd.IntN(6), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
 	case 4:
-		b.world.way = []*Way{nil, {Port: "Ethernet0", Address: b.world.address()}, {Port: "Ethernet4", MAC: mac(9), Address: b.world.address()}}[rnd.IntN(3)]
+		b.world.way = []*Way{nil, {Port: "Ethernet0", Address: b.world.address()},
+			{Port: "Ethernet4", MAC: mac(9), Address: b.world.address()}}[rnd.IntN(3)]
 		b.world.routed.Publish(b.Ctx, struct{}{})
 	case 5:
 		b.chip.graph = graphOf(uint64(1+rnd.IntN(3)), "e")
@@ -94,7 +95,8 @@ func (b *bench) random(rnd *rand.Rand) {
 			b.rule(rule, "SRC_IP", "10.9.9.9")
 		}
 	default:
-		b.session(name, fmt.Sprint("F", 1+rnd.IntN(3)), "phv", pick("8", "16", "32"), "mode", pick("exec", "exec+hit"), "encapsulation", pick("udp", "erspan"),
+		b.session(name, fmt.Sprint("F", 1+rnd.IntN(3)), "phv", pick("8", "16", "32"), "mode", pick("exec", "exec+hit"),
+			"encapsulation", pick("udp", "erspan"),
 			"sampling-rate", pick("1", "10"), "probabilities", pick("uniform", "counted"))
 	}
 }

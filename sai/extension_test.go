@@ -11,7 +11,8 @@ import (
 // more about an attribute than its value, or less.
 func TestExtension(t *testing.T) {
 	text, err := json.Marshal(sai.Extension[sai.ExtensionAttr]{Attributes: []map[string]sai.ExtensionAttr{
-		{"labels": {Meta: sai.ExtensionMeta{Flags: sai.ExtensionCreateAndSet, Type: sai.ExtensionJSON}, Value: []string{"a"}}},
+		{"labels": {Meta: sai.ExtensionMeta{Flags: sai.ExtensionCreateAndSet, Type: sai.ExtensionJSON},
+			Value: []string{"a"}}},
 		{"counters": {Meta: sai.ExtensionMeta{Type: sai.ExtensionNumbers}, Value: []uint64{1, 2}}},
 	}})
 	want := `{"attributes":[` +
@@ -21,7 +22,8 @@ func TestExtension(t *testing.T) {
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, text, want)
 	}
-	for _, text := range []string{want, `{"attributes":[{"labels":{"value":["a"],"more":1}},{"counters":{"value":[1,2]}}]}`} {
+	for _, text := range []string{want,
+		`{"attributes":[{"labels":{"value":["a"],"more":1}},{"counters":{"value":[1,2]}}]}`} {
 		var x sai.Extension[sai.ExtensionValue]
 		if err := json.Unmarshal([]byte(text), &x); err != nil {
 			t.Fatal(err)

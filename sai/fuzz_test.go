@@ -39,7 +39,8 @@ func FuzzParseValue(f *testing.F) {
 		}
 	}
 	for i := range ids {
-		for _, s := range []string{"", "null", "0:null", "1:", "-1", "disabled", "&mask:", "1&mask:0x", "{}", "[]", `\x`, "::%eth0", "+1", "oid:0x", "true:1:"} {
+		for _, s := range []string{"", "null", "0:null", "1:", "-1", "disabled", "&mask:", "1&mask:0x", "{}", "[]", `\x`,
+			"::%eth0", "+1", "oid:0x", "true:1:"} {
 			f.Add(uint16(i), s)
 		}
 	}
@@ -64,7 +65,8 @@ func FuzzParseValue(f *testing.F) {
 func FuzzParseKey(f *testing.F) {
 	for _, s := range []string{
 		"SAI_OBJECT_TYPE_ACL_TABLE:oid:0x7000000000001",
-		`SAI_OBJECT_TYPE_FDB_ENTRY:{"bvid":"oid:0x26000000000001","mac":"00:00:00:00:00:01","switch_id":"oid:0x21000000000000"}`,
+		`SAI_OBJECT_TYPE_FDB_ENTRY:{"bvid":"oid:0x26000000000001","mac":"00:00:00:00:00:01",` +
+			`"switch_id":"oid:0x21000000000000"}`,
 		`SAI_OBJECT_TYPE_ROUTE_ENTRY:{"dest":"10.0.0.0/8","switch_id":"oid:0x21000000000000","vr":"oid:0x3000000000001"}`,
 		`SAI_OBJECT_TYPE_NEIGHBOR_ENTRY:{"ip":"10.0.0.1","rif":"oid:0x6000000000001","switch_id":"oid:0x21000000000000"}`,
 		"SAI_OBJECT_TYPE_ROUTE_ENTRY:oid:0x1", "SAI_OBJECT_TYPE_PORT:{}", "", ":",
@@ -116,7 +118,8 @@ func randomValue(r *rand.Rand, m *AttrMeta) Value {
 
 func randomPlain(r *rand.Rand, m *AttrMeta) Value {
 	n := r.IntN(4)
-	width := map[Kind]int{KindU8: 8, KindU16: 16, KindU32: 32, KindU64: 64, KindU16List: 16, KindU32List: 32, KindU16Range: 16, KindU32Range: 32, KindTimespec: 32}[m.Kind]
+	width := map[Kind]int{KindU8: 8, KindU16: 16, KindU32: 32, KindU64: 64, KindU16List: 16, KindU32List: 32,
+		KindU16Range: 16, KindU32Range: 32, KindTimespec: 32}[m.Kind]
 	number := func() uint64 { return r.Uint64() >> (64 - width) }
 	enum := func() Enum {
 		if m.Enum == nil || r.IntN(5) == 0 {
@@ -196,7 +199,8 @@ func randomPlain(r *rand.Rand, m *AttrMeta) Value {
 	case QoSMap:
 		params := func() QoSMapParams {
 			b := func() uint8 { return uint8(r.Uint32()) }
-			return QoSMapParams{TC: b(), DSCP: b(), Dot1p: b(), Prio: b(), PG: b(), Queue: b(), Color: Enum(r.IntN(5)), MPLSExp: b(), FC: b()}
+			return QoSMapParams{TC: b(), DSCP: b(), Dot1p: b(), Prio: b(), PG: b(), Queue: b(), Color: Enum(r.IntN(5)),
+				MPLSExp: b(), FC: b()}
 		}
 		for i := range v {
 			v[i] = QoSMapEntry{params(), params()}

@@ -71,8 +71,10 @@ func TestMetadataFacts(t *testing.T) {
 		{TAMIntAttrIntPresenceDSCPValue, 6, KindU8, FormPlain, MandatoryOnCreate | CreateOnly, nil, false, nil,
 			"SAI_TAM_INT_ATTR_INT_PRESENCE_TYPE is SAI_TAM_INT_PRESENCE_TYPE_DSCP"},
 		{TAMIntAttrLatencySensitivity, 0x10, KindU8, FormPlain, CreateAndSet, nil, false, Uint(20), ""},
-		{TAMIntAttrACLGroup, 0x11, KindOID, FormPlain, CreateAndSet, []ObjectType{ObjectTypeACLTable, ObjectTypeACLTableGroup}, true, NullOID, ""},
-		{ACLEntryAttrActionTAMIntObject, 0x202c, KindOID, FormAction, CreateAndSet, []ObjectType{ObjectTypeTAMInt}, true, Action{}, ""},
+		{TAMIntAttrACLGroup, 0x11, KindOID, FormPlain, CreateAndSet,
+			[]ObjectType{ObjectTypeACLTable, ObjectTypeACLTableGroup}, true, NullOID, ""},
+		{ACLEntryAttrActionTAMIntObject, 0x202c, KindOID, FormAction, CreateAndSet, []ObjectType{ObjectTypeTAMInt}, true,
+			Action{}, ""},
 		{ACLEntryAttrFieldTAMIntType, 0x1152, KindEnum, FormField, CreateAndSet, nil, false, Field{}, ""},
 		{ACLEntryAttrUserDefinedFieldGroupMin + 1, 0x1050, KindU8List, FormField, CreateAndSet, nil, false, Field{}, ""},
 		{ACLTableAttrUserDefinedFieldGroupMax, 0x114e, KindOID, FormPlain, CreateOnly, nil, true, NullOID, ""},
@@ -85,7 +87,8 @@ func TestMetadataFacts(t *testing.T) {
 		{SchedulerAttrSchedulingWeight, 1, KindU8, FormPlain, CreateAndSet, nil, false, Uint(1), ""},
 		{WREDAttrECNMarkMode, 0xd, KindEnum, FormPlain, CreateAndSet, nil, false, ECNMarkModeNone, ""},
 		{BufferPoolAttrThresholdMode, 3, KindEnum, FormPlain, CreateOnly, nil, false, BufferPoolThresholdModeDynamic, ""},
-		{BufferProfileAttrPoolID, 0, KindOID, FormPlain, MandatoryOnCreate | CreateOnly, []ObjectType{ObjectTypeBufferPool}, true, nil, ""},
+		{BufferProfileAttrPoolID, 0, KindOID, FormPlain, MandatoryOnCreate | CreateOnly, []ObjectType{ObjectTypeBufferPool},
+			true, nil, ""},
 		{BufferProfileAttrSharedDynamicTh, 3, KindS8, FormPlain, MandatoryOnCreate | CreateAndSet, nil, false, nil,
 			"SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE is SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC"},
 		{GenericProgrammableAttrEntry, 1, KindJSON, FormPlain, CreateAndSet, nil, false, nil, ""},
@@ -95,8 +98,10 @@ func TestMetadataFacts(t *testing.T) {
 			t.Errorf("%s is unknown", tt.id)
 			continue
 		}
-		if tt.id != ACLTableAttrAvailableACLEntry && uint32(m.ID) != tt.number || m.Kind != tt.kind || m.Form != tt.form || m.Flags != tt.flags || m.AllowNull != tt.null {
-			t.Errorf("%s: number 0x%x kind %s form %d flags %b null %t", m.Name, uint32(m.ID), m.Kind, m.Form, m.Flags, m.AllowNull)
+		if tt.id != ACLTableAttrAvailableACLEntry && uint32(m.ID) != tt.number || m.Kind != tt.kind || m.Form != tt.form ||
+			m.Flags != tt.flags || m.AllowNull != tt.null {
+			t.Errorf("%s: number 0x%x kind %s form %d flags %b null %t", m.Name, uint32(m.ID), m.Kind, m.Form, m.Flags,
+				m.AllowNull)
 		}
 		if tt.objects != nil && !slices.Equal(m.Objects, tt.objects) {
 			t.Errorf("%s: objects %v, want %v", m.Name, m.Objects, tt.objects)
@@ -119,14 +124,16 @@ func TestMetadataFacts(t *testing.T) {
 func TestNames(t *testing.T) {
 	for name, want := range map[string]Status{
 		"SAI_STATUS_SUCCESS": StatusSuccess, "SAI_STATUS_OBJECT_IN_USE": StatusObjectInUse,
-		"SAI_STATUS_ATTR_NOT_SUPPORTED_0": StatusAttrNotSupported0, "SAI_STATUS_ATTR_NOT_SUPPORTED_3": StatusAttrNotSupported0 - 3,
+		"SAI_STATUS_ATTR_NOT_SUPPORTED_0": StatusAttrNotSupported0,
+		"SAI_STATUS_ATTR_NOT_SUPPORTED_3": StatusAttrNotSupported0 - 3,
 	} {
 		got, ok := LookupStatus(name)
 		if !ok || got != want || got.String() != name {
 			t.Errorf("%s: %d %s, want %d", name, got, got, want)
 		}
 	}
-	for _, name := range []string{"", "SAI_STATUS_NO_SUCH", "SAI_STATUS_UNKNOWN_ATTRIBUTE_x", "SAI_STATUS_UNKNOWN_ATTRIBUTE_99999"} {
+	for _, name := range []string{"", "SAI_STATUS_NO_SUCH", "SAI_STATUS_UNKNOWN_ATTRIBUTE_x",
+		"SAI_STATUS_UNKNOWN_ATTRIBUTE_99999"} {
 		if s, ok := LookupStatus(name); ok {
 			t.Errorf("%q is the status %s", name, s)
 		}
@@ -137,7 +144,8 @@ func TestNames(t *testing.T) {
 	if got := EnumName(ACLEntryAttrActionPacketAction, PacketActionDrop); got != "SAI_PACKET_ACTION_DROP" {
 		t.Errorf("drop is called %s", got)
 	}
-	if s, ok := LookupStat("SAI_PORT_STAT_IF_IN_OCTETS"); !ok || s != PortStatIfInOctets || !strings.HasSuffix(s.String(), "IF_IN_OCTETS") {
+	if s, ok := LookupStat("SAI_PORT_STAT_IF_IN_OCTETS"); !ok || s != PortStatIfInOctets ||
+		!strings.HasSuffix(s.String(), "IF_IN_OCTETS") {
 		t.Errorf("statistic %v", s)
 	}
 }

@@ -69,7 +69,8 @@ func TestForeignValues(t *testing.T) {
 	values := []Value{
 		nil, Bool(true), Uint(1 << 63), Int(-1 << 62), OID(1), MAC{1}, IP{}, IP{netip.MustParseAddr("fe80::1%eth0")},
 		Pointer(1), Text("123456789012345678901234567890123"), Text("a\x00"), Bytes{1}, Uints{1 << 40}, Enums{1}, OIDs{1},
-		Range{1 << 40, 1 << 40}, Ranges{{1, 2}}, ACLCapability{Actions: []Enum{}}, ACLResources{{}}, QoSMap{{}}, Prefix{}, Enum(1),
+		Range{1 << 40, 1 << 40}, Ranges{{1, 2}}, ACLCapability{Actions: []Enum{}}, ACLResources{{}}, QoSMap{{}}, Prefix{},
+		Enum(1),
 		Match(Uint(1), Text("m")), Match(nil, nil), Do(nil),
 	}
 	for _, id := range sample() {

@@ -46,7 +46,8 @@ var texts = []struct {
 	{ACLEntryAttrFieldSrcIPv6, Match(ip("2000::1"), ip("ffff:ffff:ffff:ffff::")), "2000::1&mask:ffff:ffff:ffff:ffff::"},
 	{ACLEntryAttrFieldL4DstPort, Match(Uint(53), Uint(0xffff)), "53&mask:0xffff"},
 	{ACLEntryAttrFieldACLIPType, Match(ACLIPTypeIPv4Any, Enum(-1)), "SAI_ACL_IP_TYPE_IPV4ANY&mask:0xffffffffffffffff"},
-	{ACLEntryAttrFieldSrcMAC, Match(mac("AB:00:00:00:00:00"), mac("FF:FF:FF:FF:FF:FF")), "AB:00:00:00:00:00&mask:FF:FF:FF:FF:FF:FF"},
+	{ACLEntryAttrFieldSrcMAC, Match(mac("AB:00:00:00:00:00"), mac("FF:FF:FF:FF:FF:FF")),
+		"AB:00:00:00:00:00&mask:FF:FF:FF:FF:FF:FF"},
 	{ACLEntryAttrFieldInPorts, Match(OIDs{0x1000000000002}, nil), "1:oid:0x1000000000002"},
 	{ACLEntryAttrFieldTCPFlags, Field{}, "disabled"},
 	{ACLEntryAttrUserDefinedFieldGroupMin, Match(Bytes{1, 2}, Bytes{0xff, 0}), "2:1,2&mask:2:0xff,0x0"},
@@ -65,9 +66,11 @@ var texts = []struct {
 		{Key: QoSMapParams{DSCP: 46}, Value: QoSMapParams{TC: 5, Color: PacketColorYellow}},
 	}, `{"count":2,"list":[` +
 		`{"key":{"color":"SAI_PACKET_COLOR_GREEN","dot1p":0,"dscp":48,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":0},` +
-		`"value":{"color":"SAI_PACKET_COLOR_GREEN","dot1p":0,"dscp":0,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":6}},` +
+		`"value":{"color":"SAI_PACKET_COLOR_GREEN","dot1p":0,"dscp":0,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,` +
+		`"tc":6}},` +
 		`{"key":{"color":"SAI_PACKET_COLOR_GREEN","dot1p":0,"dscp":46,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":0},` +
-		`"value":{"color":"SAI_PACKET_COLOR_YELLOW","dot1p":0,"dscp":0,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":5}}]}`},
+		`"value":{"color":"SAI_PACKET_COLOR_YELLOW","dot1p":0,"dscp":0,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,` +
+		`"tc":5}}]}`},
 	{QoSMapAttrMapToValueList, QoSMap{}, `{"count":0,"list":null}`},
 	{GenericProgrammableAttrObjectName, Bytes("abc"), "3:97,98,99"},
 	{GenericProgrammableAttrEntry, Bytes("{\"a\xff"), `{"json":"4:123,34,97,-1"}`},

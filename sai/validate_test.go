@@ -46,20 +46,30 @@ func TestCheckCreate(t *testing.T) {
 		want  Status
 	}{
 		{"condition holds, attribute missing", ObjectTypeTAMInt, tam, StatusMandatoryAttributeMissing},
-		{"condition holds, attribute given", ObjectTypeTAMInt, append(tam, list(TAMIntAttrIntPresenceDSCPValue, Uint(3))...), StatusSuccess},
+		{"condition holds, attribute given", ObjectTypeTAMInt, append(tam, list(TAMIntAttrIntPresenceDSCPValue, Uint(3))...),
+			StatusSuccess},
 		{"wrong Go type", ObjectTypeACLTable, list(ACLTableAttrACLStage, Uint(0)), StatusInvalidParameter},
-		{"attribute of another type", ObjectTypeACLTable, list(ACLTableAttrACLStage, ACLStageIngress, ACLEntryAttrPriority, Uint(1)), StatusFailure},
+		{"attribute of another type", ObjectTypeACLTable, list(ACLTableAttrACLStage, ACLStageIngress, ACLEntryAttrPriority,
+			Uint(1)), StatusFailure},
 		{"null object", ObjectTypeACLCounter, list(ACLCounterAttrTableID, NullOID), StatusInvalidParameter},
-		{"null object where allowed", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrActionTAMIntObject, Do(NullOID)), StatusSuccess},
-		{"object twice in a list", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrFieldInPorts, Match(OIDs{10, 10}, nil)), StatusInvalidParameter},
-		{"list item of the wrong type", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrFieldInPorts, Match(OIDs{10, 20}, nil)), StatusInvalidParameter},
-		{"disabled field names nothing", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrFieldInPorts, Field{Data: OIDs{99}}), StatusSuccess},
+		{"null object where allowed", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrActionTAMIntObject,
+			Do(NullOID)), StatusSuccess},
+		{"object twice in a list", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrFieldInPorts,
+			Match(OIDs{10, 10}, nil)), StatusInvalidParameter},
+		{"list item of the wrong type", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrFieldInPorts,
+			Match(OIDs{10, 20}, nil)), StatusInvalidParameter},
+		{"disabled field names nothing", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrFieldInPorts,
+			Field{Data: OIDs{99}}), StatusSuccess},
 		{"key in use", ObjectTypeVLAN, list(VLANAttrVLANID, Uint(10)), StatusInvalidParameter},
 		{"key free", ObjectTypeVLAN, list(VLANAttrVLANID, Uint(11)), StatusSuccess},
-		{"text of 15 bytes", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("123456789012345")), StatusSuccess},
-		{"text of 16 bytes", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("1234567890123456")), StatusInvalidParameter},
-		{"text with a control character", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("a\tb")), StatusInvalidParameter},
-		{"no text", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("")), StatusInvalidParameter},
+		{"text of 15 bytes", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel,
+			Text("123456789012345")), StatusSuccess},
+		{"text of 16 bytes", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel,
+			Text("1234567890123456")), StatusInvalidParameter},
+		{"text with a control character", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel,
+			Text("a\tb")), StatusInvalidParameter},
+		{"no text", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("")),
+			StatusInvalidParameter},
 		{"an entry has no id", ObjectTypeFDBEntry, nil, StatusInvalidParameter},
 		{"second switch", ObjectTypeSwitch, nil, StatusFailure},
 	} {
@@ -74,7 +84,8 @@ func TestCheckCreate(t *testing.T) {
 	if err := NewValidator().CheckCreate(ObjectTypeVLAN, list(VLANAttrVLANID, Uint(1))); err == nil {
 		t.Error("an object before the switch is accepted")
 	}
-	err := NewValidator().CheckCreate(ObjectTypeSwitch, list(SwitchAttrInitSwitch, Bool(true), SwitchAttrIngressACL, OID(20)))
+	err := NewValidator().CheckCreate(ObjectTypeSwitch, list(SwitchAttrInitSwitch, Bool(true), SwitchAttrIngressACL,
+		OID(20)))
 	if s, _ := StatusOf(err); s != StatusInvalidParameter {
 		t.Errorf("an object named when the switch is created: %v", err)
 	}
@@ -136,13 +147,17 @@ func TestCheckSetAndGet(t *testing.T) {
 	}{
 		{"set", v.CheckSet(entry, Attr{ACLEntryAttrPriority, Uint(3)}), StatusSuccess},
 		{"set of a create-only attribute", v.CheckSet(entry, Attr{ACLEntryAttrTableID, OID(20)}), StatusInvalidParameter},
-		{"set of a read-only attribute", v.CheckSet(Obj(ObjectTypeACLTable, 20), Attr{ACLTableAttrAvailableACLEntry, Uint(1)}), StatusInvalidParameter},
-		{"set of what does not exist", v.CheckSet(Obj(ObjectTypeACLEntry, 41), Attr{ACLEntryAttrPriority, Uint(3)}), StatusItemNotFound},
-		{"set with a key of the wrong type", v.CheckSet(Obj(ObjectTypeACLEntry, 30), Attr{ACLEntryAttrPriority, Uint(3)}), StatusInvalidParameter},
+		{"set of a read-only attribute", v.CheckSet(Obj(ObjectTypeACLTable, 20),
+			Attr{ACLTableAttrAvailableACLEntry, Uint(1)}), StatusInvalidParameter},
+		{"set of what does not exist", v.CheckSet(Obj(ObjectTypeACLEntry, 41), Attr{ACLEntryAttrPriority, Uint(3)}),
+			StatusItemNotFound},
+		{"set with a key of the wrong type", v.CheckSet(Obj(ObjectTypeACLEntry, 30), Attr{ACLEntryAttrPriority, Uint(3)}),
+			StatusInvalidParameter},
 		{"set of no value", v.CheckSet(entry, Attr{ACLEntryAttrPriority, nil}), StatusInvalidParameter},
 		{"get", v.CheckGet(entry, []Attr{Want(ACLEntryAttrPriority, 1)}), StatusSuccess},
 		{"get of a list", v.CheckGet(Obj(ObjectTypeACLTable, 20), []Attr{Want(ACLTableAttrEntryList, 1)}), StatusSuccess},
-		{"get without room", v.CheckGet(Obj(ObjectTypeACLTable, 20), []Attr{Want(ACLTableAttrEntryList, 0)}), StatusInvalidParameter},
+		{"get without room", v.CheckGet(Obj(ObjectTypeACLTable, 20), []Attr{Want(ACLTableAttrEntryList, 0)}),
+			StatusInvalidParameter},
 		{"get of nothing", v.CheckGet(entry, nil), StatusInvalidParameter},
 		{"get of an unknown attribute", v.CheckGet(entry, []Attr{{ID: 1<<32 | 0xffff}}), StatusFailure},
 		{"stats", v.CheckStats(Obj(ObjectTypePort, 10), []StatID{PortStatIfInOctets}), StatusSuccess},
@@ -150,7 +165,8 @@ func TestCheckSetAndGet(t *testing.T) {
 		{"flush", v.CheckFlush(nil), StatusSuccess},
 		{"flush of an unknown VLAN", v.CheckFlush(list(FDBFlushAttrBvID, OID(99))), StatusInvalidParameter},
 		{"entry", v.CheckCreateEntry(FDBEntry{Switch: 1, BV: 50}, list(FDBEntryAttrType, FDBEntryTypeStatic)), StatusSuccess},
-		{"entry of an unknown VLAN", v.CheckCreateEntry(FDBEntry{Switch: 1, BV: 51}, list(FDBEntryAttrType, FDBEntryTypeStatic)), StatusInvalidParameter},
+		{"entry of an unknown VLAN", v.CheckCreateEntry(FDBEntry{Switch: 1, BV: 51},
+			list(FDBEntryAttrType, FDBEntryTypeStatic)), StatusInvalidParameter},
 	} {
 		if s, _ := StatusOf(tt.err); s != tt.want {
 			t.Errorf("%s: %v, want %s", tt.name, tt.err, tt.want)

@@ -18,9 +18,11 @@ func (r *rig) acl(stage sai.Enum, pairs ...any) sai.OID {
 
 func (r *rig) entry(table sai.OID, priority int, pairs ...any) (counter sai.OID) {
 	r.Helper()
-	counter = r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+	counter = r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount,
+		sai.Bool(true),
 		sai.ACLCounterAttrEnableByteCount, sai.Bool(true))
-	r.create(sai.ObjectTypeACLEntry, append([]any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(priority),
+	r.create(sai.ObjectTypeACLEntry, append([]any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority,
+		sai.Uint(priority),
 		sai.ACLEntryAttrActionCounter, sai.Do(counter)}, pairs...)...)
 	return counter
 }
@@ -83,7 +85,8 @@ func TestPacketActions(t *testing.T) {
 			one, two := r.acl(sai.ACLStageIngress), r.acl(sai.ACLStageIngress)
 			c1 := r.entry(one, 10, action(tt.a)...)
 			c2 := r.entry(two, 10, action(tt.b)...)
-			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressACL, r.group(sai.ACLStageIngress, sai.ACLTableGroupTypeParallel, one, two))
+			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressACL, r.group(sai.ACLStageIngress,
+				sai.ACLTableGroupTypeParallel, one, two))
 			if got := name(r.send(0, udpFrame(1, 2, 60))); got != tt.want {
 				t.Errorf("left by %q, want %q", got, tt.want)
 			}
@@ -113,7 +116,8 @@ func TestSequentialGroup(t *testing.T) {
 	c1 := r.entry(one, 1, sai.ACLEntryAttrFieldSrcMAC, sai.Match(sai.MAC(host(1)), sai.MAC{255, 255, 255, 255, 255, 255}))
 	c2 := r.entry(two, 1)
 	c3 := r.entry(three, 1, action(sai.PacketActionDrop)...)
-	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressACL, r.group(sai.ACLStageIngress, sai.ACLTableGroupTypeSequential, one, two, three))
+	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressACL, r.group(sai.ACLStageIngress,
+		sai.ACLTableGroupTypeSequential, one, two, three))
 	r.send(0, udpFrame(1, 2, 60))
 	r.send(0, udpFrame(3, 2, 60))
 	if a, b, c := r.packets(c1), r.packets(c2), r.packets(c3); a != 1 || b != 1 || c != 0 {
@@ -144,7 +148,8 @@ func TestBindPoints(t *testing.T) {
 	step("VLAN", true)
 	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressACL, table)
 	step("VLAN and port", true)
-	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, r.group(sai.ACLStageIngress, sai.ACLTableGroupTypeParallel, table))
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, r.group(sai.ACLStageIngress, sai.ACLTableGroupTypeParallel,
+		table))
 	step("VLAN, port and switch", true)
 	r.wantStatus(r.Remove(context.Background(), sai.Obj(sai.ObjectTypeACLTable, table)), sai.StatusObjectInUse)
 	r.set(sai.ObjectTypeVLAN, vlan, sai.VLANAttrIngressACL, sai.NullOID)
@@ -178,7 +183,8 @@ func TestRedirect(t *testing.T) {
 	two := r.acl(sai.ACLStageIngress)
 	r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, two, sai.ACLEntryAttrPriority, sai.Uint(500),
 		sai.ACLEntryAttrActionRedirect, sai.Do(r.oid(4)))
-	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, r.group(sai.ACLStageIngress, sai.ACLTableGroupTypeParallel, table, two))
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, r.group(sai.ACLStageIngress, sai.ACLTableGroupTypeParallel,
+		table, two))
 	if ids := portsOf(r.send(0, udpFrame(1, 2, 60))); !slices.Equal(ids, []saisim.PortID{6}) {
 		t.Errorf("redirected to %v, want 6", ids)
 	}
@@ -193,8 +199,10 @@ func TestEgressTables(t *testing.T) {
 		sai.ACLEntryAttrFieldSrcMAC, sai.Match(sai.MAC(host(1)), sai.MAC{255, 255, 255, 255, 255, 255}),
 		sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(77)))
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, in)
-	out := r.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldOutPorts, sai.Bool(true))
-	c := r.entry(out, 1, append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint(77), sai.Uint(0xffffffff)),
+	out := r.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldOutPorts,
+		sai.Bool(true))
+	c := r.entry(out, 1, append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldACLUserMeta,
+		sai.Match(sai.Uint(77), sai.Uint(0xffffffff)),
 		sai.ACLEntryAttrFieldOutPorts, sai.Match(sai.OIDs{r.oid(2), r.oid(5)}, nil))...)
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrEgressACL, out)
 	if ids := portsOf(r.send(0, udpFrame(1, 9, 60))); !slices.Equal(ids, []saisim.PortID{1, 3, 4, 6, 7}) {
@@ -226,7 +234,8 @@ func TestTies(t *testing.T) {
 	full := sai.MAC{255, 255, 255, 255, 255, 255}
 	build := func(order []int) (*rig, []sai.OID) {
 		r := newRig(t, profile.Small())
-		table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true), sai.ACLTableAttrFieldDstMAC, sai.Bool(true),
+		table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true), sai.ACLTableAttrFieldDstMAC,
+			sai.Bool(true),
 			sai.ACLTableAttrFieldInPorts, sai.Bool(true))
 		match := [][]any{
 			{sai.ACLEntryAttrFieldSrcMAC, sai.Match(sai.MAC(host(1)), full)},
@@ -265,7 +274,8 @@ func TestRefusals(t *testing.T) {
 		sai.ACLTableAttrFieldACLRangeType, sai.Enums{sai.ACLRangeTypeL4SrcPortRange},
 		sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypePacketAction, sai.ACLActionTypeCounter})
 	egress := r.acl(sai.ACLStageEgress)
-	rng := r.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4DstPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: 1, Max: 2})
+	rng := r.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4DstPortRange, sai.ACLRangeAttrLimit,
+		sai.Range{Min: 1, Max: 2})
 	foreign := r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, egress)
 	ttl := sai.Match(sai.Uint(1), sai.Uint(255))
 	for _, tt := range []struct {
@@ -274,8 +284,10 @@ func TestRefusals(t *testing.T) {
 		a    []any
 		want sai.Status
 	}{
-		{"a field that the table has not", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrFieldTTL, ttl}, sai.StatusInvalidParameter},
-		{"a field that the chip has not", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrFieldInnerSrcIP, sai.Field{}},
+		{"a field that the table has not", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table,
+			sai.ACLEntryAttrFieldTTL, ttl}, sai.StatusInvalidParameter},
+		{"a field that the chip has not", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table,
+			sai.ACLEntryAttrFieldInnerSrcIP, sai.Field{}},
 			sai.StatusSuccess},
 		{"a range type that the table has not", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table,
 			sai.ACLEntryAttrFieldACLRangeType, sai.Match(sai.OIDs{rng}, nil)}, sai.StatusInvalidParameter},
@@ -285,23 +297,35 @@ func TestRefusals(t *testing.T) {
 			sai.ACLEntryAttrActionRedirect, sai.Do(r.oid(1))}, sai.StatusInvalidParameter},
 		{"a copy to the CPU at egress", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, egress,
 			sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionTrap)}, sai.StatusNotSupported},
-		{"priority 0", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(0)}, sai.StatusInvalidParameter},
-		{"priority above the maximum", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1025)}, sai.StatusInvalidParameter},
-		{"a counter of another table", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter, sai.Do(foreign)}, sai.StatusInvalidParameter},
-		{"a table with a field that the chip has not", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
-			sai.ACLTableAttrFieldInnerSrcIP, sai.Bool(true)}, sai.StatusAttrNotSupported0 - 1},
+		{"priority 0", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(0)},
+			sai.StatusInvalidParameter},
+		{"priority above the maximum", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority,
+			sai.Uint(1025)}, sai.StatusInvalidParameter},
+		{"a counter of another table", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table,
+			sai.ACLEntryAttrActionCounter, sai.Do(foreign)}, sai.StatusInvalidParameter},
+		{"a table with a field that the chip has not", sai.ObjectTypeACLTable,
+			[]any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
+				sai.ACLTableAttrFieldInnerSrcIP, sai.Bool(true)}, sai.StatusAttrNotSupported0 - 1},
 		{"an egress port at ingress", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
 			sai.ACLTableAttrFieldOutPort, sai.Bool(true)}, sai.StatusNotSupported},
-		{"a stage that the chip has not", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngressMacsec}, sai.StatusNotSupported},
-		{"mirroring at the egress by an ingress table", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
-			sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypeMirrorEgress}}, sai.StatusNotSupported},
-		{"an oversized table", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrSize, sai.Uint(33)}, sai.StatusInsufficientResources},
+		{"a stage that the chip has not", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngressMacsec},
+			sai.StatusNotSupported},
+		{"mirroring at the egress by an ingress table", sai.ObjectTypeACLTable,
+			[]any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
+				sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypeMirrorEgress}}, sai.StatusNotSupported},
+		{"an oversized table", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
+			sai.ACLTableAttrSize, sai.Uint(33)}, sai.StatusInsufficientResources},
 		{"IFA2", sai.ObjectTypeTAMInt, []any{sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(1),
-			sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(true)}, sai.StatusNotSupported},
-		{"a queue of the host", sai.ObjectTypeHostifUserDefinedTrap, []any{sai.HostifUserDefinedTrapAttrType, sai.HostifUserDefinedTrapTypeACL}, sai.StatusNotSupported},
-		{"an unknown extension", sai.ObjectTypeGenericProgrammable, []any{sai.GenericProgrammableAttrObjectName, sai.Bytes("x")}, sai.StatusNotSupported},
-		{"a port on used lanes", sai.ObjectTypePort, []any{sai.PortAttrHWLaneList, sai.Uints{3, 4}, sai.PortAttrSpeed, sai.Uint(40000)}, sai.StatusItemAlreadyExists},
-		{"a port on lanes that are not there", sai.ObjectTypePort, []any{sai.PortAttrHWLaneList, sai.Uints{8}, sai.PortAttrSpeed, sai.Uint(10000)}, sai.StatusInvalidParameter},
+			sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(true)},
+			sai.StatusNotSupported},
+		{"a queue of the host", sai.ObjectTypeHostifUserDefinedTrap,
+			[]any{sai.HostifUserDefinedTrapAttrType, sai.HostifUserDefinedTrapTypeACL}, sai.StatusNotSupported},
+		{"an unknown extension", sai.ObjectTypeGenericProgrammable, []any{sai.GenericProgrammableAttrObjectName,
+			sai.Bytes("x")}, sai.StatusNotSupported},
+		{"a port on used lanes", sai.ObjectTypePort, []any{sai.PortAttrHWLaneList, sai.Uints{3, 4}, sai.PortAttrSpeed,
+			sai.Uint(40000)}, sai.StatusItemAlreadyExists},
+		{"a port on lanes that are not there", sai.ObjectTypePort, []any{sai.PortAttrHWLaneList, sai.Uints{8},
+			sai.PortAttrSpeed, sai.Uint(10000)}, sai.StatusInvalidParameter},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.want == sai.StatusSuccess {
@@ -312,12 +336,14 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	t.Run("binding to the wrong stage", func(t *testing.T) {
-		err := r.Set(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), sai.Attr{ID: sai.PortAttrIngressACL, Value: egress})
+		err := r.Set(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)),
+			sai.Attr{ID: sai.PortAttrIngressACL, Value: egress})
 		r.wantStatus(err, sai.StatusInvalidParameter)
 	})
 	t.Run("binding where it was not made for", func(t *testing.T) {
 		lagOnly := r.acl(sai.ACLStageIngress, sai.ACLTableAttrACLBindPointTypeList, sai.Enums{sai.ACLBindPointTypeLAG})
-		err := r.Set(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), sai.Attr{ID: sai.PortAttrIngressACL, Value: lagOnly})
+		err := r.Set(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)),
+			sai.Attr{ID: sai.PortAttrIngressACL, Value: lagOnly})
 		r.wantStatus(err, sai.StatusInvalidParameter)
 	})
 }
@@ -333,13 +359,15 @@ func TestResourcesRunOut(t *testing.T) {
 	r.acl(sai.ACLStageEgress) // another stage
 	avail := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrAvailableACLTable).(sai.ACLResources)
 	for _, a := range avail {
-		if want := map[sai.Enum]uint32{sai.ACLStageIngress: 0, sai.ACLStageEgress: 3, sai.ACLStagePreIngress: 4}[a.Stage]; a.Available != want {
+		if want := map[sai.Enum]uint32{sai.ACLStageIngress: 0, sai.ACLStageEgress: 3,
+			sai.ACLStagePreIngress: 4}[a.Stage]; a.Available != want {
 			t.Errorf("%+v, want %d left", a, want)
 		}
 	}
 	var entries []sai.OID
 	for i := range 32 {
-		entries = append(entries, r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, tables[0], sai.ACLEntryAttrPriority, sai.Uint(1+i)))
+		entries = append(entries, r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, tables[0],
+			sai.ACLEntryAttrPriority, sai.Uint(1+i)))
 	}
 	r.refused(sai.StatusTableFull, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, tables[0])
 	if n := r.get(sai.ObjectTypeACLTable, tables[0], sai.ACLTableAttrAvailableACLEntry); n != sai.Uint(0) {
@@ -352,12 +380,14 @@ func TestResourcesRunOut(t *testing.T) {
 	r.remove(sai.ObjectTypeACLEntry, entries[7])
 	r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, tables[2])
 	for range 4 {
-		r.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: 1, Max: 2})
+		r.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit,
+			sai.Range{Min: 1, Max: 2})
 	}
 	for range 16 {
 		r.stampAction(1)
 	}
-	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{})
+	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeACLRange, sai.ACLRangeAttrType,
+		sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{})
 	if n, err := r.Availability(context.Background(), sai.ObjectTypeTAMInt, nil); n != 0 || err != nil {
 		t.Errorf("%d TAM INT objects left, %v", n, err)
 	}

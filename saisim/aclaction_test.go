@@ -22,11 +22,19 @@ func TestACLRewrites(t *testing.T) {
 		port    saisim.PortID
 		want    []byte
 	}{
-		{"DSCP of a routed packet", 0, frame, func(*router) []any { return []any{sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(46))} },
+		{"DSCP of a routed packet", 0, frame, func(*router) []any {
+			return []any{sai.ACLEntryAttrActionSetDSCP,
+				sai.Do(sai.Uint(46))}
+		},
 			1, dscp(routed(frame, 1, 20))},
-		{"DSCP of an IPv6 packet", 0, v6, func(*router) []any { return []any{sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(46))} },
+		{"DSCP of an IPv6 packet", 0, v6, func(*router) []any {
+			return []any{sai.ACLEntryAttrActionSetDSCP,
+				sai.Do(sai.Uint(46))}
+		},
 			1, func() []byte { f := routed(v6, 1, 20); f[14], f[15] = 0x6b, 0x80; return f }()},
-		{"DSCP of a bridged packet", 6, bridged, func(*router) []any { return []any{sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(46))} },
+		{"DSCP of a bridged packet", 6, bridged, func(*router) []any {
+			return []any{sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(46))}
+		},
 			7, dscp(eth(host(77), host(9), frame[12:]))},
 		{"a next hop", 0, frame, func(r *router) []any {
 			r.neighbor(2, at4(2, 30), 30)
@@ -38,7 +46,8 @@ func TestACLRewrites(t *testing.T) {
 		}, 1, routed(bridged, 1, 31)},
 		{"a group", 0, frame, func(r *router) []any {
 			g := r.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeEcmp)
-			r.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, g, sai.NextHopGroupMemberAttrNextHopID, r.hop(1, at4(1, 20)))
+			r.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, g,
+				sai.NextHopGroupMemberAttrNextHopID, r.hop(1, at4(1, 20)))
 			return []any{sai.ACLEntryAttrActionRedirect, sai.Do(g)}
 		}, 1, routed(frame, 1, 20)},
 		{"a next hop, of what is not IP", 6, eth(host(77), host(9), u16(0x88b5), make([]byte, 46)), func(r *router) []any {
@@ -69,7 +78,8 @@ func TestTrafficClassMatch(t *testing.T) {
 	is := func(tc int) []any {
 		return []any{sai.ACLEntryAttrFieldTC, sai.Match(sai.Uint(tc), sai.Uint(0xff))}
 	}
-	in, out := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldTC, sai.Bool(true)), r.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldTC, sai.Bool(true))
+	in, out := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldTC, sai.Bool(true)),
+		r.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldTC, sai.Bool(true))
 	three := r.entry(in, 2, append(is(3), sai.ACLEntryAttrActionSetTC, sai.Do(sai.Uint(1)))...)
 	one := r.entry(out, 2, is(1)...)
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, in)

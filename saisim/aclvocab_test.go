@@ -182,8 +182,11 @@ func (r *rig) conditions(rnd *rand.Rand, ports []sai.OID, ranges map[sai.Enum][]
 		enum(sai.ACLEntryAttrFieldACLIPType, sai.ACLIPTypeIPv6Any, func(s *spec) bool { return s.kind == "ipv6" }),
 		enum(sai.ACLEntryAttrFieldACLIPType, sai.ACLIPTypeNonIPv6, func(s *spec) bool { return s.kind != "ipv6" }),
 		enum(sai.ACLEntryAttrFieldACLIPType, sai.ACLIPTypeArp, func(s *spec) bool { return s.kind == "arp" }),
-		enum(sai.ACLEntryAttrFieldACLIPType, sai.ACLIPTypeArpRequest, func(s *spec) bool { return s.kind == "arp" && s.proto == 1 }),
-		enum(sai.ACLEntryAttrFieldACLIPType, sai.ACLIPTypeArpReply, func(s *spec) bool { return s.kind == "arp" && s.proto == 2 }),
+		enum(sai.ACLEntryAttrFieldACLIPType, sai.ACLIPTypeArpRequest,
+			func(s *spec) bool { return s.kind == "arp" && s.proto == 1 }),
+		enum(sai.ACLEntryAttrFieldACLIPType, sai.ACLIPTypeArpReply, func(s *spec) bool {
+			return s.kind == "arp" && s.proto == 2
+		}),
 	}
 	frags := []condition{
 		enum(sai.ACLEntryAttrFieldACLIPFrag, sai.ACLIPFragAny, func(s *spec) bool { return s.ip() && s.frag != "" }),
@@ -204,10 +207,12 @@ func (r *rig) conditions(rnd *rand.Rand, ports []sai.OID, ranges map[sai.Enum][]
 	return []condition{
 		mac(sai.ACLEntryAttrFieldSrcMAC, func(s *spec) byte { return s.src }),
 		mac(sai.ACLEntryAttrFieldDstMAC, func(s *spec) byte { return s.dst }),
-		num(sai.ACLEntryAttrFieldEtherType, []uint64{0x800, 0x86dd, 0x806, 0x88b5}[pick(4)], full(0xffff), func(s *spec) (uint64, bool) {
-			return map[string]uint64{"ipv4": 0x800, "ipv6": 0x86dd, "arp": 0x806, "other": 0x88b5}[s.kind], true
-		}),
-		num(sai.ACLEntryAttrFieldOuterVLANID, 1+pick(3), full(0xfff), func(s *spec) (uint64, bool) { return uint64(s.vlan()), true }),
+		num(sai.ACLEntryAttrFieldEtherType, []uint64{0x800, 0x86dd, 0x806, 0x88b5}[pick(4)], full(0xffff),
+			func(s *spec) (uint64, bool) {
+				return map[string]uint64{"ipv4": 0x800, "ipv6": 0x86dd, "arp": 0x806, "other": 0x88b5}[s.kind], true
+			}),
+		num(sai.ACLEntryAttrFieldOuterVLANID, 1+pick(3), full(0xfff),
+			func(s *spec) (uint64, bool) { return uint64(s.vlan()), true }),
 		num(sai.ACLEntryAttrFieldOuterVLANPri, pick(8), full(7), func(s *spec) (uint64, bool) {
 			if len(s.tags) == 0 {
 				return 0, true
@@ -217,21 +222,45 @@ func (r *rig) conditions(rnd *rand.Rand, ports []sai.OID, ranges map[sai.Enum][]
 		num(sai.ACLEntryAttrFieldInnerVLANID, 1+pick(3), full(0xfff), func(s *spec) (uint64, bool) {
 			return uint64(append(s.tags, 0, 0)[1] & 0xfff), len(s.tags) == 2
 		}),
-		num(sai.ACLEntryAttrFieldIPProtocol, []uint64{6, 17, 1}[pick(3)], full(0xff), func(s *spec) (uint64, bool) { return uint64(s.proto), s.ip() }),
-		num(sai.ACLEntryAttrFieldIPv6NextHeader, []uint64{6, 17, 58}[pick(3)], full(0xff), func(s *spec) (uint64, bool) { return uint64(s.proto), s.kind == "ipv6" }),
-		num(sai.ACLEntryAttrFieldDSCP, pick(64), full(0x3f), func(s *spec) (uint64, bool) { return uint64(s.tos >> 2), s.ip() }),
+		num(sai.ACLEntryAttrFieldIPProtocol, []uint64{6, 17, 1}[pick(3)], full(0xff),
+			func(s *spec) (uint64, bool) { return uint64(s.proto), s.ip() }),
+		num(sai.ACLEntryAttrFieldIPv6NextHeader, []uint64{6, 17, 58}[pick(3)], full(0xff),
+			func(s *spec) (uint64, bool) { return uint64(s.proto), s.kind == "ipv6" }),
+		num(sai.ACLEntryAttrFieldDSCP, pick(64), full(0x3f), func(s *spec) (uint64, bool) {
+			return uint64(s.tos >> 2),
+				s.ip()
+		}),
 		num(sai.ACLEntryAttrFieldECN, pick(4), full(3), func(s *spec) (uint64, bool) { return uint64(s.tos & 3), s.ip() }),
 		num(sai.ACLEntryAttrFieldTOS, pick(256), full(0xff), func(s *spec) (uint64, bool) { return uint64(s.tos), s.ip() }),
 		num(sai.ACLEntryAttrFieldTTL, 60+pick(5), full(0xff), func(s *spec) (uint64, bool) { return uint64(s.ttl), s.ip() }),
-		num(sai.ACLEntryAttrFieldIPIdentification, pick(4), full(0xffff), func(s *spec) (uint64, bool) { return uint64(s.id), s.kind == "ipv4" }),
-		num(sai.ACLEntryAttrFieldIPv6FlowLabel, pick(4), full(0xfffff), func(s *spec) (uint64, bool) { return uint64(s.flow), s.kind == "ipv6" }),
-		num(sai.ACLEntryAttrFieldTCPFlags, pick(64), full(0x3f), func(s *spec) (uint64, bool) { return uint64(s.tcpFlags), s.whole() && s.proto == 6 }),
-		num(sai.ACLEntryAttrFieldL4SrcPort, 1000+pick(5), full(0xffff), func(s *spec) (uint64, bool) { return uint64(s.sport), ports4(s) }),
-		num(sai.ACLEntryAttrFieldL4DstPort, 80+pick(5), full(0xffff), func(s *spec) (uint64, bool) { return uint64(s.dport), ports4(s) }),
-		num(sai.ACLEntryAttrFieldICMPType, pick(4), full(0xff), func(s *spec) (uint64, bool) { return uint64(s.icmpType), s.icmp() }),
-		num(sai.ACLEntryAttrFieldICMPCode, pick(3), full(0xff), func(s *spec) (uint64, bool) { return uint64(s.icmpCo), s.icmp() }),
-		num(sai.ACLEntryAttrFieldICMPv6Type, pick(4), full(0xff), func(s *spec) (uint64, bool) { return uint64(s.icmpType), s.icmp6() }),
-		num(sai.ACLEntryAttrFieldICMPv6Code, pick(3), full(0xff), func(s *spec) (uint64, bool) { return uint64(s.icmpCo), s.icmp6() }),
+		num(sai.ACLEntryAttrFieldIPIdentification, pick(4), full(0xffff),
+			func(s *spec) (uint64, bool) { return uint64(s.id), s.kind == "ipv4" }),
+		num(sai.ACLEntryAttrFieldIPv6FlowLabel, pick(4), full(0xfffff),
+			func(s *spec) (uint64, bool) { return uint64(s.flow), s.kind == "ipv6" }),
+		num(sai.ACLEntryAttrFieldTCPFlags, pick(64), full(0x3f), func(s *spec) (uint64, bool) {
+			return uint64(s.tcpFlags),
+				s.whole() && s.proto == 6
+		}),
+		num(sai.ACLEntryAttrFieldL4SrcPort, 1000+pick(5), full(0xffff),
+			func(s *spec) (uint64, bool) { return uint64(s.sport), ports4(s) }),
+		num(sai.ACLEntryAttrFieldL4DstPort, 80+pick(5), full(0xffff),
+			func(s *spec) (uint64, bool) { return uint64(s.dport), ports4(s) }),
+		num(sai.ACLEntryAttrFieldICMPType, pick(4), full(0xff), func(s *spec) (uint64, bool) {
+			return uint64(s.icmpType),
+				s.icmp()
+		}),
+		num(sai.ACLEntryAttrFieldICMPCode, pick(3), full(0xff), func(s *spec) (uint64, bool) {
+			return uint64(s.icmpCo),
+				s.icmp()
+		}),
+		num(sai.ACLEntryAttrFieldICMPv6Type, pick(4), full(0xff), func(s *spec) (uint64, bool) {
+			return uint64(s.icmpType),
+				s.icmp6()
+		}),
+		num(sai.ACLEntryAttrFieldICMPv6Code, pick(3), full(0xff), func(s *spec) (uint64, bool) {
+			return uint64(s.icmpCo),
+				s.icmp6()
+		}),
 		address(sai.ACLEntryAttrFieldSrcIP, prefix(false), false, func(s *spec) byte { return s.saddr }),
 		address(sai.ACLEntryAttrFieldDstIP, prefix(false), false, func(s *spec) byte { return s.daddr }),
 		address(sai.ACLEntryAttrFieldSrcIPv6, prefix(true), true, func(s *spec) byte { return s.saddr }),
@@ -325,7 +354,8 @@ func newVocabulary(t *testing.T, rnd *rand.Rand) *vocabulary {
 	p := profile.Default()
 	p.Default = []profile.DefaultPorts{{First: 0, Count: 4, Lanes: 1, Mbps: 100_000}}
 	p.FDB = 4
-	v := &vocabulary{rig: newRig(t, p), ranges: map[sai.Enum][]sai.OID{}, counts: map[string]sai.OID{}, was: map[string]uint64{}}
+	v := &vocabulary{rig: newRig(t, p), ranges: map[sai.Enum][]sai.OID{}, counts: map[string]sai.OID{},
+		was: map[string]uint64{}}
 	for id := range saisim.PortID(4) {
 		v.ports = append(v.ports, v.oid(id))
 	}
@@ -337,10 +367,12 @@ func newVocabulary(t *testing.T, rnd *rand.Rand) *vocabulary {
 	}
 	for i := range uint64(2) {
 		v.ranges[sai.ACLRangeTypeL4DstPortRange] = append(v.ranges[sai.ACLRangeTypeL4DstPortRange],
-			v.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4DstPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: 81 + i, Max: 83 + i}))
+			v.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4DstPortRange, sai.ACLRangeAttrLimit,
+				sai.Range{Min: 81 + i, Max: 83 + i}))
 	}
 	v.ranges[sai.ACLRangeTypePacketLength] = []sai.OID{
-		v.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypePacketLength, sai.ACLRangeAttrLimit, sai.Range{Min: 60, Max: 90})}
+		v.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypePacketLength, sai.ACLRangeAttrLimit,
+			sai.Range{Min: 60, Max: 90})}
 	pairs := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
 		sai.ACLTableAttrFieldACLRangeType, sai.Enums{sai.ACLRangeTypeL4DstPortRange, sai.ACLRangeTypePacketLength}}
 	for _, c := range v.conditions(rnd, v.ports, v.ranges) {
@@ -358,9 +390,11 @@ func newVocabulary(t *testing.T, rnd *rand.Rand) *vocabulary {
 func (v *vocabulary) add(label string, priority int, which []int, seed uint64) func(*spec) bool {
 	v.Helper()
 	all := v.conditions(rand.New(rand.NewPCG(seed, 2)), v.ports, v.ranges)
-	counter := v.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, v.table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+	counter := v.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, v.table, sai.ACLCounterAttrEnablePacketCount,
+		sai.Bool(true),
 		sai.ACLCounterAttrLabel, sai.Text(label))
-	pairs := []any{sai.ACLEntryAttrTableID, v.table, sai.ACLEntryAttrPriority, sai.Uint(priority), sai.ACLEntryAttrActionCounter, sai.Do(counter)}
+	pairs := []any{sai.ACLEntryAttrTableID, v.table, sai.ACLEntryAttrPriority, sai.Uint(priority),
+		sai.ACLEntryAttrActionCounter, sai.Do(counter)}
 	used := map[int]bool{}
 	var conds []condition
 	for _, i := range which {

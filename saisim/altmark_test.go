@@ -60,7 +60,8 @@ var papersTables = map[int][][2]string{
 // tablesOf are the tables by which a measurement point goes: for the mark and, in
 // double marking, for the second mark.
 func tablesOf(s altmark.Session) (tables []int) {
-	initiating := map[altmark.Method][]int{altmark.Step: {1}, altmark.Pulse: {3}, altmark.Double: {1, 3}, altmark.Muxed: {5}}
+	initiating := map[altmark.Method][]int{altmark.Step: {1}, altmark.Pulse: {3}, altmark.Double: {1, 3},
+		altmark.Muxed: {5}}
 	tables = initiating[s.Method]
 	if s.Role != altmark.Initiator {
 		for i, n := range tables {
@@ -139,7 +140,8 @@ func newMarker(t testing.TB) *marker {
 func newMarkerOf(t testing.TB, p profile.Profile) *marker {
 	t.Helper()
 	m := &marker{rig: newRig(t, p)}
-	m.table = m.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldL4DstPort, sai.Bool(true),
+	m.table = m.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldL4DstPort,
+		sai.Bool(true),
 		sai.ACLTableAttrFieldSrcMAC, sai.Bool(true))
 	m.set(sai.ObjectTypePort, m.oid(0), sai.PortAttrIngressACL, m.table)
 	m.send(2, eth(host(1), host(2), make([]byte, 46)))
@@ -156,13 +158,19 @@ func guardedJSON(lane int, s altmark.Session, guard, early time.Duration) sai.By
 	if s.Mark2 != altmark.NoMark {
 		mark2 = s.Mark2.String()
 	}
-	return settingsJSON(fmt.Sprintf(`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d,"early-ns":%d,"drop-marked":%t,"mean-delay":%t}`,
-		lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard, early, s.Foreign == altmark.DropForeign, s.MeanDelay))
+	return settingsJSON(
+		fmt.Sprintf(
+			`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d,`+
+				`"early-ns":%d,"drop-marked":%t,"mean-delay":%t}`,
+			lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard, early,
+			s.Foreign == altmark.DropForeign, s.MeanDelay))
 }
 
 func settingsJSON(settings string) sai.Bytes {
-	return sai.Bytes(`{"attributes":[{"profile":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_JSON","sai_attr_flags":"SAI_ATTR_FLAGS_CREATE_AND_SET"},"value":` +
-		settings + `}}]}`)
+	return sai.Bytes(
+		`{"attributes":[{"profile":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_JSON",` +
+			`"sai_attr_flags":"SAI_ATTR_FLAGS_CREATE_AND_SET"},"value":` +
+			settings + `}}]}`)
 }
 
 func (r *rig) extension(name string, entry sai.Bytes) sai.OID {
@@ -187,8 +195,10 @@ func (m *marker) flow(lane, index int, match ...any) (entries [2]sai.OID) {
 	for colour := range entries {
 		counter := m.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, m.table,
 			sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrEnableByteCount, sai.Bool(true))
-		pairs := append([]any{sai.ACLEntryAttrTableID, m.table, sai.ACLEntryAttrPriority, sai.Uint(5), sai.ACLEntryAttrActionCounter, sai.Do(counter),
-			sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint((8|colour)<<(4*lane)), sai.Uint(9<<(4*lane)))}, yields(lane, colour, index)...)
+		pairs := append([]any{sai.ACLEntryAttrTableID, m.table, sai.ACLEntryAttrPriority, sai.Uint(5),
+			sai.ACLEntryAttrActionCounter, sai.Do(counter),
+			sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint((8|colour)<<(4*lane)), sai.Uint(9<<(4*lane)))},
+			yields(lane, colour, index)...)
 		entries[colour] = m.create(sai.ObjectTypeACLEntry, append(pairs, match...)...)
 	}
 	return entries
@@ -204,7 +214,8 @@ type colourWords struct {
 }
 
 func (w colourWords) String() string {
-	return fmt.Sprintf("%d packets, %d bytes, %d captures, the last at %d.%09d (unsynchronised %d), %d out of window, %d bytes of pulses",
+	return fmt.Sprintf(
+		"%d packets, %d bytes, %d captures, the last at %d.%09d (unsynchronised %d), %d out of window, %d bytes of pulses",
 		w.packets, w.bytes, w.captures, w.seconds, w.nanoseconds, w.unsync, w.outside, w.pulseBytes)
 }
 
@@ -214,7 +225,8 @@ func (r *rig) words(indices ...int) map[string][]uint64 {
 	text, _ := json.Marshal(indices)
 	oid := r.extension(altmark.ObjectFlows, sai.Bytes(fmt.Sprintf(`{"attributes":[{"flows":{"value":%s}}]}`, text)))
 	defer r.remove(sai.ObjectTypeGenericProgrammable, oid)
-	got, err := r.Get(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid), []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 2000+400*len(indices))})
+	got, err := r.Get(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid),
+		[]sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 2000+400*len(indices))})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -333,7 +345,8 @@ func randomFrame(rnd *rand.Rand, m altmark.Mark, port uint16) markedFrame {
 	next, ext := byte(17), []byte(nil)
 	if rnd.IntN(4) > 0 || m.DSCPBit() == 0 { // an options header with the option
 		headers := []byte{0, 60}[rnd.IntN(2)]
-		ext = append([]byte{next, 0, 0x12, 4}, byte(rnd.IntN(256)), byte(rnd.IntN(256)), byte(rnd.IntN(256)), byte(rnd.IntN(256)))
+		ext = append([]byte{next, 0, 0x12, 4}, byte(rnd.IntN(256)), byte(rnd.IntN(256)), byte(rnd.IntN(256)),
+			byte(rnd.IntN(256)))
 		f.at, next = 14+40+6, headers
 		if rnd.IntN(3) == 0 { // behind one with PadN
 			ext = append([]byte{headers, 0, 1, 4, 0, 0, 0, 0}, ext...)
@@ -374,8 +387,9 @@ func TestChipIsThePapersTables(t *testing.T) {
 		for method := altmark.Step; method <= altmark.Muxed; method++ {
 			for role := altmark.Initiator; role <= altmark.Terminator; role++ {
 				for mark := altmark.DSCP0; mark <= altmark.IPv6Delay; mark++ {
-					s := altmark.Session{Role: role, Method: method, Interval: intervals[rnd.IntN(len(intervals))], Mark: mark, SlotSync: true,
-						Clear: role == altmark.Terminator && rnd.IntN(2) == 0}
+					s := altmark.Session{Role: role, Method: method, Interval: intervals[rnd.IntN(len(intervals))], Mark: mark,
+						SlotSync: true,
+						Clear:    role == altmark.Terminator && rnd.IntN(2) == 0}
 					if method == altmark.Double {
 						s.Mark2 = second(mark)
 					}
@@ -407,7 +421,8 @@ func compareWithTables(t *testing.T, rnd *rand.Rand, s altmark.Session, used map
 		m.flow(lane, index, toPort(index+1)...)
 	}
 	if rnd.IntN(3) == 0 { // a program that changes nothing, but writes
-		m.load(&pipe.Program{Name: "same", Ingress: pipe.Pipe{Tables: []pipe.Table{does("ttl", 1, op("set", "ip.ttl", constant(64)))}}})
+		m.load(&pipe.Program{Name: "same", Ingress: pipe.Pipe{Tables: []pipe.Table{
+			does("ttl", 1, op("set", "ip.ttl", constant(64)))}}})
 	}
 	cycles := m.CycleAt(s.Interval.Duration())
 	at := m.Now()
@@ -506,7 +521,8 @@ func TestFigure2(t *testing.T) {
 				a, b, c := "", "", ""
 				for _, part := range []uint64{100, 300, 510, 700, 900} {
 					before := m.colours(1)
-					f := markedFrame{data: m.sendAt(0, m.within(n, k, part), saisim.Frame{Data: withChecksum(udpFrame(1, 2, 60))})[0].data, l3: 14}
+					f := markedFrame{data: m.sendAt(0, m.within(n, k, part), saisim.Frame{
+						Data: withChecksum(udpFrame(1, 2, 60))})[0].data, l3: 14}
 					a, b = a+f.bit(altmark.DSCP0), b+f.bit(altmark.DSCP3)
 					c += fmt.Sprint(m.colours(1)[k&1].captures - before[k&1].captures)
 				}

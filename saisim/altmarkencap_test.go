@@ -45,8 +45,9 @@ func newEncapLoad(t testing.TB, ends bool) *load {
 	m := &marker{rig: l.rig}
 	m.table = m.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true))
 	m.set(sai.ObjectTypeSwitch, m.sw, sai.SwitchAttrIngressACL, m.table)
-	m.extension(altmark.ObjectProfile, settingsJSON(fmt.Sprintf(`{"lane":0,"role":%q,"method":"double","interval":-10,"mark":"ipv6-altmark-l",`+
-		`"mark2":"ipv6-altmark-d","slot-sync":true,"guard-ns":1000,"early-ns":1000,"encap":%t}`, role, !ends)))
+	m.extension(altmark.ObjectProfile, settingsJSON(fmt.Sprintf(
+		`{"lane":0,"role":%q,"method":"double","interval":-10,"mark":"ipv6-altmark-l",`+
+			`"mark2":"ipv6-altmark-d","slot-sync":true,"guard-ns":1000,"early-ns":1000,"encap":%t}`, role, !ends)))
 	m.extension(altmark.ObjectFlow, encapJSON(what, !ends))
 	m.flow(0, 3)
 	return l
@@ -57,8 +58,9 @@ func encapJSON(what string, hops bool) sai.Bytes {
 	if hops {
 		limit = `,"hop-limit":9`
 	}
-	return sai.Bytes(fmt.Sprintf(`{"attributes":[{"flow":{"value":{"index":3,"flow-mon-id":7,%q:{"src":%q,"dst":%q%s}}}}]}`, what,
-		headerFrom, headerTo, limit))
+	return sai.Bytes(
+		fmt.Sprintf(`{"attributes":[{"flow":{"value":{"index":3,"flow-mon-id":7,%q:{"src":%q,"dst":%q%s}}}}]}`, what,
+			headerFrom, headerTo, limit))
 }
 
 // What a header does to a packet is just that: the frame with the header is the one that came, its TTL one less, behind
@@ -115,14 +117,22 @@ func TestEncapDoesNotAllocate(t *testing.T) {
 // A header that is not possible is refused with what would be right.
 func TestEncapRefused(t *testing.T) {
 	for value, want := range map[string]string{
-		`"encap":{"src":"10.0.0.1","dst":"2001:db8::2","hop-limit":9}`:                                `src of encap is "10.0.0.1", want an IPv6 address that is routed`,
-		`"encap":{"src":"2001:db8::1","dst":"ff02::1","hop-limit":9}`:                                 `dst of encap is "ff02::1", want an IPv6 address that is routed`,
-		`"encap":{"src":"2001:db8::1","dst":"fe80::1","hop-limit":9}`:                                 `dst of encap is "fe80::1", want`,
-		`"encap":{"src":"2001:db8::1","dst":"2001:db8::2"}`:                                           "hop-limit of encap is 0, want 1 to 254",
-		`"encap":{"src":"2001:db8::1","dst":"2001:db8::2","hop-limit":255}`:                           "hop-limit of encap is 255, want 1 to 254",
-		`"decap":{"src":"2001:db8::1","dst":"2001:db8::2","hop-limit":1}`:                             "decap has hop-limit or hop-by-hop",
-		`"decap":{"src":"2001:db8::1"}`:                                                               `dst of decap is "", want`,
-		`"decap":{"src":"2001:db8::1","dst":"2001:db8::2"},"encap":{"src":"2001:db8::1","dst":"::2"}`: "encap and decap are given, want one of them",
+		`"encap":{"src":"10.0.0.1","dst":"2001:db8::2","hop-limit":9}`: `src of encap is ` +
+			`"10.0.0.1", want an IPv6 address that is routed`,
+		`"encap":{"src":"2001:db8::1","dst":"ff02::1","hop-limit":9}`: `dst of encap is ` +
+			`"ff02::1", want an IPv6 address that is routed`,
+		`"encap":{"src":"2001:db8::1","dst":"fe80::1","hop-limit":9}`: `dst of encap is ` +
+			`"fe80::1", want`,
+		`"encap":{"src":"2001:db8::1","dst":"2001:db8::2"}`: "hop-limit of encap " +
+			"is 0, want 1 to 254",
+		`"encap":{"src":"2001:db8::1","dst":"2001:db8::2","hop-limit":255}`: "hop-limit of encap " +
+			"is 255, want 1 to 254",
+		`"decap":{"src":"2001:db8::1","dst":"2001:db8::2","hop-limit":1}`: "decap has " +
+			"hop-limit or hop-by-hop",
+		`"decap":{"src":"2001:db8::1"}`: `dst of decap is ` +
+			`"", want`,
+		`"decap":{"src":"2001:db8::1","dst":"2001:db8::2"},"encap":{"src":"2001:db8::1",` +
+			`"dst":"::2"}`: "encap and decap are given, want one of them",
 	} {
 		r := newRig(t, profile.Small())
 		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
@@ -135,7 +145,8 @@ func TestEncapRefused(t *testing.T) {
 	}
 	for settings, want := range map[string]string{
 		`"role":"terminator","mark":"ipv6-altmark-l"`: "encap is true, but the role is terminator",
-		`"role":"initiator","mark":"dscp0"`:           `encap is true and mark is dscp0, mark2 "": want ipv6-altmark-l and ipv6-altmark-d`,
+		`"role":"initiator","mark":"dscp0"`: `encap is true and mark is dscp0, mark2 "": want ipv6-altmark-l and ` +
+			`ipv6-altmark-d`,
 	} {
 		r := newRig(t, profile.Small())
 		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,

@@ -13,7 +13,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-var muxedStart = altmark.Session{Role: altmark.Initiator, Method: altmark.Muxed, Interval: -4, Mark: altmark.DSCP0, SlotSync: true}
+var muxedStart = altmark.Session{Role: altmark.Initiator, Method: altmark.Muxed, Interval: -4, Mark: altmark.DSCP0,
+	SlotSync: true}
 
 func (m *marker) sendMarked(at saisim.Cycle, bit byte) {
 	m.Helper()
@@ -51,14 +52,19 @@ func TestMuxedWithoutSlots(t *testing.T) {
 		lastCapture, guard uint64
 	}{
 		{"the first packet is a gap", []packet{{0, 0}}, [2]uint64{}, [2]uint64{}, [2]uint64{1, 0}, 0, 1000},
-		{"a pulse in the middle of each", join(steady(0, 600, 0), []packet{{550, 1}}, steady(600, 1000, 0), steady(1000, 1600, 1), []packet{{1550, 0}}, steady(1600, 2000, 1)),
+		{"a pulse in the middle of each", join(steady(0, 600, 0), []packet{{550, 1}}, steady(600, 1000, 0),
+			steady(1000, 1600, 1), []packet{{1550, 0}}, steady(1600, 2000, 1)),
 			[2]uint64{1, 1}, [2]uint64{1, 1}, [2]uint64{1, 0}, 1550, 1000},
-		{"a step just at 3/4", join(steady(0, 700, 0), []packet{{700, 0}, {751, 1}, {800, 1}}), [2]uint64{}, [2]uint64{}, [2]uint64{1, 0}, 0, 1000},
-		{"a pulse just before 3/4", join(steady(0, 700, 0), []packet{{700, 0}, {749, 1}, {800, 0}}), [2]uint64{1, 0}, [2]uint64{1, 0}, [2]uint64{1, 0}, 749, 1000},
+		{"a step just at 3/4", join(steady(0, 700, 0), []packet{{700, 0}, {751, 1}, {800, 1}}), [2]uint64{}, [2]uint64{},
+			[2]uint64{1, 0}, 0, 1000},
+		{"a pulse just before 3/4", join(steady(0, 700, 0), []packet{{700, 0}, {749, 1}, {800, 0}}), [2]uint64{1, 0},
+			[2]uint64{1, 0}, [2]uint64{1, 0}, 749, 1000},
 		{"a pause of an eighth", []packet{{0, 0}, {124, 0}}, [2]uint64{}, [2]uint64{}, [2]uint64{1, 0}, 0, 1000},
 		{"a longer one", []packet{{0, 0}, {126, 0}}, [2]uint64{}, [2]uint64{}, [2]uint64{2, 0}, 0, 1000},
-		{"a step after a pause counts for its own colour", join(steady(0, 700, 0), []packet{{1000, 1}}), [2]uint64{}, [2]uint64{}, [2]uint64{1, 1}, 0, 1000},
-		{"colour 0 in the middle of period 1", join(steady(0, 1400, 0), []packet{{1350, 1}}), [2]uint64{}, [2]uint64{}, [2]uint64{1 + 3, 0}, 0, 50},
+		{"a step after a pause counts for its own colour", join(steady(0, 700, 0), []packet{{1000, 1}}), [2]uint64{},
+			[2]uint64{}, [2]uint64{1, 1}, 0, 1000},
+		{"colour 0 in the middle of period 1", join(steady(0, 1400, 0), []packet{{1350, 1}}), [2]uint64{}, [2]uint64{},
+			[2]uint64{1 + 3, 0}, 0, 50},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMarker(t)
@@ -101,7 +107,8 @@ func TestEighthsAreExact(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMarkerOf(t, p)
-			m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Muxed, Interval: -10, Mark: altmark.DSCP0}, time.Second)
+			m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Muxed, Interval: -10, Mark: altmark.DSCP0},
+				time.Second)
 			m.flow(0, 1)
 			at := m.Now() + 1000
 			m.sendMarked(at, 0)
@@ -130,7 +137,8 @@ func TestEighthsAreExact(t *testing.T) {
 func TestOutOfWindow(t *testing.T) {
 	const n = altmark.Interval(-1)
 	m := newMarker(t)
-	m.extension(altmark.ObjectProfile, guardedJSON(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true},
+	m.extension(altmark.ObjectProfile, guardedJSON(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step,
+		Interval: n, Mark: altmark.DSCP0, SlotSync: true},
 		n.Duration()/10, n.Duration()/50))
 	m.flow(0, 1)
 	k := uint64(0)
@@ -139,7 +147,8 @@ func TestOutOfWindow(t *testing.T) {
 		bit  byte
 		want [2]uint64
 	}{
-		{99, 1, [2]uint64{}}, {101, 1, [2]uint64{0, 1}}, {500, 1, [2]uint64{0, 1}}, {901, 1, [2]uint64{0, 1}}, {979, 1, [2]uint64{0, 1}}, {981, 1, [2]uint64{}},
+		{99, 1, [2]uint64{}}, {101, 1, [2]uint64{0, 1}}, {500, 1, [2]uint64{0, 1}}, {901, 1, [2]uint64{0, 1}},
+		{979, 1, [2]uint64{0, 1}}, {981, 1, [2]uint64{}},
 		{500, 0, [2]uint64{}}, {1099, 0, [2]uint64{}}, {1101, 0, [2]uint64{1, 0}}, {1500, 1, [2]uint64{}},
 	} {
 		before := m.colours(1)
@@ -195,7 +204,8 @@ func TestDigest(t *testing.T) {
 // counts them anyway, and sets no metadata.
 func TestFlowEntries(t *testing.T) {
 	const n = altmark.Interval(-4)
-	step := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true}
+	step := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0,
+		SlotSync: true}
 	for _, tt := range []struct {
 		name        string
 		lane, index int
@@ -230,11 +240,13 @@ func TestFlowEntries(t *testing.T) {
 func TestFlowAndMetadata(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
-	m.profile(0, altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true}, 0)
+	m.profile(0, altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0,
+		SlotSync: true}, 0)
 	m.flow(0, 1)
 	plain := m.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true))
 	m.entry(plain, 1, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(77)))
-	m.set(sai.ObjectTypePort, m.oid(0), sai.PortAttrIngressACL, m.group(sai.ACLStageIngress, sai.ACLTableGroupTypeParallel, plain, m.table))
+	m.set(sai.ObjectTypePort, m.oid(0), sai.PortAttrIngressACL, m.group(sai.ACLStageIngress, sai.ACLTableGroupTypeParallel,
+		plain, m.table))
 	out := m.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true))
 	set := m.entry(out, 1, sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint(77), sai.Uint(0xffffffff)))
 	m.set(sai.ObjectTypeSwitch, m.sw, sai.SwitchAttrEgressACL, out)
@@ -249,7 +261,8 @@ func TestMarkAndSetDSCP(t *testing.T) {
 	const n = altmark.Interval(-4)
 	for period, tt := range []struct{ dscp, want byte }{{0b101110, 0b101010}, {0b101010, 0b101110}} {
 		m := newMarker(t)
-		m.profile(0, altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP2, SlotSync: true}, 0)
+		m.profile(0, altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP2,
+			SlotSync: true}, 0)
 		m.flow(0, 1, sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(tt.dscp)))
 		b := m.sendAt(0, m.within(n, uint64(period), 500), saisim.Frame{Data: withChecksum(udpFrame(1, 2, 60))})[0].data
 		if b[15] != tt.want<<2 || sum16(b[14:]) != 0 {
@@ -263,9 +276,11 @@ func TestMarkAndSetDSCP(t *testing.T) {
 func TestProgramAndMarks(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
-	m.load(&pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{does("t", 0, op("set", "ip.dscp", constant(0)))}},
+	m.load(&pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{
+		does("t", 0, op("set", "ip.dscp", constant(0)))}},
 		Egress: pipe.Pipe{Tables: []pipe.Table{does("e", 0, op("set", "ip.ecn", constant(1)))}}})
-	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: n, Mark: altmark.DSCP0, Mark2: altmark.IPv4Reserved, SlotSync: true, Clear: true}, 0)
+	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: n, Mark: altmark.DSCP0,
+		Mark2: altmark.IPv4Reserved, SlotSync: true, Clear: true}, 0)
 	m.flow(0, 1)
 	f := udpFrame(1, 2, 60)
 	f[15], f[20] = 0xfc, 0x80
@@ -283,7 +298,8 @@ func TestProgramAndMarks(t *testing.T) {
 func TestMarksAndCopies(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
-	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP5, SlotSync: true, Clear: true}, 0)
+	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP5,
+		SlotSync: true, Clear: true}, 0)
 	m.flow(0, 1, action(sai.PacketActionLog)...)
 	m.set(sai.ObjectTypePort, m.oid(0), sai.PortAttrIngressMirrorSession, sai.OIDs{m.local(6)})
 	m.set(sai.ObjectTypePort, m.oid(2), sai.PortAttrEgressMirrorSession, sai.OIDs{m.local(7)})
@@ -293,7 +309,8 @@ func TestMarksAndCopies(t *testing.T) {
 	for _, o := range m.sendAt(0, m.within(n, 0, 500), saisim.Frame{Data: withChecksum(f)}) {
 		got[o.port] = o.data[15]
 	}
-	if want := map[saisim.PortID]byte{saisim.CPUPort: 0xff, 6: 0xff, 2: 0x7f, 7: 0x7f}; fmt.Sprint(got) != fmt.Sprint(want) {
+	if want := map[saisim.PortID]byte{saisim.CPUPort: 0xff, 6: 0xff, 2: 0x7f,
+		7: 0x7f}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("traffic classes by port %v, want %v", got, want)
 	}
 }
@@ -302,7 +319,8 @@ func TestMarksAndCopies(t *testing.T) {
 // tables 3 and 5 is kept with it: the first packet after a pause is a pulse or not.
 func TestFlowStateBeginsAtZero(t *testing.T) {
 	const n = altmark.Interval(-4)
-	pulse := altmark.Session{Role: altmark.Initiator, Method: altmark.Pulse, Interval: n, Mark: altmark.DSCP0, SlotSync: true}
+	pulse := altmark.Session{Role: altmark.Initiator, Method: altmark.Pulse, Interval: n, Mark: altmark.DSCP0,
+		SlotSync: true}
 	m := newMarker(t)
 	m.profile(0, pulse, 0)
 	entries := m.flow(0, 1)
@@ -382,7 +400,8 @@ func TestWindowTime(t *testing.T) {
 func TestWindowAddsCounters(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, muxedStart, 0)
-	shared := m.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, m.table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true))
+	shared := m.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, m.table, sai.ACLCounterAttrEnablePacketCount,
+		sai.Bool(true))
 	for port := 1; port <= 3; port++ {
 		pairs := append([]any{sai.ACLEntryAttrTableID, m.table, sai.ACLEntryAttrPriority, sai.Uint(5)}, toPort(port)...)
 		if port < 3 {
@@ -409,7 +428,8 @@ func TestNoAlternateMarking(t *testing.T) {
 	p.AltMark = profile.AltMarkCapacity{}
 	r := newRig(t, p)
 	for _, name := range []string{altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow} {
-		r.refused(sai.StatusNotSupported, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(name),
+		r.refused(sai.StatusNotSupported, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
+			sai.Bytes(name),
 			sai.GenericProgrammableAttrEntry, profileJSON(0, muxedStart, 0))
 		if n, err := r.Availability(t.Context(), sai.ObjectTypeGenericProgrammable,
 			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name))); n != 0 || err != nil {

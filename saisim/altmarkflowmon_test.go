@@ -29,7 +29,8 @@ func monitored(kind byte, id uint32, before ...byte) []byte {
 // option; what has another or none is of no flow.
 func TestFlowMonID(t *testing.T) {
 	m := newMarker(t)
-	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Loss, SlotSync: true}, 0)
+	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Loss,
+		SlotSync: true}, 0)
 	ids := []uint32{0, 1, 0x12345, altmark.MaxFlowMonID}
 	for i, id := range ids {
 		m.extension(altmark.ObjectFlow, flowJSON(i, int(id)))
@@ -59,7 +60,8 @@ func TestFlowMonID(t *testing.T) {
 // Entries may be there before the object or after it; it may change, hand its index to another, and go.
 func TestFlowMonIDChanges(t *testing.T) {
 	m := newMarker(t)
-	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Loss, SlotSync: true}, 0)
+	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Loss,
+		SlotSync: true}, 0)
 	m.flow(0, 3)
 	sent := uint64(0)
 	count := func(what string, id uint32, counts bool) {

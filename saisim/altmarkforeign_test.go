@@ -14,7 +14,8 @@ func TestForeignMarks(t *testing.T) {
 	for _, method := range []altmark.Method{altmark.Step, altmark.Pulse, altmark.Double, altmark.Muxed} {
 		for _, foreign := range []altmark.ForeignMarks{altmark.CountForeign, altmark.CleanForeign, altmark.DropForeign} {
 			for dscp := range uint8(4) {
-				s := altmark.Session{Role: altmark.Initiator, Method: method, Interval: -3, Mark: altmark.DSCP0, SlotSync: true, Foreign: foreign}
+				s := altmark.Session{Role: altmark.Initiator, Method: method, Interval: -3, Mark: altmark.DSCP0, SlotSync: true,
+					Foreign: foreign}
 				marks := uint8(1)
 				if method == altmark.Double {
 					s.Mark2, marks = altmark.DSCP1, 3
@@ -35,7 +36,8 @@ func TestForeignMarks(t *testing.T) {
 					came, dropped = 1, foreign == altmark.DropForeign
 				}
 				if w[8] != 0 || w[9] != 0 || w[19] != came || w[20] != came*64 {
-					t.Errorf("%v, %v, DSCP %b: foreign marks are %v and %v, want none and %d packets of 64 bytes", method, foreign, dscp, w[8:10], w[19:21], came)
+					t.Errorf("%v, %v, DSCP %b: foreign marks are %v and %v, want none and %d packets of 64 bytes", method, foreign,
+						dscp, w[8:10], w[19:21], came)
 				}
 				if (len(outs) == 0) != dropped {
 					t.Errorf("%v, %v, DSCP %b: %d packets left, want it dropped: %v", method, foreign, dscp, len(outs), dropped)

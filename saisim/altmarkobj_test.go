@@ -18,7 +18,8 @@ import (
 
 // A profile that cannot be is refused with what is wrong, all of it.
 func TestProfileRefusals(t *testing.T) {
-	good := `{"lane":1,"role":"terminator","method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000,"early-ns":1000000}`
+	good := `{"lane":1,"role":"terminator","method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,` +
+		`"slot-sync":true,"guard-ns":12500000,"early-ns":1000000}`
 	with := func(old, now string) string { return string(settingsJSON(strings.Replace(good, old, now, 1))) }
 	slow := profile.Small()
 	slow.ClockHz = 60_000 // a quarter of 2^-10 s has 14.6 cycles
@@ -33,7 +34,8 @@ func TestProfileRefusals(t *testing.T) {
 		{"nothing", profile.Small(), ``, "entry: "},
 		{"no settings", profile.Small(), `{"attributes":[]}`, "profile is missing"},
 		{"no value", profile.Small(), `{"attributes":[{"profile":{}}]}`, `role ""`},
-		{"two", profile.Small(), `{"attributes":[{"profile":{"value":` + good + `}},{"profile":{"value":` + good + `}}]}`, "profile is given twice, want it once"},
+		{"two", profile.Small(), `{"attributes":[{"profile":{"value":` + good + `}},{"profile":{"value":` + good + `}}]}`,
+			"profile is given twice, want it once"},
 		{"a field that there is not", profile.Small(), with(`"lane":1`, `"lanes":1`), `unknown field "lanes"`},
 		{"a lane in words", profile.Small(), with(`"lane":1`, `"lane":"one"`), "profile: lane is a string, want int"},
 		{"no lane", profile.Small(), with(`"lane":1,`, ``), "lane is missing, want 0 to 7"},
@@ -44,22 +46,30 @@ func TestProfileRefusals(t *testing.T) {
 		{"a method", profile.Small(), with(`muxed`, `mux`), `method "mux", want step, pulse, double, muxed`},
 		{"a mark", profile.Small(), with(`dscp0`, `ecn`), `mark "ecn", want dscp0`},
 		{"a second mark", profile.Small(), with(`"mark2":""`, `"mark2":"dscp0"`), "only double marking has two bits"},
-		{"marks of two families", profile.Small(), with(`"muxed","interval":0,"mark":"dscp0","mark2":""`, `"double","interval":0,"mark":"dscp0","mark2":"ipv6-altmark-l"`), "no packet has both"},
-		{"clearing where it does not end", profile.Small(), with(`terminator`, `transit`), "only a terminator clears the mark"},
-		{"step without slots", profile.Small(), with(`"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true`,
-			`"step","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":false`), "only muxed marking has slots"},
+		{"marks of two families", profile.Small(), with(`"muxed","interval":0,"mark":"dscp0","mark2":""`,
+			`"double","interval":0,"mark":"dscp0","mark2":"ipv6-altmark-l"`), "no packet has both"},
+		{"clearing where it does not end", profile.Small(), with(`terminator`, `transit`),
+			"only a terminator clears the mark"},
+		{"step without slots", profile.Small(),
+			with(`"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true`,
+				`"step","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":false`), "only muxed marking has slots"},
 		{"an early guard before now", profile.Small(), with(`1000000}`, `-1}`), "early-ns is -1, want 0 to 256000000000"},
-		{"a terminator that drops", profile.Small(), with(`"lane":1`, `"lane":1,"drop-marked":true`), "drop-marked is true, but the role is terminator"},
+		{"a terminator that drops", profile.Small(), with(`"lane":1`, `"lane":1,"drop-marked":true`),
+			"drop-marked is true, but the role is terminator"},
 		{"a guard before now", profile.Small(), with(`12500000`, `-1`), "guard-ns is -1, want 0 to 256000000000"},
-		{"a clock too slow", slow, with(`"interval":0`, `"interval":-10`), "interval is -10, want one with a quarter of at least 16 cycles of 60000 Hz"},
+		{"a clock too slow", slow, with(`"interval":0`, `"interval":-10`),
+			"interval is -10, want one with a quarter of at least 16 cycles of 60000 Hz"},
 		{"the mean delay", profile.Small(), with(`"lane":1`, `"lane":1,"mean-delay":true`), ""},
-		{"the mean delay of pulses", profile.Small(), with(`"lane":1,"role":"terminator","method":"muxed"`, `"lane":1,"mean-delay":true,"role":"terminator","method":"pulse"`),
+		{"the mean delay of pulses", profile.Small(), with(`"lane":1,"role":"terminator","method":"muxed"`,
+			`"lane":1,"mean-delay":true,"role":"terminator","method":"pulse"`),
 			"mean-delay is true, but pulse marking does not tell the packets of a period"},
-		{"two mistakes", profile.Small(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`), "lane is -1, want 0 to 7\nrole \"x\""},
+		{"two mistakes", profile.Small(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`),
+			"lane is -1, want 0 to 7\nrole \"x\""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, tt.chip)
-			slots := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: 4, Mark: altmark.DSCP0, SlotSync: true}
+			slots := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: 4, Mark: altmark.DSCP0,
+				SlotSync: true}
 			r.profile(0, slots, 0)
 			oid, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
 				sai.Bytes(altmark.ObjectProfile), sai.GenericProgrammableAttrEntry, sai.Bytes(tt.entry)))
@@ -67,7 +77,8 @@ func TestProfileRefusals(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); string(got) != tt.entry {
+				if got := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); string(
+					got) != tt.entry {
 					t.Errorf("reads back as %s, want %s", got, tt.entry)
 				}
 				return
@@ -80,7 +91,8 @@ func TestProfileRefusals(t *testing.T) {
 			other := r.profile(7, slots, 0)
 			r.wantStatus(r.Set(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, other),
 				sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(tt.entry)}), sai.StatusInvalidParameter)
-			if got := r.get(sai.ObjectTypeGenericProgrammable, other, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(got, profileJSON(7, slots, 0)) {
+			got := r.get(sai.ObjectTypeGenericProgrammable, other, sai.GenericProgrammableAttrEntry).(sai.Bytes)
+			if !bytes.Equal(got, profileJSON(7, slots, 0)) {
 				t.Errorf("reads back as %s", got)
 			}
 		})
@@ -89,7 +101,8 @@ func TestProfileRefusals(t *testing.T) {
 
 func (r *rig) available(name string) uint64 {
 	r.Helper()
-	n, err := r.Availability(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
+	n, err := r.Availability(context.Background(), sai.ObjectTypeGenericProgrammable,
+		attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -107,7 +120,8 @@ func TestLanes(t *testing.T) {
 		}
 		oids = append(oids, r.profile(lane, muxedStart, 0))
 	}
-	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
+	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
+		sai.Bytes(altmark.ObjectProfile),
 		sai.GenericProgrammableAttrEntry, profileJSON(0, muxedStart, 0))
 	if n := r.available(altmark.ObjectFlows); n != 64 {
 		t.Errorf("windows read %d flows, want 64", n)
@@ -127,7 +141,8 @@ func TestLanesExchanged(t *testing.T) {
 	step := muxedStart
 	step.Method = altmark.Step
 	a, b := r.profile(0, muxedStart, 0), r.profile(1, step, 0)
-	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
+	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
+		sai.Bytes(altmark.ObjectProfile),
 		sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0)) // a new one takes none
 	r.set(sai.ObjectTypeGenericProgrammable, a, sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0))
 	r.set(sai.ObjectTypeGenericProgrammable, b, sai.GenericProgrammableAttrEntry, profileJSON(0, step, 0))
@@ -151,7 +166,8 @@ func TestTimeLookup(t *testing.T) {
 		{Role: altmark.Transit, Method: altmark.Pulse, Interval: -1, Mark: altmark.DSCP2, SlotSync: true},
 		{Role: altmark.Terminator, Method: altmark.Muxed, Interval: 0, Mark: altmark.DSCP3, SlotSync: true},
 		{Role: altmark.Terminator, Method: altmark.Muxed, Interval: 1, Mark: altmark.IPv4Reserved},
-		{Role: altmark.Terminator, Method: altmark.Double, Interval: 2, Mark: altmark.DSCP5, Mark2: altmark.DSCP4, SlotSync: true},
+		{Role: altmark.Terminator, Method: altmark.Double, Interval: 2, Mark: altmark.DSCP5, Mark2: altmark.DSCP4,
+			SlotSync: true},
 		{Role: altmark.Initiator, Method: altmark.Muxed, Interval: 4, Mark: altmark.IPv6Loss, SlotSync: true}, // not in IPv4
 	}
 	for lane, s := range sessions {
@@ -195,8 +211,9 @@ func TestWindowRefusals(t *testing.T) {
 		string(flows(many)):    "flows: 129, want at most 128",
 		"{":                    "entry: unexpected end of JSON input",
 	} {
-		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectFlows),
-			sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
+		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable,
+			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectFlows),
+				sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 		r.wantStatus(err, sai.StatusInvalidParameter)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -207,7 +224,8 @@ func TestWindowRefusals(t *testing.T) {
 	got := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes)
 	// What a get gave may be given back.
 	r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, got)
-	if again := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(got, again) || !json.Valid(got) {
+	if again := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(
+		got, again) || !json.Valid(got) {
 		t.Errorf("%s\nthen\n%s", got, again)
 	}
 	if n := len(r.words(1, 2, 63, 1)["counters"]); n != 4*22 {
@@ -274,7 +292,8 @@ func TestWindowKernelGivenBack(t *testing.T) {
 // Whatever ENTRY is, it makes a profile that can be, or none.
 func FuzzAltmarkProfile(f *testing.F) {
 	f.Add([]byte(profileJSON(0, muxedStart, 1)))
-	f.Add([]byte(profileJSON(7, altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: 8, Mark: altmark.IPv6Loss, Mark2: altmark.IPv6Delay, Clear: true, SlotSync: true}, 99)))
+	f.Add([]byte(profileJSON(7, altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: 8,
+		Mark: altmark.IPv6Loss, Mark2: altmark.IPv6Delay, Clear: true, SlotSync: true}, 99)))
 	f.Add([]byte(`{"attributes":[{"profile":{"value":{"lane":-1,"interval":1e3,"guard-ns":-9223372036854775808}}}]}`))
 	f.Add([]byte(`{"attributes":[{"profile":{"value":null}}, null]}`))
 	f.Add([]byte(`[]`))
@@ -283,8 +302,9 @@ func FuzzAltmarkProfile(f *testing.F) {
 	frame := withChecksum(udpFrame(1, 2, 60))
 	f.Fuzz(func(t *testing.T, entry []byte) {
 		m.TB = t
-		oid, err := m.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
-			sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
+		oid, err := m.Create(t.Context(), sai.ObjectTypeGenericProgrammable,
+			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
+				sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 		if err != nil {
 			if s, ok := sai.StatusOf(err); !ok || s != sai.StatusInvalidParameter {
 				t.Fatalf("%v", err)
@@ -346,7 +366,8 @@ func TestAltMarkOption(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMarker(t)
-			s := altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: 0, Mark: altmark.IPv6Loss, Mark2: altmark.IPv6Delay, SlotSync: true, Clear: true}
+			s := altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: 0, Mark: altmark.IPv6Loss,
+				Mark2: altmark.IPv6Delay, SlotSync: true, Clear: true}
 			m.profile(4, s, 0)
 			m.flow(4, 3)
 			f := saisim.Frame{Data: tt.frame}
@@ -371,7 +392,8 @@ func TestAltMarkOption(t *testing.T) {
 // Marks are where they belong when a tag is pushed or stripped.
 func TestMarksBehindTags(t *testing.T) {
 	m := newMarker(t)
-	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Delay, SlotSync: true, Clear: true}, 0)
+	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Delay,
+		SlotSync: true, Clear: true}, 0)
 	m.flow(0, 1)
 	vlan := m.vlan(7)
 	m.member(vlan, m.bp(0), sai.VLANTaggingModeTagged)

@@ -37,7 +37,8 @@ func newStorm(t testing.TB, seed uint64) *storm {
 		s.member(s.vlan, s.bp(id), sai.VLANTaggingModeTagged)
 	}
 	for _, stage := range []sai.Enum{sai.ACLStageIngress, sai.ACLStageEgress} {
-		s.tables = append(s.tables, s.acl(stage, sai.ACLTableAttrFieldDstMAC, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol, sai.Bool(true)))
+		s.tables = append(s.tables, s.acl(stage, sai.ACLTableAttrFieldDstMAC, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol,
+			sai.Bool(true)))
 	}
 	s.set(sai.ObjectTypeSwitch, s.sw, sai.SwitchAttrIngressACL, s.tables[0])
 	s.set(sai.ObjectTypeSwitch, s.sw, sai.SwitchAttrEgressACL, s.tables[1])
@@ -74,7 +75,8 @@ func (s *storm) control() {
 	case 6: // port 7 leaves the bridge and joins the LAG, or the other way
 		if !s.gone[7] {
 			s.leaveBridge(7)
-			s.members = append(s.members, s.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, s.lag, sai.LAGMemberAttrPortID, s.oid(7)))
+			s.members = append(s.members, s.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, s.lag,
+				sai.LAGMemberAttrPortID, s.oid(7)))
 		} else {
 			s.remove(sai.ObjectTypeLAGMember, s.members[0])
 			s.members = s.members[1:]
@@ -109,7 +111,8 @@ func (s *storm) addEntry() {
 	stage := s.rnd.IntN(2)
 	pairs := []any{sai.ACLEntryAttrTableID, s.tables[stage], sai.ACLEntryAttrPriority, sai.Uint(1 + s.rnd.IntN(5))}
 	if s.rnd.IntN(2) == 0 {
-		pairs = append(pairs, sai.ACLEntryAttrFieldDstMAC, sai.Match(sai.MAC(host(byte(s.rnd.IntN(8)))), sai.MAC{255, 255, 255, 255, 255, 255}))
+		pairs = append(pairs, sai.ACLEntryAttrFieldDstMAC, sai.Match(sai.MAC(host(byte(s.rnd.IntN(8)))),
+			sai.MAC{255, 255, 255, 255, 255, 255}))
 	} else {
 		pairs = append(pairs, sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(255)))
 	}
@@ -258,7 +261,8 @@ func TestDeterminism(t *testing.T) {
 // it came.
 func FuzzFrames(f *testing.F) {
 	f.Add(udpFrame(1, 2, 60), uint16(0))
-	f.Add(eth(host(2), host(1), tag(0x8100, 100), ip6(1, 2, 44, append([]byte{17, 0, 0, 1, 0, 0, 0, 1}, udp(1, 2, 9)...))), uint16(7))
+	f.Add(eth(host(2), host(1), tag(0x8100, 100), ip6(1, 2, 44, append([]byte{17, 0, 0, 1, 0, 0, 0, 1}, udp(1, 2, 9)...))),
+		uint16(7))
 	f.Add(eth(host(2), host(1), u16(60), make([]byte, 60)), uint16(0))
 	f.Add(eth(host(2), host(1), ip6(1, 2, 0, []byte{0, 255, 1, 1, 1, 1, 1, 1})), uint16(0))
 	f.Add([]byte{1}, uint16(1000))
@@ -267,7 +271,8 @@ func FuzzFrames(f *testing.F) {
 	for id := range saisim.PortID(8) {
 		r.member(v, r.bp(id), sai.VLANTaggingModeTagged)
 	}
-	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldIPProtocol, sai.Bool(true), sai.ACLTableAttrFieldL4DstPort, sai.Bool(true))
+	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldIPProtocol, sai.Bool(true), sai.ACLTableAttrFieldL4DstPort,
+		sai.Bool(true))
 	r.entry(table, 2, sai.ACLEntryAttrFieldL4DstPort, sai.Match(sai.Uint(53), sai.Uint(0xffff)))
 	r.entry(table, 1, r.stampAction(7)...)
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, table)
@@ -306,7 +311,8 @@ func checkLeft(t *testing.T, in saisim.Frame, o sent) {
 	}
 	want = pad(want, 60)
 	recs, end := tailstamp.Decode(o.data)
-	if len(recs) == 0 || !bytes.Equal(o.data[:len(want)], want) || len(o.data) != len(want)+tailstamp.Size || end > len(want) {
+	if len(recs) == 0 || !bytes.Equal(o.data[:len(want)], want) || len(o.data) != len(want)+tailstamp.Size ||
+		end > len(want) {
 		t.Fatalf("%x left stamped as %v", in.Data, o)
 	}
 }

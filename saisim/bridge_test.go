@@ -29,8 +29,10 @@ func TestTags(t *testing.T) {
 		{"untagged to untagged", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeUntagged, untagged, untagged},
 		{"untagged to tagged", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, untagged, tagged(100)},
 		{"tagged to untagged", sai.VLANTaggingModeTagged, sai.VLANTaggingModeUntagged, tagged(100), untagged},
-		{"tagged stays as it is, priority too", sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, tagged(0xb064), tagged(0xb064)},
-		{"priority tag counts as untagged, and gets the VLAN", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, tagged(0xa000), tagged(0xa064)},
+		{"tagged stays as it is, priority too", sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, tagged(0xb064),
+			tagged(0xb064)},
+		{"priority tag counts as untagged, and gets the VLAN", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged,
+			tagged(0xa000), tagged(0xa064)},
 		{"priority tag is taken off", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeUntagged, tagged(0xa000), untagged},
 		{"to priority-tagged", sai.VLANTaggingModeTagged, sai.VLANTaggingModePriorityTagged, tagged(0x6064), tagged(0x6000)},
 		{"an S-tag is no tag of ours", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeUntagged, stag, stag},
@@ -67,7 +69,8 @@ func TestIngressDrops(t *testing.T) {
 		frame []byte
 		want  string
 	}{
-		{"port down", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrAdminState, sai.Bool(false)) }, arp, "port-down=1 "},
+		{"port down", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrAdminState, sai.Bool(false)) }, arp,
+			"port-down=1 "},
 		{"no link", func(r *rig) { r.SetLink(0, false) }, arp, "port-down=1 "},
 		{"nothing", nil, []byte{}, "runt=1 "},
 		{"13 bytes", nil, arp[:13], "runt=1 "},
@@ -75,9 +78,15 @@ func TestIngressDrops(t *testing.T) {
 		{"group source address", nil, eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x800)), "source-address=1 "},
 		{"group source address, to a trapped destination", nil,
 			eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, []byte{3, 0, 0, 0, 0, 1}, u16(0x88cc)), "source-address=1 "},
-		{"tagged frames refused", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropTagged, sai.Bool(true)) },
+		{"tagged frames refused", func(r *rig) {
+			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropTagged,
+				sai.Bool(true))
+		},
 			eth(host(2), host(1), tag(0x8100, 1), u16(0x800)), "vlan-tag-filter=1 "},
-		{"untagged frames refused", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropUntagged, sai.Bool(true)) },
+		{"untagged frames refused", func(r *rig) {
+			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropUntagged,
+				sai.Bool(true))
+		},
 			arp, "vlan-tag-filter=1 "},
 		{"no such VLAN", nil, eth(host(2), host(1), tag(0x8100, 9), u16(0x800)), "no-vlan=1 "},
 		{"not a member", func(r *rig) { r.vlan(9) }, eth(host(2), host(1), tag(0x8100, 9), u16(0x800)), "not-vlan-member=1 "},
@@ -95,9 +104,11 @@ func TestIngressDrops(t *testing.T) {
 		{"unknown unicast not flooded by the switch", func(r *rig) {
 			r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBUnicastMissPacketAction, sai.PacketActionDrop)
 		}, udpFrame(1, 2, 60), "unknown-destination=1 "},
-		{"destination is where it came from", func(r *rig) { r.send(0, udpFrame(2, 3, 60)) }, udpFrame(1, 2, 60), "same-port=1 "},
+		{"destination is where it came from", func(r *rig) { r.send(0, udpFrame(2, 3, 60)) }, udpFrame(1, 2, 60),
+			"same-port=1 "},
 		{"link-local, trap says drop", func(r *rig) {
-			r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp, sai.HostifTrapAttrPacketAction, sai.PacketActionDrop)
+			r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp,
+				sai.HostifTrapAttrPacketAction, sai.PacketActionDrop)
 		}, eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc), make([]byte, 46)), "trap=1 "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,14 +153,16 @@ func TestLearning(t *testing.T) {
 			t.Errorf("%s: events %q, want %q", what, e, want)
 		}
 	}
-	step("unknown floods", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{1, 2, 3, 4, 5, 6, 7}, "0 02:00:00:00:00:01 port 0")
+	step("unknown floods", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{1, 2, 3, 4, 5, 6, 7},
+		"0 02:00:00:00:00:01 port 0")
 	step("the answer finds it", r.send(4, udpFrame(2, 1, 60)), []saisim.PortID{0}, "0 02:00:00:00:00:02 port 4")
 	step("known both ways", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{4})
 	step("the host moves", r.send(5, udpFrame(2, 1, 60)), []saisim.PortID{0}, "2 02:00:00:00:00:02 port 5")
 	step("and is found there", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{5})
 
 	entry := sai.EntryKey(sai.FDBEntry{Switch: r.sw, MAC: sai.MAC(host(2)), BV: vlan})
-	got, err := r.Get(context.Background(), entry, []sai.Attr{sai.Want(sai.FDBEntryAttrBridgePortID, 1), sai.Want(sai.FDBEntryAttrType, 1)})
+	got, err := r.Get(context.Background(), entry, []sai.Attr{sai.Want(sai.FDBEntryAttrBridgePortID, 1),
+		sai.Want(sai.FDBEntryAttrType, 1)})
 	if err != nil || bps[got[0].Value.(sai.OID)] != "port 5" || got[1].Value != sai.FDBEntryTypeDynamic {
 		t.Errorf("learned entry reads %v, %v", got, err)
 	}
@@ -161,7 +174,8 @@ func TestLearning(t *testing.T) {
 
 	// A static entry does not move and is not flushed with the dynamic ones.
 	fdb := sai.FDBEntry{Switch: r.sw, MAC: sai.MAC(host(2)), BV: vlan}
-	if err := r.CreateEntry(context.Background(), fdb, attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic, sai.FDBEntryAttrBridgePortID, r.bp(6))); err != nil {
+	if err := r.CreateEntry(context.Background(), fdb, attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic,
+		sai.FDBEntryAttrBridgePortID, r.bp(6))); err != nil {
 		t.Fatal(err)
 	}
 	r.send(3, udpFrame(2, 1, 60))
@@ -229,7 +243,8 @@ func TestFDBFull(t *testing.T) {
 func TestTraps(t *testing.T) {
 	lldp := eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc), make([]byte, 46))
 	own := eth([]byte{2, 0, 0, 0, 0, 0xaa}, host(1), ip4(1, 9, 1, 0, make([]byte, 30)))
-	arp := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38))
+	arp := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1},
+		make([]byte, 38))
 	cpu := []saisim.PortID{saisim.CPUPort}
 	all := []saisim.PortID{1, 2, 3, 4, 5, 6, 7}
 	r := newRig(t, profile.Small())
@@ -250,13 +265,15 @@ func TestTraps(t *testing.T) {
 	want("LLDP", lldp, cpu)
 	want("to the switch", own, cpu)
 	want("ARP", arp, all)
-	trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest, sai.HostifTrapAttrPacketAction, sai.PacketActionCopy)
+	trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest,
+		sai.HostifTrapAttrPacketAction, sai.PacketActionCopy)
 	want("ARP copied", arp, append(slices.Clone(all), saisim.CPUPort))
 	r.set(sai.ObjectTypeHostifTrap, trap, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
 	want("ARP trapped", arp, cpu)
 	r.remove(sai.ObjectTypeHostifTrap, trap)
 	want("ARP", arp, all)
-	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp, sai.HostifTrapAttrPacketAction, sai.PacketActionForward)
+	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp, sai.HostifTrapAttrPacketAction,
+		sai.PacketActionForward)
 	want("LLDP forwarded", lldp, all)
 	// A port in no VLAN still answers for itself.
 	r.clearVLAN1()
@@ -273,7 +290,8 @@ func TestLAG(t *testing.T) {
 	for _, id := range []saisim.PortID{6, 2, 4} { // not in order
 		members[id] = r.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(id))
 	}
-	r.refused(sai.StatusItemAlreadyExists, sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(2))
+	r.refused(sai.StatusItemAlreadyExists, sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID,
+		r.oid(2))
 	v := r.vlan(10)
 	r.member(v, r.bridgePort(lag), sai.VLANTaggingModeUntagged)
 	r.member(v, r.bridgePort(r.oid(0)), sai.VLANTaggingModeUntagged)
@@ -320,14 +338,15 @@ func TestLAG(t *testing.T) {
 	// The fragments of a datagram go one way.
 	r.SetLink(4, true)
 	r.set(sai.ObjectTypeLAGMember, members[6], sai.LAGMemberAttrEgressDisable, sai.Bool(false))
-	head, tail := eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(1, 2, 40))), eth(host(2), host(1), ip4(1, 2, 17, 0x0006, make([]byte, 40)))
+	head, tail := eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(1, 2, 40))),
+		eth(host(2), host(1), ip4(1, 2, 17, 0x0006, make([]byte, 40)))
 	if a, b := r.send(0, head), r.send(0, tail); a[0].port != b[0].port {
 		t.Errorf("fragments left by %d and %d", a[0].port, b[0].port)
 	}
 }
 
-// At a member that neither receives nor sends, as before LACP has agreed with anybody, the CPU hears LACP and can send it, and
-// hears nothing that is the LAG's: neither what is for the switch nor ARP.
+// At a member that neither receives nor sends, as before LACP has agreed with anybody, the CPU hears LACP and can send
+// it, and hears nothing that is the LAG's: neither what is for the switch nor ARP.
 func TestClosedLAGMember(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.clearVLAN1()
@@ -341,12 +360,14 @@ func TestClosedLAGMember(t *testing.T) {
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrSrcMACAddress, sw)
 	group := r.create(sai.ObjectTypeHostifTrapGroup)
 	for _, kind := range []sai.Enum{sai.HostifTrapTypeArpRequest, sai.HostifTrapTypeLacp} {
-		r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, kind, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
+		r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, kind, sai.HostifTrapAttrPacketAction,
+			sai.PacketActionTrap,
 			sai.HostifTrapAttrTrapPriority, sai.Uint(1), sai.HostifTrapAttrTrapGroup, group)
 	}
 	slow := eth([]byte{1, 0x80, 0xc2, 0, 0, 2}, host(9), u16(0x8809), make([]byte, 110))
 	mine := eth(sw[:], host(9), ip4(1, 2, 17, 0, udp(1, 2, 40)))
-	ask := eth([]byte{255, 255, 255, 255, 255, 255}, host(9), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38))
+	ask := eth([]byte{255, 255, 255, 255, 255, 255}, host(9), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1},
+		make([]byte, 38))
 	hears := func(closed bool) {
 		t.Helper()
 		for name, f := range map[string][]byte{"LACP": slow, "a packet for the switch": mine, "ARP": ask} {
@@ -383,7 +404,8 @@ func TestInject(t *testing.T) {
 		t.Fatal(err)
 	}
 	outs := r.drain()
-	if len(outs) != 1 || outs[0].port != 3 || outs[0].in != saisim.CPUPort || !bytes.Equal(outs[0].data, f) || outs[0].at != at+toMAC+8 {
+	if len(outs) != 1 || outs[0].port != 3 || outs[0].in != saisim.CPUPort || !bytes.Equal(outs[0].data, f) ||
+		outs[0].at != at+toMAC+8 {
 		t.Errorf("left %v", outs)
 	}
 	if b := r.Books(); b.Injected != 1 || b.Sent != 1 {

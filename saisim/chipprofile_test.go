@@ -27,7 +27,8 @@ func TestShippedProfilesMakeChips(t *testing.T) {
 func TestProfileOfAChip(t *testing.T) {
 	p := profile.Small()
 	p.ClockHz = 9e9
-	if _, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(0, 0)}); err == nil || !strings.Contains(err.Error(), `profile "small": clock_hz is 9000000000, want 1 to 8000000000`) {
+	if _, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(0, 0)}); err == nil ||
+		!strings.Contains(err.Error(), `profile "small": clock_hz is 9000000000, want 1 to 8000000000`) {
 		t.Error(err)
 	}
 	if _, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(-1, 0)}); err == nil {
@@ -51,7 +52,8 @@ func TestProfilesAndPrograms(t *testing.T) {
 		{"access48", narrow, nil},
 		{"small", wide, []string{"hash units: need 6, have 2", "stateful ALUs: need 3, have 2"}},
 		{"small", narrow, nil},
-		{"fixed", narrow, []string{"hash units: the chip has none", "stateful ALUs: need 1, have 0", "SRAM blocks: the chip has none",
+		{"fixed", narrow, []string{"hash units: the chip has none", "stateful ALUs: need 1, have 0",
+			"SRAM blocks: the chip has none",
 			"VLIW slots: need 1, have 0", "tables: need 1, have 0"}},
 	} {
 		p, err := profile.Load(tt.profile)

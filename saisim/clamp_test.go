@@ -23,7 +23,8 @@ func (r *rig) clamp(label string, records int, filter string) sai.OID {
 }
 
 func clampEntry(label string, records int, filter string) sai.Bytes {
-	return sai.Bytes(fmt.Sprintf(`{"attributes":[{"clamp":{"value":{"label":%q,"records":%d,"filter":%q}}}]}`, label, records, filter))
+	return sai.Bytes(fmt.Sprintf(`{"attributes":[{"clamp":{"value":{"label":%q,"records":%d,"filter":%q}}}]}`, label,
+		records, filter))
 }
 
 // options is a TCP header from port 1000 to port 80 with options and payload. Its checksum is for ip4 and ip6.
@@ -46,7 +47,8 @@ func summed(f []byte, l3, l4 int) []byte {
 	return f
 }
 
-// tcpSum is the checksum of a segment with its pseudo header (RFC 9293, section 3.1): 0 where the one that it has is right.
+// tcpSum is the checksum of a segment with its pseudo header (RFC 9293, section 3.1): 0 where the one that it has is
+// right.
 func tcpSum(f []byte, l3, l4 int) uint16 {
 	pseudo := f[l3+12 : l3+20]
 	end := l3 + int(binary.BigEndian.Uint16(f[l3+2:]))
@@ -89,33 +91,45 @@ func TestClamp(t *testing.T) {
 		{"SYN with ACK and other options", eth(b, a, v4(options(synAck, linux...))), 14, 34, tailstamp.SYNClamped, 56, 1396},
 		{"the MSS in two words", eth(b, a, v4(options(syn, oddly...))), 14, 34, tailstamp.SYNClamped, 57, 1396},
 		{"with payload", eth(b, a, v4(append(options(syn, mss1460...), 7, 8, 9))), 14, 34, tailstamp.SYNClamped, 56, 1396},
-		{"behind options of IPv4", withIPOptions(eth(b, a, v4(options(syn, mss1460...)))), 14, 38, tailstamp.SYNClamped, 60, 1396},
+		{"behind options of IPv4", withIPOptions(eth(b, a, v4(options(syn, mss1460...)))), 14, 38, tailstamp.SYNClamped, 60,
+			1396},
 		{"with a tag", eth(b, a, tag(0x8100, 1), v4(options(syn, mss1460...))), 18, 38, tailstamp.SYNClamped, 60, 1392},
-		{"with two tags", eth(b, a, tag(0x8100, 1), tag(0x8100, 7), v4(options(syn, mss1460...))), 22, 42, tailstamp.SYNClamped, 64, 1388},
+		{"with two tags", eth(b, a, tag(0x8100, 1), tag(0x8100, 7), v4(options(syn, mss1460...))), 22, 42,
+			tailstamp.SYNClamped, 64, 1388},
 		{"IPv6", eth(b, a, ip6(1, 2, 6, options(syn, mss1460...))), 14, 54, tailstamp.SYNClamped, 76, 1376},
-		{"IPv6, behind an authentication header", eth(b, a, ip6(1, 2, 51, auth(options(syn, mss1460...)))), 14, 66, tailstamp.SYNClamped, 88, 1376},
-		{"IPv6, an atomic fragment", eth(b, a, ip6(1, 2, 44, atomic(options(syn, mss1460...)))), 14, 62, tailstamp.SYNClamped, 84, 1376},
+		{"IPv6, behind an authentication header", eth(b, a, ip6(1, 2, 51, auth(options(syn, mss1460...)))), 14, 66,
+			tailstamp.SYNClamped, 88, 1376},
+		{"IPv6, an atomic fragment", eth(b, a, ip6(1, 2, 44, atomic(options(syn, mss1460...)))), 14, 62, tailstamp.SYNClamped,
+			84, 1376},
 
 		{"just small enough", eth(b, a, v4(options(syn, 2, 4, 1396>>8, 1396&0xff))), 14, 34, tailstamp.SYNSmall, 56, 1396},
 		{"one more", eth(b, a, v4(options(syn, 2, 4, 1397>>8, 1397&0xff))), 14, 34, tailstamp.SYNClamped, 56, 1396},
 		{"0", eth(b, a, v4(options(syn, 2, 4, 0, 0))), 14, 34, tailstamp.SYNSmall, 56, 0},
 		{"no options", eth(b, a, v4(options(syn))), 14, 34, tailstamp.SYNWithout, 0, 0},
-		{"an MSS behind the end of options", eth(b, a, v4(options(syn, append([]byte{1, 1, 1, 0}, mss1460...)...))), 14, 34, tailstamp.SYNWithout, 60, 1460},
+		{"an MSS behind the end of options", eth(b, a, v4(options(syn, append([]byte{1, 1, 1, 0}, mss1460...)...))), 14, 34,
+			tailstamp.SYNWithout, 60, 1460},
 
-		{"an option of length 0", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), 3, 0, 0, 0)...))), 14, 34, tailstamp.SYNMalformed, 56, 1460},
-		{"an option beyond the header", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), 3, 5, 0, 0)...))), 14, 34, tailstamp.SYNMalformed, 56, 1460},
-		{"an option that is its kind", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), 1, 1, 1, 3)...))), 14, 34, tailstamp.SYNMalformed, 56, 1460},
+		{"an option of length 0", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), 3, 0, 0, 0)...))), 14, 34,
+			tailstamp.SYNMalformed, 56, 1460},
+		{"an option beyond the header", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), 3, 5, 0, 0)...))), 14, 34,
+			tailstamp.SYNMalformed, 56, 1460},
+		{"an option that is its kind", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), 1, 1, 1, 3)...))), 14, 34,
+			tailstamp.SYNMalformed, 56, 1460},
 		{"an MSS of 3 bytes", eth(b, a, v4(options(syn, 2, 3, 5, 0))), 14, 34, tailstamp.SYNMalformed, 56, 0x500},
-		{"an MSS twice", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), mss1460...)...))), 14, 34, tailstamp.SYNMalformed, 56, 1460},
+		{"an MSS twice", eth(b, a, v4(options(syn, append(bytes.Clone(mss1460), mss1460...)...))), 14, 34,
+			tailstamp.SYNMalformed, 56, 1460},
 		{"a header of 4 words", eth(b, a, v4(offset(options(syn, mss1460...), 4))), 14, 34, tailstamp.SYNMalformed, 56, 1460},
-		{"a header beyond the packet", eth(b, a, v4(offset(options(syn, mss1460...), 7))), 14, 34, tailstamp.SYNMalformed, 56, 1460},
+		{"a header beyond the packet", eth(b, a, v4(offset(options(syn, mss1460...), 7))), 14, 34, tailstamp.SYNMalformed, 56,
+			1460},
 
 		{"a first fragment", eth(b, a, ip4(1, 2, 6, 0x2000, options(syn, mss1460...))), 14, 34, tailstamp.SYNCut, 56, 1460},
-		{"IPv6, a first fragment", eth(b, a, ip6(1, 2, 44, first(options(syn, mss1460...)))), 14, 62, tailstamp.SYNCut, 84, 1460},
+		{"IPv6, a first fragment", eth(b, a, ip6(1, 2, 44, first(options(syn, mss1460...)))), 14, 62, tailstamp.SYNCut, 84,
+			1460},
 
 		{"no SYN", eth(b, a, v4(options(ack, mss1460...))), 14, 34, tailstamp.SYNSeen, 56, 1460},
 		{"UDP", eth(b, a, ip4(1, 2, 17, 0, options(syn, mss1460...))), 14, 34, tailstamp.SYNSeen, 56, 1460},
-		{"another port", eth(b, a, v4(append([]byte{3, 0xe8, 0, 81}, options(syn, mss1460...)[4:]...))), 14, 34, tailstamp.SYNSeen, 56, 1460},
+		{"another port", eth(b, a, v4(append([]byte{3, 0xe8, 0, 81}, options(syn, mss1460...)[4:]...))), 14, 34,
+			tailstamp.SYNSeen, 56, 1460},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, profile.Small())
@@ -162,7 +176,8 @@ func withIPOptions(f []byte) []byte {
 	return f
 }
 
-// A full segment of a connection whose SYN was clamped has room for the last record on the wire, and not for a byte more.
+// A full segment of a connection whose SYN was clamped has room for the last record on the wire, and not for a byte
+// more.
 func TestClampMakesRoom(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -208,7 +223,8 @@ func TestClampMakesRoom(t *testing.T) {
 func TestClampsTogether(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.SetWire(0, true, 1518)
-	ids := []sai.OID{r.clamp("a", 1, "any"), r.clamp("b", 3, "ip=4"), r.clamp("b", 8, "ip=6"), r.clamp("c", 2, "protocol=6")}
+	ids := []sai.OID{r.clamp("a", 1, "any"), r.clamp("b", 3, "ip=4"), r.clamp("b", 8, "ip=6"),
+		r.clamp("c", 2, "protocol=6")}
 	mss := func(data []byte) uint16 { return binary.BigEndian.Uint16(data[56:]) }
 	syn := summed(eth(host(2), host(1), ip4(1, 2, 6, 0, options(2, mss1460...))), 14, 34)
 	if out := r.send(0, syn); mss(out[0].data) != 1364 {
@@ -219,7 +235,8 @@ func TestClampsTogether(t *testing.T) {
 		t.Errorf("MSS %d, want 1396", mss(out[0].data))
 	}
 	r.set(sai.ObjectTypeGenericProgrammable, ids[3], sai.GenericProgrammableAttrEntry, clampEntry("c", 4, "any"))
-	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeIp2me, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
+	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeIp2me, sai.HostifTrapAttrPacketAction,
+		sai.PacketActionTrap)
 	punted := bytes.Clone(syn)
 	copy(punted, []byte{2, 0, 0, 0, 0, 0xaa}) // the switch's own
 	if out := r.send(0, punted); len(out) != 1 || out[0].port != saisim.CPUPort || !bytes.Equal(out[0].data, punted) {
@@ -240,7 +257,8 @@ func TestClampWithoutRoom(t *testing.T) {
 		t.Errorf("%v, counted %d", out, r.syns())
 	}
 	r.SetWire(0, true, 18+40+32+tailstamp.MinMSS)
-	if out := r.send(0, syn); binary.BigEndian.Uint16(out[0].data[56:]) != tailstamp.MinMSS || r.syns()[tailstamp.SYNClamped] != 1 {
+	if out := r.send(0, syn); binary.BigEndian.Uint16(out[0].data[56:]) != tailstamp.MinMSS ||
+		r.syns()[tailstamp.SYNClamped] != 1 {
 		t.Errorf("%v, counted %d", out, r.syns())
 	}
 }
@@ -255,14 +273,19 @@ func TestClampEntries(t *testing.T) {
 		entry sai.Bytes
 		want  []string
 	}{
-		{clampEntry("", 9, "colour=red"), []string{`label "", want 1 to 64 bytes`, "records is 9, want 1 to 8", `filter field "colour"`}},
-		{clampEntry(strings.Repeat("x", 65), 0, "src-port=2-1"), []string{"want 1 to 64 bytes", "records is 0", `src-port "2-1"`}},
+		{clampEntry("", 9, "colour=red"), []string{`label "", want 1 to 64 bytes`, "records is 9, want 1 to 8",
+			`filter field "colour"`}},
+		{clampEntry(strings.Repeat("x", 65), 0, "src-port=2-1"), []string{"want 1 to 64 bytes", "records is 0",
+			`src-port "2-1"`}},
 		{sai.Bytes(`{"attributes":[]}`), []string{"clamp is missing"}},
-		{sai.Bytes(`{"attributes":[{"clamp":{"value":{"label":"s","records":1,"filter":"any","port":1}}}]}`), []string{`unknown field "port"`}},
-		{sai.Bytes(`{"attributes":[{"clamp":{"value":{"label":"s","records":"1"}}}]}`), []string{"records is a string, want int"}},
+		{sai.Bytes(`{"attributes":[{"clamp":{"value":{"label":"s","records":1,"filter":"any","port":1}}}]}`),
+			[]string{`unknown field "port"`}},
+		{sai.Bytes(`{"attributes":[{"clamp":{"value":{"label":"s","records":"1"}}}]}`),
+			[]string{"records is a string, want int"}},
 		{sai.Bytes(`[`), []string{"entry: "}},
 	} {
-		err := r.Set(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, id), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: tt.entry})
+		err := r.Set(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, id),
+			sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: tt.entry})
 		for _, want := range tt.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", tt.entry, err, want)
@@ -305,7 +328,8 @@ func TestClampsDoNotAllocate(t *testing.T) {
 func newClampLoad(t testing.TB) *load {
 	l := newLoad(t, 0, true)
 	for i := range l.frames {
-		l.frames[i] = eth(host(byte((i+1)%32+1)), host(byte(i+1)), ip4(byte(i+1), byte((i+1)%32+1), 6, 0, options(2, mss1460...)))
+		l.frames[i] = eth(host(byte((i+1)%32+1)), host(byte(i+1)), ip4(byte(i+1), byte((i+1)%32+1), 6, 0,
+			options(2, mss1460...)))
 		l.SetWire(saisim.PortID(1+4*i), true, 1400)
 	}
 	l.clamp("s", 1, "dst-port=80,src-ip=10.0.0.0/8")

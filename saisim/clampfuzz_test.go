@@ -19,8 +19,9 @@ func FuzzClampEntry(f *testing.F) {
 	r := newRig(f, profile.Small())
 	f.Fuzz(func(t *testing.T, entry []byte) {
 		r.TB = t
-		oid, err := r.Create(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
-			sai.Bytes(tailstamp.ObjectClamp), sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
+		oid, err := r.Create(context.Background(), sai.ObjectTypeGenericProgrammable,
+			attrs(sai.GenericProgrammableAttrObjectName,
+				sai.Bytes(tailstamp.ObjectClamp), sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 		rows := r.Tables().MSSClamps
 		if err != nil {
 			r.wantStatus(err, sai.StatusInvalidParameter)
@@ -29,7 +30,8 @@ func FuzzClampEntry(f *testing.F) {
 			}
 			return
 		}
-		if len(rows) != 1 || rows[0].Label == "" || len(rows[0].Label) > tailstamp.MaxClampLabel || rows[0].Records < 1 || rows[0].Records > tailstamp.MaxRecords {
+		if len(rows) != 1 || rows[0].Label == "" || len(rows[0].Label) > tailstamp.MaxClampLabel || rows[0].Records < 1 ||
+			rows[0].Records > tailstamp.MaxRecords {
 			t.Errorf("rows %+v", rows)
 		}
 		r.remove(sai.ObjectTypeGenericProgrammable, oid)

@@ -102,7 +102,8 @@ func TestClockSetInFlight(t *testing.T) {
 				set++
 			}
 			if got := rec.Flags&tailstamp.ClockSet != 0; got != want {
-				t.Errorf("frame %d, %d to %d, changes %v: the record says %v, want %v", o.id, arrived[o.id], o.at, changes, got, want)
+				t.Errorf("frame %d, %d to %d, changes %v: the record says %v, want %v", o.id, arrived[o.id], o.at, changes, got,
+					want)
 			}
 			if _, ok := rec.Latency(); ok == want {
 				t.Errorf("frame %d has a latency: %v, want %v", o.id, ok, !want)

@@ -44,9 +44,12 @@ func TestElevenIntoTen(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(9, 8, 60)) // where to flood: nowhere else, once it is learned
 	r.send(1, udpFrame(2, 1, 60))
-	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(64*200))
-	profile := r.create(sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, pool, sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
-		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh, sai.Uint(64*20*full))
+	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize,
+		sai.Uint(64*200))
+	profile := r.create(sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, pool,
+		sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
+		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh,
+		sai.Uint(64*20*full))
 	r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrBufferProfileID, profile)
 
 	start := r.Now() + 10_000

@@ -126,8 +126,10 @@ func TestDescribeProgram(t *testing.T) {
 	filter.Gate = [][]pipe.Term{{{Field: "ip.proto", Is: "eq", Value: 17}}}
 	lookup := pipe.Table{Name: "lookup", Stage: 2, Match: "exact", Key: []pipe.Input{{Field: "ipv4.dst"}}, Size: 4,
 		Actions: []pipe.Action{{Name: "do", Ops: []pipe.Op{op("set", "ip.ecn", field("l4.src"))}}}}
-	p.Ingress.Tables = []pipe.Table{does("first", 0, op("set", "ip.dscp", constant(1))), filter, lookup, does("last", 3, op("set", "ip.ttl", constant(2)))}
-	p.Egress.Tables = []pipe.Table{does("out", 0, op("set", "ip.ecn", constant(1))), does("end", 3, op("set", "ip.ecn", constant(1)))}
+	p.Ingress.Tables = []pipe.Table{does("first", 0, op("set", "ip.dscp", constant(1))), filter, lookup,
+		does("last", 3, op("set", "ip.ttl", constant(2)))}
+	p.Egress.Tables = []pipe.Table{does("out", 0, op("set", "ip.ecn", constant(1))),
+		does("end", 3, op("set", "ip.ecn", constant(1)))}
 	r.load(p)
 	g := r.Describe()
 	if got, want := behind(g), `0 chip.port.barred false -> ingress.first
@@ -172,7 +174,8 @@ func TestDescribeProgram(t *testing.T) {
 				t.Errorf("%+v, want %+v", n, want)
 			}
 		}
-		if n.Keyless != (n.ID == "chip.flymon" || n.Kind == record.Table && strings.Contains(n.ID, "gress.") && n.ID != "ingress.lookup") {
+		if n.Keyless != (n.ID == "chip.flymon" || n.Kind == record.Table && strings.Contains(n.ID, "gress.") &&
+			n.ID != "ingress.lookup") {
 			t.Errorf("%s: keyless is %v", n.ID, n.Keyless)
 		}
 	}
@@ -201,13 +204,16 @@ func TestDescribeGates(t *testing.T) {
 		tables []pipe.Table
 		want   string
 	}{
-		{"both branches of a lookup", []pipe.Table{first, gated("b", 1, asks("a", "hit")), gated("c", 1, asks("a", "hit")), gated("d", 1, asks("a", "miss"))},
+		{"both branches of a lookup", []pipe.Table{first, gated("b", 1, asks("a", "hit")), gated("c", 1, asks("a", "hit")),
+			gated("d", 1, asks("a", "miss"))},
 			"a hit -> b, a miss -> d, b -> c, c -> end, d -> end"},
 		{"of a field", []pipe.Table{gated("b", 0, small("lt")), gated("c", 0, small("ge")), gated("d", 1, small("lt"))},
 			"b.gate true -> b, b.gate false -> c, b -> d, c -> end, d -> end"},
-		{"of a field that is written", []pipe.Table{gated("b", 0, small("lt")), does("ttl", 0, op("set", "ip.ttl", constant(1))), gated("c", 1, small("lt"))},
+		{"of a field that is written", []pipe.Table{gated("b", 0, small("lt")),
+			does("ttl", 0, op("set", "ip.ttl", constant(1))), gated("c", 1, small("lt"))},
 			"b.gate true -> b, b.gate false -> ttl, b -> ttl, ttl -> c.gate, c.gate true -> c, c.gate false -> end, c -> end"},
-		{"whether one ran", []pipe.Table{gated("b", 0, small("lt")), gated("c", 1, asks("b", "ran")), gated("d", 1, asks("b", "skipped"))},
+		{"whether one ran", []pipe.Table{gated("b", 0, small("lt")), gated("c", 1, asks("b", "ran")),
+			gated("d", 1, asks("b", "skipped"))},
 			"b.gate true -> b, b.gate false -> d, b -> c, c -> end, d -> end"},
 		{"rows and actions stay conditions", []pipe.Table{first, gated("b", 1, asks("a", "hit"), small("lt"))},
 			"a miss -> b.gate, a hit -> b, b.gate true -> b, b.gate false -> end, b -> end"},
@@ -242,7 +248,8 @@ func TestDescribeGates(t *testing.T) {
 // Every graph that there can be is one: a chip of one stage too, and one without groups
 // of CMUs.
 func TestDescribeIsAGraph(t *testing.T) {
-	p := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{does("a", 0, op("set", "ctl.drop", constant(1)))}}}
+	p := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{
+		does("a", 0, op("set", "ctl.drop", constant(1)))}}}
 	for _, name := range profile.Names() {
 		prof, err := profile.Load(name)
 		if err != nil {

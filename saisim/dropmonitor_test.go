@@ -92,7 +92,8 @@ func said(m map[string]any, names ...string) string {
 	return strings.Join(s, " ")
 }
 
-// Each drop is reported with what is known of it, and a packet that the CPU alone has with the reason, apart from drops.
+// Each drop is reported with what is known of it, and a packet that the CPU alone has with the reason, apart from
+// drops.
 func TestDropReports(t *testing.T) {
 	r := newRouter(t)
 	m := r.monitored(r.oid(7))
@@ -109,9 +110,11 @@ func TestDropReports(t *testing.T) {
 		want  string
 	}{
 		{"no VLAN", 6, tagged, fmt.Sprint(drop.NoVLAN, 1, 0, 1, 128, 7, 1, len(tagged), 12345)},
-		{"TTL", 0, packet(0, at4(0, 2), at4(1, 2), 1, 64), fmt.Sprint(drop.TTL, 1, dropreport.FlagPunted, 1, 193, 1, 1, 64, 12345)},
+		{"TTL", 0, packet(0, at4(0, 2), at4(1, 2), 1, 64), fmt.Sprint(drop.TTL, 1, dropreport.FlagPunted, 1, 193, 1, 1, 64,
+			12345)},
 		{"no route", 0, packet(0, at4(0, 2), at4(9, 2), 9, 64), fmt.Sprint(drop.NoRoute, 1, 0, 1, 131, 1, 1, 64, 12345)},
-		{"source address", 6, slices.Concat(plain[:6], []byte{1}, plain[7:]), fmt.Sprint(drop.SourceAddress, 1, 0, 1, 128, 7, 1, len(plain), 12345)},
+		{"source address", 6, slices.Concat(plain[:6], []byte{1}, plain[7:]),
+			fmt.Sprint(drop.SourceAddress, 1, 0, 1, 128, 7, 1, len(plain), 12345)},
 	} {
 		was := len(c.lengths)
 		got := c.read(r.send(tt.port, tt.frame), 7)
@@ -137,7 +140,8 @@ func TestDropReports(t *testing.T) {
 // reported are the counters of the stream of reports that a monitor's collector gets, by their words.
 func (r *rig) reported() (n [dropreport.NumWords]uint64) {
 	r.Helper()
-	w := r.extension(dropreport.ObjectReports, entryOf(r, dropreport.AttrStreams, []string{"192.0.2.1:50000>192.0.2.9:4739"}))
+	w := r.extension(dropreport.ObjectReports, entryOf(r, dropreport.AttrStreams,
+		[]string{"192.0.2.1:50000>192.0.2.9:4739"}))
 	defer r.remove(sai.ObjectTypeGenericProgrammable, w)
 	var numbers []uint64
 	s := sketcher{r}
@@ -146,8 +150,8 @@ func (r *rig) reported() (n [dropreport.NumWords]uint64) {
 	return n
 }
 
-// A queue that is full says how much stood in it, and who filled it; reports of a switch go by the same rules as others,
-// and one that is dropped is counted, and not reported.
+// A queue that is full says how much stood in it, and who filled it; reports of a switch go by the same rules as
+// others, and one that is dropped is counted, and not reported.
 func TestDropReportsOfQueues(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(7))
@@ -182,7 +186,8 @@ func TestDropReportsOfQueues(t *testing.T) {
 	both := 0
 	for _, m := range got {
 		filled := m["tamtamQueueFilled1"].(uint64) + m["tamtamQueueFilled2"].(uint64) + m["tamtamQueueFilled3"].(uint64)
-		if filled != m["tamtamQueueDepth"] || filled == 0 || said(m, "egressInterface", "tamtamDropStage", "tamtamQueue") != "1 2 0" {
+		if filled != m["tamtamQueueDepth"] || filled == 0 || said(m, "egressInterface", "tamtamDropStage",
+			"tamtamQueue") != "1 2 0" {
 			t.Fatalf("record %v", m)
 		}
 		if m["tamtamQueueFilled2"] != uint64(0) {
@@ -220,12 +225,14 @@ func TestDropReportsOfFlows(t *testing.T) {
 	if want := []string{"2 1 1", "3 4 5", "4 0 5"}; !slices.Equal(events, want) {
 		t.Errorf("%q, want %q", events, want)
 	}
-	if n := r.reported(); n[dropreport.WordFlowsBegun] != 1 || n[dropreport.WordFlowsEnded] != 1 || n[dropreport.WordDrops] != 5 {
+	if n := r.reported(); n[dropreport.WordFlowsBegun] != 1 || n[dropreport.WordFlowsEnded] != 1 ||
+		n[dropreport.WordDrops] != 5 {
 		t.Errorf("counters %v", n)
 	}
 }
 
-// The layout of sonic-mgmt's tests has its fields where these read them, one record in a message, the set with data first.
+// The layout of sonic-mgmt's tests has its fields where these read them, one record in a message, the set with data
+// first.
 func TestDropReportsInFixedLayout(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(7), sai.TAMReportAttrEnterpriseNumber, sai.Uint(0))
@@ -239,8 +246,10 @@ func TestDropReportsInFixedLayout(t *testing.T) {
 	if dscp := last[15] >> 2; dscp != 32 {
 		t.Errorf("DSCP %d, want 32", dscp)
 	}
-	if u16at(0) != 10 || int(u16at(2)) != len(b) || binary.BigEndian.Uint32(b[12:]) != 12345 || int(u16at(18)) != len(b)-16 ||
-		binary.BigEndian.Uint32(b[28:]) != 12345 || u16at(32) != 0 || u16at(34) != 4 || b[36] != byte(drop.NoVLAN)+1 || b[37] != 0 ||
+	if u16at(0) != 10 || int(u16at(2)) != len(b) || binary.BigEndian.Uint32(b[12:]) != 12345 ||
+		int(u16at(18)) != len(b)-16 ||
+		binary.BigEndian.Uint32(b[28:]) != 12345 || u16at(32) != 0 || u16at(34) != 4 || b[36] != byte(drop.NoVLAN)+1 ||
+		b[37] != 0 ||
 		b[41] != 0xff || int(u16at(42)) != len(f) || string(b[44:]) != string(f) {
 		t.Errorf("%x", b)
 	}
@@ -256,8 +265,10 @@ func TestDropReportsBounded(t *testing.T) {
 		pairs []any
 		want  string
 	}{
-		"sampled": {[]any{sai.TAMReportAttrReportMode, sai.TAMReportModeSampling, sai.TAMReportAttrSampleRate, sai.Uint(4)}, "10 0 7 0 3"},
-		"bounded": {[]any{sai.TAMReportAttrMaxReportRate, sai.Uint(1), sai.TAMReportAttrMaxReportBurst, sai.Uint(2)}, "10 0 0 8 2"},
+		"sampled": {[]any{sai.TAMReportAttrReportMode, sai.TAMReportModeSampling, sai.TAMReportAttrSampleRate, sai.Uint(4)},
+			"10 0 7 0 3"},
+		"bounded": {[]any{sai.TAMReportAttrMaxReportRate, sai.Uint(1), sai.TAMReportAttrMaxReportBurst, sai.Uint(2)},
+			"10 0 0 8 2"},
 	} {
 		r := newRig(t, profile.Small())
 		m := r.monitored(r.oid(7), tt.pairs...)

@@ -33,7 +33,8 @@ func (r *rig) monitored(port sai.OID, pairs ...any) (m monitor) {
 	m.action = r.create(sai.ObjectTypeTAMEventAction, sai.TAMEventActionAttrReportType, m.report)
 	m.event = r.create(sai.ObjectTypeTAMEvent, r.eventOf(m)...)
 	device := r.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeDirectExport, sai.TAMIntAttrDeviceID,
-		sai.Uint(12345), sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(false))
+		sai.Uint(12345), sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline,
+		sai.Bool(false))
 	m.tam = r.create(sai.ObjectTypeTAM, sai.TAMAttrEventObjectsList, sai.OIDs{m.event},
 		sai.TAMAttrIntObjectsList, sai.OIDs{device})
 	return m
@@ -101,7 +102,8 @@ func TestMonitorObjects(t *testing.T) {
 	}
 	for _, k := range []sai.Key{sai.Obj(sai.ObjectTypeTAMTransport, m.transport), sai.Obj(sai.ObjectTypeTAM, m.tam),
 		sai.Obj(sai.ObjectTypeTAMCollector, m.collector), sai.Obj(sai.ObjectTypeTAMReport, m.report),
-		sai.Obj(sai.ObjectTypeTAMEvent, m.event), sai.Obj(sai.ObjectTypeTAMEventAction, m.action), sai.Obj(sai.ObjectTypeLAG, lag)} {
+		sai.Obj(sai.ObjectTypeTAMEvent, m.event), sai.Obj(sai.ObjectTypeTAMEventAction, m.action),
+		sai.Obj(sai.ObjectTypeLAG, lag)} {
 		r.wantStatus(r.Remove(context.Background(), k), sai.StatusObjectInUse)
 	}
 	switchOnly := r.create(sai.ObjectTypeTAM, sai.TAMAttrTAMBindPointTypeList, sai.Enums{sai.TAMBindPointTypeSwitch})
@@ -117,7 +119,8 @@ func TestMonitorObjects(t *testing.T) {
 		r.wantStatus(r.Set(context.Background(), tt.k, tt.a), invalid)
 	}
 	before := r.Tables().TAMCollectors[0]
-	if r.set(sai.ObjectTypeTAMTransport, m.transport, sai.TAMTransportAttrDstPort, sai.Uint(9995)); before.DstPort != 4739 {
+	if r.set(sai.ObjectTypeTAMTransport, m.transport, sai.TAMTransportAttrDstPort,
+		sai.Uint(9995)); before.DstPort != 4739 {
 		t.Error(before)
 	}
 	if c := r.Tables().TAMCollectors[0]; c.DstPort != 9995 || c.DSCP != 32 || c.MTU != 1500 {
@@ -143,7 +146,8 @@ func TestMonitorByACL(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(1))
 	table := r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
-	r.entry(table, 1, sai.ACLEntryAttrFieldSrcIP, sai.Match(sai.IP{Addr: at4(0, 1)}, sai.IP{Addr: netip.MustParseAddr("255.255.255.255")}),
+	r.entry(table, 1, sai.ACLEntryAttrFieldSrcIP, sai.Match(sai.IP{Addr: at4(0, 1)},
+		sai.IP{Addr: netip.MustParseAddr("255.255.255.255")}),
 		sai.ACLEntryAttrActionTAMObject, sai.Do(m.tam))
 	r.wantStatus(r.Remove(context.Background(), sai.Obj(sai.ObjectTypeTAM, m.tam)), sai.StatusObjectInUse)
 	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, r.acl(sai.ACLStageIngress),

@@ -19,7 +19,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := chip.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
+	if _, err := chip.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{
+		{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
 		log.Fatal(err)
 	}
 	for _, p := range chip.Tables().Ports[:3] {

@@ -25,7 +25,8 @@ func TestFDBEntries(t *testing.T) {
 	}{
 		{"static", static, 6, "", []saisim.PortID{6}, ""},
 		{"static, seen elsewhere", static, 3, "learning=1 ", []saisim.PortID{6}, ""},
-		{"static, may move", append(slices.Clone(static), sai.FDBEntryAttrAllowMACMove, sai.Bool(true)), 3, "", []saisim.PortID{3}, ""},
+		{"static, may move", append(slices.Clone(static), sai.FDBEntryAttrAllowMACMove, sai.Bool(true)), 3, "",
+			[]saisim.PortID{3}, ""},
 		{"dynamic, moves", []any{sai.FDBEntryAttrType, sai.FDBEntryTypeDynamic}, 3, "", []saisim.PortID{3}, ""},
 		{"drop", act(sai.PacketActionDrop), 6, "", []saisim.PortID{}, "fdb=1 "},
 		{"trap", act(sai.PacketActionTrap), 6, "", []saisim.PortID{cpu}, ""},
@@ -35,7 +36,8 @@ func TestFDBEntries(t *testing.T) {
 			r := newRig(t, profile.Small())
 			vlan := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
 			e := sai.FDBEntry{Switch: r.sw, MAC: sai.MAC(host(2)), BV: vlan}
-			if err := r.CreateEntry(r.Context(), e, attrs(append(tt.entry, sai.FDBEntryAttrBridgePortID, r.bp(6))...)); err != nil {
+			if err := r.CreateEntry(r.Context(), e, attrs(append(tt.entry, sai.FDBEntryAttrBridgePortID,
+				r.bp(6))...)); err != nil {
 				t.Fatal(err)
 			}
 			if r.send(tt.from, udpFrame(2, 9, 60)); r.dropped(tt.from) != tt.first {
@@ -59,7 +61,8 @@ func TestFlush(t *testing.T) {
 	}{
 		{"dynamic", func(*rig, sai.OID) []any { return nil }, []byte{3}},
 		{"all", func(*rig, sai.OID) []any { return []any{sai.FDBFlushAttrEntryType, sai.FDBFlushEntryTypeAll} }, nil},
-		{"static", func(*rig, sai.OID) []any { return []any{sai.FDBFlushAttrEntryType, sai.FDBFlushEntryTypeStatic} }, []byte{1, 2, 4}},
+		{"static", func(*rig, sai.OID) []any { return []any{sai.FDBFlushAttrEntryType, sai.FDBFlushEntryTypeStatic} },
+			[]byte{1, 2, 4}},
 		{"a port", func(r *rig, _ sai.OID) []any { return []any{sai.FDBFlushAttrBridgePortID, r.bp(1)} }, []byte{2, 3}},
 		{"a VLAN", func(_ *rig, v sai.OID) []any { return []any{sai.FDBFlushAttrBvID, v} }, []byte{1, 2, 3}},
 		{"a port in a VLAN", func(r *rig, v sai.OID) []any {
@@ -75,7 +78,8 @@ func TestFlush(t *testing.T) {
 			r.send(2, udpFrame(2, 9, 60))
 			r.send(1, eth(host(9), host(4), tag(0x8100, 100), u16(0x88b5), make([]byte, 46)))
 			e := sai.FDBEntry{Switch: r.sw, MAC: sai.MAC(host(3)), BV: vlan1}
-			if err := r.CreateEntry(r.Context(), e, attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic, sai.FDBEntryAttrBridgePortID, r.bp(3))); err != nil {
+			if err := r.CreateEntry(r.Context(), e, attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic,
+				sai.FDBEntryAttrBridgePortID, r.bp(3))); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.FlushFDB(r.Context(), attrs(tt.with(r, vlan)...)); err != nil {

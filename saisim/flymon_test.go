@@ -40,7 +40,8 @@ func counting(t testing.TB, name, key string, group, cmu int, base, size uint32)
 	k := flowKey(t, key)
 	return flymon.Layout{
 		Task: name, Flow: k, Measures: "frequency", Masks: []flymon.MaskRule{{Group: group, Key: k}},
-		Units: []flymon.Unit{{Group: group, CMU: cmu, Base: base, Size: size, Op: flymon.CondAdd, P1: always(1), P2: always(^uint32(0))}},
+		Units: []flymon.Unit{{Group: group, CMU: cmu, Base: base, Size: size, Op: flymon.CondAdd, P1: always(1),
+			P2: always(^uint32(0))}},
 	}
 }
 
@@ -87,7 +88,8 @@ func (s *sketcher) ask(name, attr string, question any, answer string, into any)
 
 func (s *sketcher) answer(window sai.OID, answer string, into any) {
 	s.Helper()
-	got, err := s.Get(s.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, window), []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<16)})
+	got, err := s.Get(s.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, window),
+		[]sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<16)})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -120,7 +122,8 @@ func (s *sketcher) status(task string) (status *flymon.ChipStatus) {
 func (s *sketcher) buckets(task string, unit, bank int, n uint32) []uint32 {
 	s.Helper()
 	var text []byte
-	s.ask(flymon.ObjectRegisters, "read", map[string]any{"task": task, "unit": unit, "bank": bank, "from": 0, "count": n}, "words", &text)
+	s.ask(flymon.ObjectRegisters, "read", map[string]any{"task": task, "unit": unit, "bank": bank, "from": 0, "count": n},
+		"words", &text)
 	words := make([]uint32, len(text)/4)
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(text[4*i:])
@@ -174,8 +177,10 @@ func TestSketchTask(t *testing.T) {
 	if err := binary.Write(&key, binary.BigEndian, flow(2).And(l.Flow)); err != nil {
 		t.Fatal(err)
 	}
-	s.ask(flymon.ObjectTruth, "read", map[string]any{"task": "t", "bank": 0, "flows": []string{base64.StdEncoding.EncodeToString(key.Bytes())}}, "truth", &truth)
-	if truth.Flows != 10 || truth.Packets != 107 || truth.Overflow || truth.Values[0] != 7 || len(truth.Heavy) != 10 || truth.Heavy[0].Value != 12 {
+	s.ask(flymon.ObjectTruth, "read", map[string]any{"task": "t", "bank": 0,
+		"flows": []string{base64.StdEncoding.EncodeToString(key.Bytes())}}, "truth", &truth)
+	if truth.Flows != 10 || truth.Packets != 107 || truth.Overflow || truth.Values[0] != 7 || len(truth.Heavy) != 10 ||
+		truth.Heavy[0].Value != 12 {
 		t.Errorf("truth %+v", truth)
 	}
 }

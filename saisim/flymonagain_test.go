@@ -36,7 +36,8 @@ func TestRecirculation(t *testing.T) {
 		t.Errorf("%d packets before cycle %d, want 0", n, second)
 	}
 	s.Advance(second)
-	if b := s.status("again").Banks[0]; b.Packets != 1 || b.Bytes != 64 || b.First != uint64(s.TimeOfDay(entered).UnixNano()) {
+	if b := s.status("again").Banks[0]; b.Packets != 1 || b.Bytes != 64 ||
+		b.First != uint64(s.TimeOfDay(entered).UnixNano()) {
 		t.Errorf("%+v, want a packet of 64 bytes, measured as it entered at %d", b, entered)
 	}
 
@@ -71,9 +72,15 @@ func TestRecirculation(t *testing.T) {
 		change func()
 		want   uint64
 	}{
-		"another filter":             {func() { s.change(task, filtered(t, counting(t, "again", "src-ip", 5, 0, 0, 32), "ip=4")) }, 1},
-		"a filter that it is not in": {func() { s.change(task, filtered(t, counting(t, "again", "src-ip", 5, 0, 0, 32), "ip=6")) }, 0},
-		"another place":              {func() { s.change(task, counting(t, "again", "src-ip", 5, 0, 32, 32)) }, 0},
+		"another filter": {func() {
+			s.change(task, filtered(t, counting(t, "again", "src-ip", 5, 0, 0, 32),
+				"ip=4"))
+		}, 1},
+		"a filter that it is not in": {func() {
+			s.change(task, filtered(t, counting(t, "again", "src-ip", 5, 0, 0, 32),
+				"ip=6"))
+		}, 0},
+		"another place": {func() { s.change(task, counting(t, "again", "src-ip", 5, 0, 32, 32)) }, 0},
 		"another task of the name": {func() {
 			s.remove(sai.ObjectTypeGenericProgrammable, task)
 			task = s.task(counting(t, "again", "src-ip", 5, 0, 0, 32))

@@ -14,7 +14,8 @@ func FuzzFlyMonTask(f *testing.F) {
 	u := counting(f, "t", "dst-ip/24", 4, 1, 64, 32)
 	chained.Masks = append(chained.Masks, u.Masks...)
 	chained.Units = append(chained.Units, u.Units...)
-	chained.Units[1].P1, chained.Units[1].Map = flymon.Param{From: flymon.Result, Of: []int{0}}, []flymon.MapRule{{Mask: 1, Out: 2}}
+	chained.Units[1].P1, chained.Units[1].Map = flymon.Param{From: flymon.Result, Of: []int{0}},
+		[]flymon.MapRule{{Mask: 1, Out: 2}}
 	chained.Epoch, chained.Digest = 1_000_000, &flymon.Digest{Unit: 1, Threshold: 3, Key: flowKey(f, "src-ip")}
 	spliced := filtered(f, counting(f, "t", "src-ip", 7, 2, 992, 32), "dst-port=1-5,protocol=17")
 	for _, l := range []flymon.Layout{good, chained, spliced} {
@@ -51,12 +52,16 @@ func FuzzFlyMonTask(f *testing.F) {
 // Whatever ENTRY is, a window reads something or is refused, and is read again by
 // what it gave.
 func FuzzFlyMonWindow(f *testing.F) {
-	names := []string{flymon.ObjectGroups, flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear, flymon.ObjectDigests, flymon.ObjectTruth}
-	for i, value := range []string{`{"groups":{"value":{}}}`, `{"tasks":{"value":["t","u"]}}`, `{"read":{"value":{"task":"t","unit":1,"bank":1,"from":8,"count":24}}}`,
-		`{"clear":{"value":{"task":"t","bank":1}}}`, `{"read":{"value":{"task":"t","bank":0,"from":1}}}`, `{"read":{"value":{"task":"t","bank":0,"flows":[]}}}`} {
+	names := []string{flymon.ObjectGroups, flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear,
+		flymon.ObjectDigests, flymon.ObjectTruth}
+	for i, value := range []string{`{"groups":{"value":{}}}`, `{"tasks":{"value":["t","u"]}}`,
+		`{"read":{"value":{"task":"t","unit":1,"bank":1,"from":8,"count":24}}}`,
+		`{"clear":{"value":{"task":"t","bank":1}}}`, `{"read":{"value":{"task":"t","bank":0,"from":1}}}`,
+		`{"read":{"value":{"task":"t","bank":0,"flows":[]}}}`} {
 		f.Add(uint8(i), []byte(`{"attributes":[`+value+`]}`))
 	}
-	f.Add(uint8(3), []byte(`{"attributes":[{"clear":{"value":{"task":"t","unit":-1,"bank":-1,"from":4294967295,"count":4294967295}}}]}`))
+	f.Add(uint8(3),
+		[]byte(`{"attributes":[{"clear":{"value":{"task":"t","unit":-1,"bank":-1,"from":4294967295,"count":4294967295}}}]}`))
 	f.Add(uint8(2), []byte(`{"attributes":[{"read":{"value":null}}, null, {"read":{}}]}`))
 	s := newSketcher(f)
 	l := counting(f, "t", "src-ip", 0, 0, 0, 32)

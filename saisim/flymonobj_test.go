@@ -40,9 +40,11 @@ func TestTaskRefusals(t *testing.T) {
 		{"no value", sai.Bytes(`{"attributes":[{"task":{}}]}`), `task "", want a name of 1 to 64 bytes`},
 		{"an unknown field", sai.Bytes(`{"attributes":[{"task":{"value":{"tasks":"x"}}}]}`), `unknown field "tasks"`},
 		{"another type", sai.Bytes(`{"attributes":[{"task":{"value":{"task":7}}}]}`), "task: task is a number, want string"},
-		{"a filter that is none", sai.Bytes(`{"attributes":[{"task":{"value":{"task":"x","filter":"src-mac=1"}}}]}`), `filter field "src-mac", want`},
+		{"a filter that is none", sai.Bytes(`{"attributes":[{"task":{"value":{"task":"x","filter":"src-mac=1"}}}]}`),
+			`filter field "src-mac", want`},
 		{"a group that the chip has not", good(func(l *flymon.Layout) { l.Units[0].Group = 8 }), "group is 8, want 0 to 7"},
-		{"a bucket out of the CMU", good(func(l *flymon.Layout) { l.Units[0].Base = 1024 }), "base is 1024, want a multiple of 32 below 1024"},
+		{"a bucket out of the CMU", good(func(l *flymon.Layout) { l.Units[0].Base = 1024 }),
+			"base is 1024, want a multiple of 32 below 1024"},
 		{"no units", good(func(l *flymon.Layout) { l.Units = nil }), "units: 0, want 1 to 24"},
 		{"an operation", good(func(l *flymon.Layout) { l.Units[0].Op = "min" }), `op "min", want`},
 		{"buckets of another task", good(func(l *flymon.Layout) {
@@ -52,7 +54,10 @@ func TestTaskRefusals(t *testing.T) {
 			l.Units[0].Group, l.Masks[0].Group = 0, 0
 			l.Masks[0].Key = flowKey(t, "dst-ip")
 		}), `task "old"`},
-		{"a filter that meets another in one CMU", good(func(l *flymon.Layout) { l.Units[0].Group, l.Units[0].CMU, l.Masks[0].Group = 0, 0, 0 }), `task "old"`},
+		{"a filter that meets another in one CMU", good(func(l *flymon.Layout) {
+			l.Units[0].Group, l.Units[0].CMU,
+				l.Masks[0].Group = 0, 0, 0
+		}), `task "old"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSketcher(t)
@@ -60,14 +65,16 @@ func TestTaskRefusals(t *testing.T) {
 			other := s.task(counting(t, "other", "src-ip", 3, 0, 0, 32))
 			s.send(0, udpFrame(1, 2, 60))
 			before, _ := json.Marshal(s.status("other"))
-			if _, err := s.extend(flymon.ObjectTask, tt.entry); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			if _, err := s.extend(flymon.ObjectTask, tt.entry); tt.want == "" && err != nil ||
+				tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v\nwant %q", err, tt.want)
 			} else if tt.want == "" {
 				return
 			} else {
 				s.wantStatus(err, sai.StatusInvalidParameter)
 			}
-			err := s.Set(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, other), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: tt.entry})
+			err := s.Set(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, other),
+				sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: tt.entry})
 			s.wantStatus(err, sai.StatusInvalidParameter)
 			if after, _ := json.Marshal(s.status("other")); !bytes.Equal(before, after) {
 				t.Errorf("%s\nthen\n%s", before, after)
@@ -149,7 +156,8 @@ func TestSketchAvailability(t *testing.T) {
 				if n := s.available(flymon.ObjectTask); n != tt.task {
 					t.Errorf("%d tasks, want %d", n, tt.task)
 				}
-				for _, name := range []string{flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear, flymon.ObjectDigests} {
+				for _, name := range []string{flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear,
+					flymon.ObjectDigests} {
 					if n := s.available(name); n > 0 != tt.window {
 						t.Errorf("%s: %d", name, n)
 					}
@@ -192,7 +200,8 @@ func TestSketchWindows(t *testing.T) {
 		{flymon.ObjectStatus, "tasks", many, "tasks: 129, want at most 128"},
 		{flymon.ObjectRegisters, "write", `{}`, "read is missing, want a task and bank"},
 		{flymon.ObjectRegisters, "read", `{"task":"t"}`, "want a unit, and a count of at most 8192 buckets"},
-		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"count":8193}`, "want a unit, and a count of at most 8192 buckets"},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"count":8193}`,
+			"want a unit, and a count of at most 8192 buckets"},
 		{flymon.ObjectRegisters, "read", `{"task":"u","unit":0,"count":1}`, `read: no task "u"`},
 		{flymon.ObjectRegisters, "read", `{"task":"t","unit":2,"count":1}`, "unit is 2, want 0 to 1"},
 		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"bank":1,"count":1}`, "bank is 1, want 0 to 0"},
@@ -223,7 +232,8 @@ func TestSketchWindows(t *testing.T) {
 	w := s.extension(flymon.ObjectRegisters, entryOf(t, "read", whole))
 	first := s.get(sai.ObjectTypeGenericProgrammable, w, sai.GenericProgrammableAttrEntry)
 	s.set(sai.ObjectTypeGenericProgrammable, w, sai.GenericProgrammableAttrEntry, first)
-	if again := s.get(sai.ObjectTypeGenericProgrammable, w, sai.GenericProgrammableAttrEntry); !bytes.Equal(first.(sai.Bytes), again.(sai.Bytes)) {
+	if again := s.get(sai.ObjectTypeGenericProgrammable, w, sai.GenericProgrammableAttrEntry); !bytes.Equal(
+		first.(sai.Bytes), again.(sai.Bytes)) {
 		t.Errorf("%s\nthen\n%s", first, again)
 	}
 	// A window that is set to a frozen unit reads that; cleared in part, the counts stay.
@@ -321,7 +331,8 @@ func TestReplacedInTraffic(t *testing.T) {
 	}
 	status := s.status("t")
 	before, after := uint32(status.Frozen[0].Packets), uint32(status.Banks[0].Packets)
-	if want := [6]uint32{after, after, after, before, before, before}; sums != want || before+after != packets || before < 150 || after < 150 {
+	if want := [6]uint32{after, after, after, before, before, before}; sums != want || before+after != packets ||
+		before < 150 || after < 150 {
 		t.Errorf("rows have %v, want %v: new and frozen, %d in all", sums, want, packets)
 	}
 	if n := s.status("stays").Banks[0].Packets; n != packets {
@@ -356,7 +367,8 @@ func TestSketchesOfANewSwitch(t *testing.T) {
 		if err := s.Remove(t.Context(), sai.Obj(sai.ObjectTypeSwitch, s.sw)); err != nil {
 			t.Fatal(err)
 		}
-		s.sw = s.create(sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.Bool(true), sai.SwitchAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 0, 0xaa})
+		s.sw = s.create(sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.Bool(true), sai.SwitchAttrSrcMACAddress,
+			sai.MAC{2, 0, 0, 0, 0, 0xaa})
 		for _, id := range s.Ports() {
 			s.up(id)
 		}

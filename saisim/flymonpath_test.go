@@ -34,7 +34,8 @@ func (s *sketcher) seen() []flymon.Vector {
 	s.Helper()
 	var text []byte
 	s.ask(flymon.ObjectDigests, "read", map[string]any{"task": "see", "bank": 0, "from": 0}, "keys", &text)
-	s.remove(sai.ObjectTypeGenericProgrammable, s.extension(flymon.ObjectClear, entryOf(s, "clear", map[string]any{"task": "see", "bank": 0})))
+	s.remove(sai.ObjectTypeGenericProgrammable, s.extension(flymon.ObjectClear,
+		entryOf(s, "clear", map[string]any{"task": "see", "bank": 0})))
 	var all []flymon.Vector
 	for b := range slices.Chunk(text, 8*flymon.Words) {
 		var v flymon.Vector
@@ -65,15 +66,21 @@ func TestCandidateKey(t *testing.T) {
 		cut          int
 	}{
 		{name: "UDP", frame: udpFrame(1, 2, 60), src: v4(1), dst: v4(2), sport: 1000, dport: 2000, protocol: 17},
-		{name: "TCP", frame: eth(host(2), host(1), ip4(1, 2, 6, 0, tcp(5, 6, 2, 0))), src: v4(1), dst: v4(2), sport: 5, dport: 6, protocol: 6},
-		{name: "tagged", frame: eth(host(2), host(1), tag(0x8100, 1), ip4(1, 2, 17, 0, udp(5, 6, 20))), src: v4(1), dst: v4(2), sport: 5, dport: 6, protocol: 17},
-		{name: "a first fragment", frame: eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(5, 6, 20))), src: v4(1), dst: v4(2), sport: 5, dport: 6, protocol: 17},
-		{name: "a later fragment", frame: eth(host(2), host(1), ip4(1, 2, 17, 4, udp(5, 6, 20))), src: v4(1), dst: v4(2), protocol: 17},
+		{name: "TCP", frame: eth(host(2), host(1), ip4(1, 2, 6, 0, tcp(5, 6, 2, 0))), src: v4(1), dst: v4(2), sport: 5,
+			dport: 6, protocol: 6},
+		{name: "tagged", frame: eth(host(2), host(1), tag(0x8100, 1), ip4(1, 2, 17, 0, udp(5, 6, 20))), src: v4(1),
+			dst: v4(2), sport: 5, dport: 6, protocol: 17},
+		{name: "a first fragment", frame: eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(5, 6, 20))), src: v4(1), dst: v4(2),
+			sport: 5, dport: 6, protocol: 17},
+		{name: "a later fragment", frame: eth(host(2), host(1), ip4(1, 2, 17, 4, udp(5, 6, 20))), src: v4(1), dst: v4(2),
+			protocol: 17},
 		{name: "ICMP", frame: eth(host(2), host(1), ip4(1, 2, 1, 0, make([]byte, 26))), src: v4(1), dst: v4(2), protocol: 1},
-		{name: "IPv6 with options", frame: eth(host(2), host(1), ip6(1, 1, 0, hop)), src: v6, dst: v6, sport: 7, dport: 8, protocol: 17},
+		{name: "IPv6 with options", frame: eth(host(2), host(1), ip6(1, 1, 0, hop)), src: v6, dst: v6, sport: 7, dport: 8,
+			protocol: 17},
 		{name: "cut in the ports", frame: udpFrame(1, 2, 60), cut: 14 + 20 + 3, src: v4(1), dst: v4(2), protocol: 17},
 		{name: "ARP", frame: pad(eth(host(2), host(1), u16(0x0806), make([]byte, 28)), 60), src: none, dst: none},
-		{name: "IPv4 that is longer than its frame", frame: udpFrame(1, 2, 60)[:50], src: v4(1), dst: v4(2), sport: 1000, dport: 2000, protocol: 17},
+		{name: "IPv4 that is longer than its frame", frame: udpFrame(1, 2, 60)[:50], src: v4(1), dst: v4(2), sport: 1000,
+			dport: 2000, protocol: 17},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := saisim.Frame{Data: tt.frame}
@@ -105,7 +112,8 @@ func TestMeasuredCopies(t *testing.T) {
 		want  uint64
 	}{
 		{"flooded", func(*sketcher) {}, func(s *sketcher) { s.send(0, udpFrame(1, 2, 60)) }, 7},
-		{"learned", func(s *sketcher) { s.send(1, udpFrame(2, 9, 60)) }, func(s *sketcher) { s.send(0, udpFrame(1, 2, 60)) }, 1},
+		{"learned", func(s *sketcher) { s.send(1, udpFrame(2, 9, 60)) }, func(s *sketcher) { s.send(0, udpFrame(1, 2, 60)) },
+			1},
 		{"injected", func(*sketcher) {}, func(s *sketcher) {
 			if err := s.Inject(3, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
 				s.Fatal(err)
@@ -115,7 +123,10 @@ func TestMeasuredCopies(t *testing.T) {
 		{"to the CPU", func(*sketcher) {}, func(s *sketcher) {
 			s.send(0, eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc), make([]byte, 46)))
 		}, 0},
-		{"beyond the MTU at the egress", func(s *sketcher) { s.set(sai.ObjectTypePort, s.oid(4), sai.PortAttrMTU, sai.Uint(100)) },
+		{"beyond the MTU at the egress", func(s *sketcher) {
+			s.set(sai.ObjectTypePort, s.oid(4), sai.PortAttrMTU,
+				sai.Uint(100))
+		},
 			func(s *sketcher) { s.send(0, udpFrame(1, 2, 200)) }, 7},
 		{"denied at the egress", func(s *sketcher) {
 			table := s.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
@@ -123,7 +134,8 @@ func TestMeasuredCopies(t *testing.T) {
 			s.set(sai.ObjectTypePort, s.oid(4), sai.PortAttrEgressACL, table)
 		}, func(s *sketcher) { s.send(0, udpFrame(1, 2, 60)) }, 7},
 		{"mirrored at both ends", func(s *sketcher) {
-			m := s.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal, sai.MirrorSessionAttrMonitorPort, s.oid(7))
+			m := s.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+				sai.MirrorSessionAttrMonitorPort, s.oid(7))
 			s.set(sai.ObjectTypePort, s.oid(0), sai.PortAttrIngressMirrorSession, sai.OIDs{m})
 			s.set(sai.ObjectTypePort, s.oid(1), sai.PortAttrEgressMirrorSession, sai.OIDs{m})
 		}, func(s *sketcher) { s.send(0, udpFrame(1, 2, 60)) }, 7},
@@ -143,7 +155,8 @@ func TestMeasuredCopies(t *testing.T) {
 // greatest is a task of one bucket with the greatest of a parameter.
 func greatest(t testing.TB, name string, cmu int, from flymon.Source) flymon.Layout {
 	l := counting(t, name, "none", 0, cmu, 0, 32)
-	l.Flow, l.Units[0].Op, l.Units[0].P1, l.Measures = flowKey(t, "src-ip"), flymon.Max, flymon.Param{From: from}, "max(size)"
+	l.Flow, l.Units[0].Op, l.Units[0].P1, l.Measures = flowKey(t, "src-ip"), flymon.Max, flymon.Param{From: from},
+		"max(size)"
 	return l
 }
 
@@ -171,7 +184,8 @@ func TestSizeAndQueue(t *testing.T) {
 	s.task(greatest(t, "length", 1, flymon.QueueLength))
 	s.task(greatest(t, "delay", 2, flymon.QueueDelay))
 	s.send(0, udpFrame(1, 4, 300))
-	if size, length, delay := s.most("size"), s.most("length"), s.most("delay"); size != 300+4+4 || length != 0 || delay != 0 {
+	if size, length, delay := s.most("size"), s.most("length"),
+		s.most("delay"); size != 300+4+4 || length != 0 || delay != 0 {
 		t.Errorf("size %d, queue %d bytes, %d ns; want 308, 0, 0: tag and FCS, no queue", size, length, delay)
 	}
 	s.Advance(s.Now() + 1000)            // the wire is free again
@@ -185,7 +199,8 @@ func TestSizeAndQueue(t *testing.T) {
 		}
 	})
 	for i, id := range []saisim.PortID{0, 1, 2} {
-		if err := s.Receive(id, s.Now()+10+saisim.Cycle(i), saisim.Frame{Data: udpFrame(byte(1+i), 4, 200+i), ID: uint64(i)}); err != nil {
+		if err := s.Receive(id, s.Now()+10+saisim.Cycle(i), saisim.Frame{Data: udpFrame(byte(1+i), 4, 200+i),
+			ID: uint64(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,8 +231,10 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	want := func(bank int, n, packets uint64, dirty bool) {
 		t.Helper()
 		b := s.status("t").Banks[bank]
-		if b.Epoch != n || b.Packets != 7*packets || b.Dirty != dirty || uint64(total(s.buckets("t", 0, bank, 32))) != 7*packets {
-			t.Errorf("bank %d: %+v, %d in buckets; want epoch %d, %d packets, dirty %v", bank, b, total(s.buckets("t", 0, bank, 32)), n, 7*packets, dirty)
+		if b.Epoch != n || b.Packets != 7*packets || b.Dirty != dirty ||
+			uint64(total(s.buckets("t", 0, bank, 32))) != 7*packets {
+			t.Errorf("bank %d: %+v, %d in buckets; want epoch %d, %d packets, dirty %v", bank, b,
+				total(s.buckets("t", 0, bank, 32)), n, 7*packets, dirty)
 		}
 	}
 	even, odd := int(epoch%2), 1-int(epoch%2)
@@ -248,7 +265,8 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	want(even, epoch+34, 3, true)
 	var clock []uint64
 	s.ask(flymon.ObjectStatus, "tasks", []string{}, "time", &clock)
-	if tod := s.TimeOfDay(s.Now()); !slices.Equal(clock, []uint64{uint64(tod.Unix()), uint64(tod.Nanosecond()), 1, 2, uint64(start.UnixNano())}) {
+	if tod := s.TimeOfDay(s.Now()); !slices.Equal(clock, []uint64{uint64(tod.Unix()), uint64(tod.Nanosecond()), 1, 2,
+		uint64(start.UnixNano())}) {
 		t.Errorf("time %v at %v", clock, tod)
 	}
 }
@@ -263,7 +281,8 @@ func TestSketchesChangeNoPacket(t *testing.T) {
 			s.task(counting(t, "again", "5-tuple", 6, 1, 0, 64))
 		}
 		for i := range 40 {
-			if err := s.Receive(saisim.PortID(i%8), saisim.Cycle(i), saisim.Frame{Data: udpFrame(byte(i), byte(i*7%40), 60+i)}); err != nil {
+			if err := s.Receive(saisim.PortID(i%8), saisim.Cycle(i), saisim.Frame{
+				Data: udpFrame(byte(i), byte(i*7%40), 60+i)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -271,7 +290,10 @@ func TestSketchesChangeNoPacket(t *testing.T) {
 		if want == nil {
 			want = got
 		}
-		if !slices.EqualFunc(got, want, func(a, b sent) bool { return a.port == b.port && a.at == b.at && bytes.Equal(a.data, b.data) }) {
+		if !slices.EqualFunc(got, want, func(a, b sent) bool {
+			return a.port == b.port && a.at == b.at &&
+				bytes.Equal(a.data, b.data)
+		}) {
 			t.Error("tasks change what leaves")
 		}
 	}

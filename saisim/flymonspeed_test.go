@@ -26,7 +26,8 @@ func newSketchedLoad(t testing.TB, more bool) *load {
 	s.task(cms)
 	if more {
 		for i := range uint32(30) {
-			s.task(filtered(t, counting(t, "host"+string(rune('A'+i)), "src-port", 4+int(i%2), 1, 2048*(i/2), 2048), "src-ip="+netipFrom4([4]byte{10, 0, 0, byte(1 + i)}).String()))
+			s.task(filtered(t, counting(t, "host"+string(rune('A'+i)), "src-port", 4+int(i%2), 1, 2048*(i/2), 2048),
+				"src-ip="+netipFrom4([4]byte{10, 0, 0, byte(1 + i)}).String()))
 		}
 		s.task(filtered(t, counting(t, "spliced", "dst-ip", 10, 0, 0, 2048), "src-ip=10.0.0.8/29"))
 	}

@@ -30,11 +30,14 @@ func (r *rig) erspan(to saisim.PortID, kind sai.Enum, v6 bool, pairs ...any) sai
 	if kind == sai.ErspanEncapsulationTypeIii {
 		gre = 0x22eb
 	}
-	return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeEnhancedRemote,
+	return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType,
+		sai.MirrorSessionTypeEnhancedRemote,
 		sai.MirrorSessionAttrMonitorPort, r.oid(to), sai.MirrorSessionAttrErspanEncapsulationType, kind,
-		sai.MirrorSessionAttrIphdrVersion, sai.Uint(version), sai.MirrorSessionAttrTOS, sai.Uint(0x2c), sai.MirrorSessionAttrTTL, sai.Uint(63),
+		sai.MirrorSessionAttrIphdrVersion, sai.Uint(version), sai.MirrorSessionAttrTOS, sai.Uint(0x2c),
+		sai.MirrorSessionAttrTTL, sai.Uint(63),
 		sai.MirrorSessionAttrSrcIPAddress, sai.IP{Addr: src}, sai.MirrorSessionAttrDstIPAddress, sai.IP{Addr: dst},
-		sai.MirrorSessionAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 2, 1}, sai.MirrorSessionAttrDstMACAddress, sai.MAC{2, 0, 0, 0, 2, 2},
+		sai.MirrorSessionAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 2, 1}, sai.MirrorSessionAttrDstMACAddress,
+		sai.MAC{2, 0, 0, 0, 2, 2},
 		sai.MirrorSessionAttrGREProtocolType, gre}, pairs...)...)
 }
 
@@ -73,25 +76,30 @@ func TestMirrorEncapsulation(t *testing.T) {
 	}{
 		{"SPAN", func(r *rig) sai.OID { return r.local(7) }, frame, frame},
 		{"SPAN of a tagged frame", func(r *rig) sai.OID { return r.local(7) }, tagged, tagged},
-		{"SPAN truncated", func(r *rig) sai.OID { return r.local(7, sai.MirrorSessionAttrTruncateSize, sai.Uint(64)) }, frame, frame[:64]},
+		{"SPAN truncated", func(r *rig) sai.OID { return r.local(7, sai.MirrorSessionAttrTruncateSize, sai.Uint(64)) }, frame,
+			frame[:64]},
 		{"RSPAN", func(r *rig) sai.OID {
 			return r.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeRemote,
-				sai.MirrorSessionAttrMonitorPort, r.oid(7), sai.MirrorSessionAttrVLANID, sai.Uint(500), sai.MirrorSessionAttrVLANPri, sai.Uint(5))
+				sai.MirrorSessionAttrMonitorPort, r.oid(7), sai.MirrorSessionAttrVLANID, sai.Uint(500),
+				sai.MirrorSessionAttrVLANPri, sai.Uint(5))
 		}, frame, slices.Concat(frame[:12], tag(0x8100, 0xa000|500), frame[12:])},
 		{"GRE over IPv4", func(r *rig) sai.OID { return r.erspan(7, l3, false) }, frame,
 			sum(slices.Concat(macs, outer4(4+100), gre, frame))},
 		{"GRE over IPv6", func(r *rig) sai.OID { return r.erspan(7, l3, true) }, frame,
 			slices.Concat(macs, outer6(4+100), gre, frame)},
 		{"GRE in a VLAN, truncated", func(r *rig) sai.OID {
-			return r.erspan(7, l3, true, sai.MirrorSessionAttrVLANHeaderValid, sai.Bool(true), sai.MirrorSessionAttrVLANID, sai.Uint(9),
+			return r.erspan(7, l3, true, sai.MirrorSessionAttrVLANHeaderValid, sai.Bool(true), sai.MirrorSessionAttrVLANID,
+				sai.Uint(9),
 				sai.MirrorSessionAttrTruncateSize, sai.Uint(80))
 		}, frame, slices.Concat(macs, tag(0x8100, 9), outer6(4+80), gre, frame[:80])},
 		{"ERSPAN II", func(r *rig) sai.OID {
 			return r.erspan(7, sai.ErspanEncapsulationTypeIi, false, sai.MirrorSessionAttrErspanSessionID, sai.Uint(0x155))
-		}, frame, sum(slices.Concat(macs, outer4(16+100), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0, 0x01, 0x55, 0, 0, 0, 0}, frame))},
+		}, frame, sum(slices.Concat(macs, outer4(16+100), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0, 0x01, 0x55, 0, 0,
+			0, 0}, frame))},
 		{"ERSPAN II of a tagged frame, truncated", func(r *rig) sai.OID {
 			return r.erspan(7, sai.ErspanEncapsulationTypeIi, false, sai.MirrorSessionAttrTruncateSize, sai.Uint(70))
-		}, tagged, sum(slices.Concat(macs, outer4(16+70), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0x64, 0xbc, 0, 0, 0, 0, 0}, tagged[:70]))},
+		}, tagged, sum(slices.Concat(macs, outer4(16+70), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0x64, 0xbc, 0, 0, 0,
+			0, 0}, tagged[:70]))},
 		{"ERSPAN III", func(r *rig) sai.OID {
 			return r.erspan(7, sai.ErspanEncapsulationTypeIii, false, sai.MirrorSessionAttrErspanSessionID, sai.Uint(0x155))
 		}, frame, sum(slices.Concat(macs, outer4(20+100), []byte{0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20, 0, 0x01, 0x55}, zero,
@@ -149,10 +157,12 @@ func TestMirrorPoints(t *testing.T) {
 		{"egress", []at{{1, out}}, routable, [][]byte{left}, "", 1, nil},
 		{"both", []at{{0, in}, {1, out}}, routable, [][]byte{routable, left}, "", 2, nil},
 		{"another port", []at{{1, in}, {0, out}}, routable, nil, "", 0, nil},
-		{"dropped by the router", []at{{0, in}}, packet(0, at4(0, 9), at4(77, 1), 64, 100), [][]byte{packet(0, at4(0, 9), at4(77, 1), 64, 100)}, "no-route=1 ", 1, nil},
+		{"dropped by the router", []at{{0, in}}, packet(0, at4(0, 9), at4(77, 1), 64, 100),
+			[][]byte{packet(0, at4(0, 9), at4(77, 1), 64, 100)}, "no-route=1 ", 1, nil},
 		{"dropped at admission", []at{{0, in}}, eth(host(1), host(2), tag(0x8100, 9), make([]byte, 50)),
 			[][]byte{eth(host(1), host(2), tag(0x8100, 9), make([]byte, 50))}, "no-vlan=1 ", 1, nil},
-		{"punted", []at{{0, in}}, packet(0, at4(0, 9), at4(0, 1), 64, 100), [][]byte{packet(0, at4(0, 9), at4(0, 1), 64, 100)}, "", 1, nil},
+		{"punted", []at{{0, in}}, packet(0, at4(0, 9), at4(0, 1), 64, 100),
+			[][]byte{packet(0, at4(0, 9), at4(0, 1), 64, 100)}, "", 1, nil},
 		{"by an ACL that drops", nil, routable, [][]byte{routable}, "acl=1 ", 1, func(r *router, s sai.OID) {
 			table := r.acl(sai.ACLStageIngress)
 			r.entry(table, 1, append(action(sai.PacketActionDrop), sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{s}))...)
@@ -234,7 +244,8 @@ func TestMirrorRefusals(t *testing.T) {
 	}{
 		{"sampling", sai.StatusAttrNotSupported0 - 2, base(local, sai.MirrorSessionAttrSampleRate, sai.Uint(10))},
 		{"truncated to nothing", sai.StatusInvalidParameter, base(local, sai.MirrorSessionAttrTruncateSize, sai.Uint(10))},
-		{"VLAN 4095", sai.StatusInvalidParameter, base(sai.MirrorSessionTypeRemote, sai.MirrorSessionAttrVLANID, sai.Uint(4095))},
+		{"VLAN 4095", sai.StatusInvalidParameter, base(sai.MirrorSessionTypeRemote, sai.MirrorSessionAttrVLANID,
+			sai.Uint(4095))},
 		{"to the CPU", sai.StatusInvalidParameter, []any{sai.MirrorSessionAttrType, local, sai.MirrorSessionAttrMonitorPort,
 			r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrCPUPort).(sai.OID)}},
 	} {

@@ -65,17 +65,20 @@ func TestBreakout(t *testing.T) {
 	if id, ok := r.PortByName("Ethernet3"); !ok || id != 3 {
 		t.Errorf("Ethernet3 is %d, %v", id, ok)
 	}
-	r.refused(sai.StatusInvalidParameter, sai.ObjectTypePort, sai.PortAttrHWLaneList, sai.Uints{}, sai.PortAttrSpeed, sai.Uint(25000))
+	r.refused(sai.StatusInvalidParameter, sai.ObjectTypePort, sai.PortAttrHWLaneList, sai.Uints{}, sai.PortAttrSpeed,
+		sai.Uint(25000))
 }
 
 func TestSpeeds(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	o := r.oid(1)
-	if got := r.get(sai.ObjectTypePort, o, sai.PortAttrSupportedSpeed).(sai.Uints); !slices.Equal(got, sai.Uints{1000, 10000, 25000}) {
+	if got := r.get(sai.ObjectTypePort, o, sai.PortAttrSupportedSpeed).(sai.Uints); !slices.Equal(got,
+		sai.Uints{1000, 10000, 25000}) {
 		t.Errorf("one lane runs at %v", got)
 	}
-	err := r.Set(context.Background(), sai.Obj(sai.ObjectTypePort, o), sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(40000)})
+	err := r.Set(context.Background(), sai.Obj(sai.ObjectTypePort, o),
+		sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(40000)})
 	r.wantStatus(err, sai.StatusInvalidParameter)
 	r.set(sai.ObjectTypePort, o, sai.PortAttrSpeed, sai.Uint(1000))
 	at := r.Now() + 100
@@ -95,7 +98,8 @@ func TestPortState(t *testing.T) {
 	r.set(sai.ObjectTypePort, o, sai.PortAttrAdminState, sai.Bool(false))
 	r.SetLink(3, true)
 	r.set(sai.ObjectTypePort, o, sai.PortAttrAdminState, sai.Bool(true))
-	want := []sai.Notification{sai.PortState{Port: o, Oper: sai.PortOperStatusDown}, sai.PortState{Port: o, Oper: sai.PortOperStatusUp}}
+	want := []sai.Notification{sai.PortState{Port: o, Oper: sai.PortOperStatusDown},
+		sai.PortState{Port: o, Oper: sai.PortOperStatusUp}}
 	if !slices.Equal(r.notes, want) {
 		t.Errorf("told %v, want %v", r.notes, want)
 	}
@@ -287,11 +291,13 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", id, got, err, want)
 		}
 	}
-	if got, err := r.EnumCapability(ctx, sai.TAMIntAttrType); !slices.Contains(got, sai.TAMIntTypeIfa1Tailstamp) || err != nil {
+	if got, err := r.EnumCapability(ctx, sai.TAMIntAttrType); !slices.Contains(got, sai.TAMIntTypeIfa1Tailstamp) ||
+		err != nil {
 		t.Errorf("TAM INT types %v, %v", got, err)
 	}
 	for name, want := range map[string]uint64{tailstamp.ObjectCounters: 16, "other": 0} {
-		got, err := r.Availability(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
+		got, err := r.Availability(ctx, sai.ObjectTypeGenericProgrammable,
+			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
 		if got != want || err != nil {
 			t.Errorf("extension %s: %d, %v; want %d", name, got, err, want)
 		}

@@ -16,7 +16,8 @@ import (
 // further, and in the VLAN that the frame or its port says. They have no say in what becomes of it.
 func TestPreIngressACL(t *testing.T) {
 	r := newRouter(t)
-	table := r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldOuterVLANID, sai.Bool(true), sai.ACLTableAttrFieldInPorts, sai.Bool(true))
+	table := r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldOuterVLANID, sai.Bool(true), sai.ACLTableAttrFieldInPorts,
+		sai.Bool(true))
 	group := r.group(sai.ACLStagePreIngress, sai.ACLTableGroupTypeParallel, table)
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrPreIngressACL, group)
 	vlan := func(id uint64) sai.Field { return sai.Match(sai.Uint(id), sai.Uint(0xfff)) }
@@ -54,7 +55,8 @@ func TestPreIngressACL(t *testing.T) {
 func TestPreIngressACLRefused(t *testing.T) {
 	r := newRouter(t)
 	create := func(pairs ...any) error {
-		_, err := r.Create(context.Background(), sai.ObjectTypeACLTable, attrs(append([]any{sai.ACLTableAttrACLStage, sai.ACLStagePreIngress}, pairs...)...))
+		_, err := r.Create(context.Background(), sai.ObjectTypeACLTable,
+			attrs(append([]any{sai.ACLTableAttrACLStage, sai.ACLStagePreIngress}, pairs...)...))
 		return err
 	}
 	for _, tt := range []struct {
@@ -64,7 +66,8 @@ func TestPreIngressACLRefused(t *testing.T) {
 	}{
 		{"the egress port", create(sai.ACLTableAttrFieldOutPort, sai.Bool(true)), sai.StatusNotSupported},
 		{"metadata", create(sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true)), sai.StatusNotSupported},
-		{"an action", create(sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypePacketAction}), sai.StatusNotSupported},
+		{"an action", create(sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypePacketAction}),
+			sai.StatusNotSupported},
 		{"bound as another stage", r.Set(context.Background(), sai.Obj(sai.ObjectTypeSwitch, r.sw), sai.Attr{
 			ID: sai.SwitchAttrIngressACL, Value: r.acl(sai.ACLStagePreIngress)}), sai.StatusInvalidParameter},
 		{"another stage bound", r.Set(context.Background(), sai.Obj(sai.ObjectTypeSwitch, r.sw), sai.Attr{
@@ -84,11 +87,13 @@ func TestPreIngressACLRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = chip.Create(context.Background(), sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStagePreIngress))
+	_, err = chip.Create(context.Background(), sai.ObjectTypeACLTable,
+		attrs(sai.ACLTableAttrACLStage, sai.ACLStagePreIngress))
 	if !errors.Is(err, sai.StatusNotSupported) {
 		t.Errorf("a chip that records no tables: %v", err)
 	}
-	if _, err := chip.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrACLStagePreIngress, 100)}); err == nil {
+	if _, err := chip.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, sw),
+		[]sai.Attr{sai.Want(sai.SwitchAttrACLStagePreIngress, 100)}); err == nil {
 		t.Error("it has actions of the stage")
 	}
 }

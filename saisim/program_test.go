@@ -25,7 +25,8 @@ func op(do, to string, operands ...pipe.Operand) pipe.Op {
 
 // does is a table that always does something.
 func does(name string, stage uint8, ops ...pipe.Op) pipe.Table {
-	return pipe.Table{Name: name, Stage: stage, Match: "always", Actions: []pipe.Action{{Name: "do", Ops: ops}}, Default: pipe.Choice{Action: "do"}}
+	return pipe.Table{Name: name, Stage: stage, Match: "always", Actions: []pipe.Action{{Name: "do", Ops: ops}},
+		Default: pipe.Choice{Action: "do"}}
 }
 
 // load runs a program from now on.
@@ -64,7 +65,8 @@ func withChecksum(f []byte) []byte {
 // A program's writes reach the bytes, from either pipe, and the checksum follows.
 func TestProgramRewrites(t *testing.T) {
 	writes := []pipe.Op{
-		op("set", "ip.dscp", constant(46)), op("set", "ip.ecn", constant(2)), op("sub", "ip.ttl", field("ip.ttl"), constant(3)),
+		op("set", "ip.dscp", constant(46)), op("set", "ip.ecn", constant(2)),
+		op("sub", "ip.ttl", field("ip.ttl"), constant(3)),
 		op("set", "ip.reserved", constant(1)), op("set", "eth.src", constant(0x0200000000ee)),
 	}
 	for _, tt := range []struct {
@@ -114,14 +116,19 @@ func TestProgramDecides(t *testing.T) {
 	}{
 		{"nothing", nil, []pipe.Table{does("e", 0, op("set", "ip.ttl", constant(9)))}, []saisim.PortID{1}, ""},
 		{"drop", []pipe.Table{does("t", 0, op("set", "ctl.drop", constant(1)))}, nil, []saisim.PortID{}, "program=1 "},
-		{"drop, last stage", []pipe.Table{does("t", 3, op("set", "ctl.drop", constant(1)))}, nil, []saisim.PortID{}, "program=1 "},
-		{"drop and punt", []pipe.Table{does("t", 2, op("set", "ctl.drop", constant(1)), op("set", "ctl.punt", constant(1)))}, nil, []saisim.PortID{saisim.CPUPort}, ""},
-		{"no stage after a drop", []pipe.Table{does("t", 0, op("set", "ctl.drop", constant(1))), does("u", 1, op("set", "ctl.punt", constant(1)))}, nil, []saisim.PortID{}, "program=1 "},
+		{"drop, last stage", []pipe.Table{does("t", 3, op("set", "ctl.drop", constant(1)))}, nil, []saisim.PortID{},
+			"program=1 "},
+		{"drop and punt", []pipe.Table{does("t", 2, op("set", "ctl.drop", constant(1)), op("set", "ctl.punt", constant(1)))},
+			nil, []saisim.PortID{saisim.CPUPort}, ""},
+		{"no stage after a drop", []pipe.Table{does("t", 0, op("set", "ctl.drop", constant(1))),
+			does("u", 1, op("set", "ctl.punt", constant(1)))}, nil, []saisim.PortID{}, "program=1 "},
 		{"punt", []pipe.Table{does("t", 1, op("set", "ctl.punt", constant(1)))}, nil, []saisim.PortID{saisim.CPUPort, 1}, ""},
 		{"port", []pipe.Table{does("t", 1, op("set", "ctl.port", constant(5)))}, nil, []saisim.PortID{5}, ""},
 		{"port, last stage", []pipe.Table{does("t", 3, op("set", "ctl.port", constant(5)))}, nil, []saisim.PortID{5}, ""},
-		{"no such port", []pipe.Table{does("t", 1, op("set", "ctl.port", constant(77)))}, nil, []saisim.PortID{}, "no-destination=1 "},
-		{"address before forwarding", []pipe.Table{does("t", 2, op("set", "eth.dst", constant(0x020000000003)))}, nil, []saisim.PortID{2}, ""},
+		{"no such port", []pipe.Table{does("t", 1, op("set", "ctl.port", constant(77)))}, nil, []saisim.PortID{},
+			"no-destination=1 "},
+		{"address before forwarding", []pipe.Table{does("t", 2, op("set", "eth.dst", constant(0x020000000003)))}, nil,
+			[]saisim.PortID{2}, ""},
 		{"egress drop", nil, []pipe.Table{does("t", 1, op("set", "ctl.drop", constant(1)))}, []saisim.PortID{}, ""},
 	}
 	for _, tt := range tests {
@@ -150,7 +157,8 @@ func counter(width uint8) pipe.Pipe {
 		Registers: []pipe.Register{{Name: "n", Stage: 1, Width: width, Depth: 8, Instructions: []pipe.Instruction{
 			{Name: "count", Updates: []pipe.Update{{Do: "add", A: pipe.Source{From: "mem"}, B: pipe.Source{From: "x"}}}},
 		}}},
-		Tables: []pipe.Table{{Name: "t", Stage: 1, Match: "index", Key: []pipe.Input{{Field: "l4.dst", Mask: 7}}, Size: 8, Counters: true,
+		Tables: []pipe.Table{{Name: "t", Stage: 1, Match: "index", Key: []pipe.Input{{Field: "l4.dst", Mask: 7}}, Size: 8,
+			Counters: true,
 			Actions: []pipe.Action{{Name: "add", Params: []pipe.Param{{Name: "by", Width: 8}},
 				Calls: []pipe.Call{{Register: "n", Instruction: "count", X: pipe.Operand{Param: "by"}}}}},
 			Default: pipe.Choice{Action: "add", Args: []uint64{1}}}},
@@ -175,16 +183,19 @@ func TestControlAtACycle(t *testing.T) {
 				}
 			}
 			read := pipe.RegisterRead{Pipe: "ingress", Register: "n", Count: 8}
-			entry := pipe.EntryChange{Pipe: "ingress", Table: "t", Do: "add", Entry: pipe.Entry{ID: 7, Key: []pipe.Match{{Value: 0}}, Choice: pipe.Choice{Action: "add", Args: []uint64{10}}}}
+			entry := pipe.EntryChange{Pipe: "ingress", Table: "t", Do: "add",
+				Entry: pipe.Entry{ID: 7, Key: []pipe.Match{{Value: 0}}, Choice: pipe.Choice{Action: "add", Args: []uint64{10}}}}
 			one := pipe.RegisterWrite{Pipe: "ingress", Register: "n", From: 0, Values: []uint64{1}}
 			then := r.control(tt.at, pipe.Batch{Reads: []pipe.RegisterRead{read}, Entries: []pipe.EntryChange{entry}})
 			if tt.ingress%10 == 1 && tt.ingress > 11 {
 				r.control(tt.at, pipe.Batch{Writes: []pipe.RegisterWrite{one}})
 			}
 			r.drain()
-			end := r.control(r.Now(), pipe.Batch{Reads: []pipe.RegisterRead{read}, Counters: []pipe.CounterRead{{Pipe: "ingress", Table: "t", Entry: 7}}})
+			end := r.control(r.Now(), pipe.Batch{Reads: []pipe.RegisterRead{read},
+				Counters: []pipe.CounterRead{{Pipe: "ingress", Table: "t", Entry: 7}}})
 			if then.At != tt.at || then.Registers[0][0] != tt.entered || end.Registers[0][0] != tt.ingress {
-				t.Errorf("at %d the register was %d, at the end %d, want %d and %d", then.At, then.Registers[0][0], end.Registers[0][0], tt.entered, tt.ingress)
+				t.Errorf("at %d the register was %d, at the end %d, want %d and %d", then.At, then.Registers[0][0],
+					end.Registers[0][0], tt.entered, tt.ingress)
 			}
 			if n := end.Counters[0]; n.Packets != tt.ingress/10 || n.Bytes != 60*n.Packets {
 				t.Errorf("entry counted %+v", n)
@@ -245,16 +256,20 @@ func TestControlRefuses(t *testing.T) {
 	}{
 		{one(pipe.RegisterWrite{Pipe: "ingress", Register: "m", Count: 1}), `write 0: ingress: there is no register "m"`},
 		{one(pipe.RegisterWrite{Pipe: "igress", Register: "n", Count: 1}), `pipe is "igress", want ingress or egress`},
-		{one(pipe.RegisterWrite{Pipe: "ingress", Register: "n", From: 7, Count: 2}), `ingress register "n": 2 words from 7, want 1 or more words below 8`},
-		{one(pipe.RegisterWrite{Pipe: "ingress", Register: "n", Values: []uint64{3, 16}}), `value 1 is 16, want at most 4 bits`},
+		{one(pipe.RegisterWrite{Pipe: "ingress", Register: "n", From: 7, Count: 2}),
+			`ingress register "n": 2 words from 7, want 1 or more words below 8`},
+		{one(pipe.RegisterWrite{Pipe: "ingress", Register: "n", Values: []uint64{3, 16}}),
+			`value 1 is 16, want at most 4 bits`},
 		{entry("remove", "t", pipe.Entry{ID: 3}), `ingress table "t": there is no entry 3`},
 		{entry("add", "u", pipe.Entry{ID: 3}), `there is no table "u"`},
 		{entry("add", "t", pipe.Entry{Key: []pipe.Match{{Value: 8}}}), `l4.dst: value is 0x8, want within the mask 0x7`},
 		{entry("replace", "t", pipe.Entry{}), `do is "replace", want add, modify, remove or default`},
 		{pipe.Batch{Counters: []pipe.CounterRead{{Pipe: "ingress", Table: "t", Entry: 4}}}, `there is no entry 4`},
-		{pipe.Batch{Program: &pipe.Program{Name: "x", Ingress: pipe.Pipe{Tables: []pipe.Table{does("t", 4)}}}}, "stage is 4, the pipe has 4"},
+		{pipe.Batch{Program: &pipe.Program{Name: "x", Ingress: pipe.Pipe{Tables: []pipe.Table{does("t", 4)}}}},
+			"stage is 4, the pipe has 4"},
 		{pipe.Batch{Unload: true, Program: &pipe.Program{Name: "x"}}, "unload is given, but a program too"},
-		{pipe.Batch{Unload: true, Reads: []pipe.RegisterRead{{Pipe: "ingress", Register: "n", Count: 1}}}, "there is no program"},
+		{pipe.Batch{Unload: true, Reads: []pipe.RegisterRead{{Pipe: "ingress", Register: "n", Count: 1}}},
+			"there is no program"},
 	} {
 		tt.b.Writes = append(tt.b.Writes, pipe.RegisterWrite{Pipe: "ingress", Register: "n", Values: []uint64{5}})
 		if err := r.Control(r.Now(), saisim.Batch{Batch: tt.b}); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -262,14 +277,16 @@ func TestControlRefuses(t *testing.T) {
 		}
 	}
 	r.Advance(10)
-	if err := r.Control(9, saisim.Batch{}); err == nil || !strings.Contains(err.Error(), "cycle 9 is past, the chip is at 10") {
+	if err := r.Control(9, saisim.Batch{}); err == nil || !strings.Contains(err.Error(),
+		"cycle 9 is past, the chip is at 10") {
 		t.Error(err)
 	}
 	r.control(30, pipe.Batch{Unload: true})
 	if err := r.Control(29, saisim.Batch{}); err == nil || !strings.Contains(err.Error(), "before cycle 30") {
 		t.Error(err)
 	}
-	if n := r.control(40, pipe.Batch{Program: &pipe.Program{Name: "p", Ingress: counter(4)}, Reads: []pipe.RegisterRead{{Pipe: "ingress", Register: "n", Count: 1}}}); n != nil {
+	if n := r.control(40, pipe.Batch{Program: &pipe.Program{Name: "p", Ingress: counter(4)},
+		Reads: []pipe.RegisterRead{{Pipe: "ingress", Register: "n", Count: 1}}}); n != nil {
 		r.Advance(50)
 		if n.Registers[0][0] != 0 {
 			t.Error("a refused batch has written")
@@ -283,11 +300,14 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true))
 	r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(9),
-		sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint(5), sai.Uint(255)), sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(33)))
+		sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint(5), sai.Uint(255)), sai.ACLEntryAttrActionSetACLMetaData,
+		sai.Do(sai.Uint(33)))
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, table)
 	p := &pipe.Program{Name: "p", Fields: []pipe.Field{{Name: "meta", Width: 6, Bridged: true}}}
-	p.Ingress.Tables = []pipe.Table{does("before", 1, op("set", "acl.meta", constant(5))), does("after", 2, op("set", "meta", field("acl.meta")))}
-	p.Egress.Tables = []pipe.Table{does("show", 1, op("set", "ip.dscp", field("meta")), op("set", "eth.src", field("q.depth")), op("set", "eth.dst", field("q.delay")))}
+	p.Ingress.Tables = []pipe.Table{does("before", 1, op("set", "acl.meta", constant(5))),
+		does("after", 2, op("set", "meta", field("acl.meta")))}
+	p.Egress.Tables = []pipe.Table{does("show", 1, op("set", "ip.dscp", field("meta")),
+		op("set", "eth.src", field("q.depth")), op("set", "eth.dst", field("q.delay")))}
 	r.load(p)
 	r.send(1, udpFrame(2, 9, 60)) // who is where
 	base := r.Now() + 100
@@ -311,7 +331,8 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 	delay := func(o sent) uint64 { return uint64(binary.BigEndian.Uint32(o.data[2:])) }
 	for i, want := range []struct{ depth, delay uint64 }{{0, 0}, {0, 84 - 1}, {60, 2*84 - 2}} {
 		if d, q := depth(outs[i]), delay(outs[i]); d != want.depth || q != want.delay {
-			t.Errorf("frame %d: found %d bytes in the queue and waited %d cycles, want %d and %d", i, d, q, want.depth, want.delay)
+			t.Errorf("frame %d: found %d bytes in the queue and waited %d cycles, want %d and %d", i, d, q, want.depth,
+				want.delay)
 		}
 	}
 }
@@ -320,7 +341,8 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 // one of the pipes, and so many flows.
 func newCounting(t testing.TB, egress bool, flows int) *load {
 	l := newLoad(t, 0, false)
-	p, err := pipe.CountMin(pipe.CountMinSketch{Key: pipe.FiveTupleIPv4(), Rows: 3, Depth: 1 << 16, Width: 32, Stage: 1, Egress: egress})
+	p, err := pipe.CountMin(pipe.CountMinSketch{Key: pipe.FiveTupleIPv4(), Rows: 3, Depth: 1 << 16, Width: 32, Stage: 1,
+		Egress: egress})
 	if err != nil {
 		t.Fatal(err)
 	}

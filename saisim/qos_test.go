@@ -49,11 +49,13 @@ func validSum(f []byte) bool {
 // default; the egress port says which queue a class has.
 func TestSorting(t *testing.T) {
 	r := newRig(t, profile.Small()) // 4 queues
-	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(46, 5, 10, 2))
+	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList,
+		dscpMap(46, 5, 10, 2))
 	dot1p := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDot1pToTC, sai.QoSMapAttrMapToValueList,
 		sai.QoSMap{{Key: sai.QoSMapParams{Dot1p: 6}, Value: sai.QoSMapParams{TC: 7}}})
 	queues := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeTCToQueue, sai.QoSMapAttrMapToValueList,
-		sai.QoSMap{{Key: sai.QoSMapParams{TC: 5}, Value: sai.QoSMapParams{Queue: 3}}, {Key: sai.QoSMapParams{TC: 2}, Value: sai.QoSMapParams{Queue: 1}},
+		sai.QoSMap{{Key: sai.QoSMapParams{TC: 5}, Value: sai.QoSMapParams{Queue: 3}},
+			{Key: sai.QoSMapParams{TC: 2}, Value: sai.QoSMapParams{Queue: 1}},
 			{Key: sai.QoSMapParams{TC: 7}, Value: sai.QoSMapParams{Queue: 2}}})
 	in, out := r.oid(0), r.oid(1)
 	arp := eth(host(2), host(1), u16(0x0806), make([]byte, 46))
@@ -66,8 +68,12 @@ func TestSorting(t *testing.T) {
 		want  int
 	}{
 		{"nothing configured", func() {}, withTOS(46<<2, 60), 0},
-		{"default class is its own queue", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDefaultTC, sai.Uint(1)) }, withTOS(46<<2, 60), 1},
-		{"a class beyond the queues takes the last", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDSCPToTCMap, dscp) }, withTOS(46<<2, 60), 3},
+		{"default class is its own queue", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDefaultTC, sai.Uint(1)) },
+			withTOS(46<<2, 60), 1},
+		{"a class beyond the queues takes the last", func() {
+			r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDSCPToTCMap,
+				dscp)
+		}, withTOS(46<<2, 60), 3},
 		{"DSCP", func() { r.set(sai.ObjectTypePort, out, sai.PortAttrQoSTCToQueueMap, queues) }, withTOS(10<<2, 60), 1},
 		{"a DSCP that the map leaves out", func() {}, withTOS(11<<2, 60), 0},
 		{"not IP", func() {}, arp, 0}, // class 1, which the map of queues leaves out
@@ -105,23 +111,35 @@ func TestSorting(t *testing.T) {
 func TestQoSRefusals(t *testing.T) {
 	r := newRig(t, profile.Small()) // cells of 64 bytes
 	all := uint64(r.Profile().Buffer.Cells) * 64
-	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(6400))
+	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize,
+		sai.Uint(6400))
 	for i, tt := range []struct {
 		want sai.Status
 		t    sai.ObjectType
 		a    []any
 	}{
-		{sai.StatusInvalidParameter, sai.ObjectTypeScheduler, []any{sai.SchedulerAttrSchedulingType, sai.SchedulingTypeDwrr, sai.SchedulerAttrSchedulingWeight, sai.Uint(0)}},
-		{sai.StatusAttrNotSupported0 - 1, sai.ObjectTypeScheduler, []any{sai.SchedulerAttrSchedulingType, sai.SchedulingTypeDwrr, sai.SchedulerAttrMaxBandwidthRate, sai.Uint(1000)}},
-		{sai.StatusInvalidParameter, sai.ObjectTypeWRED, []any{sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold, sai.Uint(10), sai.WREDAttrGreenMaxThreshold, sai.Uint(10)}},
-		{sai.StatusInvalidParameter, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(64, 1)}},
-		{sai.StatusInvalidParameter, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(6, 16)}},
-		{sai.StatusNotSupported, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToColor, sai.QoSMapAttrMapToValueList, sai.QoSMap{}}},
-		{sai.StatusInvalidParameter, sai.ObjectTypeBufferPool, []any{sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(63)}},
-		{sai.StatusInvalidParameter, sai.ObjectTypeBufferPool, []any{sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(all - 6400 + 64)}},
-		{sai.StatusInvalidParameter, sai.ObjectTypeBufferProfile, []any{sai.BufferProfileAttrPoolID, pool, sai.BufferProfileAttrReservedBufferSize, sai.Uint(1 << 40),
-			sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh, sai.Uint(64)}},
-		{sai.StatusAttrNotSupported0 - 3, sai.ObjectTypeQueue, []any{sai.QueueAttrType, sai.QueueTypeUnicast, sai.QueueAttrPort, r.oid(0), sai.QueueAttrIndex, sai.Uint(9),
+		{sai.StatusInvalidParameter, sai.ObjectTypeScheduler, []any{sai.SchedulerAttrSchedulingType, sai.SchedulingTypeDwrr,
+			sai.SchedulerAttrSchedulingWeight, sai.Uint(0)}},
+		{sai.StatusAttrNotSupported0 - 1, sai.ObjectTypeScheduler, []any{sai.SchedulerAttrSchedulingType,
+			sai.SchedulingTypeDwrr, sai.SchedulerAttrMaxBandwidthRate, sai.Uint(1000)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeWRED, []any{sai.WREDAttrGreenEnable, sai.Bool(true),
+			sai.WREDAttrGreenMinThreshold, sai.Uint(10), sai.WREDAttrGreenMaxThreshold, sai.Uint(10)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC,
+			sai.QoSMapAttrMapToValueList, dscpMap(64, 1)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC,
+			sai.QoSMapAttrMapToValueList, dscpMap(6, 16)}},
+		{sai.StatusNotSupported, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToColor,
+			sai.QoSMapAttrMapToValueList, sai.QoSMap{}}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeBufferPool, []any{sai.BufferPoolAttrType, sai.BufferPoolTypeEgress,
+			sai.BufferPoolAttrSize, sai.Uint(63)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeBufferPool, []any{sai.BufferPoolAttrType, sai.BufferPoolTypeEgress,
+			sai.BufferPoolAttrSize, sai.Uint(all - 6400 + 64)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeBufferProfile, []any{sai.BufferProfileAttrPoolID, pool,
+			sai.BufferProfileAttrReservedBufferSize, sai.Uint(1 << 40),
+			sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh,
+			sai.Uint(64)}},
+		{sai.StatusAttrNotSupported0 - 3, sai.ObjectTypeQueue, []any{sai.QueueAttrType, sai.QueueTypeUnicast,
+			sai.QueueAttrPort, r.oid(0), sai.QueueAttrIndex, sai.Uint(9),
 			sai.QueueAttrParentSchedulerNode, r.oid(0)}},
 	} {
 		_, err := r.Create(r.Context(), tt.t, attrs(tt.a...))
@@ -136,8 +154,10 @@ func TestQoSRefusals(t *testing.T) {
 func TestPriorityAndMarks(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
-	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(46, 3))
-	wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold, sai.Uint(1999),
+	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList,
+		dscpMap(46, 3))
+	wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold,
+		sai.Uint(1999),
 		sai.WREDAttrGreenMaxThreshold, sai.Uint(2000), sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll)
 	high := r.create(sai.ObjectTypeScheduler, sai.SchedulerAttrSchedulingType, sai.SchedulingTypeStrict)
 	r.set(sai.ObjectTypeQueue, r.queue(1, 3), sai.QueueAttrSchedulerProfileID, high)
@@ -176,7 +196,8 @@ func TestPriorityAndMarks(t *testing.T) {
 	if q.Marked != 4 || q.DroppedWRED != 3 {
 		t.Errorf("marked %d and dropped %d, want 4 and 3", q.Marked, q.DroppedWRED)
 	}
-	got, err := r.Stats(r.Context(), sai.Obj(sai.ObjectTypeQueue, r.queue(1, 0)), []sai.StatID{sai.QueueStatPackets, sai.QueueStatDroppedPackets, sai.QueueStatWREDECNMarkedPackets})
+	got, err := r.Stats(r.Context(), sai.Obj(sai.ObjectTypeQueue, r.queue(1, 0)),
+		[]sai.StatID{sai.QueueStatPackets, sai.QueueStatDroppedPackets, sai.QueueStatWREDECNMarkedPackets})
 	if err != nil || got[0] != 7 || got[1] != 3 || got[2] != 4 {
 		t.Errorf("statistics %v, %v", got, err)
 	}
@@ -189,9 +210,12 @@ func TestBufferPools(t *testing.T) {
 	p.Buffer = profile.Buffer{CellBytes: 100, Cells: 100}
 	r := newRig(t, p)
 	r.send(1, udpFrame(2, 1, 60))
-	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(3000))
-	profile := r.create(sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, pool, sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
-		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeDynamic, sai.BufferProfileAttrSharedDynamicTh, sai.Int(0))
+	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize,
+		sai.Uint(3000))
+	profile := r.create(sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, pool,
+		sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
+		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeDynamic, sai.BufferProfileAttrSharedDynamicTh,
+		sai.Int(0))
 	r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrBufferProfileID, profile)
 	at := r.Now()
 	for range 10 {
@@ -206,7 +230,8 @@ func TestBufferPools(t *testing.T) {
 	// 30 cells, frames of 10: with alpha 1 the second finds 20 free cells and makes
 	// the queue 20; the third would find 10 free and make it 30.
 	if q.MaxCells != 20 || q.DroppedTail == 0 || q.DroppedFull != 0 {
-		t.Errorf("at most %d cells, %d dropped by the threshold and %d for want of cells; want 20, some, none", q.MaxCells, q.DroppedTail, q.DroppedFull)
+		t.Errorf("at most %d cells, %d dropped by the threshold and %d for want of cells; want 20, some, none", q.MaxCells,
+			q.DroppedTail, q.DroppedFull)
 	}
 	r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrBufferProfileID, sai.NullOID)
 	r.remove(sai.ObjectTypeBufferProfile, profile)

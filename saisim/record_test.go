@@ -33,10 +33,12 @@ func newRecorder(t testing.TB, mirror func(r *rig) sai.OID) *recorder {
 	r := &recorder{router: newRouter(t)}
 	r.plan = r.everything()
 	r.object = r.planned(r.plan)
-	r.table = r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldEtherType, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol, sai.Bool(true))
+	r.table = r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldEtherType, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol,
+		sai.Bool(true))
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, r.table)
 	r.entry(r.table, 1, sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff)))
-	r.chosen = r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldEtherType, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol, sai.Bool(true))
+	r.chosen = r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldEtherType, sai.Bool(true),
+		sai.ACLTableAttrFieldIPProtocol, sai.Bool(true))
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrPreIngressACL, r.chosen)
 	r.entry(r.chosen, 1, sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff)),
 		sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{mirror(r.rig)}))
@@ -50,7 +52,8 @@ func erspanTo1(r *rig) sai.OID {
 // everything is a plan that marks all tables, ran and hit.
 func (r *router) everything() record.ChipPlan {
 	g := r.Describe()
-	p := record.ChipPlan{ID: 77, Switch: 5, PHV: "32+32", Graph: g.Version, Sessions: []record.ChipSession{{Label: "tr:s"}}}
+	p := record.ChipPlan{ID: 77, Switch: 5, PHV: "32+32", Graph: g.Version,
+		Sessions: []record.ChipSession{{Label: "tr:s"}}}
 	bit := 0
 	for _, n := range g.Nodes {
 		if n.Kind != record.Table {
@@ -141,13 +144,18 @@ func TestRecords(t *testing.T) {
 	}{
 		{"forwarded", known, 6, udpFrame(1, 2, 60), "7: port* trap acl* learning router_mac fdb* mtu*"},
 		{"not selected", known, 6, eth(host(2), host(1), ip6(1, 2, 17, udp(1, 2, 20))), ""},
-		{"a copy to each port", near, 0, to(2, 64), "2: " + routed + "next_hop* fdb mtu*, 3: " + routed + "next_hop* fdb mtu*"},
+		{"a copy to each port", near, 0, to(2, 64), "2: " + routed + "next_hop* fdb mtu*, 3: " + routed +
+			"next_hop* fdb mtu*"},
 		{"to the CPU", near, 0, to(1, 1), "65535: " + strings.TrimSpace(routed)},
-		{"no route", nil, 0, packet(0, at4(0, 9), netip.MustParseAddr("192.0.2.7"), 64, 100), "65535 no-route: port* trap acl* router_mac* ipv4_route"},
-		{"from a group address", nil, 6, slices.Concat(udpFrame(1, 2, 60)[:6], []byte{1}, udpFrame(1, 2, 60)[7:]), "65535 source-address: port"},
-		{"of no VLAN", nil, 6, slices.Concat(udpFrame(1, 2, 60)[:12], []byte{0x81, 0, 0, 9}, udpFrame(1, 2, 60)[12:]), "65535 no-vlan: port trap"},
+		{"no route", nil, 0, packet(0, at4(0, 9), netip.MustParseAddr("192.0.2.7"), 64, 100),
+			"65535 no-route: port* trap acl* router_mac* ipv4_route"},
+		{"from a group address", nil, 6, slices.Concat(udpFrame(1, 2, 60)[:6], []byte{1}, udpFrame(1, 2, 60)[7:]),
+			"65535 source-address: port"},
+		{"of no VLAN", nil, 6, slices.Concat(udpFrame(1, 2, 60)[:12], []byte{0x81, 0, 0, 9}, udpFrame(1, 2, 60)[12:]),
+			"65535 no-vlan: port trap"},
 		{"dropped by an entry", func(r *recorder) {
-			r.entry(r.table, 2, append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
+			r.entry(r.table, 2, append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldIPProtocol,
+				sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
 			known(r)
 		}, 6, udpFrame(1, 2, 60), "65535 acl: port* trap acl* learning"},
 		{"at a port that is down", func(r *recorder) {
@@ -161,7 +169,8 @@ func TestRecords(t *testing.T) {
 		{"by an egress ACL", func(r *recorder) {
 			known(r)
 			table := r.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldEtherType, sai.Bool(true))
-			r.entry(table, 1, append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff)))...)
+			r.entry(table, 1, append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldEtherType,
+				sai.Match(sai.Uint(0x800), sai.Uint(0xffff)))...)
 			r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrEgressACL, table)
 		}, 6, udpFrame(1, 2, 60), "7 egress-acl: port* trap acl* learning router_mac fdb* mtu* egress_acl*"},
 		{"where the FDB leads to nobody", func(r *recorder) {
@@ -169,8 +178,10 @@ func TestRecords(t *testing.T) {
 		}, 6, udpFrame(1, 2, 60), "65535 no-destination: port* trap acl* learning router_mac fdb"},
 		{"a trap that copies", func(r *recorder) {
 			known(r)
-			r.entry(r.table, 2, append(action(sai.PacketActionCopy), sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
-		}, 6, udpFrame(1, 2, 60), "65535: port* trap acl* learning router_mac fdb*, 7: port* trap acl* learning router_mac fdb* mtu*"},
+			r.entry(r.table, 2, append(action(sai.PacketActionCopy), sai.ACLEntryAttrFieldIPProtocol,
+				sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
+		}, 6, udpFrame(1, 2, 60),
+			"65535: port* trap acl* learning router_mac fdb*, 7: port* trap acl* learning router_mac fdb* mtu*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRecorder(t, erspanTo1)
@@ -191,8 +202,10 @@ func TestRecords(t *testing.T) {
 // headers, whose lengths cover both.
 func TestRecordEncapsulation(t *testing.T) {
 	frame := sum(packet(0, at4(0, 9), at4(2, 20), 64, 100))
-	tunnel := &record.ChipTunnel{SrcIP: netip.MustParseAddr("192.0.2.1"), DstIP: netip.MustParseAddr("192.0.2.2"), SrcMAC: "02:00:00:00:02:01", DstMAC: "02:00:00:00:02:02", TOS: 0x2c}
-	tunnel6 := &record.ChipTunnel{SrcIP: netip.MustParseAddr("2001:db8::1"), DstIP: netip.MustParseAddr("2001:db8::2"), SrcMAC: tunnel.SrcMAC, DstMAC: tunnel.DstMAC, TOS: 0x2c}
+	tunnel := &record.ChipTunnel{SrcIP: netip.MustParseAddr("192.0.2.1"), DstIP: netip.MustParseAddr("192.0.2.2"),
+		SrcMAC: "02:00:00:00:02:01", DstMAC: "02:00:00:00:02:02", TOS: 0x2c}
+	tunnel6 := &record.ChipTunnel{SrcIP: netip.MustParseAddr("2001:db8::1"), DstIP: netip.MustParseAddr("2001:db8::2"),
+		SrcMAC: tunnel.SrcMAC, DstMAC: tunnel.DstMAC, TOS: 0x2c}
 	macs := []byte{2, 0, 0, 0, 2, 2, 2, 0, 0, 0, 2, 1}
 	outer4 := func(proto byte, n int) []byte { // checksum filled in below
 		b := append([]byte{8, 0, 0x45, 0x2c}, u16(uint16(20+n))...)
@@ -203,8 +216,10 @@ func TestRecordEncapsulation(t *testing.T) {
 	}
 	flow := func(pairs ...any) func(r *rig) sai.OID {
 		return func(r *rig) sai.OID {
-			return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeSflow, sai.MirrorSessionAttrMonitorPort, r.oid(1),
-				sai.MirrorSessionAttrTTL, sai.Uint(63), sai.MirrorSessionAttrUDPSrcPort, sai.Uint(1234), sai.MirrorSessionAttrUDPDstPort, sai.Uint(5678),
+			return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeSflow,
+				sai.MirrorSessionAttrMonitorPort, r.oid(1),
+				sai.MirrorSessionAttrTTL, sai.Uint(63), sai.MirrorSessionAttrUDPSrcPort, sai.Uint(1234),
+				sai.MirrorSessionAttrUDPDstPort, sai.Uint(5678),
 				sai.MirrorSessionAttrLabel, sai.Text("tr:s")}, pairs...)...)
 		}
 	}
@@ -221,16 +236,22 @@ func TestRecordEncapsulation(t *testing.T) {
 	}{
 		{"GRE", erspanTo1, nil, sum(slices.Concat(macs, outer4(47, 4+100+n), []byte{0, 0, 0x88, 0xbe}, frame))},
 		{"GRE, truncated", func(r *rig) sai.OID {
-			return r.erspan(1, sai.ErspanEncapsulationTypeMirrorL3GRETunnel, false, sai.MirrorSessionAttrLabel, sai.Text("tr:s"), sai.MirrorSessionAttrTruncateSize, sai.Uint(64))
+			return r.erspan(1, sai.ErspanEncapsulationTypeMirrorL3GRETunnel, false, sai.MirrorSessionAttrLabel, sai.Text("tr:s"),
+				sai.MirrorSessionAttrTruncateSize, sai.Uint(64))
 		}, nil, sum(slices.Concat(macs, outer4(47, 4+64+n), []byte{0, 0, 0x88, 0xbe}, frame[:64]))},
 		{"ERSPAN II, truncated", func(r *rig) sai.OID {
-			return r.erspan(1, sai.ErspanEncapsulationTypeIi, false, sai.MirrorSessionAttrLabel, sai.Text("tr:s"), sai.MirrorSessionAttrTruncateSize, sai.Uint(64))
-		}, nil, sum(slices.Concat(macs, outer4(47, 16+64+n), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0, 4, 0, 0, 0, 0, 0}, frame[:64]))},
+			return r.erspan(1, sai.ErspanEncapsulationTypeIi, false, sai.MirrorSessionAttrLabel, sai.Text("tr:s"),
+				sai.MirrorSessionAttrTruncateSize, sai.Uint(64))
+		}, nil, sum(slices.Concat(macs, outer4(47, 16+64+n), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0, 4, 0, 0, 0, 0,
+			0}, frame[:64]))},
 		{"SPAN", func(r *rig) sai.OID { return r.local(1, sai.MirrorSessionAttrLabel, sai.Text("tr:s")) }, nil, frame},
 		{"UDP", flow(), tunnel, sum(slices.Concat(macs, outer4(17, 8+100+n), datagram(100+n), frame))},
-		{"UDP over IPv6, truncated", flow(sai.MirrorSessionAttrTruncateSize, sai.Uint(64)), tunnel6, slices.Concat(macs, v6(8+64+n), datagram(64+n), frame[:64])},
-		{"UDP in a VLAN", flow(sai.MirrorSessionAttrVLANHeaderValid, sai.Bool(true), sai.MirrorSessionAttrVLANTpid, sai.Uint(0x8100), sai.MirrorSessionAttrVLANID, sai.Uint(100), sai.MirrorSessionAttrVLANPri, sai.Uint(5)), tunnel,
-			slices.Concat(macs, tag(0x8100, 0xa064), sum(slices.Concat(macs, outer4(17, 8+100+n)))[12:], datagram(100+n), frame)},
+		{"UDP over IPv6, truncated", flow(sai.MirrorSessionAttrTruncateSize, sai.Uint(64)), tunnel6,
+			slices.Concat(macs, v6(8+64+n), datagram(64+n), frame[:64])},
+		{"UDP in a VLAN", flow(sai.MirrorSessionAttrVLANHeaderValid, sai.Bool(true), sai.MirrorSessionAttrVLANTpid,
+			sai.Uint(0x8100), sai.MirrorSessionAttrVLANID, sai.Uint(100), sai.MirrorSessionAttrVLANPri, sai.Uint(5)), tunnel,
+			slices.Concat(macs, tag(0x8100, 0xa064), sum(slices.Concat(macs, outer4(17, 8+100+n)))[12:], datagram(100+n),
+				frame)},
 		{"UDP without a tunnel", flow(), nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -258,7 +279,8 @@ func TestRecordEncapsulation(t *testing.T) {
 					out = o.at // 8 bytes of preamble behind the egress pipe, one cycle each
 				}
 			}
-			want := record.Record{Bits: list[0].Bits, Switch: 5, Plan: 77, In: timeAt(r.rig, in), At: timeAt(r.rig, out-8), InPort: 0, OutPort: 3, Length: 100,
+			want := record.Record{Bits: list[0].Bits, Switch: 5, Plan: 77, In: timeAt(r.rig, in), At: timeAt(r.rig, out-8),
+				InPort: 0, OutPort: 3, Length: 100,
 				InLane: 0, OutLane: 3, Queue: 0}
 			if got := list[0]; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%+v\nwant %+v (the pipe of %s takes %d cycles)", got, want, p.Name, p.EgressStages*p.StageCycles)
@@ -320,7 +342,8 @@ func TestTwoPlans(t *testing.T) {
 			Marks:    []record.ChipMark{{Table: table, When: record.MarkHit, Bit: 9}},
 			Sessions: []record.ChipSession{{Label: label}}}
 	}
-	r.set(sai.ObjectTypeGenericProgrammable, r.object, sai.GenericProgrammableAttrEntry, planEntry(t, half(1, 0, "tr:s", "chip.acl")))
+	r.set(sai.ObjectTypeGenericProgrammable, r.object, sai.GenericProgrammableAttrEntry,
+		planEntry(t, half(1, 0, "tr:s", "chip.acl")))
 	r.planned(half(2, 32, "tr:u", "chip.fdb"))
 	other := r.erspan(1, sai.ErspanEncapsulationTypeMirrorL3GRETunnel, false, sai.MirrorSessionAttrLabel, sai.Text("tr:u"))
 	plain := r.local(5)
@@ -350,8 +373,9 @@ func TestPlanThatGivesWay(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	at := func(oid sai.OID, id uint32, offset int, label string) {
 		t.Helper()
-		r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, planEntry(t, record.ChipPlan{ID: id, PHV: "32",
-			Offset: offset, Graph: r.Describe().Version, Sessions: []record.ChipSession{{Label: label}}}))
+		r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry,
+			planEntry(t, record.ChipPlan{ID: id, PHV: "32",
+				Offset: offset, Graph: r.Describe().Version, Sessions: []record.ChipSession{{Label: label}}}))
 	}
 	counts := func(what string, want ...uint64) {
 		t.Helper()
@@ -360,7 +384,8 @@ func TestPlanThatGivesWay(t *testing.T) {
 		}
 	}
 	at(r.object, 1, 0, "tr:s")
-	other := r.planned(record.ChipPlan{ID: 2, PHV: "32", Offset: 32, Graph: r.Describe().Version, Sessions: []record.ChipSession{{Label: "tr:u"}}})
+	other := r.planned(record.ChipPlan{ID: 2, PHV: "32", Offset: 32, Graph: r.Describe().Version,
+		Sessions: []record.ChipSession{{Label: "tr:u"}}})
 	r.send(6, udpFrame(1, 2, 60))
 	r.send(6, udpFrame(1, 2, 60))
 	_, before, _ := r.Paths()
@@ -409,7 +434,8 @@ func TestRecordsInFlight(t *testing.T) {
 		}, []uint32{77}, []uint32{78}},
 		{"none", func(r *recorder, _ sai.OID) { r.remove(sai.ObjectTypeGenericProgrammable, r.object) }, []uint32{77}, nil},
 		{"another program", func(r *recorder, _ sai.OID) {
-			r.load(&pipe.Program{Name: "p", Egress: pipe.Pipe{Tables: []pipe.Table{does("out", 0, op("set", "ip.dscp", constant(1)))}}})
+			r.load(&pipe.Program{Name: "p", Egress: pipe.Pipe{Tables: []pipe.Table{
+				does("out", 0, op("set", "ip.dscp", constant(1)))}}})
 		}, []uint32{77}, nil},
 		{"another label", func(r *recorder, mirror sai.OID) {
 			r.set(sai.ObjectTypeMirrorSession, mirror, sai.MirrorSessionAttrLabel, sai.Text("tr:t"))
@@ -447,17 +473,21 @@ func TestRecordsInFlight(t *testing.T) {
 // A plan of tables of a program, in both pipes.
 func TestRecordsOfPrograms(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
-	lookup := pipe.Table{Name: "proto", Stage: 1, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 4, Entries: []pipe.Entry{{ID: 1, Key: []pipe.Match{{Value: 17}}}}}
+	lookup := pipe.Table{Name: "proto", Stage: 1, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 4,
+		Entries: []pipe.Entry{{ID: 1, Key: []pipe.Match{{Value: 17}}}}}
 	gated := does("ttl", 1, op("set", "ip.ttl", constant(9)))
 	gated.Gate = [][]pipe.Term{{{Table: "proto", Is: "hit"}}}
-	r.load(&pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{lookup, gated}}, Egress: pipe.Pipe{Tables: []pipe.Table{does("out", 3, op("set", "ip.dscp", constant(1)))}}})
+	r.load(&pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{lookup, gated}},
+		Egress: pipe.Pipe{Tables: []pipe.Table{does("out", 3, op("set", "ip.dscp", constant(1)))}}})
 	udp, icmp := udpFrame(1, 2, 60), eth(host(2), host(1), ip4(1, 2, 1, 0, make([]byte, 30)))
 	if s := r.ends(r.send(6, udp)); s != "" {
 		t.Errorf("a record of a plan for another graph: %s", s)
 	}
 	r.plan.Graph = r.Describe().Version
-	r.plan.Marks = []record.ChipMark{{Table: "ingress.proto", When: "ran", Bit: 0}, {Table: "ingress.proto", When: "hit", Bit: 1},
-		{Table: "ingress.ttl", When: "ran", Bit: 32}, {Table: "egress.out", When: "ran", Bit: 63}, {Table: "chip.fdb", When: "ran", Bit: 5}}
+	r.plan.Marks = []record.ChipMark{{Table: "ingress.proto", When: "ran", Bit: 0},
+		{Table: "ingress.proto", When: "hit", Bit: 1},
+		{Table: "ingress.ttl", When: "ran", Bit: 32}, {Table: "egress.out", When: "ran", Bit: 63},
+		{Table: "chip.fdb", When: "ran", Bit: 5}}
 	r.set(sai.ObjectTypeGenericProgrammable, r.object, sai.GenericProgrammableAttrEntry, planEntry(t, r.plan))
 	got := r.ends(r.send(6, udp)) + ", " + r.ends(r.send(6, icmp))
 	if want := "7: ingress.proto* ingress.ttl egress.out fdb, 7: ingress.proto egress.out fdb"; got != want {
@@ -476,9 +506,12 @@ func TestRecordsOfPrograms(t *testing.T) {
 func TestRecordsOfFullQueues(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	r.send(7, eth(host(9), host(2), u16(0x88b5), make([]byte, 46)))
-	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(64*400))
-	profile := r.create(sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, pool, sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
-		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh, sai.Uint(64*4))
+	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize,
+		sai.Uint(64*400))
+	profile := r.create(sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, pool,
+		sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
+		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh,
+		sai.Uint(64*4))
 	r.set(sai.ObjectTypeQueue, r.queue(7, 0), sai.QueueAttrBufferProfileID, profile)
 	r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrSpeed, sai.Uint(1000)) // a tenth of what comes
 	for range 12 {
@@ -534,10 +567,12 @@ func TestGraphWindow(t *testing.T) {
 	for _, p := range paths {
 		got[ranWords(p.Path)] = p.Packets
 	}
-	if len(got) != 3 || got["port"] != 1 || got["port* trap acl* learning router_mac fdb mtu*"] != 1 || got["port* trap acl* learning* router_mac fdb mtu*"] != 2 {
+	if len(got) != 3 || got["port"] != 1 || got["port* trap acl* learning router_mac fdb mtu*"] != 1 ||
+		got["port* trap acl* learning* router_mac fdb mtu*"] != 2 {
 		t.Errorf("%v", got)
 	}
-	r.load(&pipe.Program{Name: "p", Egress: pipe.Pipe{Tables: []pipe.Table{does("out", 0, op("set", "ip.dscp", constant(1)))}}})
+	r.load(&pipe.Program{Name: "p", Egress: pipe.Pipe{Tables: []pipe.Table{
+		does("out", 0, op("set", "ip.dscp", constant(1)))}}})
 	if numbers, _, paths := window(); !slices.Equal(numbers, []uint64{r.Describe().Version, 0, 0}) || len(paths) != 0 {
 		t.Errorf("%d and %v with another graph", numbers, paths)
 	}

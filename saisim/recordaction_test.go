@@ -17,16 +17,18 @@ import (
 	"tamtam/tam/record"
 )
 
-// byProtocol is a table that looks protocols up; entries have the actions of names, "" for none, and do what can be told
-// by the record alone.
+// byProtocol is a table that looks protocols up; entries have the actions of names, "" for none, and do what can be
+// told by the record alone.
 func byProtocol(name string, stage uint8, miss string, actions []string, entries map[uint64]string) pipe.Table {
-	t := pipe.Table{Name: name, Stage: stage, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 8, Default: pipe.Choice{Action: miss}}
+	t := pipe.Table{Name: name, Stage: stage, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 8,
+		Default: pipe.Choice{Action: miss}}
 	for _, a := range actions {
 		t.Actions = append(t.Actions, pipe.Action{Name: a})
 	}
 	for proto := range uint64(256) {
 		if a, ok := entries[proto]; ok {
-			t.Entries = append(t.Entries, pipe.Entry{ID: uint32(proto), Key: []pipe.Match{{Value: proto}}, Choice: pipe.Choice{Action: a}})
+			t.Entries = append(t.Entries, pipe.Entry{ID: uint32(proto), Key: []pipe.Match{{Value: proto}},
+				Choice: pipe.Choice{Action: a}})
 		}
 	}
 	return t
@@ -37,15 +39,17 @@ func acting() *pipe.Program {
 	return &pipe.Program{
 		Name: "acting",
 		Ingress: pipe.Pipe{Tables: []pipe.Table{
-			byProtocol("class", 1, "gold", []string{"silver", "gold", "lead"}, map[uint64]string{6: "silver", 17: "gold", 1: ""}),
+			byProtocol("class", 1, "gold", []string{"silver", "gold", "lead"},
+				map[uint64]string{6: "silver", 17: "gold", 1: ""}),
 			byProtocol("port", 2, "", []string{"x", "y"}, map[uint64]string{17: "x", 6: "y", 1: "y"}),
 		}},
-		Egress: pipe.Pipe{Tables: []pipe.Table{byProtocol("out", 2, "up", []string{"up", "down"}, map[uint64]string{6: "down", 17: "up", 47: "down"})}},
+		Egress: pipe.Pipe{Tables: []pipe.Table{byProtocol("out", 2, "up", []string{"up", "down"},
+			map[uint64]string{6: "down", 17: "up", 47: "down"})}},
 	}
 }
 
-// An entry's action sets its bit, and no other's: not that of a miss' default, not that of the packet before, nor that of
-// the other pipe's table.
+// An entry's action sets its bit, and no other's: not that of a miss' default, not that of the packet before, nor that
+// of the other pipe's table.
 func TestRecordsOfActions(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	r.load(acting())
@@ -54,7 +58,8 @@ func TestRecordsOfActions(t *testing.T) {
 	}
 	r.plan.Graph = r.Describe().Version
 	r.plan.Marks = []record.ChipMark{
-		{Table: "ingress.class", When: "ran", Bit: 0}, {Table: "ingress.class", When: "hit", Bit: 1}, act("ingress.class", 2, "gold"),
+		{Table: "ingress.class", When: "ran", Bit: 0}, {Table: "ingress.class", When: "hit", Bit: 1},
+		act("ingress.class", 2, "gold"),
 		act("ingress.class", 3, "silver"), act("ingress.class", 4, ""), act("ingress.class", 5, "lead", "silver"),
 		act("ingress.port", 6, "x"), act("ingress.port", 7, "y"), act("egress.out", 40, "up"), act("egress.out", 41, "down"),
 	}
@@ -145,7 +150,8 @@ func TestMarksOfActionsText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		oid := r.extension(record.ObjectPlan, planEntry(t, record.ChipPlan{ID: 1, PHV: q.PHV, Graph: g.Version, Marks: marks}))
+		oid := r.extension(record.ObjectPlan, planEntry(t, record.ChipPlan{ID: 1, PHV: q.PHV, Graph: g.Version,
+			Marks: marks}))
 		if rows := r.Tables().RecordPlans; len(rows) != 1 || !reflect.DeepEqual(rows[0].Marks, want) {
 			t.Errorf("the chip has %+v, want marks %+v", rows, want)
 		}

@@ -13,14 +13,17 @@ func FuzzRecordObjects(f *testing.F) {
 	r := newRecorder(f, erspanTo1)
 	r.load(acting())
 	r.plan.Graph = r.Describe().Version
-	r.plan.Marks = append(r.plan.Marks, record.ChipMark{Table: "ingress.class", When: record.MarkAction, Bit: 40, Actions: []string{"gold", ""}},
+	r.plan.Marks = append(r.plan.Marks, record.ChipMark{Table: "ingress.class", When: record.MarkAction, Bit: 40,
+		Actions: []string{"gold", ""}},
 		record.ChipMark{Table: "egress.out", When: record.MarkAction, Bit: 41, Actions: []string{"down"}})
 	names := []string{record.ObjectPlan, record.ObjectCounters, record.ObjectGraph}
 	f.Add(uint8(0), []byte(planEntry(f, r.plan)))
 	f.Add(uint8(1), []byte(`{"attributes":[{"labels":{"value":["tr:s"]}}]}`))
 	f.Add(uint8(2), []byte(`{"attributes":[{"describe":{"value":{"graph":true,"paths":true}}}]}`))
 	f.Add(uint8(0), []byte(`{"attributes":[{"plan":{"value":null}}, null]}`))
-	f.Add(uint8(0), []byte(`{"attributes":[{"plan":{"value":{"id":1,"phv":"8","offset":9223372036854775807,"marks":[{}],"sessions":[{}]}}}]}`))
+	f.Add(uint8(0),
+		[]byte(`{"attributes":[{"plan":{"value":{"id":1,"phv":"8","offset":9223372036854775807,"marks":[{}],`+
+			`"sessions":[{}]}}}]}`))
 	r.remove(sai.ObjectTypeGenericProgrammable, r.object)
 	frame := udpFrame(1, 2, 60)
 	f.Fuzz(func(t *testing.T, which uint8, entry []byte) {
@@ -41,7 +44,8 @@ func FuzzRecordObjects(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		got, err := r.Get(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid), []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
+		got, err := r.Get(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid),
+			[]sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,8 @@ func TestPlanRefusals(t *testing.T) {
 	tunnel := func(src, dst, mac string) func(*record.ChipPlan) {
 		a, _ := netip.ParseAddr(src)
 		b, _ := netip.ParseAddr(dst)
-		return sessions(record.ChipSession{Label: "tr:a", Tunnel: &record.ChipTunnel{SrcIP: a, DstIP: b, SrcMAC: "02:00:00:00:00:01", DstMAC: mac}})
+		return sessions(record.ChipSession{Label: "tr:a", Tunnel: &record.ChipTunnel{SrcIP: a, DstIP: b,
+			SrcMAC: "02:00:00:00:00:01", DstMAC: mac}})
 	}
 	good := "02:00:00:00:00:02"
 	for _, tt := range []struct {
@@ -40,10 +41,12 @@ func TestPlanRefusals(t *testing.T) {
 		{"good", func(*record.ChipPlan) {}, ""},
 		{"no id", func(p *record.ChipPlan) { p.ID = 0 }, "id is 0, want"},
 		{"odd containers", func(p *record.ChipPlan) { p.PHV = "12" }, `phv: containers "12"`},
-		{"too wide", func(p *record.ChipPlan) { p.PHV = "32+32+8" }, "phv 32+32+8 from bit 0, want all of it in the 64 bits of the record word"},
+		{"too wide", func(p *record.ChipPlan) { p.PHV = "32+32+8" },
+			"phv 32+32+8 from bit 0, want all of it in the 64 bits of the record word"},
 		{"too far", func(p *record.ChipPlan) { p.Offset = 49 }, "phv 8+8 from bit 49, want"},
 		{"before the first bit", func(p *record.ChipPlan) { p.Offset = -1 }, "from bit -1"},
-		{"bits of another plan", func(p *record.ChipPlan) { p.Offset = 39 }, "bits 39 to 54 of the record word are in use from 40 to 47 by plan 9, want others"},
+		{"bits of another plan", func(p *record.ChipPlan) { p.Offset = 39 },
+			"bits 39 to 54 of the record word are in use from 40 to 47 by plan 9, want others"},
 		{"next to another plan", func(p *record.ChipPlan) { p.Offset = 24 }, ""},
 		{"another graph", func(p *record.ChipPlan) { p.Graph++ }, "that of the chip's pipes now: plan anew"},
 
@@ -52,29 +55,40 @@ func TestPlanRefusals(t *testing.T) {
 		{"when", marks(mark("chip.acl", "miss", 0)), `marks[0]: when is "miss", want ran, hit or action`},
 		{"a hit without a key", marks(mark("chip.flymon", "hit", 0)), `table "chip.flymon" has no key: it never hits`},
 		{"an action of an ACL", marks(record.ChipMark{Table: "chip.acl", When: "action", Bit: 1, Actions: []string{"drop"}}),
-			`marks[0]: table "chip.acl": it is the chip's own, whose actions no plan records: want ran or hit, or an action of a table of the program`},
-		{"an action of a route", marks(record.ChipMark{Table: "chip.ipv4_route", When: "action", Bit: 1}), `table "chip.ipv4_route": it is the chip's own`},
-		{"an action of a table that has none", marks(record.ChipMark{Table: "ingress.a", When: "action", Actions: []string{"x"}}),
+			`marks[0]: table "chip.acl": it is the chip's own, whose actions no plan records: want ran or hit, or an action ` +
+				`of a table of the program`},
+		{"an action of a route", marks(record.ChipMark{Table: "chip.ipv4_route", When: "action", Bit: 1}),
+			`table "chip.ipv4_route": it is the chip's own`},
+		{"an action of a table that has none", marks(record.ChipMark{Table: "ingress.a", When: "action",
+			Actions: []string{"x"}}),
 			`marks[0]: table "ingress.a": its entries have no two actions to tell apart`},
 		{"a bit below", marks(mark("chip.acl", "ran", -1)), "marks[0]: bit is -1, want 0 to 15"},
 		{"a bit above", marks(mark("chip.acl", "ran", 16)), "marks[0]: bit is 16, want 0 to 15"},
-		{"a bit twice", marks(mark("chip.acl", "ran", 3), mark("chip.fdb", "ran", 3)), `marks[1]: bit 3 is set by table "chip.acl" already`},
+		{"a bit twice", marks(mark("chip.acl", "ran", 3), mark("chip.fdb", "ran", 3)),
+			`marks[1]: bit 3 is set by table "chip.acl" already`},
 		{"all that is wrong", marks(mark("x", "ran", 3), mark("chip.fdb", "never", 3)), "marks[1]: when"},
 		{"ran and hit", marks(mark("chip.acl", "ran", 3), mark("chip.acl", "hit", 4)), ""},
 		{"one unit in one container", marks(mark("chip.fdb", "ran", 3), mark("chip.learning", "ran", 4)), ""},
 		{"one container, different stages", marks(mark("chip.fdb", "ran", 3), mark("chip.acl", "ran", 4)), ""},
 		{"one stage, one container", marks(mark("ingress.a", "ran", 3), mark("chip.acl", "ran", 4)),
-			`tables "ingress.a" and "chip.acl" of stage 2 both write container 0, want tables that no packet runs both, or two containers`},
+			`tables "ingress.a" and "chip.acl" of stage 2 both write container 0, want tables that no packet runs both, or ` +
+				`two containers`},
 		{"one stage, two containers", marks(mark("ingress.a", "ran", 3), mark("chip.acl", "ran", 8)), ""},
 		{"tables that exclude each other", marks(mark("ingress.b", "ran", 3), mark("ingress.c", "ran", 4)), ""},
 
-		{"a label without prefix", sessions(record.ChipSession{Label: "s"}), `sessions[0]: label is "s", want one that begins with "tr:"`},
-		{"a label twice", sessions(record.ChipSession{Label: "tr:a"}, record.ChipSession{Label: "tr:a"}), `sessions[1]: label "tr:a" is there twice`},
-		{"another plan's label", sessions(record.ChipSession{Label: "tr:o"}), `label "tr:o" is in plan 9 too, want each once on the chip`},
-		{"too many", sessions(record.ChipSession{Label: "tr:1"}, record.ChipSession{Label: "tr:2"}, record.ChipSession{Label: "tr:3"}), "4 sessions in all plans, want at most 3"},
-		{"a tunnel of two families", tunnel("192.0.2.1", "2001:db8::1", good), "sessions[0]: tunnel: from 192.0.2.1 to 2001:db8::1, want two addresses"},
+		{"a label without prefix", sessions(record.ChipSession{Label: "s"}),
+			`sessions[0]: label is "s", want one that begins with "tr:"`},
+		{"a label twice", sessions(record.ChipSession{Label: "tr:a"}, record.ChipSession{Label: "tr:a"}),
+			`sessions[1]: label "tr:a" is there twice`},
+		{"another plan's label", sessions(record.ChipSession{Label: "tr:o"}),
+			`label "tr:o" is in plan 9 too, want each once on the chip`},
+		{"too many", sessions(record.ChipSession{Label: "tr:1"}, record.ChipSession{Label: "tr:2"},
+			record.ChipSession{Label: "tr:3"}), "4 sessions in all plans, want at most 3"},
+		{"a tunnel of two families", tunnel("192.0.2.1", "2001:db8::1", good),
+			"sessions[0]: tunnel: from 192.0.2.1 to 2001:db8::1, want two addresses"},
 		{"a tunnel from nowhere", tunnel("", "192.0.2.1", good), "tunnel: from"},
-		{"a tunnel to no MAC address", tunnel("192.0.2.1", "192.0.2.2", "x"), `tunnel: MAC address "x", want one as 02:00:00:00:00:01`},
+		{"a tunnel to no MAC address", tunnel("192.0.2.1", "192.0.2.2", "x"),
+			`tunnel: MAC address "x", want one as 02:00:00:00:00:01`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			prof := profile.Small()
@@ -90,11 +104,13 @@ func TestPlanRefusals(t *testing.T) {
 			c.Actions[0].Ops[0].To = "ip.dscp"
 			r.load(&pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{a, either("b", "hit"), c}}})
 			v := r.Describe().Version
-			r.extension(record.ObjectPlan, planEntry(t, record.ChipPlan{ID: 9, PHV: "8", Offset: 40, Graph: v, Sessions: []record.ChipSession{{Label: "tr:o"}}}))
+			r.extension(record.ObjectPlan, planEntry(t, record.ChipPlan{ID: 9, PHV: "8", Offset: 40, Graph: v,
+				Sessions: []record.ChipSession{{Label: "tr:o"}}}))
 			p := record.ChipPlan{ID: 10, PHV: "8+8", Graph: v, Sessions: []record.ChipSession{{Label: "tr:a"}}}
 			tt.change(&p)
-			_, err := r.Create(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
-				sai.Bytes(record.ObjectPlan), sai.GenericProgrammableAttrEntry, planEntry(t, p)))
+			_, err := r.Create(context.Background(), sai.ObjectTypeGenericProgrammable,
+				attrs(sai.GenericProgrammableAttrObjectName,
+					sai.Bytes(record.ObjectPlan), sai.GenericProgrammableAttrEntry, planEntry(t, p)))
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -119,8 +135,9 @@ func TestPlanText(t *testing.T) {
 		{`{"attributes":[{"plan":{"value":{"id":"x"}}}]}`, "id is a string"},
 		{`{"attributes":[{"plan":{"value":{"id":1,"marks":[{"bit":99999999999999999999}]}}}]}`, "plan: "},
 	} {
-		_, err := r.Create(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
-			sai.Bytes(record.ObjectPlan), sai.GenericProgrammableAttrEntry, sai.Bytes(tt.text)))
+		_, err := r.Create(context.Background(), sai.ObjectTypeGenericProgrammable,
+			attrs(sai.GenericProgrammableAttrObjectName,
+				sai.Bytes(record.ObjectPlan), sai.GenericProgrammableAttrEntry, sai.Bytes(tt.text)))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
 		}
@@ -131,13 +148,15 @@ func TestPlanText(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := newRig(t, prof)
-		n, err := r.Availability(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan)))
+		n, err := r.Availability(context.Background(), sai.ObjectTypeGenericProgrammable,
+			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan)))
 		if err != nil || n != want {
 			t.Errorf("%s: %d plans, %v, want %d", name, n, err, want)
 		}
 		if want == 0 {
 			for _, x := range []string{record.ObjectPlan, record.ObjectCounters, record.ObjectGraph} {
-				r.refused(sai.StatusNotSupported, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(x),
+				r.refused(sai.StatusNotSupported, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
+					sai.Bytes(x),
 					sai.GenericProgrammableAttrEntry, sai.Bytes(`{"attributes":[]}`))
 			}
 		}
@@ -155,8 +174,10 @@ func TestPlansTakePHV(t *testing.T) {
 		return &pipe.Program{Name: "p", Fields: []pipe.Field{{Name: "f", Width: bits}}}
 	}
 	plan := func(i, bits int) (sai.OID, error) {
-		return r.Create(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan),
-			sai.GenericProgrammableAttrEntry, planEntry(t, record.ChipPlan{ID: 1, PHV: fmt.Sprint(bits), Offset: 16 * i, Graph: r.Describe().Version})))
+		return r.Create(context.Background(), sai.ObjectTypeGenericProgrammable,
+			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan),
+				sai.GenericProgrammableAttrEntry, planEntry(t, record.ChipPlan{ID: 1, PHV: fmt.Sprint(bits), Offset: 16 * i,
+					Graph: r.Describe().Version})))
 	}
 	wants := func(err error, want string) {
 		t.Helper()
@@ -170,7 +191,8 @@ func TestPlansTakePHV(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = plan(1, 8)
-	wants(err, fmt.Sprintf("PHV: 24 bits of plans beside %d that the program takes, have %d", pipe.HeaderBits+32, prof.PHVBits))
+	wants(err, fmt.Sprintf("PHV: 24 bits of plans beside %d that the program takes, have %d", pipe.HeaderBits+32,
+		prof.PHVBits))
 	wants(r.Control(r.Now(), saisim.Batch{Batch: pipe.Batch{Program: program(64)}}), "PHV: need")
 	r.load(program(16)) // the graph is as it was
 	if _, err := plan(1, 16); err != nil {
@@ -189,7 +211,8 @@ func TestPlansTakePHV(t *testing.T) {
 func TestPlansAreExchanged(t *testing.T) {
 	r := newRig(t, profile.Small())
 	plan := func(id uint32, offset int, label string) sai.Bytes {
-		return planEntry(t, record.ChipPlan{ID: id, PHV: "16", Offset: offset, Graph: r.Describe().Version, Sessions: []record.ChipSession{{Label: label}}})
+		return planEntry(t, record.ChipPlan{ID: id, PHV: "16", Offset: offset, Graph: r.Describe().Version,
+			Sessions: []record.ChipSession{{Label: label}}})
 	}
 	a, b := r.extension(record.ObjectPlan, plan(1, 0, "tr:a")), r.extension(record.ObjectPlan, plan(2, 16, "tr:b"))
 	rows := func() (ids []uint32) {
@@ -228,7 +251,8 @@ func TestRecordWindowRefusals(t *testing.T) {
 		record.ObjectCounters: entryOf(t, "labels", labels),
 		record.ObjectGraph:    entryOf(t, "describe", map[string]bool{"colour": true}),
 	} {
-		r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(name),
+		r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
+			sai.Bytes(name),
 			sai.GenericProgrammableAttrEntry, entry)
 	}
 }

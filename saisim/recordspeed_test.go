@@ -17,8 +17,10 @@ func newRecordedLoad(t testing.TB, r recordedLoad) *load {
 	l := newLoad(t, 0, false)
 	l.pause = 24 // as fast as one port can send records
 	session := l.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeEnhancedRemote,
-		sai.MirrorSessionAttrMonitorPort, l.oid(l.Ports()[0]), sai.MirrorSessionAttrErspanEncapsulationType, sai.ErspanEncapsulationTypeIi,
-		sai.MirrorSessionAttrIphdrVersion, sai.Uint(4), sai.MirrorSessionAttrTOS, sai.Uint(0), sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x88be),
+		sai.MirrorSessionAttrMonitorPort, l.oid(l.Ports()[0]), sai.MirrorSessionAttrErspanEncapsulationType,
+		sai.ErspanEncapsulationTypeIi,
+		sai.MirrorSessionAttrIphdrVersion, sai.Uint(4), sai.MirrorSessionAttrTOS, sai.Uint(0),
+		sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x88be),
 		sai.MirrorSessionAttrSrcIPAddress, v4(10, 0, 0, 250), sai.MirrorSessionAttrDstIPAddress, v4(10, 0, 0, 251),
 		sai.MirrorSessionAttrSrcMACAddress, sai.MAC(host(250)), sai.MirrorSessionAttrDstMACAddress, sai.MAC(host(251)),
 		sai.MirrorSessionAttrTC, sai.Uint(1), sai.MirrorSessionAttrLabel, sai.Text("tr:all"))

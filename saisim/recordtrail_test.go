@@ -66,7 +66,8 @@ func TestTrails(t *testing.T) {
 		return func(r *router) {
 			on6(r)
 			table := r.acl(sai.Enum(stage), sai.ACLTableAttrFieldEtherType, sai.Bool(true))
-			r.entry(table, 1, append([]any{sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff))}, pairs...)...)
+			r.entry(table, 1, append([]any{sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff))},
+				pairs...)...)
 			r.set(sai.ObjectTypeSwitch, r.sw, attr, table)
 		}
 	}
@@ -87,12 +88,16 @@ func TestTrails(t *testing.T) {
 		{"to nobody known", nil, 6, udpFrame(1, 2, 60), "7: port* trap learning router_mac fdb mtu*"},
 		{"to and from known ones", on6, 6, udpFrame(1, 2, 60), "7: port* trap learning* router_mac fdb* mtu*"},
 		{"to itself", on6, 6, udpFrame(9, 1, 60), "same-port: port* trap learning router_mac fdb*"},
-		{"to everybody", on6, 6, eth(everybody, host(1), u16(0x88b5), make([]byte, 46)), "7: port* trap learning* router_mac mtu*"},
-		{"from a group", nil, 6, eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x88b5), make([]byte, 46)), "source-address: port"},
-		{"of a VLAN that is not there", nil, 6, eth(host(2), host(1), tag(0x8100, 55), u16(0x88b5), make([]byte, 46)), "no-vlan: port trap"},
+		{"to everybody", on6, 6, eth(everybody, host(1), u16(0x88b5), make([]byte, 46)),
+			"7: port* trap learning* router_mac mtu*"},
+		{"from a group", nil, 6, eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x88b5), make([]byte, 46)),
+			"source-address: port"},
+		{"of a VLAN that is not there", nil, 6, eth(host(2), host(1), tag(0x8100, 55), u16(0x88b5), make([]byte, 46)),
+			"no-vlan: port trap"},
 		{"a trap", nil, 6, lldp, "punted: port* trap* learning"},
 		{"a trap where it may not go", nil, 6, eth(lldp[:6], host(9), tag(0x8100, 55), lldp[12:]), "punted: port trap*"},
-		{"a trap that does nothing", nil, 6, eth(everybody, arp(1)[6:12], arp(1)[12:]), "7: port* trap learning router_mac mtu*"},
+		{"a trap that does nothing", nil, 6, eth(everybody, arp(1)[6:12], arp(1)[12:]),
+			"7: port* trap learning router_mac mtu*"},
 		{"learning off", func(r *router) {
 			r.set(sai.ObjectTypeBridgePort, r.bp(6), sai.BridgePortAttrFDBLearningMode, sai.BridgePortFDBLearningModeDisable)
 		}, 6, udpFrame(1, 2, 60), "7: port* trap router_mac fdb mtu*"},
@@ -102,26 +107,30 @@ func TestTrails(t *testing.T) {
 
 		{"routed", near, 0, to(1), "1: port* trap router_mac* ipv4_route* next_hop* mtu*"},
 		{"routed into a VLAN, where the FDB does not know the neighbour", near, 0, to(2),
-			"2: port* trap router_mac* ipv4_route* next_hop* fdb mtu*, 3: port* trap router_mac* ipv4_route* next_hop* fdb mtu*"},
+			"2: port* trap router_mac* ipv4_route* next_hop* fdb mtu*, 3: port* trap router_mac* ipv4_route* next_hop* fdb " +
+				"mtu*"},
 		{"routed by IPv6", func(r *router) { r.neighbor(1, at6(1, 20), 20) }, 0, packet(0, at6(0, 9), at6(1, 20), 64, 100),
 			"1: port* trap router_mac* ipv6_route* next_hop* mtu*"},
 		{"no route", nil, 0, toFar, "no-route: port* trap router_mac* ipv4_route"},
 		{"no neighbour", nil, 0, to(1), "punted: port* trap router_mac* ipv4_route* next_hop"},
 		{"a group that is empty", func(r *router) {
-			r.route("192.0.2.0/24", r.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeDynamicUnorderedEcmp))
+			r.route("192.0.2.0/24", r.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType,
+				sai.NextHopGroupTypeDynamicUnorderedEcmp))
 		}, 0, toFar, "no-next-hop: port* trap router_mac* ipv4_route* next_hop"},
 		{"a route that drops", func(r *router) {
 			r.route("192.0.2.0/24", sai.NullOID, sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)
 		}, 0, toFar, "blackhole: port* trap router_mac* ipv4_route*"},
 		{"to the switch", nil, 0, packet(0, at4(0, 9), at4(1, 1), 64, 100), "punted: port* trap router_mac* ipv4_route*"},
 		{"TTL", near, 0, packet(0, at4(0, 9), at4(1, 20), 1, 100), "punted: port* trap router_mac* ipv4_route*"},
-		{"not fit to be routed", nil, 0, packet(0, netip.MustParseAddr("224.1.2.3"), far, 64, 100), "ip-header: port* trap router_mac*"},
+		{"not fit to be routed", nil, 0, packet(0, netip.MustParseAddr("224.1.2.3"), far, 64, 100),
+			"ip-header: port* trap router_mac*"},
 		{"not to the router", nil, 0, udpFrame(1, 2, 60), "not-router: port* trap router_mac"},
 
 		{"an ACL table, no entry of which matches", in(), 6, v6, "7: port* trap acl learning* router_mac fdb* mtu*"},
 		{"an entry", in(), 6, udpFrame(1, 2, 60), "7: port* trap acl* learning* router_mac fdb* mtu*"},
 		{"an entry that drops", in(action(sai.PacketActionDrop)...), 6, udpFrame(1, 2, 60), "acl: port* trap acl* learning*"},
-		{"an entry that forbids learning", in(sai.ACLEntryAttrActionSetDoNotLearn, sai.Do(sai.Uint(0))), 6, udpFrame(1, 2, 60),
+		{"an entry that forbids learning", in(sai.ACLEntryAttrActionSetDoNotLearn, sai.Do(sai.Uint(0))), 6,
+			udpFrame(1, 2, 60),
 			"7: port* trap acl* router_mac fdb* mtu*"},
 		{"an entry that redirects", func(r *router) {
 			in(sai.ACLEntryAttrActionRedirect, sai.Do(r.oid(1)))(r)
@@ -135,19 +144,28 @@ func TestTrails(t *testing.T) {
 			in(sai.ACLEntryAttrActionRedirect, sai.Do(hop))(r)
 		}, 6, udpFrame(1, 2, 60), "7: port* trap acl* learning* router_mac fdb* mtu*"},
 		{"an egress ACL table", out(), 6, v6, "7: port* trap learning* router_mac fdb* mtu* egress_acl"},
-		{"that drops", out(action(sai.PacketActionDrop)...), 6, udpFrame(1, 2, 60), "egress-acl: port* trap learning* router_mac fdb* mtu* egress_acl*"},
-		{"too long", func(r *router) { on6(r); r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrMTU, sai.Uint(100)) }, 6, udpFrame(1, 2, 200),
+		{"that drops", out(action(sai.PacketActionDrop)...), 6, udpFrame(1, 2, 60),
+			"egress-acl: port* trap learning* router_mac fdb* mtu* egress_acl*"},
+		{"too long", func(r *router) { on6(r); r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrMTU, sai.Uint(100)) }, 6,
+			udpFrame(1, 2, 200),
 			"egress-mtu: port* trap learning* router_mac fdb* mtu"},
-		{"a port that is down", func(r *router) { on6(r); r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrAdminState, sai.Bool(false)) }, 6, udpFrame(1, 2, 60),
+		{"a port that is down", func(r *router) {
+			on6(r)
+			r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrAdminState,
+				sai.Bool(false))
+		}, 6, udpFrame(1, 2, 60),
 			"egress-port-down: port* trap learning* router_mac fdb*"},
-		{"before the pipe", func(r *router) { r.set(sai.ObjectTypePort, r.oid(6), sai.PortAttrAdminState, sai.Bool(false)) }, 6, udpFrame(1, 2, 60),
+		{"before the pipe", func(r *router) { r.set(sai.ObjectTypePort, r.oid(6), sai.PortAttrAdminState, sai.Bool(false)) },
+			6, udpFrame(1, 2, 60),
 			"port-down:"},
 		{"a mirror copy has none", func(r *router) {
 			on6(r)
 			r.set(sai.ObjectTypePort, r.oid(6), sai.PortAttrIngressMirrorSession, sai.OIDs{r.local(1)})
 		}, 6, udpFrame(1, 2, 60), "1:, 7: port* trap learning* router_mac fdb* mtu*"},
-		{"a stamp", func(r *router) { in(r.stampAction(7)...)(r) }, 6, udpFrame(1, 2, 60), "7: port* trap acl* learning* router_mac fdb* mtu* tail_stamp*"},
-		{"none for what is no TCP or UDP", func(r *router) { in(r.stampAction(7)...)(r) }, 6, eth(host(2), host(1), ip4(1, 2, 1, 0, make([]byte, 30))),
+		{"a stamp", func(r *router) { in(r.stampAction(7)...)(r) }, 6, udpFrame(1, 2, 60),
+			"7: port* trap acl* learning* router_mac fdb* mtu* tail_stamp*"},
+		{"none for what is no TCP or UDP", func(r *router) { in(r.stampAction(7)...)(r) }, 6,
+			eth(host(2), host(1), ip4(1, 2, 1, 0, make([]byte, 30))),
 			"7: port* trap acl* learning* router_mac fdb* mtu* tail_stamp"},
 		{"sketches", func(r *router) {
 			on6(r)
@@ -173,14 +191,16 @@ func TestTrails(t *testing.T) {
 // What tables of a program run and hit, and what it has run when it drops; a frame that
 // the CPU injects runs what is in the egress pipe.
 func TestTrailsOfPrograms(t *testing.T) {
-	lookup := pipe.Table{Name: "proto", Stage: 1, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 4, Entries: []pipe.Entry{{ID: 1, Key: []pipe.Match{{Value: 17}}}}}
+	lookup := pipe.Table{Name: "proto", Stage: 1, Match: "exact", Key: []pipe.Input{{Field: "ip.proto"}}, Size: 4,
+		Entries: []pipe.Entry{{ID: 1, Key: []pipe.Match{{Value: 17}}}}}
 	gated := does("ttl", 1, op("set", "ip.ttl", constant(9)))
 	gated.Gate = [][]pipe.Term{{{Table: "proto", Is: "hit"}}}
 	filter := does("filter", 2, op("set", "ctl.drop", field("is.arp")))
 	punt := does("punt", 3, op("set", "ctl.punt", constant(1)))
 	egress := does("big", 3, op("set", "ctl.drop", constant(1)))
 	egress.Gate = [][]pipe.Term{{{Field: "pkt.length", Is: "gt", Value: 200}}}
-	p := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{does("first", 0, op("set", "ip.ecn", constant(1))), lookup, gated, filter, punt}},
+	p := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{
+		does("first", 0, op("set", "ip.ecn", constant(1))), lookup, gated, filter, punt}},
 		Egress: pipe.Pipe{Tables: []pipe.Table{does("out", 0, op("set", "ip.dscp", constant(1))), egress}}}
 	r := newRouter(t)
 	r.load(p)
@@ -191,16 +211,19 @@ func TestTrailsOfPrograms(t *testing.T) {
 		want  string
 	}{
 		{"UDP", udpFrame(1, 2, 60),
-			"7: port* trap ingress.first ingress.proto* ingress.ttl ingress.filter learning router_mac fdb ingress.punt egress.out mtu*, " +
+			"7: port* trap ingress.first ingress.proto* ingress.ttl ingress.filter learning router_mac fdb ingress.punt " +
+				"egress.out mtu*, " +
 				"punted: port* trap ingress.first ingress.proto* ingress.ttl ingress.filter learning router_mac fdb ingress.punt"},
 		{"another protocol", eth(host(2), host(1), ip4(1, 2, 1, 0, make([]byte, 30))),
 			"7: port* trap ingress.first ingress.proto ingress.filter learning* router_mac fdb ingress.punt egress.out mtu*, " +
 				"punted: port* trap ingress.first ingress.proto ingress.filter learning* router_mac fdb ingress.punt"},
 		{"what the ingress pipe drops", arp(1), "program: port* trap ingress.first ingress.proto ingress.filter"},
 		{"what the egress pipe drops", udpFrame(1, 2, 300),
-			"egress-program: port* trap ingress.first ingress.proto* ingress.ttl ingress.filter learning* router_mac fdb ingress.punt egress.out mtu* egress.big, " +
+			"egress-program: port* trap ingress.first ingress.proto* ingress.ttl ingress.filter learning* router_mac fdb " +
+				"ingress.punt egress.out mtu* egress.big, " +
 				"punted: port* trap ingress.first ingress.proto* ingress.ttl ingress.filter learning* router_mac fdb ingress.punt"},
-		{"what admission drops", eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x88b5), make([]byte, 46)), "source-address: port"},
+		{"what admission drops", eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x88b5), make([]byte, 46)),
+			"source-address: port"},
 	} {
 		r.send(6, tt.frame)
 		if s := strings.Join(ends(), ", "); s != tt.want {
@@ -240,11 +263,13 @@ func TestTrailsInFlight(t *testing.T) {
 	r.drain()
 	halfway()
 	before := r.Describe().Version
-	r.load(&pipe.Program{Name: "p", Egress: pipe.Pipe{Tables: []pipe.Table{does("out", 0, op("set", "ip.dscp", constant(1)))}}})
+	r.load(&pipe.Program{Name: "p", Egress: pipe.Pipe{Tables: []pipe.Table{
+		does("out", 0, op("set", "ip.dscp", constant(1)))}}})
 	r.drain()
 	r.send(6, udpFrame(1, 2, 60))
 	after := r.Describe().Version
-	if len(trails) != 3 || trails[0] != (saisim.Trail{}) || trails[1].Graph != before || trails[2].Graph != after || before == after {
+	if len(trails) != 3 || trails[0] != (saisim.Trail{}) || trails[1].Graph != before || trails[2].Graph != after ||
+		before == after {
 		t.Fatalf("%+v, graphs %d and %d", trails, before, after)
 	}
 	for i, want := range []string{"", "", "port* trap learning* router_mac fdb egress.out mtu*"} {
@@ -267,9 +292,11 @@ func TestFaultsOfFixedFunctions(t *testing.T) {
 		frame []byte
 		want  string
 	}{
-		{"chip.trap", nil, 6, eth([]byte{1, 0x80, 0xc2, 0, 0, 14}, host(9), u16(0x88cc), make([]byte, 46)), "7: port* learning router_mac mtu*"},
+		{"chip.trap", nil, 6, eth([]byte{1, 0x80, 0xc2, 0, 0, 14}, host(9), u16(0x88cc), make([]byte, 46)),
+			"7: port* learning router_mac mtu*"},
 		{"chip.learning", nil, 6, udpFrame(1, 2, 60), "7: port* trap router_mac fdb mtu*"},
-		{"chip.fdb", func(r *router) { r.send(6, udpFrame(2, 9, 60)) }, 6, udpFrame(1, 2, 60), "7: port* trap learning router_mac mtu*"},
+		{"chip.fdb", func(r *router) { r.send(6, udpFrame(2, 9, 60)) }, 6, udpFrame(1, 2, 60),
+			"7: port* trap learning router_mac mtu*"},
 		{"chip.ipv4_route", near, 0, packet(0, at4(0, 9), at4(1, 20), 64, 100), "no-route: port* trap router_mac*"},
 		{"chip.ipv4_route", near, 0, packet(0, at4(0, 9), at4(1, 20), 1, 100), "punted: port* trap router_mac*"},
 		{"chip.ipv6_route", near, 0, packet(0, at6(0, 9), at6(1, 20), 64, 100), "no-route: port* trap router_mac*"},

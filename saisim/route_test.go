@@ -92,7 +92,8 @@ func (r *router) routeKey(prefix string) sai.Key {
 
 func (r *router) route(prefix string, hop sai.OID, pairs ...any) {
 	r.Helper()
-	err := r.CreateEntry(context.Background(), r.routeKey(prefix).Entry, attrs(append(pairs, sai.RouteEntryAttrNextHopID, hop)...))
+	err := r.CreateEntry(context.Background(), r.routeKey(prefix).Entry,
+		attrs(append(pairs, sai.RouteEntryAttrNextHopID, hop)...))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -262,7 +263,11 @@ func TestRouteDrops(t *testing.T) {
 		{"TTL 1 to the switch", cpu, packet(0, at4(0, 9), at4(1, 1), 1, 100), nil},
 		{"TTL before no route", cpu, packet(0, at4(0, 9), far, 1, 100), nil},
 		{"no route", "no-route=1 ", packet(0, at4(0, 9), far, 64, 100), nil},
-		{"header before no route", "ip-header=1 ", func() []byte { f := packet(0, at4(0, 9), far, 64, 100); f[24]++; return f }(), nil},
+		{"header before no route", "ip-header=1 ", func() []byte {
+			f := packet(0, at4(0, 9), far, 64, 100)
+			f[24]++
+			return f
+		}(), nil},
 		{"route of drops", "blackhole=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) {
 			r.route("192.0.2.0/24", sai.NullOID, sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)
 		}},
@@ -272,14 +277,17 @@ func TestRouteDrops(t *testing.T) {
 		{"default route of drops", "no-route=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) {
 			r.route("0.0.0.0/0", sai.NullOID, sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)
 		}},
-		{"route to nowhere", "route=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) { r.route("192.0.2.0/24", sai.NullOID) }},
+		{"route to nowhere", "route=1 ", packet(0, at4(0, 9), far, 64, 100),
+			func(r *router) { r.route("192.0.2.0/24", sai.NullOID) }},
 		{"empty group", "no-next-hop=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) {
 			r.route("0.0.0.0/0", r.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeEcmp))
 		}},
 		{"no neighbour", cpu, packet(0, at4(0, 9), at4(1, 99), 64, 100), nil},
-		{"no neighbour at the next hop", cpu, packet(0, at4(0, 9), far, 64, 100), func(r *router) { r.route("0.0.0.0/0", r.hop(1, at4(1, 66))) }},
+		{"no neighbour at the next hop", cpu, packet(0, at4(0, 9), far, 64, 100),
+			func(r *router) { r.route("0.0.0.0/0", r.hop(1, at4(1, 66))) }},
 		{"no neighbour, dropped", "no-neighbor=1 ", packet(0, at4(0, 9), at4(1, 99), 64, 100), func(r *router) {
-			r.set(sai.ObjectTypeRouterInterface, r.rifs[1], sai.RouterInterfaceAttrNeighborMissPacketAction, sai.PacketActionDrop)
+			r.set(sai.ObjectTypeRouterInterface, r.rifs[1], sai.RouterInterfaceAttrNeighborMissPacketAction,
+				sai.PacketActionDrop)
 		}},
 		{"neighbour of drops", "neighbor=1 ", packet(0, at4(0, 9), at4(1, 77), 64, 100), func(r *router) {
 			r.neighbor(1, at4(1, 77), 77, sai.NeighborEntryAttrPacketAction, sai.PacketActionDrop)

@@ -110,7 +110,8 @@ func TestHostRoutes(t *testing.T) {
 	r.route("10.0.1.20/32", r.hop(2, at4(2, 30)))
 	r.send(2, eth(host(1), host(30), u16(0x88b5), make([]byte, 46)))
 	want("a route for the address", "2")
-	if err := r.Set(r.Context(), r.routeKey("10.0.1.20/32"), sai.Attr{ID: sai.RouteEntryAttrNextHopID, Value: r.rifs[1]}); err != nil {
+	if err := r.Set(r.Context(), r.routeKey("10.0.1.20/32"), sai.Attr{ID: sai.RouteEntryAttrNextHopID,
+		Value: r.rifs[1]}); err != nil {
 		t.Fatal(err)
 	}
 	want("a connected route for the address", "1")
@@ -134,23 +135,34 @@ func TestRouteRefusals(t *testing.T) {
 	}{
 		{"a sub-port", sai.StatusNotSupported, sai.ObjectTypeRouterInterface, rif(typ, sai.RouterInterfaceTypeSubPort,
 			sai.RouterInterfaceAttrPortID, r.oid(7), sai.RouterInterfaceAttrOuterVLANID, sai.Uint(5))},
-		{"a bridged port", sai.StatusObjectInUse, sai.ObjectTypeRouterInterface, rif(typ, sai.RouterInterfaceTypePort, sai.RouterInterfaceAttrPortID, r.oid(7))},
-		{"a routed port", sai.StatusItemAlreadyExists, sai.ObjectTypeRouterInterface, rif(typ, sai.RouterInterfaceTypePort, sai.RouterInterfaceAttrPortID, r.oid(0))},
-		{"a member of a LAG", sai.StatusObjectInUse, sai.ObjectTypeRouterInterface, rif(typ, sai.RouterInterfaceTypePort, sai.RouterInterfaceAttrPortID, r.oid(4))},
-		{"a routed VLAN", sai.StatusItemAlreadyExists, sai.ObjectTypeRouterInterface, rif(typ, sai.RouterInterfaceTypeVLAN, sai.RouterInterfaceAttrVLANID, r.vlan)},
-		{"MTU 67", sai.StatusInvalidParameter, sai.ObjectTypeRouterInterface, rif(typ, sai.RouterInterfaceTypeLoopback, sai.RouterInterfaceAttrMTU, sai.Uint(67))},
+		{"a bridged port", sai.StatusObjectInUse, sai.ObjectTypeRouterInterface,
+			rif(typ, sai.RouterInterfaceTypePort, sai.RouterInterfaceAttrPortID, r.oid(7))},
+		{"a routed port", sai.StatusItemAlreadyExists, sai.ObjectTypeRouterInterface,
+			rif(typ, sai.RouterInterfaceTypePort, sai.RouterInterfaceAttrPortID, r.oid(0))},
+		{"a member of a LAG", sai.StatusObjectInUse, sai.ObjectTypeRouterInterface,
+			rif(typ, sai.RouterInterfaceTypePort, sai.RouterInterfaceAttrPortID, r.oid(4))},
+		{"a routed VLAN", sai.StatusItemAlreadyExists, sai.ObjectTypeRouterInterface,
+			rif(typ, sai.RouterInterfaceTypeVLAN, sai.RouterInterfaceAttrVLANID, r.vlan)},
+		{"MTU 67", sai.StatusInvalidParameter, sai.ObjectTypeRouterInterface,
+			rif(typ, sai.RouterInterfaceTypeLoopback, sai.RouterInterfaceAttrMTU, sai.Uint(67))},
 		{"a group MAC address", sai.StatusInvalidParameter, sai.ObjectTypeRouterInterface,
 			rif(typ, sai.RouterInterfaceTypeLoopback, sai.RouterInterfaceAttrSrcMACAddress, sai.MAC{1})},
-		{"a bridge port on a routed port", sai.StatusObjectInUse, sai.ObjectTypeBridgePort, []any{sai.BridgePortAttrType, sai.BridgePortTypePort,
-			sai.BridgePortAttrPortID, r.oid(0)}},
-		{"a bridge port on a routed LAG", sai.StatusObjectInUse, sai.ObjectTypeBridgePort, []any{sai.BridgePortAttrType, sai.BridgePortTypePort,
-			sai.BridgePortAttrPortID, r.lag}},
-		{"a routed port in a LAG", sai.StatusObjectInUse, sai.ObjectTypeLAGMember, []any{sai.LAGMemberAttrLAGID, r.lag, sai.LAGMemberAttrPortID, r.oid(1)}},
-		{"a next hop to a group", sai.StatusInvalidParameter, sai.ObjectTypeNextHop, []any{sai.NextHopAttrType, sai.NextHopTypeIP,
-			sai.NextHopAttrIP, sai.IP{Addr: netip.MustParseAddr("224.0.0.1")}, sai.NextHopAttrRouterInterfaceID, r.rifs[0]}},
+		{"a bridge port on a routed port", sai.StatusObjectInUse, sai.ObjectTypeBridgePort,
+			[]any{sai.BridgePortAttrType, sai.BridgePortTypePort,
+				sai.BridgePortAttrPortID, r.oid(0)}},
+		{"a bridge port on a routed LAG", sai.StatusObjectInUse, sai.ObjectTypeBridgePort,
+			[]any{sai.BridgePortAttrType, sai.BridgePortTypePort,
+				sai.BridgePortAttrPortID, r.lag}},
+		{"a routed port in a LAG", sai.StatusObjectInUse, sai.ObjectTypeLAGMember,
+			[]any{sai.LAGMemberAttrLAGID, r.lag, sai.LAGMemberAttrPortID, r.oid(1)}},
+		{"a next hop to a group", sai.StatusInvalidParameter, sai.ObjectTypeNextHop,
+			[]any{sai.NextHopAttrType, sai.NextHopTypeIP,
+				sai.NextHopAttrIP, sai.IP{Addr: netip.MustParseAddr("224.0.0.1")}, sai.NextHopAttrRouterInterfaceID, r.rifs[0]}},
 		{"a tunnel", sai.StatusNotSupported, sai.ObjectTypeNextHop, []any{sai.NextHopAttrType, sai.NextHopTypeMpls,
-			sai.NextHopAttrIP, sai.IP{Addr: at4(0, 2)}, sai.NextHopAttrRouterInterfaceID, r.rifs[0], sai.NextHopAttrLabelstack, sai.Uints{1}}},
-		{"a fine-grained group", sai.StatusNotSupported, sai.ObjectTypeNextHopGroup, []any{sai.NextHopGroupAttrType, sai.NextHopGroupTypeFineGrainEcmp}},
+			sai.NextHopAttrIP, sai.IP{Addr: at4(0, 2)}, sai.NextHopAttrRouterInterfaceID, r.rifs[0], sai.NextHopAttrLabelstack,
+			sai.Uints{1}}},
+		{"a fine-grained group", sai.StatusNotSupported, sai.ObjectTypeNextHopGroup,
+			[]any{sai.NextHopGroupAttrType, sai.NextHopGroupTypeFineGrainEcmp}},
 		{"a second virtual router", sai.StatusInsufficientResources, sai.ObjectTypeVirtualRouter, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) { r.refused(tt.want, tt.t, tt.pairs...) })
@@ -158,21 +170,26 @@ func TestRouteRefusals(t *testing.T) {
 	entry := func(e sai.Entry, pairs ...any) error { return r.CreateEntry(r.Context(), e, attrs(pairs...)) }
 	r.wantStatus(entry(r.routeKey("10.0.0.1/24").Entry), sai.StatusInvalidParameter)
 	r.wantStatus(entry(r.routeKey("10.0.77.0/24").Entry, sai.RouteEntryAttrNextHopID, r.oid(7)), sai.StatusNotSupported)
-	r.wantStatus(entry(r.neighborKey(0, netip.MustParseAddr("224.0.0.1")).Entry, sai.NeighborEntryAttrDstMACAddress, sai.MAC(host(1))), sai.StatusInvalidParameter)
-	r.wantStatus(entry(r.neighborKey(0, at4(0, 3)).Entry, sai.NeighborEntryAttrDstMACAddress, sai.MAC{1}), sai.StatusInvalidParameter)
+	r.wantStatus(entry(r.neighborKey(0, netip.MustParseAddr("224.0.0.1")).Entry, sai.NeighborEntryAttrDstMACAddress,
+		sai.MAC(host(1))), sai.StatusInvalidParameter)
+	r.wantStatus(entry(r.neighborKey(0, at4(0, 3)).Entry, sai.NeighborEntryAttrDstMACAddress, sai.MAC{1}),
+		sai.StatusInvalidParameter)
 	r.hop(1, at4(1, 5))
 	r.wantStatus(r.Remove(r.Context(), sai.Obj(sai.ObjectTypeRouterInterface, r.rifs[1])), sai.StatusObjectInUse)
 
 	left := func(id sai.AttrID) int { return int(r.get(sai.ObjectTypeSwitch, r.sw, id).(sai.Uint)) }
 	n := left(sai.SwitchAttrAvailableIPv4RouteEntry)
-	if n != 32-8 || left(sai.SwitchAttrAvailableNextHopGroupEntry) != 4 || left(sai.SwitchAttrAvailableIPv4NexthopEntry) != 15 {
-		t.Errorf("%d routes left, %d groups, %d next hops", n, left(sai.SwitchAttrAvailableNextHopGroupEntry), left(sai.SwitchAttrAvailableIPv4NexthopEntry))
+	if n != 32-8 || left(sai.SwitchAttrAvailableNextHopGroupEntry) != 4 ||
+		left(sai.SwitchAttrAvailableIPv4NexthopEntry) != 15 {
+		t.Errorf("%d routes left, %d groups, %d next hops", n, left(sai.SwitchAttrAvailableNextHopGroupEntry),
+			left(sai.SwitchAttrAvailableIPv4NexthopEntry))
 	}
 	for i := range n {
 		r.route(netip.PrefixFrom(netip.AddrFrom4([4]byte{20, byte(i)}), 16).String(), sai.NullOID)
 	}
 	r.wantStatus(entry(r.routeKey("30.0.0.0/8").Entry), sai.StatusTableFull)
-	if k, err := r.Availability(r.Context(), sai.ObjectTypeRouteEntry, attrs(sai.RouteEntryAttrIPAddrFamily, sai.IPAddrFamilyIPv4)); k != 0 || err != nil {
+	if k, err := r.Availability(r.Context(), sai.ObjectTypeRouteEntry,
+		attrs(sai.RouteEntryAttrIPAddrFamily, sai.IPAddrFamilyIPv4)); k != 0 || err != nil {
 		t.Errorf("%d IPv4 routes left, %v", k, err)
 	}
 	r.removeKey(r.routeKey("20.3.0.0/16"))
@@ -199,20 +216,23 @@ func TestAvailability(t *testing.T) {
 		make  func(i int) error
 	}{
 		{"router interfaces", sai.ObjectTypeRouterInterface, nil, func(int) error {
-			return create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeLoopback, sai.RouterInterfaceAttrVirtualRouterID, r.vr)
+			return create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeLoopback,
+				sai.RouterInterfaceAttrVirtualRouterID, r.vr)
 		}},
 		{"neighbours", sai.ObjectTypeNeighborEntry, nil, func(i int) error {
 			return entry(r.neighborKey(1, at4(1, byte(9+i))).Entry, sai.NeighborEntryAttrDstMACAddress, sai.MAC(host(9)))
 		}},
 		{"next hops", sai.ObjectTypeNextHop, nil, func(i int) error {
-			return create(sai.ObjectTypeNextHop, sai.NextHopAttrType, sai.NextHopTypeIP, sai.NextHopAttrIP, sai.IP{Addr: at4(0, byte(9+i))},
+			return create(sai.ObjectTypeNextHop, sai.NextHopAttrType, sai.NextHopTypeIP, sai.NextHopAttrIP,
+				sai.IP{Addr: at4(0, byte(9+i))},
 				sai.NextHopAttrRouterInterfaceID, r.rifs[0])
 		}},
 		{"groups", sai.ObjectTypeNextHopGroup, nil, func(int) error {
 			return create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeEcmp)
 		}},
 		{"members", sai.ObjectTypeNextHopGroupMember, nil, func(int) error {
-			return create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, group, sai.NextHopGroupMemberAttrNextHopID, hop)
+			return create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, group,
+				sai.NextHopGroupMemberAttrNextHopID, hop)
 		}},
 		{"IPv4 routes", sai.ObjectTypeRouteEntry, v4, func(i int) error {
 			return entry(r.routeKey(netip.PrefixFrom(netip.AddrFrom4([4]byte{30, byte(i)}), 16).String()).Entry)
@@ -221,7 +241,8 @@ func TestAvailability(t *testing.T) {
 			return entry(r.routeKey(netip.PrefixFrom(at6(i, 0), 96).String()).Entry)
 		}},
 		{"mirror sessions", sai.ObjectTypeMirrorSession, nil, func(int) error {
-			return create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal, sai.MirrorSessionAttrMonitorPort, r.oid(7))
+			return create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+				sai.MirrorSessionAttrMonitorPort, r.oid(7))
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -254,7 +275,8 @@ func TestNoRouter(t *testing.T) {
 		t.Errorf("%v groups left", n)
 	}
 	types := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrSupportedObjectTypeList).(sai.Enums)
-	if slices.Contains(types, sai.Enum(sai.ObjectTypeRouterInterface)) || !slices.Contains(types, sai.Enum(sai.ObjectTypeVLAN)) {
+	if slices.Contains(types, sai.Enum(sai.ObjectTypeRouterInterface)) ||
+		!slices.Contains(types, sai.Enum(sai.ObjectTypeVLAN)) {
 		t.Errorf("object types %v", types)
 	}
 	r.send(0, udpFrame(1, 2, 60))

@@ -59,7 +59,8 @@ func TestSAIDebugCounters(t *testing.T) {
 			t.Errorf("index %v, want %d", got, want)
 		}
 	}
-	if got := r.get(sai.ObjectTypeDebugCounter, a, sai.DebugCounterAttrBindMethod); got != sai.DebugCounterBindMethodAutomatic {
+	if got := r.get(sai.ObjectTypeDebugCounter, a,
+		sai.DebugCounterAttrBindMethod); got != sai.DebugCounterBindMethodAutomatic {
 		t.Errorf("bound by %v", got)
 	}
 	want := func(what string, n ...uint64) {
@@ -90,14 +91,16 @@ func TestSAIDebugCounters(t *testing.T) {
 	r.set(sai.ObjectTypeDebugCounter, a, inList, sai.Enums{})
 	r.send(0, hole)
 	want("of no reason", 0, 5, 0)
-	if n := r.stat(sai.Obj(sai.ObjectTypePort, r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrCPUPort).(sai.OID)), in0); n != 0 {
+	if n := r.stat(sai.Obj(sai.ObjectTypePort, r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrCPUPort).(sai.OID)),
+		in0); n != 0 {
 		t.Errorf("the CPU port has dropped %d", n)
 	}
 
 	r.remove(sai.ObjectTypeDebugCounter, b)
 	_, err := r.Stats(ctx, port, []sai.StatID{in0 + 1})
 	r.wantStatus(err, sai.StatusNotSupported)
-	if got := r.get(sai.ObjectTypeDebugCounter, r.counter(portIn, inList, sai.InDropReasonBlackholeRoute), sai.DebugCounterAttrIndex); got != sai.Uint(1) {
+	if got := r.get(sai.ObjectTypeDebugCounter, r.counter(portIn, inList, sai.InDropReasonBlackholeRoute),
+		sai.DebugCounterAttrIndex); got != sai.Uint(1) {
 		t.Errorf("index %v, want the one that is free", got)
 	}
 	want("another counter", 0, 0, 0)
@@ -126,7 +129,8 @@ func TestSAIDebugCounterRefusals(t *testing.T) {
 		}
 	}
 	a := r.counter(portOut, outList, sai.OutDropReasonL2Any)
-	err := r.Set(ctx, sai.Obj(sai.ObjectTypeDebugCounter, a), sai.Attr{ID: outList, Value: sai.Enums{sai.OutDropReasonL3Any}})
+	err := r.Set(ctx, sai.Obj(sai.ObjectTypeDebugCounter, a), sai.Attr{ID: outList,
+		Value: sai.Enums{sai.OutDropReasonL3Any}})
 	r.wantStatus(err, sai.StatusNotSupported)
 	r.remove(sai.ObjectTypeDebugCounter, a)
 
@@ -153,7 +157,8 @@ var debugWords = map[string][2]string{
 	"source-address": {"SMAC_MULTICAST L2_ANY"}, "learning": {"L2_ANY"},
 	"fdb": {"FDB_UC_DISCARD FDB_AND_BLACKHOLE_DISCARDS L2_ANY"}, "unknown-destination": {"L2_ANY"},
 	"same-port": {"L2_LOOPBACK_FILTER L2_ANY"}, "no-destination": {"L2_ANY"},
-	"not-router": {"L3_ANY"}, "router-down": {"IRIF_DISABLED L3_ANY"}, "ip-header": {"L3_ANY"}, "no-route": {"LPM_MISS L3_ANY"},
+	"not-router": {"L3_ANY"}, "router-down": {"IRIF_DISABLED L3_ANY"}, "ip-header": {"L3_ANY"},
+	"no-route":  {"LPM_MISS L3_ANY"},
 	"blackhole": {"BLACKHOLE_ROUTE FDB_AND_BLACKHOLE_DISCARDS L3_ANY"}, "neighbor": {"BLACKHOLE_ARP L3_ANY"},
 	"route": {"L3_ANY"}, "no-next-hop": {"UNRESOLVED_NEXT_HOP L3_ANY"}, "ttl": {"TTL L3_ANY"},
 	"no-neighbor": {"UNRESOLVED_NEXT_HOP L3_ANY"}, "router-out-down": {"ERIF_DISABLED L3_ANY"},
@@ -226,7 +231,8 @@ func (m *debugModel) change() {
 		}
 		c.base = map[sai.Enum]sai.StatID{
 			portIn: sai.PortStatInConfiguredDropReasons0DroppedPkts, portOut: sai.PortStatOutConfiguredDropReasons0DroppedPkts,
-			switchIn: sai.SwitchStatInConfiguredDropReasons0DroppedPkts, switchOut: sai.SwitchStatOutConfiguredDropReasons0DroppedPkts,
+			switchIn:  sai.SwitchStatInConfiguredDropReasons0DroppedPkts,
+			switchOut: sai.SwitchStatOutConfiguredDropReasons0DroppedPkts,
 		}[kind]
 		left, err := m.Availability(context.Background(), sai.ObjectTypeDebugCounter, attrs(sai.DebugCounterAttrType, kind))
 		if err != nil {
@@ -310,8 +316,8 @@ func (m *debugModel) frame() (saisim.PortID, []byte) {
 	return []saisim.PortID{0, 1, 2, 4}[i], packet(i, src, dst, byte(1+n(4)*20), 100+n(3)*750)
 }
 
-// Counters of random reasons, made, changed, cleared and removed while packets come, have what was dropped for them, port
-// by port and in all.
+// Counters of random reasons, made, changed, cleared and removed while packets come, have what was dropped for them,
+// port by port and in all.
 func TestRandomDebugCounters(t *testing.T) {
 	saw, cases := map[string]int{}, randtest.Cases{Seed: 7, Count: 12}
 	ran := randtest.Run(t, cases, func(t *testing.T, seed uint64) {
@@ -326,7 +332,8 @@ func TestRandomDebugCounters(t *testing.T) {
 		m.set(sai.ObjectTypeRouterInterface, m.rifs[2], sai.RouterInterfaceAttrAdminV6State, sai.Bool(false))
 		m.set(sai.ObjectTypeRouterInterface, m.rifs[0], sai.RouterInterfaceAttrLoopbackPacketAction, sai.PacketActionDrop)
 		for _, trap := range []sai.Enum{sai.HostifTrapTypeTTLError, sai.HostifTrapTypeNeighborMiss} {
-			m.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, trap, sai.HostifTrapAttrPacketAction, sai.PacketActionDrop)
+			m.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, trap, sai.HostifTrapAttrPacketAction,
+				sai.PacketActionDrop)
 		}
 		m.set(sai.ObjectTypePort, m.oid(7), sai.PortAttrDropTagged, sai.Bool(true))
 		m.set(sai.ObjectTypePort, m.oid(1), sai.PortAttrMTU, sai.Uint(700))
@@ -349,7 +356,8 @@ func TestRandomDebugCounters(t *testing.T) {
 	}
 	for _, why := range []drop.Reason{
 		drop.Oversize, drop.TagFilter, drop.NoVLAN, drop.SourceAddress, drop.SamePort, drop.NotRouter, drop.RouterDown,
-		drop.NoRoute, drop.Blackhole, drop.Neighbor, drop.TTL, drop.NoNeighbor, drop.RouterOutDown, drop.SameInterface, drop.L3MTU,
+		drop.NoRoute, drop.Blackhole, drop.Neighbor, drop.TTL, drop.NoNeighbor, drop.RouterOutDown, drop.SameInterface,
+		drop.L3MTU,
 		drop.EgressMTU,
 	} {
 		if saw[why.String()] == 0 {

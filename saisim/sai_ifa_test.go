@@ -19,7 +19,8 @@ import (
 // ifaObject are the attributes of a TAM INT object of IFA.
 func ifaObject(device uint32, pairs ...any) []any {
 	return append([]any{sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(device),
-		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeL3Protocol, sai.TAMIntAttrIntPresenceL3Protocol, sai.Uint(ifa.Protocol),
+		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeL3Protocol, sai.TAMIntAttrIntPresenceL3Protocol,
+		sai.Uint(ifa.Protocol),
 		sai.TAMIntAttrInline, sai.Bool(true)}, pairs...)
 }
 
@@ -27,9 +28,11 @@ func ifaObject(device uint32, pairs ...any) []any {
 func (r *rig) ifaAll(object sai.OID, does sai.AttrID, pairs ...any) {
 	r.Helper()
 	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
-	counter := r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+	counter := r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount,
+		sai.Bool(true),
 		sai.ACLCounterAttrLabel, sai.Text("ifa"))
-	r.create(sai.ObjectTypeACLEntry, append([]any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter, sai.Do(counter),
+	r.create(sai.ObjectTypeACLEntry, append([]any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter,
+		sai.Do(counter),
 		sai.ACLEntryAttrActionTAMIntObject, sai.Do(object), does, sai.Do(sai.Bool(true))}, pairs...)...)
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, table)
 }
@@ -45,8 +48,11 @@ func (r *rig) transit(object sai.OID) {
 // ifaCounts reads what became of packets.
 func (r *rig) ifaCounts(label string) (n [ifa.NumCounts]uint64) {
 	r.Helper()
-	entry := fmt.Sprintf(`{"attributes":[{"labels":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_UINT32_LIST"},"value":[%q]}}]}`, label)
-	oid := r.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(ifa.ObjectCounters),
+	entry := fmt.Sprintf(
+		`{"attributes":[{"labels":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_UINT32_LIST"},"value":[%q]}}]}`,
+		label)
+	oid := r.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
+		sai.Bytes(ifa.ObjectCounters),
 		sai.GenericProgrammableAttrEntry, sai.Bytes(entry))
 	defer r.remove(sai.ObjectTypeGenericProgrammable, oid)
 	got, err := r.Get(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid),
@@ -80,7 +86,8 @@ func TestSAIIFA(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begin, middle, end := newRig(t, profile.Small()), newRig(t, profile.Small()), newRig(t, profile.Small())
 			begin.ifaAll(begin.create(sai.ObjectTypeTAMInt, ifaObject(1, sai.TAMIntAttrTraceVector, sai.Uint(3),
-				sai.TAMIntAttrActionVector, sai.Uint(0x40), sai.TAMIntAttrMaxHopCount, sai.Uint(9))...), sai.ACLEntryAttrActionIntInsert)
+				sai.TAMIntAttrActionVector, sai.Uint(0x40), sai.TAMIntAttrMaxHopCount, sai.Uint(9))...),
+				sai.ACLEntryAttrActionIntInsert)
 			middle.transit(middle.create(sai.ObjectTypeTAMInt, ifaObject(2)...))
 			mirror := end.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
 				sai.MirrorSessionAttrMonitorPort, end.oid(3))
@@ -135,7 +142,8 @@ func TestIFALeftAlone(t *testing.T) {
 	}{
 		{"ICMP", eth(host(2), host(1), ip4(1, 2, 1, 0, make([]byte, 30))), 0, ifa.Unsupported},
 		{"a fragment", eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(1, 2, 9))), 0, ifa.Unsupported},
-		{"behind an extension header", eth(host(2), host(1), ip6(1, 2, 0, append([]byte{17, 0, 1, 4, 0, 0, 0, 0}, udp(1, 2, 10)...))), 0, ifa.Unsupported},
+		{"behind an extension header", eth(host(2), host(1), ip6(1, 2, 0,
+			append([]byte{17, 0, 1, 4, 0, 0, 0, 0}, udp(1, 2, 10)...))), 0, ifa.Unsupported},
 		{"no IP", eth(host(2), host(1), u16(0x88b5), make([]byte, 60)), 0, ifa.Unsupported},
 		{"cut", udpFrame(1, 2, 100), 80, ifa.Cut},
 		{"one byte too long", long, 0, ifa.MTU},
@@ -171,7 +179,8 @@ func TestIFAEqualsTailstamp(t *testing.T) {
 	r.transit(r.create(sai.ObjectTypeTAMInt, ifaObject(7)...))
 	hop := ifa.Hop{Device: 1}
 	packet := udpFrame(2, 1, 60)
-	packet = append(packet[:14:14], ifa.Insert(bytes.Clone(packet[14:]), 20, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255},
+	packet = append(packet[:14:14], ifa.Insert(bytes.Clone(packet[14:]), 20, 8,
+		ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255},
 		ifa.Metadata{HopLimit: 3}, &hop)...)
 	for i, o := range r.send(0, packet) {
 		records, end := tailstamp.Decode(o.data)
@@ -181,8 +190,10 @@ func TestIFAEqualsTailstamp(t *testing.T) {
 		}
 		rec, h := records[0], p.Hops[0]
 		d, _ := rec.Latency()
-		if got, ok := h.Residing(); !ok || got != d || h.InPort != rec.InPort || h.OutPort != rec.OutPort || h.Device != rec.SwitchID ||
-			uint64(h.Seconds) != rec.Ingress.Seconds&(1<<20-1) || h.Nanoseconds != rec.Ingress.Nanoseconds || uint8(h.Trust) != uint8(rec.Flags) {
+		if got, ok := h.Residing(); !ok || got != d || h.InPort != rec.InPort || h.OutPort != rec.OutPort ||
+			h.Device != rec.SwitchID ||
+			uint64(h.Seconds) != rec.Ingress.Seconds&(1<<20-1) || h.Nanoseconds != rec.Ingress.Nanoseconds ||
+			uint8(h.Trust) != uint8(rec.Flags) {
 			t.Errorf("%d: IFA says %+v, the stamp %+v", i, h, rec)
 		}
 	}
@@ -219,10 +230,12 @@ func TestIFARefused(t *testing.T) {
 	}
 	x := r.create(sai.ObjectTypeTAMInt, ifaObject(1)...)
 	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
-	r.refused(sai.StatusNotSupported, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionTAMIntObject, sai.Do(x),
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table,
+		sai.ACLEntryAttrActionTAMIntObject, sai.Do(x),
 		sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)), sai.ACLEntryAttrActionIntDelete, sai.Do(sai.Bool(true)))
 	egress := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageEgress)
-	r.refused(sai.StatusNotSupported, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, sai.ACLEntryAttrActionTAMIntObject, sai.Do(x),
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress,
+		sai.ACLEntryAttrActionTAMIntObject, sai.Do(x),
 		sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))
 }
 

@@ -62,8 +62,8 @@ func (p *policed) at(cycle uint64, frame []byte) string {
 	return colour
 }
 
-// What a policer finds of frames, one after another. Tokens come once in a thousand cycles, of the peak rate once in 500;
-// times are in cycles since the first frame, and so far apart that a frame has left before the next one comes.
+// What a policer finds of frames, one after another. Tokens come once in a thousand cycles, of the peak rate once in
+// 500; times are in cycles since the first frame, and so far apart that a frame has left before the next one comes.
 func TestSAIPolicerColours(t *testing.T) {
 	const ms = 1000 // cycles between two tokens
 	for _, tt := range []struct {
@@ -214,7 +214,8 @@ func TestSAIPolicerActions(t *testing.T) {
 				for _, f := range p.send(frameAt{0, arp(1)}) {
 					left[f.port == cpuPort]++
 				}
-				got = append(got, map[[2]int]string{{0, 0}: "-", {0, 1}: "cpu", {2, 0}: "flood", {2, 1}: "flood+cpu"}[[2]int{left[false], left[true]}])
+				got = append(got, map[[2]int]string{{0, 0}: "-", {0, 1}: "cpu", {2, 0}: "flood",
+					{2, 1}: "flood+cpu"}[[2]int{left[false], left[true]}])
 			}
 			if s := strings.Join(got, " "); s != tt.want {
 				t.Errorf("%s, want %s", s, tt.want)
@@ -318,8 +319,10 @@ func TestSAITrapQueue(t *testing.T) {
 // A storm for the CPU allocates nothing in the chip.
 func TestSAIPolicerAllocatesNothing(t *testing.T) {
 	p := newPoliced(t, sai.PacketActionCopy, sai.PolicerAttrMeterType, sai.MeterTypeBytes,
-		sai.PolicerAttrMode, sai.PolicerModeTrTcm, sai.PolicerAttrCir, sai.Uint(1_000_000), sai.PolicerAttrCbs, sai.Uint(1000),
-		sai.PolicerAttrPir, sai.Uint(2_000_000), sai.PolicerAttrPbs, sai.Uint(2000), sai.PolicerAttrRedPacketAction, sai.PacketActionDrop)
+		sai.PolicerAttrMode, sai.PolicerModeTrTcm, sai.PolicerAttrCir, sai.Uint(1_000_000), sai.PolicerAttrCbs,
+		sai.Uint(1000),
+		sai.PolicerAttrPir, sai.Uint(2_000_000), sai.PolicerAttrPbs, sai.Uint(2000), sai.PolicerAttrRedPacketAction,
+		sai.PacketActionDrop)
 	p.SetOutput(func(*saisim.Out) {})
 	frame := arp(1)
 	storm := func() {

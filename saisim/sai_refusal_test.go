@@ -167,7 +167,8 @@ func TestSAIRefusedPortIsSilent(t *testing.T) {
 	d.unbridge(0)
 	d.remove(d.port(0))
 	d.told = nil
-	pairs := []any{sai.PortAttrHWLaneList, sai.Uints{0}, sai.PortAttrSpeed, sai.Uint(10000), sai.PortAttrAdminState, sai.Bool(true)}
+	pairs := []any{sai.PortAttrHWLaneList, sai.Uints{0}, sai.PortAttrSpeed, sai.Uint(10000), sai.PortAttrAdminState,
+		sai.Bool(true)}
 	d.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypePort, append(pairs, sai.PortAttrMTU, sai.Uint(3))...)
 	if len(d.told) != 0 {
 		t.Errorf("told of a port that does not exist: %v", d.told)

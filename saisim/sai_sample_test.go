@@ -46,7 +46,8 @@ func (s *sampledChip) sampler(rate int, with ...any) sai.Key {
 		s.create(sai.ObjectTypeSamplepacket, append([]any{sai.SamplepacketAttrSampleRate, sai.Uint(rate)}, with...)...))
 }
 
-// saisamplepacket.h, saiport.h: what is sampled as it comes in, or as it leaves, at what rate, and what the CPU is told.
+// saisamplepacket.h, saiport.h: what is sampled as it comes in, or as it leaves, at what rate, and what the CPU is
+// told.
 func TestSAISamples(t *testing.T) {
 	const in, out = sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable
 	s := newSampledChip(t)
@@ -59,7 +60,8 @@ func TestSAISamples(t *testing.T) {
 		t.Fatalf("%d samples of 2 frames, the first of which is %x", len(s.samples), s.data)
 	}
 	flooded := len(s.Ports()) - 1
-	if got := s.samples[1].Sample; got.Rate != 1 || got.Pool != 2 || int(got.Copies) != flooded || got.Egress || got.Dropped {
+	if got := s.samples[1].Sample; got.Rate != 1 || got.Pool != 2 || int(got.Copies) != flooded || got.Egress ||
+		got.Dropped {
 		t.Errorf("the second of flooded frames is %+v", got)
 	}
 	s.receive(0, eth(host(8), []byte{1, 0, 0, 0, 0, 9}, make([]byte, 46)), 1)
@@ -77,7 +79,8 @@ func TestSAISamples(t *testing.T) {
 	s.set(every, sai.SamplepacketAttrTruncateSize, sai.Uint(64))
 	s.set(every, sai.SamplepacketAttrTruncateEnable, sai.Bool(true))
 	s.receive(0, frame, 1)
-	if o := s.samples[4]; !o.Sample.Egress || o.Sample.Port != 1 || o.In != 0 || o.Len != len(frame) || len(s.data[4]) != 64 {
+	if o := s.samples[4]; !o.Sample.Egress || o.Sample.Port != 1 || o.In != 0 || o.Len != len(frame) ||
+		len(s.data[4]) != 64 {
 		t.Errorf("as it leaves, cut: %+v", o)
 	}
 	s.wantStatus("in use", s.Remove(context.Background(), every), sai.StatusObjectInUse)
@@ -138,7 +141,8 @@ func TestSAISampleTrap(t *testing.T) {
 	s.set(sai.Obj(sai.ObjectTypeHostifTrapGroup, group), sai.HostifTrapGroupAttrPolicer, sai.NullOID)
 	s.receive(0, frame, 1)
 	if len(s.samples) != 4 || s.samples[0].Queue != 3 || s.samples[3].Sample.Lost != 2 || s.samples[3].Sample.Pool != 6 {
-		t.Errorf("%d samples, want 4, of which the last knows of 2 that are lost and 6 in all: %+v", len(s.samples), s.samples)
+		t.Errorf("%d samples, want 4, of which the last knows of 2 that are lost and 6 in all: %+v", len(s.samples),
+			s.samples)
 	}
 	if n := s.Books().Dropped[drop.Policer]; n != 2 {
 		t.Errorf("%d dropped by the policer, want 2", n)
@@ -161,9 +165,11 @@ func TestSAISampleEntries(t *testing.T) {
 	const in, out = sai.ACLEntryAttrActionIngressSamplepacketEnable, sai.ACLEntryAttrActionEgressSamplepacketEnable
 	ingress := table(sai.ACLStageIngress, sai.ACLActionTypeIngressSamplepacketEnable)
 	egress := table(sai.ACLStageEgress, sai.ACLActionTypeEgressSamplepacketEnable)
-	counter := s.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, ingress, sai.ACLCounterAttrLabel, sai.Text("T|web"))
+	counter := s.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, ingress, sai.ACLCounterAttrLabel,
+		sai.Text("T|web"))
 	from8 := sai.Match(sai.MAC(host(8)), sai.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-	e := sai.Obj(sai.ObjectTypeACLEntry, s.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, ingress, sai.ACLEntryAttrFieldSrcMAC, from8,
+	e := sai.Obj(sai.ObjectTypeACLEntry, s.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, ingress,
+		sai.ACLEntryAttrFieldSrcMAC, from8,
 		in, sai.Do(every.OID), sai.ACLEntryAttrActionCounter, sai.Do(counter)))
 	s.set(s.port(0), sai.PortAttrIngressACL, ingress)
 	s.receive(0, eth(host(9), host(7), make([]byte, 46)), 3) // hit nothing
@@ -191,7 +197,8 @@ func TestSAISampleEntries(t *testing.T) {
 	s.remove(e)
 
 	s.receive(1, eth(host(8), host(9), make([]byte, 46)), 1) // host 9 is at port 1
-	x := sai.Obj(sai.ObjectTypeACLEntry, s.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, out, sai.Do(every.OID)))
+	x := sai.Obj(sai.ObjectTypeACLEntry, s.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, out,
+		sai.Do(every.OID)))
 	s.set(s.port(1), sai.PortAttrEgressACL, egress)
 	s.receive(0, frame, 1)
 	s.set(x, sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))
@@ -199,7 +206,8 @@ func TestSAISampleEntries(t *testing.T) {
 	if n := len(s.samples); n != 7 {
 		t.Fatalf("%d samples, want 7", n)
 	}
-	if got := s.samples[5].Sample; !got.Egress || got.Port != 1 || got.Pool != 1 || got.Rule != "" || got.Entry != config.ID(x.OID) {
+	if got := s.samples[5].Sample; !got.Egress || got.Port != 1 || got.Pool != 1 || got.Rule != "" ||
+		got.Entry != config.ID(x.OID) {
 		t.Errorf("as it leaves: %+v", got)
 	}
 	if got := s.samples[6].Sample; !got.Dropped || got.Why != drop.EgressACL || got.Copies != 0 || got.Port != 1 {
@@ -208,9 +216,11 @@ func TestSAISampleEntries(t *testing.T) {
 	if b := s.Books(); !b.Balanced() {
 		t.Errorf("%+v", b)
 	}
-	s.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, in, sai.Do(every.OID))
+	s.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, in,
+		sai.Do(every.OID))
 	s.refuseCreate(sai.StatusNotSupported, sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress,
-		sai.ACLTableAttrFieldSrcMAC, sai.Bool(true), sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypeEgressSamplepacketEnable})
+		sai.ACLTableAttrFieldSrcMAC, sai.Bool(true), sai.ACLTableAttrACLActionTypeList,
+		sai.Enums{sai.ACLActionTypeEgressSamplepacketEnable})
 }
 
 func TestSAISampleRefusals(t *testing.T) {

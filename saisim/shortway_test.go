@@ -32,13 +32,16 @@ var twists = map[string]func(r *rig){
 	"an ingress ACL of DSCP":    func(r *rig) { r.ingressACL(1, sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(9))) },
 	"two ingress ACLs":          func(r *rig) { r.ingressACL(2, r.stampAction(8)...) },
 	"an ingress ACL of the VLAN": func(r *rig) {
-		r.set(sai.ObjectTypeVLAN, r.vlan1(), sai.VLANAttrIngressACL, r.fromHost1(sai.ACLStageIngress, action(sai.PacketActionDrop)...))
+		r.set(sai.ObjectTypeVLAN, r.vlan1(), sai.VLANAttrIngressACL,
+			r.fromHost1(sai.ACLStageIngress, action(sai.PacketActionDrop)...))
 	},
 	"an egress ACL of the VLAN": func(r *rig) {
-		r.set(sai.ObjectTypeVLAN, r.vlan1(), sai.VLANAttrEgressACL, r.fromHost1(sai.ACLStageEgress, action(sai.PacketActionDrop)...))
+		r.set(sai.ObjectTypeVLAN, r.vlan1(), sai.VLANAttrEgressACL, r.fromHost1(sai.ACLStageEgress,
+			action(sai.PacketActionDrop)...))
 	},
 	"an egress ACL that drops": func(r *rig) {
-		r.set(sai.ObjectTypePort, r.second(), sai.PortAttrEgressACL, r.fromHost1(sai.ACLStageEgress, action(sai.PacketActionDrop)...))
+		r.set(sai.ObjectTypePort, r.second(), sai.PortAttrEgressACL,
+			r.fromHost1(sai.ACLStageEgress, action(sai.PacketActionDrop)...))
 	},
 	"an egress ACL that stamps": func(r *rig) {
 		r.set(sai.ObjectTypePort, r.second(), sai.PortAttrEgressACL, r.fromHost1(sai.ACLStageEgress, r.stampAction(9)...))
@@ -63,8 +66,11 @@ var twists = map[string]func(r *rig){
 	},
 	"a port that learns nothing":  func(r *rig) { r.learning(sai.BridgePortFDBLearningModeDisable) },
 	"a port that knows its hosts": func(r *rig) { r.learning(sai.BridgePortFDBLearningModeDrop) },
-	"a VLAN that learns nothing":  func(r *rig) { r.set(sai.ObjectTypeVLAN, r.vlan1(), sai.VLANAttrLearnDisable, sai.Bool(true)) },
-	"a port without the VLAN":     func(r *rig) { r.removeMember(r.Ports()[1]) },
+	"a VLAN that learns nothing": func(r *rig) {
+		r.set(sai.ObjectTypeVLAN, r.vlan1(), sai.VLANAttrLearnDisable,
+			sai.Bool(true))
+	},
+	"a port without the VLAN": func(r *rig) { r.removeMember(r.Ports()[1]) },
 	"a tag with a priority": func(r *rig) {
 		r.set(sai.ObjectTypePort, r.oid(r.Ports()[0]), sai.PortAttrDefaultVLANPriority, sai.Uint(5))
 		r.removeMember(r.Ports()[1])
@@ -87,7 +93,8 @@ var twists = map[string]func(r *rig){
 		r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 0, 2})
 	},
 	"classes by DSCP": func(r *rig) {
-		m := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(0, 5, 10, 2))
+		m := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList,
+			dscpMap(0, 5, 10, 2))
 		r.set(sai.ObjectTypePort, r.oid(r.Ports()[0]), sai.PortAttrQoSDSCPToTCMap, m)
 	},
 	"an observer":        func(r *rig) { r.SetObserver(func(saisim.Moment) { r.moments++ }) },
@@ -112,7 +119,8 @@ var twists = map[string]func(r *rig){
 	},
 }
 
-var trapAttrs = []any{sai.HostifTrapAttrTrapType, sai.HostifTrapTypeDhcp, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
+var trapAttrs = []any{sai.HostifTrapAttrTrapType, sai.HostifTrapTypeDhcp, sai.HostifTrapAttrPacketAction,
+	sai.PacketActionTrap,
 	sai.HostifTrapAttrTrapPriority, sai.Uint(1)}
 
 func (r *rig) vlan1() sai.OID {
@@ -124,7 +132,8 @@ func (r *rig) second() sai.OID { return r.oid(r.Ports()[1]) }
 // fromHost1 is a table whose entry matches what comes from host 1 and does what pairs say.
 func (r *rig) fromHost1(stage sai.Enum, pairs ...any) sai.OID {
 	table := r.acl(stage, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
-	r.entry(table, 5, append([]any{sai.ACLEntryAttrFieldSrcIP, sai.Match(v4(10, 0, 0, 1), v4(255, 255, 255, 255))}, pairs...)...)
+	r.entry(table, 5, append([]any{sai.ACLEntryAttrFieldSrcIP, sai.Match(v4(10, 0, 0, 1), v4(255, 255, 255, 255))},
+		pairs...)...)
 	return table
 }
 
@@ -140,7 +149,8 @@ func (r *rig) ingressACL(n int, pairs ...any) {
 
 // marking has the second port so slow that frames wait, and marks them then.
 func (r *rig) marking() {
-	wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold, sai.Uint(10),
+	wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold,
+		sai.Uint(10),
 		sai.WREDAttrGreenMaxThreshold, sai.Uint(20), sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll)
 	r.set(sai.ObjectTypeQueue, r.queue(r.Ports()[1], 0), sai.QueueAttrWREDProfileID, wred)
 	r.set(sai.ObjectTypePort, r.second(), sai.PortAttrSpeed, sai.Uint(10000))
@@ -213,8 +223,10 @@ func (r *rig) burst() {
 	copy(dhcp[30:34], []byte{255, 255, 255, 255})
 	ce := withTOS(2, 60)
 	frames := [][]byte{
-		udpFrame(1, 2, 60), ce, ce, ce, ce, udpFrame(1, 2, 61), udpFrame(3, 4, 60), dhcp, udpFrame(4, 3, 1000), withTOS(40, 60), udpFrame(1, 7, 60),
-		udpFrame(1, 1, 60), eth(host(2), host(1), tag(0x8100, 1), udpFrame(1, 2, 60)[12:]), eth(host(2), host(1), ip4(1, 2, 6, 0, tcp(1, 2, 3, 4))),
+		udpFrame(1, 2, 60), ce, ce, ce, ce, udpFrame(1, 2, 61), udpFrame(3, 4, 60), dhcp, udpFrame(4, 3, 1000),
+		withTOS(40, 60), udpFrame(1, 7, 60),
+		udpFrame(1, 1, 60), eth(host(2), host(1), tag(0x8100, 1), udpFrame(1, 2, 60)[12:]),
+		eth(host(2), host(1), ip4(1, 2, 6, 0, tcp(1, 2, 3, 4))),
 		udpFrame(1, 2, 60)[:30], udpFrame(2, 1, 60), udpFrame(1, 2, 60),
 	}
 	now := r.Now()

@@ -46,7 +46,8 @@ func (r *rig) bridgedLoad(rules int, stamp bool) *load {
 // one below them that they all hit, on every port.
 func (l *load) rules(n int, stamp bool) {
 	l.Helper()
-	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true), sai.ACLTableAttrFieldDstIP, sai.Bool(true),
+	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true), sai.ACLTableAttrFieldDstIP,
+		sai.Bool(true),
 		sai.ACLTableAttrFieldL4DstPort, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol, sai.Bool(true))
 	var objs [][]sai.Attr
 	for i := range n {
@@ -178,7 +179,8 @@ func BenchmarkCreateEntries(b *testing.B) {
 // Every rule of a large table is found, and only by its own packets.
 func TestLargeTable(t *testing.T) {
 	r := newRig(t, profile.Default())
-	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldL4DstPort, sai.Bool(true), sai.ACLTableAttrFieldSrcMAC, sai.Bool(true))
+	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldL4DstPort, sai.Bool(true), sai.ACLTableAttrFieldSrcMAC,
+		sai.Bool(true))
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, table)
 	counters := map[int]sai.OID{}
 	for port := 1; port <= 10_000; port++ {
@@ -186,7 +188,8 @@ func TestLargeTable(t *testing.T) {
 		if port%997 == 0 {
 			counters[port] = r.entry(table, port, pairs...)
 		} else {
-			r.create(sai.ObjectTypeACLEntry, append([]any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(port)}, pairs...)...)
+			r.create(sai.ObjectTypeACLEntry, append([]any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority,
+				sai.Uint(port)}, pairs...)...)
 		}
 	}
 	for port, c := range counters {

@@ -30,7 +30,8 @@ func (x *rig) routedLoad(routes int, spread bool) *load {
 		ip := netip.AddrFrom4([4]byte{10, 0, byte(i), 2})
 		r.neighbor(0, ip, byte(i))
 		hop := r.hop(0, ip)
-		l.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, group, sai.NextHopGroupMemberAttrNextHopID, hop)
+		l.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, group,
+			sai.NextHopGroupMemberAttrNextHopID, hop)
 		if spread {
 			hop = group
 		}
@@ -79,7 +80,8 @@ func TestL3DoesNotAllocate(t *testing.T) {
 				t.Errorf("%v allocations in 1000 packets", n)
 			}
 			l.balanced()
-			if b := l.Books(); l.sent == 0 || b.ToCPU > 0 || name != "mirror" && b.Sent+b.InFlight+b.Dropped[drop.Buffer] != b.Received {
+			if b := l.Books(); l.sent == 0 || b.ToCPU > 0 || name != "mirror" && b.Sent+b.InFlight+
+				b.Dropped[drop.Buffer] != b.Received {
 				t.Errorf("%d frames left; books %+v", l.sent, b)
 			}
 		})

@@ -14,7 +14,8 @@ func newMarkedLoad(t testing.TB, s altmark.Session, flows int) *load {
 	t.Helper()
 	l := newLoad(t, 0, false)
 	l.profile(0, s, 0)
-	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
+	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldSrcIP,
+		sai.Bool(true))
 	var counters, entries [][]sai.Attr
 	for range 2 * flows {
 		counters = append(counters, attrs(sai.ACLCounterAttrTableID, table,
@@ -47,7 +48,8 @@ func (l *load) bulk(t sai.ObjectType, objs [][]sai.Attr) []sai.OID {
 }
 
 func markedLoads() map[string]altmark.Session {
-	end := altmark.Session{Role: altmark.Terminator, Method: altmark.Muxed, Interval: -10, Mark: altmark.DSCP0, SlotSync: true, Clear: true}
+	end := altmark.Session{Role: altmark.Terminator, Method: altmark.Muxed, Interval: -10, Mark: altmark.DSCP0,
+		SlotSync: true, Clear: true}
 	unsynced := end
 	unsynced.SlotSync = false
 	begin := muxedStart

@@ -18,7 +18,9 @@ import (
 func (r *rig) window(labels ...string) []uint64 {
 	r.Helper()
 	text, _ := json.Marshal(labels)
-	entry := fmt.Sprintf(`{"attributes":[{"labels":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_UINT32_LIST"},"value":%s}}]}`, text)
+	entry := fmt.Sprintf(
+		`{"attributes":[{"labels":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_UINT32_LIST"},"value":%s}}]}`,
+		text)
 	oid := r.create(sai.ObjectTypeGenericProgrammable,
 		sai.GenericProgrammableAttrObjectName, sai.Bytes(tailstamp.ObjectCounters),
 		sai.GenericProgrammableAttrEntry, sai.Bytes(entry))
@@ -80,7 +82,8 @@ func TestEligibility(t *testing.T) {
 		{"TCP over IPv6", eth(b, a, ip6(1, 2, 6, tcp(1, 2, 2, 0))), 0, wStamped},
 		{"UDP over IPv6", eth(b, a, ip6(1, 2, 17, u)), 0, wStamped},
 		{"UDP behind hop-by-hop options", eth(b, a, ip6(1, 2, 0, append(hop, u...))), 0, wStamped},
-		{"TCP behind routing and destination options", eth(b, a, ip6(1, 2, 43, bytes.Join([][]byte{route6, dest6, tcp(1, 2, 2, 0)}, nil))), 0, wStamped},
+		{"TCP behind routing and destination options", eth(b, a, ip6(1, 2, 43,
+			bytes.Join([][]byte{route6, dest6, tcp(1, 2, 2, 0)}, nil))), 0, wStamped},
 		{"UDP behind an authentication header", eth(b, a, ip6(1, 2, 51, append(auth, u...))), 0, wStamped},
 		{"UDP in a VLAN", eth(b, a, tag(0x8100, 100), ip4(1, 2, 17, 0, u)), 0, wStamped},
 		{"UDP in two VLANs", eth(b, a, tag(0x8100, 100), tag(0x8100, 7), ip4(1, 2, 17, 0, u)), 0, wStamped},
@@ -90,7 +93,8 @@ func TestEligibility(t *testing.T) {
 		{"last IPv4 fragment", eth(b, a, ip4(1, 2, 6, 0x0010, make([]byte, 1))), 0, wStamped},
 		{"first IPv6 fragment", eth(b, a, ip6(1, 2, 44, append(frag6(17, 1), u...))), 0, wStamped},
 		{"later IPv6 fragment", eth(b, a, ip6(1, 2, 44, append(frag6(6, 0x81), make([]byte, 9)...))), 0, wStamped},
-		{"UDP shorter than its header says nothing of the datagram", eth(b, a, ip4(1, 2, 17, 0, []byte{0, 1, 0, 2})), 0, wStamped},
+		{"UDP shorter than its header says nothing of the datagram", eth(b, a, ip4(1, 2, 17, 0, []byte{0, 1, 0, 2})), 0,
+			wStamped},
 		{"short, unpadded", eth(b, a, ip4(1, 2, 17, 0, udp(1, 2, 0))), 0, wStamped},
 		{"bytes behind the datagram", pad(eth(b, a, ip4(1, 2, 17, 0, u)), 200), 0, wStamped},
 
@@ -115,7 +119,8 @@ func TestEligibility(t *testing.T) {
 		{"damaged: IPv6 payload beyond the frame", damaged(eth(b, a, ip6(1, 2, 17, u)), 18, 0xff), 0, wCut},
 		{"damaged: total length 0", damaged(damaged(eth(b, a, ip4(1, 2, 17, 0, u)), 16, 0), 17, 0), 0, wCut},
 		{"damaged: IPv6 payload 0", damaged(damaged(eth(b, a, ip6(1, 2, 17, u)), 18, 0), 19, 0), 0, wCut},
-		{"damaged: extension header beyond the datagram", eth(b, a, ip6(1, 2, 0, []byte{17, 200, 0, 0, 0, 0, 0, 0})), 0, wNotTCPUDP},
+		{"damaged: extension header beyond the datagram", eth(b, a, ip6(1, 2, 0, []byte{17, 200, 0, 0, 0, 0, 0, 0})), 0,
+			wNotTCPUDP},
 		{"IPv4 header missing", eth(b, a, u16(0x0800)), 0, wNotTCPUDP},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -241,11 +246,13 @@ func TestPuntedFramesCarryTheIngressStamp(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.stampAll(7)
 	at := r.Now() + 1000
-	outs := r.sendAt(5, at, saisim.Frame{Data: eth([]byte{2, 0, 0, 0, 0, 0xaa}, host(1), ip4(1, 2, 6, 0, tcp(1, 22, 2, 0)))})
+	outs := r.sendAt(5, at, saisim.Frame{Data: eth([]byte{2, 0, 0, 0, 0, 0xaa}, host(1),
+		ip4(1, 2, 6, 0, tcp(1, 22, 2, 0)))})
 	if len(outs) != 1 || outs[0].port != saisim.CPUPort {
 		t.Fatalf("left %v, want it at the CPU", outs)
 	}
-	want := tailstamp.Record{SwitchID: 7, Ingress: r.Timestamp(at), InPort: 5, OutPort: tailstamp.CPUPort, Flags: tailstamp.NoEgress}
+	want := tailstamp.Record{SwitchID: 7, Ingress: r.Timestamp(at), InPort: 5, OutPort: tailstamp.CPUPort,
+		Flags: tailstamp.NoEgress}
 	if rec := decode(t, outs[0]); rec != want {
 		t.Errorf("record %+v, want %+v", rec, want)
 	}
@@ -318,7 +325,8 @@ func TestPortsWithoutNameAreNone(t *testing.T) {
 	}
 	q.send(1, udpFrame(2, 1, 60))
 	q.stampAll(7)
-	if rec := decode(t, q.send(0, udpFrame(1, 2, 60))[0]); rec.InPort != tailstamp.NoPort || rec.OutPort != tailstamp.NoPort {
+	if rec := decode(t, q.send(0, udpFrame(1, 2, 60))[0]); rec.InPort != tailstamp.NoPort ||
+		rec.OutPort != tailstamp.NoPort {
 		t.Errorf("record %+v", rec)
 	}
 }
@@ -334,7 +342,8 @@ func TestStampsOfAWrongClock(t *testing.T) {
 	}{
 		{"right", func(*rig) error { return nil }, 0, 0},
 		{"leaps ahead", func(r *rig) error { return r.StepClock(time.Hour) }, time.Hour, tailstamp.ClockSet},
-		{"leaps back: leaves before it arrived", func(r *rig) error { return r.StepClock(-time.Second) }, -time.Second, tailstamp.ClockSet},
+		{"leaps back: leaves before it arrived", func(r *rig) error { return r.StepClock(-time.Second) }, -time.Second,
+			tailstamp.ClockSet},
 		{"a tenth fast for 100 cycles of 0.8 ns", func(r *rig) error { return r.SetClockDrift(100_000_000) }, 8, 0},
 		{"not synchronised", func(r *rig) error { r.SetClockSynchronised(false); return nil }, 0, tailstamp.Unsynchronised},
 	} {
@@ -356,7 +365,8 @@ func TestStampsOfAWrongClock(t *testing.T) {
 			outs := r.drain()
 			rec := decode(t, outs[0])
 			arrived, left := r.TrueTime(at), r.TrueTime(at+delay).Add(tt.error)
-			if outs[0].at != at+delay || !rec.Ingress.Time().Equal(arrived) || !rec.Egress.Time().Equal(left) || rec.Flags != tt.flags {
+			if outs[0].at != at+delay || !rec.Ingress.Time().Equal(arrived) || !rec.Egress.Time().Equal(left) ||
+				rec.Flags != tt.flags {
 				t.Errorf("left at %d with %+v, want at %d, %v to %v", outs[0].at, rec, at+delay, arrived, left)
 			}
 			if got := r.ClockError(outs[0].at); got != tt.error {

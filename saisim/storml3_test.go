@@ -46,7 +46,8 @@ func (s *storm) startL3() {
 	}
 	r.sessions = []sai.OID{r.local(5), r.local(3, sai.MirrorSessionAttrTruncateSize, sai.Uint(100)),
 		r.erspan(2, sai.ErspanEncapsulationTypeIi, false)}
-	r.sessions = append(r.sessions, r.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+	r.sessions = append(r.sessions, r.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType,
+		sai.MirrorSessionTypeLocal,
 		sai.MirrorSessionAttrMonitorPort, s.lag))
 }
 
@@ -71,10 +72,12 @@ func (s *storm) controlL3() {
 		r.neighbors[k] = !r.neighbors[k]
 	case 2:
 		key := r.routeKey(r.routes[rnd.IntN(len(r.routes))])
-		a := sai.Attr{ID: sai.RouteEntryAttrNextHopID, Value: []sai.OID{r.group, r.hops[0], r.hops[2], r.rifs[1], sai.NullOID}[rnd.IntN(5)]}
+		a := sai.Attr{ID: sai.RouteEntryAttrNextHopID, Value: []sai.OID{r.group, r.hops[0], r.hops[2], r.rifs[1],
+			sai.NullOID}[rnd.IntN(5)]}
 		if rnd.IntN(3) == 0 {
 			a = sai.Attr{ID: sai.RouteEntryAttrPacketAction,
-				Value: []sai.Enum{sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionTrap, sai.PacketActionCopy}[rnd.IntN(4)]}
+				Value: []sai.Enum{sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionTrap,
+					sai.PacketActionCopy}[rnd.IntN(4)]}
 		}
 		if err := r.Set(s.Context(), key, a); err != nil {
 			s.Fatal(err)
@@ -89,7 +92,8 @@ func (s *storm) controlL3() {
 		id := []sai.AttrID{sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession}[rnd.IntN(2)]
 		r.set(sai.ObjectTypePort, r.oid(saisim.PortID(rnd.IntN(8))), id, append(sai.OIDs{}, set...))
 	case 4:
-		kind := []sai.Enum{sai.HostifTrapTypeTTLError, sai.HostifTrapTypeNeighborMiss, sai.HostifTrapTypeL3MTUError, sai.HostifTrapTypeIp2me}[rnd.IntN(4)]
+		kind := []sai.Enum{sai.HostifTrapTypeTTLError, sai.HostifTrapTypeNeighborMiss, sai.HostifTrapTypeL3MTUError,
+			sai.HostifTrapTypeIp2me}[rnd.IntN(4)]
 		if oid := r.traps[kind]; oid != sai.NullOID {
 			r.remove(sai.ObjectTypeHostifTrap, oid)
 			delete(r.traps, kind)
@@ -100,14 +104,17 @@ func (s *storm) controlL3() {
 	case 5:
 		r.set(sai.ObjectTypeRouterInterface, r.rifs[rnd.IntN(3)], sai.RouterInterfaceAttrMTU, sai.Uint(200+rnd.IntN(1400)))
 	case 6:
-		r.set(sai.ObjectTypeRouterInterface, r.rifs[rnd.IntN(3)], sai.RouterInterfaceAttrAdminV4State, sai.Bool(rnd.IntN(4) > 0))
+		r.set(sai.ObjectTypeRouterInterface, r.rifs[rnd.IntN(3)], sai.RouterInterfaceAttrAdminV4State,
+			sai.Bool(rnd.IntN(4) > 0))
 	case 7:
 		if n := len(r.members); n > 3 || n > 0 && rnd.IntN(3) == 0 {
 			r.remove(sai.ObjectTypeNextHopGroupMember, r.members[n-1])
 			r.members = r.members[:n-1]
 		} else {
-			r.members = append(r.members, r.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, r.group,
-				sai.NextHopGroupMemberAttrNextHopID, r.hops[rnd.IntN(3)], sai.NextHopGroupMemberAttrWeight, sai.Uint(1+rnd.IntN(3))))
+			r.members = append(r.members, r.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID,
+				r.group,
+				sai.NextHopGroupMemberAttrNextHopID, r.hops[rnd.IntN(3)], sai.NextHopGroupMemberAttrWeight,
+				sai.Uint(1+rnd.IntN(3))))
 		}
 	}
 }

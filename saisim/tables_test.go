@@ -41,7 +41,8 @@ func TestTables(t *testing.T) {
 	if got.Switch.AgingSeconds != 300 || got.Switch.MAC != (config.MAC{2, 0, 0, 0, 0, 0xaa}) {
 		t.Errorf("switch %+v", got.Switch)
 	}
-	if p := got.Ports[2]; p.Port != 2 || !p.Admin || !p.Link || p.MTU != 9122 || p.Mbps != 10_000 || p.Number != 2 || p.IngressACL != config.ID(table) {
+	if p := got.Ports[2]; p.Port != 2 || !p.Admin || !p.Link || p.MTU != 9122 || p.Mbps != 10_000 || p.Number != 2 ||
+		p.IngressACL != config.ID(table) {
 		t.Errorf("port %+v", p)
 	}
 	wantLAG := config.LAG{ID: config.ID(lag), PVID: 7, Members: []config.LAGMember{{Port: 3}, {Port: 5}}}
@@ -52,10 +53,12 @@ func TestTables(t *testing.T) {
 		{BridgePort: config.ID(bp), Tagging: config.Untagged}, {BridgePort: config.ID(on), Tagging: config.Tagged}}) {
 		t.Errorf("VLAN %+v", v)
 	}
-	if f := r.State().FDB; len(f) != 1 || f[0].VLAN != 7 || f[0].MAC != (config.MAC{2, 0, 0, 0, 0, 1}) || f[0].BridgePort != config.ID(bp) || f[0].Static {
+	if f := r.State().FDB; len(f) != 1 || f[0].VLAN != 7 || f[0].MAC != (config.MAC{2, 0, 0, 0, 0, 1}) ||
+		f[0].BridgePort != config.ID(bp) || f[0].Static {
 		t.Errorf("FDB %+v", f)
 	}
-	if e := got.ACLEntries; len(e) != 2 || e[0].ID != config.ID(high) || e[1].ID != config.ID(low) || len(e[0].Matches) != 1 || len(e[0].Actions) != 1 {
+	if e := got.ACLEntries; len(e) != 2 || e[0].ID != config.ID(high) || e[1].ID != config.ID(low) ||
+		len(e[0].Matches) != 1 || len(e[0].Actions) != 1 {
 		t.Errorf("entries %+v, want %s then %s", e, high, low)
 	}
 }

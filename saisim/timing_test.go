@@ -82,7 +82,8 @@ func TestTimingByHand(t *testing.T) {
 		port  saisim.PortID
 		frame []byte
 	}
-	toA, toB := func(from byte, n int) []byte { return udpFrame(from, 91, n) }, func(from byte, n int) []byte { return udpFrame(from, 92, n) }
+	toA, toB := func(from byte, n int) []byte { return udpFrame(from, 91, n) },
+		func(from byte, n int) []byte { return udpFrame(from, 92, n) }
 	lldp := pad(eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc)), 60)
 	const A, B, CPU = 5, 9, saisim.CPUPort // where hosts 91 and 92 are
 	type out struct {
@@ -156,7 +157,8 @@ func TestNoDrift(t *testing.T) {
 	// between the first and the last; the first starts at a whole cycle at the
 	// egress, at most one cycle late.
 	span := (n - 1) * 124 * 8 * p.ClockHz / 10_000_000_000
-	firstOut := first + saisim.Cycle(104*8*p.ClockHz/10_000_000_000+1) + toQueue + toMAC + saisim.Cycle(8*8*p.ClockHz/10_000_000_000)
+	firstOut := first + saisim.Cycle(104*8*p.ClockHz/10_000_000_000+1) + toQueue + toMAC +
+		saisim.Cycle(8*8*p.ClockHz/10_000_000_000)
 	if late := int64(last) - int64(firstOut) - int64(span); late < 0 || late > 2 || count != n {
 		t.Errorf("%d frames, the last %d cycles after it is due", count, late)
 	}
@@ -267,7 +269,8 @@ func TestTrailerTakesTime(t *testing.T) {
 	if len(outs) != 2 || outs[1].at-outs[0].at != 156 {
 		t.Errorf("left %v", outs)
 	}
-	if in := decode(t, outs[1]).Ingress.Sub(decode(t, outs[0]).Ingress); in != 99*time.Nanosecond && in != 100*time.Nanosecond {
+	if in := decode(t, outs[1]).Ingress.Sub(decode(t, outs[0]).Ingress); in != 99*time.Nanosecond &&
+		in != 100*time.Nanosecond {
 		t.Errorf("ingress stamps %v apart, want 124 cycles of 0.8 ns", in)
 	}
 }
@@ -285,7 +288,8 @@ func decode(t testing.TB, s sent) tailstamp.Record {
 func (r *rig) stampAll(switchID uint32) (counter sai.OID) {
 	r.Helper()
 	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
-	counter = r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+	counter = r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount,
+		sai.Bool(true),
 		sai.ACLCounterAttrEnableByteCount, sai.Bool(true), sai.ACLCounterAttrLabel, sai.Text("all"))
 	r.create(sai.ObjectTypeACLEntry, append([]any{
 		sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter, sai.Do(counter),
@@ -297,7 +301,8 @@ func (r *rig) stampAll(switchID uint32) (counter sai.OID) {
 // stampAction returns the actions of an entry that tail-stamps.
 func (r *rig) stampAction(switchID uint32) []any {
 	r.Helper()
-	tam := r.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID, sai.Uint(switchID),
+	tam := r.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID,
+		sai.Uint(switchID),
 		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(true))
 	return []any{sai.ACLEntryAttrActionTAMIntObject, sai.Do(tam), sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true))}
 }

@@ -29,10 +29,12 @@ func TestTraceEnds(t *testing.T) {
 	}{
 		{"known", func(r *rig) { r.send(0, udpFrame(1, 2, 60)) }, []string{"0 copies made", "1 Ethernet1 last byte out"}},
 		{"flooded, one egress port down", func(r *rig) { r.send(0, udpFrame(1, 9, 60)) },
-			[]string{"0 copies made", "1 Ethernet1 last byte out", "2 Ethernet2 last byte out", "3 port 3 dropped: egress-port-down", "4 Ethernet4 last byte out",
+			[]string{"0 copies made", "1 Ethernet1 last byte out", "2 Ethernet2 last byte out",
+				"3 port 3 dropped: egress-port-down", "4 Ethernet4 last byte out",
 				"5 Ethernet5 last byte out", "6 Ethernet6 last byte out", "7 Ethernet7 last byte out"}},
 		{"runt", func(r *rig) { r.send(0, make([]byte, 9)) }, []string{"0 dropped: runt"}},
-		{"from a group address", func(r *rig) { f := udpFrame(1, 2, 60); f[6] = 3; r.send(0, f) }, []string{"0 dropped: source-address"}},
+		{"from a group address", func(r *rig) { f := udpFrame(1, 2, 60); f[6] = 3; r.send(0, f) },
+			[]string{"0 dropped: source-address"}},
 		{"punted", func(r *rig) { r.send(0, lldp) }, []string{"0 copies made", "1 CPU to the CPU (lldp)"}},
 		{"injected", func(r *rig) {
 			if err := r.Inject(1, saisim.Frame{Data: udpFrame(9, 2, 60)}); err != nil {

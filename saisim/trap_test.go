@@ -13,12 +13,14 @@ import (
 )
 
 func arp(op byte) []byte {
-	return eth([]byte{255, 255, 255, 255, 255, 255}, host(9), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, op}, make([]byte, 38))
+	return eth([]byte{255, 255, 255, 255, 255, 255}, host(9), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, op},
+		make([]byte, 38))
 }
 
 // snap is an 802.3 frame of a Cisco protocol.
 func snap(last byte, protocol uint16) []byte {
-	return eth([]byte{1, 0, 0xc, 0xcc, 0xcc, last}, host(9), u16(46), []byte{0xaa, 0xaa, 3, 0, 0, 0xc}, u16(protocol), make([]byte, 38))
+	return eth([]byte{1, 0, 0xc, 0xcc, 0xcc, last}, host(9), u16(46), []byte{0xaa, 0xaa, 3, 0, 0, 0xc}, u16(protocol),
+		make([]byte, 38))
 }
 
 // l4 is an IP packet to the router at port 0, or to a group, with a payload.
@@ -66,38 +68,59 @@ func TestTrapTypes(t *testing.T) {
 		{sai.HostifTrapTypeCdp, "cdp", snap(0xcc, 0x2000), snap(0xcd, 0x2000)},
 		{sai.HostifTrapTypeArpRequest, "arp_req", arp(1), arp(2)},
 		{sai.HostifTrapTypeArpResponse, "arp_resp", arp(2), arp(1)},
-		{sai.HostifTrapTypeDhcp, "dhcp", l4(from4, everybody, 64, 17, udp(68, 67, 10)), l4(from4, everybody, 64, 17, udp(69, 66, 10))},
-		{sai.HostifTrapTypeDhcp, "dhcp", l4(from4, own4, 64, 17, udp(67, 67, 10)), l4(from4, at4(0, 99), 64, 17, udp(67, 67, 10))},
-		{sai.HostifTrapTypeDhcpv6, "dhcpv6", l4(from6, all6, 64, 17, udp(546, 547, 10)), l4(from6, all6, 64, 17, udp(545, 548, 10))},
-		{sai.HostifTrapTypeDhcpv6, "dhcpv6", l4(from6, own6, 64, 17, udp(546, 547, 10)), l4(from6, at6(0, 99), 64, 17, udp(546, 547, 10))},
-		{sai.HostifTrapTypeIPv6NeighborDiscovery, "neigh_discovery", l4(from6, all6, 255, 58, icmp6(135)), l4(from6, all6, 254, 58, icmp6(135))},
-		{sai.HostifTrapTypeIPv6NeighborSolicitation, "neigh_solicitation", l4(from6, all6, 255, 58, icmp6(135)), l4(from6, all6, 255, 58, icmp6(136))},
-		{sai.HostifTrapTypeIPv6NeighborAdvertisement, "neigh_advertisement", l4(from6, all6, 255, 58, icmp6(136)), l4(from6, all6, 255, 58, icmp6(134))},
+		{sai.HostifTrapTypeDhcp, "dhcp", l4(from4, everybody, 64, 17, udp(68, 67, 10)),
+			l4(from4, everybody, 64, 17, udp(69, 66, 10))},
+		{sai.HostifTrapTypeDhcp, "dhcp", l4(from4, own4, 64, 17, udp(67, 67, 10)),
+			l4(from4, at4(0, 99), 64, 17, udp(67, 67, 10))},
+		{sai.HostifTrapTypeDhcpv6, "dhcpv6", l4(from6, all6, 64, 17, udp(546, 547, 10)),
+			l4(from6, all6, 64, 17, udp(545, 548, 10))},
+		{sai.HostifTrapTypeDhcpv6, "dhcpv6", l4(from6, own6, 64, 17, udp(546, 547, 10)),
+			l4(from6, at6(0, 99), 64, 17, udp(546, 547, 10))},
+		{sai.HostifTrapTypeIPv6NeighborDiscovery, "neigh_discovery", l4(from6, all6, 255, 58, icmp6(135)),
+			l4(from6, all6, 254, 58, icmp6(135))},
+		{sai.HostifTrapTypeIPv6NeighborSolicitation, "neigh_solicitation", l4(from6, all6, 255, 58, icmp6(135)),
+			l4(from6, all6, 255, 58, icmp6(136))},
+		{sai.HostifTrapTypeIPv6NeighborAdvertisement, "neigh_advertisement", l4(from6, all6, 255, 58, icmp6(136)),
+			l4(from6, all6, 255, 58, icmp6(134))},
 		{sai.HostifTrapTypeOspf, "ospf", l4(from4, all4, 1, 89, make([]byte, 30)), l4(from4, all4, 1, 88, make([]byte, 30))},
 		{sai.HostifTrapTypeOspf, "ospf", l4(from4, own4, 1, 89, make([]byte, 30)), l4(from4, own4, 1, 88, make([]byte, 30))},
-		{sai.HostifTrapTypeOspfv6, "ospfv6", l4(from6, all6, 1, 89, make([]byte, 30)), l4(from4, all4, 1, 89, make([]byte, 30))},
+		{sai.HostifTrapTypeOspfv6, "ospfv6", l4(from6, all6, 1, 89, make([]byte, 30)),
+			l4(from4, all4, 1, 89, make([]byte, 30))},
 		{sai.HostifTrapTypePim, "pim", l4(from4, all4, 1, 103, make([]byte, 30)), l4(from6, all6, 1, 103, make([]byte, 30))},
-		{sai.HostifTrapTypeVrrp, "vrrp", l4(from4, all4, 255, 112, make([]byte, 30)), l4(from6, all6, 255, 112, make([]byte, 30))},
-		{sai.HostifTrapTypeVrrpv6, "vrrpv6", l4(from6, all6, 255, 112, make([]byte, 30)), l4(from4, all4, 255, 112, make([]byte, 30))},
-		{sai.HostifTrapTypeIp2me, "ip2me", l4(from4, own4, 64, 1, make([]byte, 30)), l4(from4, at4(0, 99), 64, 1, make([]byte, 30))},
+		{sai.HostifTrapTypeVrrp, "vrrp", l4(from4, all4, 255, 112, make([]byte, 30)),
+			l4(from6, all6, 255, 112, make([]byte, 30))},
+		{sai.HostifTrapTypeVrrpv6, "vrrpv6", l4(from6, all6, 255, 112, make([]byte, 30)),
+			l4(from4, all4, 255, 112, make([]byte, 30))},
+		{sai.HostifTrapTypeIp2me, "ip2me", l4(from4, own4, 64, 1, make([]byte, 30)),
+			l4(from4, at4(0, 99), 64, 1, make([]byte, 30))},
 		{sai.HostifTrapTypeSsh, "ssh", l4(from4, own4, 64, 6, tcp(9, 22, 2, 9)), l4(from4, own4, 64, 6, tcp(22, 9, 2, 9))},
 		{sai.HostifTrapTypeSnmp, "snmp", l4(from6, own6, 64, 17, udp(9, 161, 9)), l4(from6, own6, 64, 17, udp(161, 9, 9))},
 		{sai.HostifTrapTypeBgp, "bgp", l4(from4, own4, 1, 6, tcp(179, 9, 2, 9)), l4(from6, own6, 64, 6, tcp(179, 9, 2, 9))},
-		{sai.HostifTrapTypeBgpv6, "bgpv6", l4(from6, own6, 64, 6, tcp(9, 179, 2, 9)), l4(from4, own4, 64, 6, tcp(9, 179, 2, 9))},
+		{sai.HostifTrapTypeBgpv6, "bgpv6", l4(from6, own6, 64, 6, tcp(9, 179, 2, 9)),
+			l4(from4, own4, 64, 6, tcp(9, 179, 2, 9))},
 		{sai.HostifTrapTypeBfd, "bfd", l4(from4, own4, 255, 17, udp(9, 3784, 9)), l4(from4, own4, 255, 17, udp(9, 3785, 9))},
-		{sai.HostifTrapTypeBfdv6, "bfdv6", l4(from6, own6, 255, 17, udp(9, 4784, 9)), l4(from4, own4, 255, 17, udp(9, 4784, 9))},
-		{sai.HostifTrapTypeGnmi, "gnmi", l4(from4, own4, 64, 6, tcp(9, 9339, 2, 9)), l4(from4, own4, 64, 6, tcp(9, 9340, 2, 9))},
-		{sai.HostifTrapTypeP4rt, "p4rt", l4(from4, own4, 64, 6, tcp(9, 9559, 2, 9)), l4(from4, own4, 64, 17, udp(9, 9559, 9))},
-		{sai.HostifTrapTypeNtpclient, "ntpclient", l4(from4, own4, 64, 17, udp(123, 9, 9)), l4(from4, own4, 64, 17, udp(9, 123, 9))},
-		{sai.HostifTrapTypeNtpserver, "ntpserver", l4(from4, own4, 64, 17, udp(9, 123, 9)), l4(from4, own4, 64, 17, udp(123, 9, 9))},
-		{sai.HostifTrapTypeNeighborMiss, "neighbor_miss", l4(from4, at4(1, 99), 64, 17, udp(9, 9, 9)), l4(from4, own4, 64, 17, udp(9, 9, 9))},
-		{sai.HostifTrapTypeTTLError, "ttl_error", l4(from4, at4(1, 99), 1, 17, udp(9, 9, 9)), l4(from4, at4(1, 99), 2, 17, udp(9, 9, 9))},
-		{sai.HostifTrapTypeL3MTUError, "l3_mtu_error", l4(from4, at4(1, 20), 9, 17, udp(9, 9, 1473)), l4(from4, at4(1, 20), 9, 17, udp(9, 9, 1472))},
+		{sai.HostifTrapTypeBfdv6, "bfdv6", l4(from6, own6, 255, 17, udp(9, 4784, 9)),
+			l4(from4, own4, 255, 17, udp(9, 4784, 9))},
+		{sai.HostifTrapTypeGnmi, "gnmi", l4(from4, own4, 64, 6, tcp(9, 9339, 2, 9)),
+			l4(from4, own4, 64, 6, tcp(9, 9340, 2, 9))},
+		{sai.HostifTrapTypeP4rt, "p4rt", l4(from4, own4, 64, 6, tcp(9, 9559, 2, 9)),
+			l4(from4, own4, 64, 17, udp(9, 9559, 9))},
+		{sai.HostifTrapTypeNtpclient, "ntpclient", l4(from4, own4, 64, 17, udp(123, 9, 9)),
+			l4(from4, own4, 64, 17, udp(9, 123, 9))},
+		{sai.HostifTrapTypeNtpserver, "ntpserver", l4(from4, own4, 64, 17, udp(9, 123, 9)),
+			l4(from4, own4, 64, 17, udp(123, 9, 9))},
+		{sai.HostifTrapTypeNeighborMiss, "neighbor_miss", l4(from4, at4(1, 99), 64, 17, udp(9, 9, 9)),
+			l4(from4, own4, 64, 17, udp(9, 9, 9))},
+		{sai.HostifTrapTypeTTLError, "ttl_error", l4(from4, at4(1, 99), 1, 17, udp(9, 9, 9)),
+			l4(from4, at4(1, 99), 2, 17, udp(9, 9, 9))},
+		{sai.HostifTrapTypeL3MTUError, "l3_mtu_error", l4(from4, at4(1, 20), 9, 17, udp(9, 9, 1473)),
+			l4(from4, at4(1, 20), 9, 17, udp(9, 9, 1472))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRouter(t)
 			r.neighbor(1, at4(1, 20), 20)
-			trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, tt.kind, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
+			trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, tt.kind, sai.HostifTrapAttrPacketAction,
+				sai.PacketActionTrap,
 				sai.HostifTrapAttrTrapPriority, sai.Uint(4))
 			var got []config.Trap
 			r.SetOutput(func(o *saisim.Out) {
@@ -159,7 +182,8 @@ func TestTrapGroup(t *testing.T) {
 			t.Errorf("with the group up %v Tables has %d traps", up, n)
 		}
 	}
-	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest,
+	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType,
+		sai.HostifTrapTypeArpRequest,
 		sai.HostifTrapAttrPacketAction, sai.PacketActionDrop)
 }
 

@@ -170,7 +170,8 @@ func TestWhy(t *testing.T) {
 	}{
 		{"Redis is out of memory", []string{"config", "set", "maxmemory", "1"}, []string{"config", "set", "maxmemory", "0"}},
 		{"Redis is read-only", []string{"replicaof", "127.0.0.1", "1"}, []string{"replicaof", "no", "one"}},
-		{"Redis lacks replicas", []string{"config", "set", "min-replicas-to-write", "1"}, []string{"config", "set", "min-replicas-to-write", "0"}},
+		{"Redis lacks replicas", []string{"config", "set", "min-replicas-to-write", "1"},
+			[]string{"config", "set", "min-replicas-to-write", "0"}},
 	} {
 		raw.do(tt.before...)
 		for i, write := range []func() error{set, hand, many} {
@@ -191,8 +192,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// A connection that is reset while a command waits says nothing of the command, and passes: a daemon that starts then waits.
-// One that is refused says that nothing was sent.
+// A connection that is reset while a command waits says nothing of the command, and passes: a daemon that starts then
+// waits. One that is refused says that nothing was sent.
 func TestConnectionReset(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -211,7 +212,8 @@ func TestConnectionReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = swss.Connect(t.Context(), cfg)
-	if !errors.Is(err, swss.ErrUnavailable) || !strings.HasPrefix(swss.Why(err), "Redis does not answer (") || swss.NothingSent(err) {
+	if !errors.Is(err, swss.ErrUnavailable) || !strings.HasPrefix(swss.Why(err), "Redis does not answer (") ||
+		swss.NothingSent(err) {
 		t.Errorf("reset: %v: %q, nothing sent: %v", err, swss.Why(err), swss.NothingSent(err))
 	}
 	listener.Close()

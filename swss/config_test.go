@@ -12,7 +12,8 @@ import (
 
 const sonicConfig = `{
   "INSTANCES": {
-    "redis": {"hostname": "127.0.0.1", "port": 6379, "unix_socket_path": "/var/run/redis/redis.sock", "persistence_for_warm_boot": "yes"}
+    "redis": {"hostname": "127.0.0.1", "port": 6379, "unix_socket_path": "/var/run/redis/redis.sock",
+     "persistence_for_warm_boot": "yes"}
   },
   "DATABASES": {
     "APPL_DB": {"id": 0, "separator": ":", "instance": "redis"},
@@ -61,10 +62,14 @@ func TestLoadConfig(t *testing.T) {
 	for text, want := range map[string]string{
 		"":   "unexpected end",
 		"{}": "INSTANCES is empty",
-		strings.ReplaceAll(sonicConfig, `"instance": "redis"}`, `"instance": "other"}`):                                   `"other" is not in INSTANCES`,
-		strings.ReplaceAll(sonicConfig, `"id": 14`, `"id": -1`):                                                           "want an id >= 0",
-		strings.ReplaceAll(sonicConfig, `"|"`, `""`):                                                                      "separator",
-		strings.ReplaceAll(sonicConfig, `"port": 6379, "unix_socket_path": "/var/run/redis/redis.sock"`, `"port": 70000`): "port 70000",
+		strings.ReplaceAll(sonicConfig, `"instance": "redis"}`,
+			`"instance": "other"}`): `"other" is not in INSTANCES`,
+		strings.ReplaceAll(sonicConfig, `"id": 14`,
+			`"id": -1`): "want an id >= 0",
+		strings.ReplaceAll(sonicConfig, `"|"`,
+			`""`): "separator",
+		strings.ReplaceAll(sonicConfig, `"port": 6379, "unix_socket_path": "/var/run/redis/redis.sock"`,
+			`"port": 70000`): "port 70000",
 	} {
 		if _, err := swss.ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

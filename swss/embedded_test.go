@@ -66,7 +66,8 @@ func TestEmbeddedConfig(t *testing.T) {
 		c.do("CONFIG", "SET", "notify-keyspace-events", flags[0])
 		get(flags[1])
 	}
-	for _, cmd := range [][]string{{"CONFIG", "SET", "notify-keyspace-events", "Q"}, {"CONFIG", "SET", "nonsense", "1"}, {"CONFIG", "SET", "databases", "2"}, {"CONFIG", "SET", "x"}, {"CONFIG"}} {
+	for _, cmd := range [][]string{{"CONFIG", "SET", "notify-keyspace-events", "Q"}, {"CONFIG", "SET", "nonsense", "1"},
+		{"CONFIG", "SET", "databases", "2"}, {"CONFIG", "SET", "x"}, {"CONFIG"}} {
 		if _, ok := c.do(cmd...).(error); !ok {
 			t.Errorf("%v was accepted", cmd)
 		}
@@ -109,7 +110,8 @@ func TestEmbeddedOtherClients(t *testing.T) {
 		p.Exists(ctx, "k")
 		return nil
 	})
-	if err != nil || fmt.Sprint(cmds[1].(*redis.MapStringStringCmd).Val(), cmds[3].(*redis.IntCmd).Val()) != "map[f:v g:w] 0" {
+	if err != nil || fmt.Sprint(cmds[1].(*redis.MapStringStringCmd).Val(),
+		cmds[3].(*redis.IntCmd).Val()) != "map[f:v g:w] 0" {
 		t.Errorf("%v %v", cmds, err)
 	}
 	if m, err := sub.ReceiveMessage(ctx); err != nil || m.Payload != "hset" {
@@ -134,10 +136,14 @@ func TestEmbeddedOtherClients(t *testing.T) {
 func TestEmbeddedSubscriber(t *testing.T) {
 	c := dialRaw(t, swsstest.Start(t).Addr())
 	for _, tt := range []struct{ cmd, want string }{
-		{"SUBSCRIBE a", "[subscribe a 1]"}, {"PSUBSCRIBE b*", "[psubscribe b* 2]"}, {"PING x", "[pong x]"}, {"SUBSCRIBE a", "[subscribe a 2]"},
-		{"GET x", "ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"},
-		{"UNSUBSCRIBE none", "[unsubscribe none 2]"}, {"UNSUBSCRIBE", "[unsubscribe a 1]"}, {"PUNSUBSCRIBE", "[punsubscribe b* 0]"},
-		{"UNSUBSCRIBE", "[unsubscribe <nil> 0]"}, {"PING", "PONG"}, {"SUBSCRIBE", "ERR wrong number of arguments for 'subscribe' command"},
+		{"SUBSCRIBE a", "[subscribe a 1]"}, {"PSUBSCRIBE b*", "[psubscribe b* 2]"}, {"PING x", "[pong x]"},
+		{"SUBSCRIBE a", "[subscribe a 2]"},
+		{"GET x", "ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in " +
+			"this context"},
+		{"UNSUBSCRIBE none", "[unsubscribe none 2]"}, {"UNSUBSCRIBE", "[unsubscribe a 1]"},
+		{"PUNSUBSCRIBE", "[punsubscribe b* 0]"},
+		{"UNSUBSCRIBE", "[unsubscribe <nil> 0]"}, {"PING", "PONG"},
+		{"SUBSCRIBE", "ERR wrong number of arguments for 'subscribe' command"},
 		{"PUBLISH a x", "0"}, {"PUBSUB NUMPAT", "0"}, {"PUBSUB CHANNELS", "[]"}, {"COMMAND", "[]"}, {"COMMAND DOCS", "[]"},
 		{"SELECT 64", "ERR DB index is out of range"}, {"SELECT 63", "OK"}, {"CLIENT SETINFO LIB-NAME x", "OK"},
 	} {

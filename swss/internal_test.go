@@ -17,7 +17,8 @@ func FuzzStrings(f *testing.F) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		want := []string{strings.ToValidUTF8(a, "\ufffd"), strings.ToValidUTF8(b, "\ufffd")}
-		if json.Valid([]byte(text)) && !strings.ContainsRune(a+b, '\ufffd') && a == want[0] && b == want[1] && !slices.Equal(got, want) {
+		if json.Valid([]byte(text)) && !strings.ContainsRune(a+b, '\ufffd') && a == want[0] && b == want[1] &&
+			!slices.Equal(got, want) {
 			t.Errorf("%q became %q", want, got)
 		}
 	})
@@ -42,8 +43,10 @@ func TestGlob(t *testing.T) {
 		want       bool
 	}{
 		{"", "", true}, {"", "a", false}, {"a", "a", true}, {"*", "", true}, {"a*", "abc", true}, {"a*c", "abc", true},
-		{"a*c", "abd", false}, {"a**b", "ab", true}, {"?", "", false}, {"?b", "ab", true}, {"[ab]", "b", true}, {"[^ab]", "b", false},
-		{"[^ab]", "c", true}, {"[a-c]x", "bx", true}, {"[c-a]x", "bx", true}, {"[a-c]x", "dx", false}, {`\*`, "*", true}, {`\*`, "a", false},
+		{"a*c", "abd", false}, {"a**b", "ab", true}, {"?", "", false}, {"?b", "ab", true}, {"[ab]", "b", true},
+		{"[^ab]", "b", false},
+		{"[^ab]", "c", true}, {"[a-c]x", "bx", true}, {"[c-a]x", "bx", true}, {"[a-c]x", "dx", false}, {`\*`, "*", true},
+		{`\*`, "a", false},
 		{`[\]]`, "]", true}, {"__keyspace@4__:ACL_RULE|*", "__keyspace@4__:ACL_RULE|T|R", true},
 		{"__keyspace@4__:ACL_RULE|*", "__keyspace@4__:ACL_RULE", false},
 	} {
@@ -63,7 +66,8 @@ func FuzzGlob(f *testing.F) {
 			return // takes exponential time, as in Redis
 		}
 		prefix, plain := globPrefix(pattern)
-		if got := globMatch(pattern, s); got && !strings.HasPrefix(s, prefix) || plain && got != strings.HasPrefix(s, prefix) {
+		if got := globMatch(pattern, s); got && !strings.HasPrefix(s, prefix) ||
+			plain && got != strings.HasPrefix(s, prefix) {
 			t.Errorf("%q matches %q: %v, prefix %q", pattern, s, got, prefix)
 		}
 		if quoted := globEscape(s); !globMatch(quoted, s) {

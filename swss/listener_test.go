@@ -66,7 +66,8 @@ func TestSubscriber(t *testing.T) {
 		}{
 			{nil, []string{"SET old map[f:1]"}},
 			{nil, nil},
-			{[][]string{{"HSET", "T|b", "f", "1"}, {"HSET", "T|a|x", "f@", "1"}, {"HSET", "T|b", "g", "2"}}, []string{"SET a|x map[f:1]", "SET b map[f:1 g:2]"}},
+			{[][]string{{"HSET", "T|b", "f", "1"}, {"HSET", "T|a|x", "f@", "1"}, {"HSET", "T|b", "g", "2"}},
+				[]string{"SET a|x map[f:1]", "SET b map[f:1 g:2]"}},
 			{[][]string{{"HDEL", "T|b", "f"}}, []string{"SET b map[g:2]"}},
 			{[][]string{{"HDEL", "T|b", "g"}}, []string{"DEL b map[]"}},
 			{[][]string{{"DEL", "T|b"}, {"EXPIRE", "T|none", "1"}}, nil},
@@ -75,7 +76,8 @@ func TestSubscriber(t *testing.T) {
 			{[][]string{{"HSET", "T|e", "NULL", "NULL"}}, []string{"SET e map[]"}},
 			{[][]string{{"RENAME", "T|e", "T|f"}}, []string{"DEL e map[]", "SET f map[]"}},
 			{[][]string{{"HSET", "TX|other", "f", "2"}, {"SET", "T", "x"}}, nil},
-			{[][]string{{"MULTI"}, {"HSET", "T|m", "f", "1"}, {"DEL", "T|f"}, {"EXEC"}}, []string{"DEL f map[]", "SET m map[f:1]"}},
+			{[][]string{{"MULTI"}, {"HSET", "T|m", "f", "1"}, {"DEL", "T|f"}, {"EXEC"}},
+				[]string{"DEL f map[]", "SET m map[f:1]"}},
 			{[][]string{{"EVAL", "redis.call('HSET', 'T|l', 'f', '1')", "0"}}, []string{"SET l map[f:1]"}},
 		}
 		for i, s := range steps {
@@ -133,7 +135,8 @@ func TestReconnect(t *testing.T) {
 	fill("kept", "new")
 	awaitSync(t, l, true)
 	for _, s := range []swss.Source{sub, cons} {
-		if diff := cmp.Diff([]string{"DEL gone map[]", "SET kept map[f:1]", "SET new map[f:1]"}, popAll(t, l, s)); diff != "" {
+		if diff := cmp.Diff([]string{"DEL gone map[]", "SET kept map[f:1]", "SET new map[f:1]"},
+			popAll(t, l, s)); diff != "" {
 			t.Errorf("%s (-want +got): %s", s.Name(), diff)
 		}
 		if diff := cmp.Diff([]string(nil), popAll(t, l, s)); diff != "" {
@@ -158,7 +161,8 @@ func TestRestart(t *testing.T) {
 	l := swss.NewListener(r)
 	defer l.Close()
 	sub := swss.NewSubscriber(l, r.DB(swss.ConfigDB), "C")
-	if err := swss.NewTable(r.DB(swss.ConfigDB), "C").SetMany(t.Context(), map[string]swss.FieldValues{"a": {"f": "1"}, "b": nil}); err != nil {
+	if err := swss.NewTable(r.DB(swss.ConfigDB), "C").SetMany(t.Context(),
+		map[string]swss.FieldValues{"a": {"f": "1"}, "b": nil}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -28,7 +28,8 @@ func TestQueue(t *testing.T) {
 		}
 		var want []swss.Entry
 		for i := range 2 * swss.PopSize {
-			e := swss.Entry{Key: fmt.Sprint("k", i), Body: swss.EncodeFields([]swss.Pair{{Field: "f", Value: "\"\\\n\x01ü"}}), Op: "Sset"}
+			e := swss.Entry{Key: fmt.Sprint("k", i), Body: swss.EncodeFields([]swss.Pair{{Field: "f", Value: "\"\\\n\x01ü"}}),
+				Op: "Sset"}
 			want = append(want, e)
 			var err error
 			if i%3 != 0 {

@@ -46,8 +46,10 @@ func TestSetAll(t *testing.T) {
 		want string // error; "": they are written
 	}{
 		{"it goes well", func(_ *swsstest.Server, _ swss.Client, run func() error) error { return run() }, ""},
-		{"the answer is lost", func(_ *swsstest.Server, _ swss.Client, run func() error) error { _ = run(); return io.EOF }, ""},
-		{"the request is lost", func(*swsstest.Server, swss.Client, func() error) error { return io.EOF }, "no row was written"},
+		{"the answer is lost", func(_ *swsstest.Server, _ swss.Client, run func() error) error { _ = run(); return io.EOF },
+			""},
+		{"the request is lost", func(*swsstest.Server, swss.Client, func() error) error { return io.EOF },
+			"no row was written"},
 		{"Redis is killed", func(s *swsstest.Server, _ swss.Client, run func() error) error {
 			_ = run()
 			s.Kill()

@@ -8,7 +8,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A listener notices that its connection is dead though nobody says so, connects anew, and hears what is published then.
+// A listener notices that its connection is dead though nobody says so, connects anew, and hears what is published
+// then.
 func TestDeadConnection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a silence: nothing for the race detector")

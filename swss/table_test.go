@@ -46,13 +46,15 @@ func TestTable(t *testing.T) {
 		}
 		rows, err := table.Dump(ctx)
 		must(err)
-		if diff := cmp.Diff(map[string]swss.FieldValues{"EMPTY": {}, "T": {"STAGE": "INGRESS"}, "U|1": {"f": "ü \"\\\n"}, "U|2": {}}, rows); diff != "" {
+		if diff := cmp.Diff(map[string]swss.FieldValues{"EMPTY": {}, "T": {"STAGE": "INGRESS"}, "U|1": {"f": "ü \"\\\n"},
+			"U|2": {}}, rows); diff != "" {
 			t.Error(diff)
 		}
 		must(table.Del(ctx, "T"))
 		must(table.DelMany(ctx, []string{"U|1", "none"}))
 		raw := dialRaw(t, r.Addr())
-		if diff := cmp.Diff([]string{"4 ACL_TABLE|EMPTY [NULL=NULL]", "4 ACL_TABLE|U|2 [NULL=NULL]"}, raw.contents(4)); diff != "" {
+		if diff := cmp.Diff([]string{"4 ACL_TABLE|EMPTY [NULL=NULL]", "4 ACL_TABLE|U|2 [NULL=NULL]"},
+			raw.contents(4)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -113,7 +115,8 @@ func TestErrors(t *testing.T) {
 	raw := dialRaw(t, r.Addr())
 	raw.do("SET", "T:k", "a string")
 	err := swss.NewTable(r.DB(swss.ApplDB), "T").Set(ctx, "k", swss.FieldValues{"f": "v"})
-	if err == nil || !strings.HasPrefix(err.Error(), "APPL_DB: set T:k: WRONGTYPE") || errors.Is(err, swss.ErrUnavailable) {
+	if err == nil || !strings.HasPrefix(err.Error(), "APPL_DB: set T:k: WRONGTYPE") ||
+		errors.Is(err, swss.ErrUnavailable) {
 		t.Errorf("error %v", err)
 	}
 	if _, _, err := swss.NewTable(r.DB("NO_SUCH_DB"), "T").Get(ctx, "k"); err == nil {

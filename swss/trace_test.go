@@ -35,7 +35,8 @@ func relevant(all []swsstest.Command) []string {
 	var out []string
 	for _, c := range all {
 		switch name := c.Args[0]; {
-		case c.By == "lua", strings.Contains("SELECT HELLO CLIENT PING CONFIG SCRIPT HGETALL", name), name == "KEYS" && c.DB != "4":
+		case c.By == "lua", strings.Contains("SELECT HELLO CLIENT PING CONFIG SCRIPT HGETALL", name),
+			name == "KEYS" && c.DB != "4":
 		case c.DB == "4" && strings.HasPrefix(name, "EVAL"): // reads rows
 		case name == "SUBSCRIBE" && strings.Contains(c.Args[1], "_CHANNEL@"):
 		default:
@@ -208,7 +209,8 @@ func scriptDigests(t *testing.T, c *rawConn) func(args []string) string {
 		}
 		return digest
 	}
-	set, many, del, pop, push := load("state_set"), load("state_set_many"), load("state_del"), load("state_pop"), load("queue_push")
+	set, many, del, pop, push := load("state_set"), load("state_set_many"), load("state_del"), load("state_pop"),
+		load("queue_push")
 	return func(args []string) string {
 		switch last := args[len(args)-1]; {
 		case last == "_":

@@ -14,8 +14,8 @@
 // sessions. Sessions of alternate marking that write a bit of the DSCP depend on QoS maps too:
 // those of CONFIG_DB, whatever becomes of them.
 //
-// The daemon tammgrd has this manager and those of cfgmgr: it stands for SONiC's tammgrd, portmgrd, teammgrd (but LACP),
-// vlanmgrd, intfmgrd, nbrmgrd, buffermgrd, coppmgrd and sflowmgrd, and for bgpcfgd's static routes.
+// The daemon tammgrd has this manager and those of cfgmgr: it stands for SONiC's tammgrd, portmgrd, teammgrd (but
+// LACP), vlanmgrd, intfmgrd, nbrmgrd, buffermgrd, coppmgrd and sflowmgrd, and for bgpcfgd's static routes.
 //
 // What belongs here: decisions about CONFIG_DB rows of TAM and ACLs. No SAI.
 package tammgr

@@ -13,7 +13,8 @@ func TestFlyMonTasks(t *testing.T) {
 		appl1 = "t1 algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=any" + rest
 	)
 	applOf := func(filter string) string {
-		return "t2 algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=" + filter + " flowgroup=F1" + rest
+		return "t2 algorithm=auto allocation=accurate attribute=frequency change-threshold=0 epoch=1000 filter=" + filter +
+			" flowgroup=F1" + rest
 	}
 	ready := func(more ...string) []string { return append([]string{flyActive, flyCapable}, more...) }
 	runRules(t, []ruleTest{
@@ -21,21 +22,28 @@ func TestFlyMonTasks(t *testing.T) {
 			name: "a task with all it needs", do: ready(task1), table: "TAM_FLYMON_TASK_TABLE", want: []string{appl1},
 			status: map[string]string{t1: pending, "ACL_TABLE_TABLE|TAM": ""},
 		},
-		{name: "a feature that is not active", do: []string{task1}, table: "TAM_FLYMON_TASK_TABLE", status: map[string]string{t1: "pending: feature FLYMON is not active (tammgrd)"}},
+		{name: "a feature that is not active", do: []string{task1}, table: "TAM_FLYMON_TASK_TABLE",
+			status: map[string]string{t1: "pending: feature FLYMON is not active (tammgrd)"}},
 		{
-			name: "a switch that cannot", do: []string{flyActive, "appl+:SWITCH_TABLE:switch tam-flymon-capable=false tam-flymon-reason=no-CMU-groups", task1}, table: "TAM_FLYMON_TASK_TABLE",
-			status: map[string]string{t1: "pending: feature FLYMON is not active (tammgrd)", "TAM_STATE_FEATURES_TABLE|FLYMON": "UNSUPPORTED: no-CMU-groups (tammgrd)"},
+			name: "a switch that cannot",
+			do: []string{flyActive, "appl+:SWITCH_TABLE:switch tam-flymon-capable=false tam-flymon-reason=no-CMU-groups",
+				task1}, table: "TAM_FLYMON_TASK_TABLE",
+			status: map[string]string{t1: "pending: feature FLYMON is not active (tammgrd)",
+				"TAM_STATE_FEATURES_TABLE|FLYMON": "UNSUPPORTED: no-CMU-groups (tammgrd)"},
 		},
 		{
-			name: "deactivation purges", do: ready(task1, "step", "TAM_FEATURES_TABLE|FLYMON status=INACTIVE"), table: "TAM_FLYMON_TASK_TABLE",
+			name: "deactivation purges", do: ready(task1, "step", "TAM_FEATURES_TABLE|FLYMON status=INACTIVE"),
+			table:  "TAM_FLYMON_TASK_TABLE",
 			status: map[string]string{t1: "pending: feature FLYMON is not active (tammgrd)"},
 		},
 		{
-			name: "an invalid new version withdraws the old one", do: ready(task1, "step", task1+" memory=0"), table: "TAM_FLYMON_TASK_TABLE",
+			name: "an invalid new version withdraws the old one", do: ready(task1, "step", task1+" memory=0"),
+			table:  "TAM_FLYMON_TASK_TABLE",
 			status: map[string]string{t1: `failed: memory "0": want a number in 1..67108864 (tammgrd)`},
 		},
 		{
-			name: "a flow group's match is the filter", do: ready(group1, task2, "ACL_RULE|TAM|F1 SRC_IP=10.0.0.0/8 L4_DST_PORT_RANGE=80-90 IP_PROTOCOL=6"),
+			name:  "a flow group's match is the filter",
+			do:    ready(group1, task2, "ACL_RULE|TAM|F1 SRC_IP=10.0.0.0/8 L4_DST_PORT_RANGE=80-90 IP_PROTOCOL=6"),
 			table: "TAM_FLYMON_TASK_TABLE", want: []string{applOf("src-ip=10.0.0.0/8,dst-port=80-90,protocol=6")},
 		},
 		{
@@ -43,11 +51,15 @@ func TestFlyMonTasks(t *testing.T) {
 			table: "TAM_FLYMON_TASK_TABLE", want: []string{applOf("dst-ip=2001:db8::/32")},
 		},
 		{
-			name: "an EtherType", do: ready(group1, task2, "ACL_RULE|TAM|F1 ETHER_TYPE=0x86dd"), table: "TAM_FLYMON_TASK_TABLE", want: []string{applOf("ip=6")},
+			name: "an EtherType", do: ready(group1, task2, "ACL_RULE|TAM|F1 ETHER_TYPE=0x86dd"), table: "TAM_FLYMON_TASK_TABLE",
+			want: []string{applOf("ip=6")},
 		},
 		{
-			name: "a match that filters do not have", do: ready(group1, task2, "ACL_RULE|TAM|F1 SRC_IP=10.0.0.1 DSCP=46"), table: "TAM_FLYMON_TASK_TABLE",
-			status: map[string]string{t2: `failed: flow group "F1": DSCP "46": want no such match: the filter of a task has addresses, ports, the protocol and the IP version (tammgrd)`},
+			name: "a match that filters do not have", do: ready(group1, task2, "ACL_RULE|TAM|F1 SRC_IP=10.0.0.1 DSCP=46"),
+			table: "TAM_FLYMON_TASK_TABLE",
+			status: map[string]string{
+				t2: `failed: flow group "F1": DSCP "46": want no such match: the filter of a task has addresses, ports, the ` +
+					`protocol and the IP version (tammgrd)`},
 		},
 		{
 			name: "no flow group", do: ready(task2), table: "TAM_FLYMON_TASK_TABLE",
@@ -58,8 +70,12 @@ func TestFlyMonTasks(t *testing.T) {
 			status: map[string]string{t2: `pending: flow group "F1": no ACL rule TAM|F1 (tammgrd)`},
 		},
 		{
-			name: "two tasks of one flow group", do: ready(group1, rule1, task1+" filter=all", task2), table: "TAM_FLYMON_TASK_TABLE",
-			want: []string{applOf("src-ip=10.0.0.1/32")}, status: map[string]string{t1: `failed: filter "all": want "any", or with commas between: src-ip=PREFIX, dst-ip=PREFIX, src-port=N or N-M, dst-port=N or N-M, protocol=N, ip=4 or 6 (tammgrd)`},
+			name: "two tasks of one flow group", do: ready(group1, rule1, task1+" filter=all", task2),
+			table: "TAM_FLYMON_TASK_TABLE",
+			want:  []string{applOf("src-ip=10.0.0.1/32")},
+			status: map[string]string{
+				t1: `failed: filter "all": want "any", or with commas between: src-ip=PREFIX, dst-ip=PREFIX, src-port=N or N-M, ` +
+					`dst-port=N or N-M, protocol=N, ip=4 or 6 (tammgrd)`},
 		},
 		{
 			name: "a query", do: []string{"TAM_FLYMON_QUERY_TABLE|q1 task=t1 flow=10.0.0.1"}, table: "TAM_FLYMON_QUERY_TABLE",

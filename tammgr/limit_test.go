@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Of too many sessions the first by name are taken, whatever came first; the others say why they are not. When one goes,
-// the next takes its place.
+// Of too many sessions the first by name are taken, whatever came first; the others say why they are not. When one
+// goes, the next takes its place.
 func TestTooManySessions(t *testing.T) {
 	b := forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).MostRows = 2 })
 	check := func(when string, taken ...int) {

@@ -34,7 +34,8 @@ func TestStatusOverRestart(t *testing.T) {
 	b.Do(rule1)
 	b.Appl(applTables...)
 	state := swss.NewTable(b.Redis().DB(swss.StateDB), schema.StateACLRule)
-	if err := state.Set(t.Context(), "TAM|F1", swss.FieldValues{"status": "Active", "reason": "", "by": "orchagent"}); err != nil {
+	if err := state.Set(t.Context(), "TAM|F1", swss.FieldValues{"status": "Active", "reason": "",
+		"by": "orchagent"}); err != nil {
 		t.Fatal(err)
 	}
 	b.Do("restart")

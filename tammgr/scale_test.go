@@ -19,7 +19,8 @@ func fill(t testing.TB, r *swss.Redis, n int) {
 		name := fmt.Sprintf("flow%05d", i)
 		groups[name] = swss.FieldValues{"id": fmt.Sprint(i + 1)}
 		rules["TAM|"+name] = swss.FieldValues{
-			"PRIORITY": "100", "SRC_IP": fmt.Sprintf("10.%d.%d.1/32", i/256, i%256), "DST_IP": "192.0.2.1/32", "IP_PROTOCOL": "6", "L4_DST_PORT": "236",
+			"PRIORITY": "100", "SRC_IP": fmt.Sprintf("10.%d.%d.1/32", i/256, i%256), "DST_IP": "192.0.2.1/32",
+			"IP_PROTOCOL": "6", "L4_DST_PORT": "236",
 		}
 		sessions["s"+name] = swss.FieldValues{"flowgroup": name}
 	}
@@ -115,7 +116,8 @@ func BenchmarkChange(b *testing.B) {
 		var worst time.Duration
 		for i := 0; b.Loop(); i++ {
 			start := time.Now()
-			if err := rules.Set(b.Context(), "TAM|flow00007", swss.FieldValues{"L4_DST_PORT": fmt.Sprint(1 + i%60000)}); err != nil {
+			if err := rules.Set(b.Context(), "TAM|flow00007", swss.FieldValues{
+				"L4_DST_PORT": fmt.Sprint(1 + i%60000)}); err != nil {
 				b.Fatal(err)
 			}
 			m.Step()

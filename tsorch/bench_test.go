@@ -116,7 +116,8 @@ func TestManySessions(t *testing.T) {
 	if q.calls["bulk remove SAI_OBJECT_TYPE_ACL_ENTRY"] != n/bulk {
 		t.Errorf("calls: %v", q.calls)
 	}
-	if len(b.Rec.LiveOf(sai.ObjectTypeACLEntry))+len(b.Rec.LiveOf(sai.ObjectTypeACLCounter))+len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)) > 0 {
+	if len(b.Rec.LiveOf(sai.ObjectTypeACLEntry))+len(b.Rec.LiveOf(sai.ObjectTypeACLCounter))+
+		len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)) > 0 {
 		t.Error("objects were left behind")
 	}
 }

@@ -20,12 +20,15 @@ const synsOfWeb = "dst-ip=10.0.0.1/32,src-port=80,protocol=6"
 
 // clampSession is a session of a rule that clamps, as tammgrd forwards it.
 func (b *bench) clampSession(name, rule, records, filter string) {
-	b.Set(schema.AppTAMTailStamp, name, "acl-table-name", "TAM", "acl-rule-name", rule, "clamp-mss", records, "clamp-filter", filter)
+	b.Set(schema.AppTAMTailStamp, name, "acl-table-name", "TAM", "acl-rule-name", rule, "clamp-mss", records,
+		"clamp-filter", filter)
 }
 
 func clampCall(label string, records int, filter string) string {
-	return fmt.Sprintf(`{"attributes":[{"clamp":{"sai_metadata":{"sai_attr_flags":"SAI_ATTR_FLAGS_CREATE_AND_SET","sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_JSON"},`+
-		`"value":{"label":%q,"records":%d,"filter":%q}}}]}`, label, records, filter)
+	return fmt.Sprintf(
+		`{"attributes":[{"clamp":{"sai_metadata":{"sai_attr_flags":"SAI_ATTR_FLAGS_CREATE_AND_SET",`+
+			`"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_JSON"},`+
+			`"value":{"label":%q,"records":%d,"filter":%q}}}]}`, label, records, filter)
 }
 
 // clampEntries are the ENTRYs of the clamps that there are, in order.
@@ -103,10 +106,11 @@ func TestClampFollowsItsRow(t *testing.T) {
 // Whatever takes a session out of the ASIC takes its clamp along, and it comes back.
 func TestClampWithdrawnAndBack(t *testing.T) {
 	for name, x := range map[string]struct{ del, set func(b *bench) }{
-		"rule":      {func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }},
-		"table":     {func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }},
-		"feature":   {func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, (*bench).activate},
-		"switch id": {func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) }, func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }},
+		"rule":    {func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }},
+		"table":   {func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }},
+		"feature": {func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, (*bench).activate},
+		"switch id": {func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) },
+			func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := clampBench(t)
@@ -126,8 +130,8 @@ func TestClampWithdrawnAndBack(t *testing.T) {
 	}
 }
 
-// Whatever call fails, all before it are undone, the reason is shown, and the next attempt succeeds. No room is a reason
-// to wait.
+// Whatever call fails, all before it are undone, the reason is shown, and the next attempt succeeds. No room is a
+// reason to wait.
 func TestEveryFailureWithAClampIsUndone(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
 		for n := 1; ; n++ {
@@ -234,7 +238,9 @@ func TestNoClamps(t *testing.T) {
 	b.clampSession("s1", "web", "2", synsOfWeb)
 	b.session("s2", "web")
 	b.Step()
-	b.wantSession("s1", `failed: clamp-mss "2": want none: the switch cannot lower the maximum segment size, since its SAI has no extension tamtam.tailstamp.clamp`)
+	b.wantSession("s1",
+		`failed: clamp-mss "2": want none: the switch cannot lower the maximum segment size, since its SAI has no `+
+			`extension tamtam.tailstamp.clamp`)
 	b.wantSession("s2", "active")
 	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 	b.session("s1", "web")
@@ -259,10 +265,11 @@ func TestRestartWithClamps(t *testing.T) {
 // The row of a session that clamps has what became of segments with SYN, since it was cleared; others have none of it.
 func TestClampCounters(t *testing.T) {
 	var w *featuretest.Extensions[int]
-	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}}, func(api sai.API) sai.API {
-		w = &featuretest.Extensions[int]{API: api, Objects: map[sai.OID]*featuretest.Extension[int]{}}
-		return w
-	})
+	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}},
+		func(api sai.API) sai.API {
+			w = &featuretest.Extensions[int]{API: api, Objects: map[sai.OID]*featuretest.Extension[int]{}}
+			return w
+		})
 	seen := 10
 	w.Read = func(x *featuretest.Extension[int]) (sai.Bytes, error) {
 		labels, err := feature.Value[[]string](x.Entry, tailstamp.AttrLabels)
@@ -289,7 +296,8 @@ func TestClampCounters(t *testing.T) {
 		}
 	}
 	poll()
-	want := swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222", "SYNS": "10", "SYNS_CLAMPED": "1", "SYNS_SMALL": "2",
+	want := swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222", "SYNS": "10", "SYNS_CLAMPED": "1",
+		"SYNS_SMALL":       "2",
 		"SYNS_WITHOUT_MSS": "3", "SYNS_MALFORMED": "4", "SYNS_CUT": "5", "SYNS_NO_ROOM": "6"}
 	b.wantCounters("s1", want)
 	b.wantCounters("s2", swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222"})

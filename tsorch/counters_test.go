@@ -140,7 +140,8 @@ func TestCountersOfOtherSilicon(t *testing.T) {
 
 func TestClear(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
-	if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), ClearChannel).Send(b.Ctx, featureName, "s1", nil); err != nil {
+	if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), ClearChannel).Send(b.Ctx, featureName, "s1",
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	b.Step()

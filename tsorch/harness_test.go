@@ -91,7 +91,8 @@ func (b *bench) viewApplied() {
 }
 
 func (b *bench) port(n int, lanes string) {
-	b.Set(schema.AppPort, fmt.Sprintf("Ethernet%d", n), "lanes", lanes, "speed", "100000", "mtu", "9100", "admin_status", "up")
+	b.Set(schema.AppPort, fmt.Sprintf("Ethernet%d", n), "lanes", lanes, "speed", "100000", "mtu", "9100", "admin_status",
+		"up")
 }
 
 func (b *bench) activate() { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") }

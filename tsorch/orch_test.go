@@ -18,23 +18,30 @@ import (
 func created(rule string) []string {
 	calls := []string{
 		"c|TAM_INT:tam_int#0|TYPE=IFA1_TAILSTAMP|DEVICE_ID=7|INT_PRESENCE_TYPE=UNDEFINED|INLINE=true",
-		"c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=2:PORT,LAG|FIELD_SRC_IPV6=true|FIELD_DST_IPV6=true|FIELD_SRC_MAC=true|" +
-			"FIELD_DST_MAC=true|FIELD_SRC_IP=true|FIELD_DST_IP=true|FIELD_IN_PORTS=true|FIELD_OUTER_VLAN_ID=true|FIELD_L4_SRC_PORT=true|" +
-			"FIELD_L4_DST_PORT=true|FIELD_ETHER_TYPE=true|FIELD_IP_PROTOCOL=true|FIELD_DSCP=true|FIELD_TTL=true|FIELD_TCP_FLAGS=true|" +
+		"c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=2:PORT," +
+			"LAG|FIELD_SRC_IPV6=true|FIELD_DST_IPV6=true|FIELD_SRC_MAC=true|" +
+			"FIELD_DST_MAC=true|FIELD_SRC_IP=true|FIELD_DST_IP=true|FIELD_IN_PORTS=true|FIELD_OUTER_VLAN_ID=true|" +
+			"FIELD_L4_SRC_PORT=true|" +
+			"FIELD_L4_DST_PORT=true|FIELD_ETHER_TYPE=true|FIELD_IP_PROTOCOL=true|FIELD_DSCP=true|FIELD_TTL=true|" +
+			"FIELD_TCP_FLAGS=true|" +
 			"FIELD_ACL_IP_TYPE=true|FIELD_IPV6_FLOW_LABEL=true|FIELD_TC=true|FIELD_ICMP_TYPE=true|FIELD_ICMP_CODE=true|" +
 			"FIELD_ICMPV6_TYPE=true|FIELD_ICMPV6_CODE=true|FIELD_ACL_RANGE_TYPE=2:L4_SRC_PORT_RANGE,L4_DST_PORT_RANGE|" +
 			"FIELD_IPV6_NEXT_HEADER=true|ACL_ACTION_TYPE_LIST=3:COUNTER,INT_INSERT,TAM_INT_OBJECT|ACL_STAGE=INGRESS",
 	}
 	for i := range 4 {
 		calls = append(calls,
-			fmt.Sprintf("c|ACL_TABLE_GROUP:acl_table_group#%d|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL", i),
+			fmt.Sprintf("c|ACL_TABLE_GROUP:acl_table_group#%d|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL",
+				i),
 			fmt.Sprintf("s|PORT:port#%d|INGRESS_ACL=acl_table_group#%d", i+1, i),
-			fmt.Sprintf("c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#%d|ACL_TABLE_GROUP_ID=acl_table_group#%d|ACL_TABLE_ID=acl_table#0|PRIORITY=100", i, i))
+			fmt.Sprintf(
+				"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#%d|ACL_TABLE_GROUP_ID=acl_table_group#%d|"+
+					"ACL_TABLE_ID=acl_table#0|PRIORITY=100", i, i))
 	}
 	return append(calls,
 		"c|ACL_COUNTER:acl_counter#0|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true|LABEL=ts\\x3A"+rule,
 		"c|ACL_ENTRY:acl_entry#0|TABLE_ID=acl_table#0|PRIORITY=100|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#0|"+
-			"FIELD_SRC_IP=10.0.0.1&mask:255.255.255.255|FIELD_L4_DST_PORT=80&mask:0xffff|ACTION_INT_INSERT=true|ACTION_TAM_INT_OBJECT=tam_int#0")
+			"FIELD_SRC_IP=10.0.0.1&mask:255.255.255.255|FIELD_L4_DST_PORT=80&mask:0xffff|ACTION_INT_INSERT=true|"+
+			"ACTION_TAM_INT_OBJECT=tam_int#0")
 }
 
 // removed is the opposite of created, in the opposite order.
@@ -91,15 +98,19 @@ func TestWithdrawnAndBack(t *testing.T) {
 		set    func(b *bench)
 		status string
 	}{
-		{"rule", func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
-		{"rule becomes invalid", func(b *bench) { b.rule("web", "SRC_IP", "nonsense") }, func(b *bench) { b.rule("web", web...) },
+		{"rule", func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) },
+			"pending: no ACL rule TAM|web"},
+		{"rule becomes invalid", func(b *bench) { b.rule("web", "SRC_IP", "nonsense") },
+			func(b *bench) { b.rule("web", web...) },
 			`pending: ACL rule TAM|web: SRC_IP "nonsense": want`},
-		{"table", func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }, "pending: ACL rule TAM|web: no ACL table TAM"},
+		{"table", func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() },
+			"pending: ACL rule TAM|web: no ACL table TAM"},
 		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, featureName) }, func(b *bench) { b.activate() },
 			"pending: feature TAILSTAMPING is not active"},
 		{"session", func(b *bench) { b.Del(schema.AppTAMTailStamp, "s1") }, func(b *bench) { b.session("s1", "web") }, ""},
 		{"switch id", func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) },
-			func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }, "pending: the switch has no switch-id"},
+			func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") },
+			"pending: the switch has no switch-id"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := activeBench(t)
@@ -255,7 +266,8 @@ func TestTableFull(t *testing.T) {
 	b.wantSession("s2", "pending: create the entry of ACL rule TAM|F2: ")
 	b.wantSession("s2", "SAI_STATUS_TABLE_FULL")
 	b.wantSession("s2", "tried again when something is removed from the switch")
-	b.WantStatus(schema.StateTAMFeature, featureName, "INSUFFICIENT_RESOURCES: 2 of 4 sessions do not fit into the switch, the first is s2")
+	b.WantStatus(schema.StateTAMFeature, featureName,
+		"INSUFFICIENT_RESOURCES: 2 of 4 sessions do not fit into the switch, the first is s2")
 	b.Del(schema.AppTAMTailStamp, "s0")
 	b.Step()
 	b.wantSession("s2", "active")
@@ -273,7 +285,8 @@ func TestSwitchID(t *testing.T) {
 	b.Step()
 	b.wantSession("s1", "active")
 	got := b.Fake.Attrs(b.Rec.LiveOf(sai.ObjectTypeTAMInt)[0])
-	if id, _ := sai.Find(got, sai.TAMIntAttrDeviceID); id != sai.Uint(4294967295) || len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)) != 1 {
+	if id, _ := sai.Find(got, sai.TAMIntAttrDeviceID); id != sai.Uint(4294967295) ||
+		len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)) != 1 {
 		t.Errorf("device id %v of %d objects", id, len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)))
 	}
 }
@@ -281,7 +294,8 @@ func TestSwitchID(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, saitest.Options{Unsupported: []sai.AttrID{sai.ACLEntryAttrActionTAMIntObject}})
 	row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
-	if row["tam-tailstamping-capable"] != "false" || !strings.Contains(row["tam-tailstamping-reason"], "SAI_ACL_ENTRY_ATTR_ACTION_TAM_INT_OBJECT") {
+	if row["tam-tailstamping-capable"] != "false" || !strings.Contains(row["tam-tailstamping-reason"],
+		"SAI_ACL_ENTRY_ATTR_ACTION_TAM_INT_OBJECT") {
 		t.Errorf("SWITCH_TABLE:switch = %v", row)
 	}
 	b.activate()
@@ -335,7 +349,8 @@ func TestRestart(t *testing.T) {
 	if err := stale.Set(b.Ctx, "gone", swss.FieldValues{"MATCHED_PACKETS": "1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := swss.NewTable(counters, schema.CountersACLRuleMap).Set(b.Ctx, "", swss.FieldValues{"TAM:old": "oid:0x9000000000abc"}); err != nil {
+	if err := swss.NewTable(counters, schema.CountersACLRuleMap).Set(b.Ctx, "",
+		swss.FieldValues{"TAM:old": "oid:0x9000000000abc"}); err != nil {
 		t.Fatal(err)
 	}
 	b.restart()

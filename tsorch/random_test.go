@@ -44,34 +44,42 @@ func randomRow(r *rand.Rand) (table, key string, fields []string) {
 	case 0:
 		lanes := pick(r, "1,2,3,4", "1,2", "3,4", "5,6,7,8", "9,10,11,12", "13,14,15,16", "x")
 		return schema.AppPort, pick(r, randomPorts...), []string{
-			"lanes", lanes, "speed", pick(r, "100000", "50000"), "mtu", pick(r, "9100", "1500"), "admin_status", pick(r, "up", "down"),
+			"lanes", lanes, "speed", pick(r, "100000", "50000"), "mtu", pick(r, "9100", "1500"), "admin_status",
+			pick(r, "up", "down"),
 		}
 	case 1:
 		return schema.AppLAG, pick(r, randomLAGs...), []string{"admin_status", "up", "mtu", "9100"}
 	case 2:
-		return schema.AppLAGMember, pick(r, randomLAGs...) + ":" + pick(r, randomPorts...), []string{"status", pick(r, "enabled", "disabled")}
+		return schema.AppLAGMember, pick(r, randomLAGs...) + ":" + pick(r, randomPorts...),
+			[]string{"status", pick(r, "enabled", "disabled")}
 	case 3:
 		return schema.AppVLAN, pick(r, "Vlan10", "Vlan20"), []string{"admin_status", "up"}
 	case 4:
-		return schema.AppVLANMember, pick(r, "Vlan10", "Vlan20") + ":" + pick(r, randomAll...), []string{"tagging_mode", pick(r, "tagged", "untagged", "x")}
+		return schema.AppVLANMember, pick(r, "Vlan10", "Vlan20") + ":" + pick(r, randomAll...),
+			[]string{"tagging_mode", pick(r, "tagged", "untagged", "x")}
 	case 5:
 		return schema.AppACLTableType, "MINE", []string{
-			"MATCHES", pick(r, "SRC_IP,DST_IP", "SRC_IP,IN_PORTS", "NONSENSE"), "ACTIONS", "PACKET_ACTION,COUNTER", "BIND_POINTS", pick(r, "PORT", "PORT,PORTCHANNEL"),
+			"MATCHES", pick(r, "SRC_IP,DST_IP", "SRC_IP,IN_PORTS", "NONSENSE"), "ACTIONS", "PACKET_ACTION,COUNTER",
+			"BIND_POINTS", pick(r, "PORT", "PORT,PORTCHANNEL"),
 		}
 	case 6:
 		return schema.AppACLTable, pick(r, "T1", "T2"), []string{
 			"TYPE", pick(r, "L3", "L3V6", "MINE", "MUX"), "STAGE", pick(r, "INGRESS", "EGRESS"), "PORTS", some(r, randomAll...),
 		}
 	case 7:
-		return schema.AppACLTable, "TAM", []string{"TYPE", "TAM", "STAGE", "INGRESS", "PORTS", pick(r, "", "", some(r, randomAll...))}
+		return schema.AppACLTable, "TAM", []string{"TYPE", "TAM", "STAGE", "INGRESS", "PORTS",
+			pick(r, "", "", some(r, randomAll...))}
 	case 8:
-		return schema.AppACLRule, pick(r, "T1", "T2") + ":" + pick(r, "R1", "R2", "R3"), randomRule(r, "PACKET_ACTION", pick(r, "DROP", "FORWARD", "REDIRECT:"+pick(r, randomAll...)))
+		return schema.AppACLRule, pick(r, "T1", "T2") + ":" + pick(r, "R1", "R2", "R3"),
+			randomRule(r, "PACKET_ACTION", pick(r, "DROP", "FORWARD", "REDIRECT:"+pick(r, randomAll...)))
 	case 9, 10:
 		return schema.AppACLRule, "TAM:" + pick(r, "F1", "F2", "F3"), randomRule(r)
 	default:
-		fields := []string{"acl-table-name", pick(r, "TAM", "TAM", "TAM", "T1"), "acl-rule-name", pick(r, "F1", "F2", "F3", "R1")}
+		fields := []string{"acl-table-name", pick(r, "TAM", "TAM", "TAM", "T1"), "acl-rule-name",
+			pick(r, "F1", "F2", "F3", "R1")}
 		if r.IntN(2) == 0 {
-			fields = append(fields, "clamp-mss", pick(r, "1", "2", "8", "9"), "clamp-filter", pick(r, "protocol=6", "src-port=80", "nonsense"))
+			fields = append(fields, "clamp-mss", pick(r, "1", "2", "8", "9"), "clamp-filter",
+				pick(r, "protocol=6", "src-port=80", "nonsense"))
 		}
 		return schema.AppTAMTailStamp, pick(r, "s1", "s2", "s3", "s4"), fields
 	}
@@ -142,7 +150,8 @@ func TestRandomRowsConverge(t *testing.T) {
 		for i := range 4 {
 			lane := 4*i + 1
 			w.apply(b, schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i), []string{
-				"lanes", fmt.Sprintf("%d,%d,%d,%d", lane, lane+1, lane+2, lane+3), "speed", "100000", "mtu", "9100", "admin_status", "up"})
+				"lanes", fmt.Sprintf("%d,%d,%d,%d", lane, lane+1, lane+2, lane+3), "speed", "100000", "mtu", "9100", "admin_status",
+				"up"})
 		}
 		w.apply(b, schema.AppPort, schema.PortConfigDone, []string{"count", "4"})
 		w.apply(b, schema.AppTAMSwitch, schema.TAMGlobalKey, []string{"op-switch-id", "7"})

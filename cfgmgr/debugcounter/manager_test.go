@@ -12,7 +12,8 @@ import (
 // Rows of counters and of their reasons come in any order; each says what it misses, or what is wrong with it.
 func TestDebugCounterRows(t *testing.T) {
 	sw := tamtamtest.Start(t, `{"DEBUG_COUNTER_DROP_REASON": {"a|TTL": {}, "b|TTL": {}, "c|ttl": {}}, "DEBUG_COUNTER": {
-		"b": {"type": "PORT_DROPS"}, "c": {"type": "PORT_INGRESS_DROPS"}, "d": {"type": "PORT_EGRESS_DROPS", "drop_monitor_status": "enabled"}}}`)
+		"b": {"type": "PORT_DROPS"}, "c": {"type": "PORT_INGRESS_DROPS"}, "d": {"type": "PORT_EGRESS_DROPS",
+		 "drop_monitor_status": "enabled"}}}`)
 	problems := func() (list []string) {
 		for _, p := range sw.Problems() {
 			list = append(list, p.Object+" "+p.Status+": "+p.Reason)
@@ -23,18 +24,23 @@ func TestDebugCounterRows(t *testing.T) {
 	want := []string{
 		"DEBUG_COUNTER_DROP_REASON|a|TTL pending: DEBUG_COUNTER|a does not exist, or is not valid",
 		"DEBUG_COUNTER_DROP_REASON|b|TTL pending: DEBUG_COUNTER|b does not exist, or is not valid",
-		`DEBUG_COUNTER_DROP_REASON|c|ttl failed: key "c|ttl": want counter|reason, the reason as SAI has it, such as DEBUG_COUNTER_DROP_REASON|drops|L3_ANY`,
-		`DEBUG_COUNTER|b failed: type "PORT_DROPS": want PORT_EGRESS_DROPS, PORT_INGRESS_DROPS, SWITCH_EGRESS_DROPS or SWITCH_INGRESS_DROPS`,
+		`DEBUG_COUNTER_DROP_REASON|c|ttl failed: key "c|ttl": want counter|reason, the reason as SAI has it, such as ` +
+			`DEBUG_COUNTER_DROP_REASON|drops|L3_ANY`,
+		`DEBUG_COUNTER|b failed: type "PORT_DROPS": want PORT_EGRESS_DROPS, PORT_INGRESS_DROPS, SWITCH_EGRESS_DROPS or ` +
+			`SWITCH_INGRESS_DROPS`,
 		"DEBUG_COUNTER|c pending: there is no reason to count, want a row DEBUG_COUNTER_DROP_REASON|c|REASON",
-		`DEBUG_COUNTER|d failed: drop_monitor_status "enabled": want disabled: drops that persist are told by the drop monitor, see TAM_SESSION`,
+		`DEBUG_COUNTER|d failed: drop_monitor_status "enabled": want disabled: drops that persist are told by the drop ` +
+			`monitor, see TAM_SESSION`,
 	}
 	if got := problems(); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	config := sw.Sim().Redis.DB(swss.ConfigDB)
 	for _, err := range []error{
-		swss.NewTable(config, schema.CfgDebugCounter).Set(t.Context(), "a", swss.FieldValues{"type": schema.PortIngressDrops}),
-		swss.NewTable(config, schema.CfgDebugCounter).Set(t.Context(), "b", swss.FieldValues{"type": schema.SwitchIngressDrops}),
+		swss.NewTable(config, schema.CfgDebugCounter).Set(t.Context(), "a",
+			swss.FieldValues{"type": schema.PortIngressDrops}),
+		swss.NewTable(config, schema.CfgDebugCounter).Set(t.Context(), "b",
+			swss.FieldValues{"type": schema.SwitchIngressDrops}),
 		swss.NewTable(config, schema.CfgDebugReason).Set(t.Context(), "c|L2_ANY", swss.FieldValues{"NULL": "NULL"}),
 		swss.NewTable(config, schema.CfgDebugReason).Del(t.Context(), "c|ttl"),
 		swss.NewTable(config, schema.CfgDebugCounter).Del(t.Context(), "d"),

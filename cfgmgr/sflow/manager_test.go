@@ -55,12 +55,15 @@ func TestRules(t *testing.T) {
 			status: map[string]string{"SFLOW_SESSION_TABLE|all": "active (tammgrd)"},
 		},
 		{
-			name: "a row that is wrong leaves its port alone, and that of all each that does not say that it is sampled", do: []string{port0, port4, up, "SFLOW_SESSION|Ethernet0 sample_rate=255",
-				"SFLOW_SESSION|all sample_rate=1000", "SFLOW_SESSION|Ethernet8 sample_rate=1000", "SFLOW_SESSION|Vlan10 admin_state=up"},
+			name: "a row that is wrong leaves its port alone, and that of all each that does not say that it is sampled",
+			do: []string{port0, port4, up, "SFLOW_SESSION|Ethernet0 sample_rate=255",
+				"SFLOW_SESSION|all sample_rate=1000", "SFLOW_SESSION|Ethernet8 sample_rate=1000",
+				"SFLOW_SESSION|Vlan10 admin_state=up"},
 			table: schema.AppSFlowSession, want: []string{"Ethernet4 admin_state=down sample_direction=rx sample_rate=25000"},
 			status: map[string]string{
 				"SFLOW_SESSION_TABLE|Ethernet0": `failed: sample_rate "255": want a number in 256..8388608 (tammgrd)`,
-				"SFLOW_SESSION_TABLE|all":       `failed: sample_rate "1000": want no rate for all ports: each has its own (tammgrd)`,
+				"SFLOW_SESSION_TABLE|all": `failed: sample_rate "1000": want no rate for all ports: each has its own ` +
+					`(tammgrd)`,
 				"SFLOW_SESSION_TABLE|Ethernet8": `pending: port "Ethernet8" does not exist (tammgrd)`,
 				"SFLOW_SESSION_TABLE|Vlan10":    `failed: key "Vlan10": want EthernetN or all (tammgrd)`,
 			},
@@ -69,7 +72,8 @@ func TestRules(t *testing.T) {
 			name: "two collectors, the first by name of those that are right", do: []string{up, agent, sent1, c1, c2,
 				"SFLOW_COLLECTOR|c0 collector_ip=224.0.0.1", "SFLOW_COLLECTOR|c3 collector_ip=192.0.2.3"},
 			table: schema.AppSFlowCollector,
-			want:  []string{"c1 collector_ip=192.0.2.1 collector_port=6343 collector_vrf=default", "c2 collector_ip=2001:db8::1 collector_port=7000 collector_vrf=mgmt"},
+			want: []string{"c1 collector_ip=192.0.2.1 collector_port=6343 collector_vrf=default",
+				"c2 collector_ip=2001:db8::1 collector_port=7000 collector_vrf=mgmt"},
 			status: map[string]string{
 				"SFLOW_COLLECTOR_TABLE|c0": `failed: collector_ip "224.0.0.1": want a unicast IPv4 or IPv6 address (tammgrd)`,
 				"SFLOW_COLLECTOR_TABLE|c1": "active (tammgrd)",
@@ -79,7 +83,8 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "sFlow is down", do: []string{port0, c1, "SFLOW_SESSION|Ethernet0 sample_rate=256", "SFLOW|global admin_state=down"},
+			name: "sFlow is down", do: []string{port0, c1, "SFLOW_SESSION|Ethernet0 sample_rate=256",
+				"SFLOW|global admin_state=down"},
 			table: schema.AppSFlowSession,
 			status: map[string]string{
 				"SFLOW_TABLE|global":            "active (tammgrd)",
@@ -131,14 +136,16 @@ func TestSent(t *testing.T) {
 	want := func(global, collector string) {
 		t.Helper()
 		b.Do("step")
-		if g, c := b.Status("SFLOW_TABLE|global"), b.Status("SFLOW_COLLECTOR_TABLE|c1"); g != global+" (tammgrd)" || c != collector+" (tammgrd)" {
+		if g, c := b.Status("SFLOW_TABLE|global"),
+			b.Status("SFLOW_COLLECTOR_TABLE|c1"); g != global+" (tammgrd)" || c != collector+" (tammgrd)" {
 			t.Errorf("got %s, %s\nwant %s, %s", g, c, global, collector)
 		}
 	}
 	b.Do("SFLOW|global admin_state=up agent_id=Loopback0", c1)
 	want("pending: sflowd has not taken it yet", "pending: sflowd has not taken it yet")
 	b.Do("counters:SFLOW_COUNTERS:sflowd agent-address=", "counters:SFLOW_COLLECTOR_COUNTERS:c1 datagrams=0 last-error=")
-	want("pending: Loopback0, which agent_id names, has no address: nothing is sent", "pending: there was nothing to be sent yet")
+	want("pending: Loopback0, which agent_id names, has no address: nothing is sent",
+		"pending: there was nothing to be sent yet")
 	b.Do(agent, sent1)
 	want("active", "active")
 	b.Do("counters:SFLOW_COLLECTOR_COUNTERS:c1 datagrams=9 last-error=refused")
@@ -161,9 +168,11 @@ func TestSent(t *testing.T) {
 // Any sequence of rows and restarts leads to what the last rows give when they are applied once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
-		port0, port4, "-PORT|Ethernet0", "PORT|Ethernet4 lanes=x", up, "SFLOW|global admin_state=down", "SFLOW|global polling_interval=x",
+		port0, port4, "-PORT|Ethernet0", "PORT|Ethernet4 lanes=x", up, "SFLOW|global admin_state=down",
+		"SFLOW|global polling_interval=x",
 		"-SFLOW|global", c1, c2, "-SFLOW_COLLECTOR|c1", "SFLOW_COLLECTOR|c0 collector_ip=192.0.2.9", "-SFLOW_COLLECTOR|c0",
-		"SFLOW_COLLECTOR|c1 collector_ip=none", "SFLOW_SESSION|all admin_state=down", "-SFLOW_SESSION|all", "SFLOW_SESSION|all sample_rate=1",
+		"SFLOW_COLLECTOR|c1 collector_ip=none", "SFLOW_SESSION|all admin_state=down", "-SFLOW_SESSION|all",
+		"SFLOW_SESSION|all sample_rate=1",
 		"SFLOW_SESSION|Ethernet0 sample_rate=256", "SFLOW_SESSION|Ethernet0 sample_direction=up", "-SFLOW_SESSION|Ethernet0",
 		"SFLOW_SESSION|Ethernet4 admin_state=up sample_direction=both", "-SFLOW_SESSION|Ethernet4", "restart", "step", "step",
 	}

@@ -60,7 +60,8 @@ func TestCapturesOnce(t *testing.T) {
 	} {
 		said.Reset()
 		o, runs := read(books, step.host, step.paths...)
-		if len(runs) != len(step.runs) || (said.Len() == 0) != (step.said == "") || !strings.Contains(said.String(), step.said) {
+		if len(runs) != len(step.runs) || (said.Len() == 0) != (step.said == "") ||
+			!strings.Contains(said.String(), step.said) {
 			t.Fatalf("step %d: %d runs, want %d; said %q, want %q", i, len(runs), len(step.runs), said.String(), step.said)
 		}
 		for j, run := range runs {

@@ -23,8 +23,8 @@ import (
 )
 
 // Three nodes of a log, four workers that share the partitions, and a fleet that sends, each a process of its own: one
-// node at a time and any worker are killed at random for TAMTAM_COLLECTD_CHAOS minutes. In the end the store has, row for
-// row, what a run has in which nobody was killed.
+// node at a time and any worker are killed at random for TAMTAM_COLLECTD_CHAOS minutes. In the end the store has, row
+// for row, what a run has in which nobody was killed.
 func TestChaos(t *testing.T) {
 	minutes, _ := strconv.ParseFloat(os.Getenv("TAMTAM_COLLECTD_CHAOS"), 64)
 	if minutes <= 0 {
@@ -125,7 +125,8 @@ type process struct {
 }
 
 func (c *chaos) start(args ...string) *process {
-	p := &process{cmd: exec.Command(c.program, args...), ended: make(chan error, 1), out: &bytes.Buffer{}, err: &bytes.Buffer{}}
+	p := &process{cmd: exec.Command(c.program, args...), ended: make(chan error, 1), out: &bytes.Buffer{},
+		err: &bytes.Buffer{}}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)

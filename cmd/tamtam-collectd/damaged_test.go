@@ -203,8 +203,8 @@ func frameOf(port, second byte) []byte {
 	return []byte{port, second, 0, 0, 1, 1, 1, 2, 0} // a hop, its switch, ports and flags
 }
 
-// recordLeft is from the source port of a batch's only frame to a byte of the length of the next record: the rest of the
-// frame, a hash, and two bytes of the length.
+// recordLeft is from the source port of a batch's only frame to a byte of the length of the next record: the rest of
+// the frame, a hash, and two bytes of the length.
 const recordLeft = 11 + 8 + 2
 
 // What is damaged in the log of windows that are open, of messages that went into batches before it was stopped, is in

@@ -60,7 +60,8 @@ func TestStoreAway(t *testing.T) {
 		t.Errorf("%v, %q: want that one partition waits still", err, s.troubles())
 	}
 	if err := put("p-1", 2); err != nil || s.troubles() != nil || s.failures != 6 || s.rows["journeys"] != 4 {
-		t.Errorf("%v, %q, %v failures, rows %v: want no trouble, 6 failures and 4 rows", err, s.troubles(), s.failures, s.rows)
+		t.Errorf("%v, %q, %v failures, rows %v: want no trouble, 6 failures and 4 rows", err, s.troubles(), s.failures,
+			s.rows)
 	}
 	if !strings.Contains(told.String(), "results wait no longer") || strings.Count(told.String(), "\n") != 2 {
 		t.Errorf("told %q: want one line more, that it is over", told.String())

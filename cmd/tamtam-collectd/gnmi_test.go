@@ -22,7 +22,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// upSwitch runs a switch with a session of alternate marking and a sketch task on the wall clock, and returns where its gNMI server is.
+// upSwitch runs a switch with a session of alternate marking and a sketch task on the wall clock, and returns where its
+// gNMI server is.
 func upSwitch(t *testing.T, name, role string) (target string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,13 +38,16 @@ func upSwitch(t *testing.T, name, role string) (target string) {
 			},
 			schema.CfgTAMFeature: {"ALTMARK": swss.FieldValues{"status": "ACTIVE"},
 				"FLYMON": swss.FieldValues{"status": "ACTIVE"}},
-			schema.CfgTAMFlyMonTask: {"heavy": swss.FieldValues{"filter": "dst-port=80", "key": "src-ip", "attribute": "frequency",
-				"epoch": "500", "memory": "256"}},
+			schema.CfgTAMFlyMonTask: {"heavy": swss.FieldValues{"filter": "dst-port=80", "key": "src-ip",
+				"attribute": "frequency",
+				"epoch":     "500", "memory": "256"}},
 			schema.CfgTAMFlyMonQuery: {"one": swss.FieldValues{"task": "heavy", "flow": "10.0.0.1"}},
 			schema.CfgTAMFlowGroup:   {"web": swss.FieldValues{"id": "1"}},
-			schema.CfgACLRule:        {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253", "IN_PORTS": "Ethernet0"}},
-			schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double", "interval": "-1",
-				"mark": "dscp0", "mark2": "dscp1"}},
+			schema.CfgACLRule: {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253",
+				"IN_PORTS": "Ethernet0"}},
+			schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double",
+				"interval": "-1",
+				"mark":     "dscp0", "mark2": "dscp1"}},
 		}},
 		Ready: func(string, string, string) { close(ready) },
 	}
@@ -126,8 +130,9 @@ func (c *collecting) until(dir string, enough func(*result.Batch) bool) {
 	}
 }
 
-// What two switches in this process measure is read by gNMI and becomes rows of the store, which are on the page: periods
-// of alternate marking, over the graph that follows from the topology and their sessions, and answers of sketch tasks.
+// What two switches in this process measure is read by gNMI and becomes rows of the store, which are on the page:
+// periods of alternate marking, over the graph that follows from the topology and their sessions, and answers of sketch
+// tasks.
 func TestMarkedSwitches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some periods of the wall clock")
@@ -137,7 +142,8 @@ func TestMarkedSwitches(t *testing.T) {
 	network := write(t, "net.yaml", fmt.Sprintf("switches: [{name: leaf1, target: %q}, {name: leaf2, target: %q}]\n"+
 		"links: [{a: \"leaf1:Ethernet4\", b: \"leaf2:Ethernet4\"}]\n", leaf1, leaf2))
 	d := startDaemon(t, "--log="+filepath.Join(dir, "log"), "--store="+filepath.Join(dir, "store"), "--sync=1m",
-		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--topology="+network, "--graphs", "--alarm=0.01", "--sketches=leaf1="+leaf1)
+		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--topology="+network, "--graphs", "--alarm=0.01",
+		"--sketches=leaf1="+leaf1)
 	d.until(filepath.Join(dir, "store"), func(b *result.Batch) bool {
 		known := 0
 		for _, l := range b.Losses {

@@ -87,14 +87,16 @@ func TestSweep(t *testing.T) {
 		}
 	})
 	code, table, said := tryRun(t, "sweep", file, url, "--out="+out)
-	if code != exitFailed || !strings.Contains(table, "FAILED in 2 runs") || !strings.Contains(said, "0 results were there\n6 results are of worker ") ||
+	if code != exitFailed || !strings.Contains(table, "FAILED in 2 runs") ||
+		!strings.Contains(said, "0 results were there\n6 results are of worker ") ||
 		!strings.Contains(said, `the check "few" failed in `) {
 		t.Errorf("exit %d\n%s%s", code, table, said)
 	}
 	stop()
 	working.Wait()
 	again, sameTable, saidAgain := tryRun(t, "sweep", file, url, "--out="+out)
-	if again != code || sameTable != table || !strings.Contains(saidAgain, "6 results were there\n") || strings.Contains(saidAgain, "of worker") {
+	if again != code || sameTable != table || !strings.Contains(saidAgain, "6 results were there\n") ||
+		strings.Contains(saidAgain, "of worker") {
 		t.Errorf("the next time: exit %d\n%s%s", again, sameTable, saidAgain)
 	}
 }
@@ -120,7 +122,8 @@ func TestSweepFlags(t *testing.T) {
 		}
 	}
 	missing := file + ".gone"
-	if code, _, errOut := tryRun(t, "sweep", missing, "--nats=nats://a:1", "--out=d"); code != exitFailed || !strings.Contains(errOut, missing) {
+	if code, _, errOut := tryRun(t, "sweep", missing, "--nats=nats://a:1", "--out=d"); code != exitFailed ||
+		!strings.Contains(errOut, missing) {
 		t.Errorf("exit %d, %s: want %d and %s", code, errOut, exitFailed, missing)
 	}
 }

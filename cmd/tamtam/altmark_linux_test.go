@@ -58,7 +58,8 @@ func liveAltMark(t *testing.T, seed uint64) {
 		ip(t, "link set "+pair[0]+" up")
 		ip(t, "link set "+pair[1]+" up")
 	}
-	w := &liveWire{t: t, seen: map[uint64]*livePeriod{}, sent: map[uint64]time.Time{}, periods: map[uint64]uint64{}, rnd: rand.New(rand.NewPCG(seed, 7))}
+	w := &liveWire{t: t, seen: map[uint64]*livePeriod{}, sent: map[uint64]time.Time{}, periods: map[uint64]uint64{},
+		rnd: rand.New(rand.NewPCG(seed, 7))}
 	out, in := openHost(t, "relay2"), openHost(t, "relay1")
 	a, b := openHost(t, "host1"), openHost(t, "host2")
 	left := startMarker(t, "left", "initiator", "127.0.0.1:8081")
@@ -97,7 +98,8 @@ func liveAltMark(t *testing.T, seed uint64) {
 	sameByIPFIX(t, exported, printed)
 	alarmByTopology(t, left, right)
 	// The collector serves what it found to the shell.
-	cmd := exec.Command(os.Args[0], "cli", "--target", "127.0.0.1:8083", "--tls-ca", ca, "-c", "show tam alt-mark results way")
+	cmd := exec.Command(os.Args[0], "cli", "--target", "127.0.0.1:8083", "--tls-ca", ca, "-c",
+		"show tam alt-mark results way")
 	cmd.Env = append(os.Environ(), asTamtam+"=1")
 	text, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(text, []byte("left")) || !bytes.Contains(text, []byte("right")) {
@@ -121,11 +123,13 @@ func startMarker(t *testing.T, name, role, gnmi string) *marker {
 		},
 		schema.CfgVLAN: {"Vlan10": swss.FieldValues{"vlanid": "10"}},
 		schema.CfgVLANMember: {
-			"Vlan10|Ethernet0": swss.FieldValues{"tagging_mode": "untagged"}, "Vlan10|Ethernet4": swss.FieldValues{"tagging_mode": "untagged"},
+			"Vlan10|Ethernet0": swss.FieldValues{"tagging_mode": "untagged"},
+			"Vlan10|Ethernet4": swss.FieldValues{"tagging_mode": "untagged"},
 		},
 		schema.CfgTAMFeature:   {"ALTMARK": swss.FieldValues{"status": "ACTIVE"}},
 		schema.CfgTAMFlowGroup: {"web": swss.FieldValues{"id": "1"}},
-		schema.CfgACLRule:      {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253", "IN_PORTS": "Ethernet0"}},
+		schema.CfgACLRule: {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253",
+			"IN_PORTS": "Ethernet0"}},
 		schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double", "interval": "-1",
 			"mark": "dscp0", "mark2": "dscp1", "delay-max": fmt.Sprint(liveMaxDelay.Nanoseconds())}},
 	}
@@ -133,7 +137,8 @@ func startMarker(t *testing.T, name, role, gnmi string) *marker {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "data")
-	startProcess(t, "up", "--redis", server.Addr, "--profile", "rmt12", "--port", "Ethernet0="+name+"1", "--port", "Ethernet4="+name+"2", "--gnmi", gnmi, "--data", data)
+	startProcess(t, "up", "--redis", server.Addr, "--profile", "rmt12", "--port", "Ethernet0="+name+"1", "--port",
+		"Ethernet4="+name+"2", "--gnmi", gnmi, "--data", data)
 	return &marker{f, name, gnmi, filepath.Join(data, "ca.pem")}
 }
 
@@ -161,20 +166,23 @@ func startCollect(t *testing.T, left, right *marker, more ...string) (results <-
 		}
 		cas = append(cas, b...)
 	}
-	paths := fmt.Sprintf("paths: [{name: way, points: [{switch: left, target: %q, session: web}, {switch: right, target: %q, session: web}]}]", left.gnmi, right.gnmi)
+	paths := fmt.Sprintf(
+		"paths: [{name: way, points: [{switch: left, target: %q, session: web}, {switch: right, target: %q, session: web}]}]",
+		left.gnmi, right.gnmi)
 	for name, text := range map[string]string{"ca.pem": string(cas), "paths.yaml": paths} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"collect", "--paths", filepath.Join(dir, "paths.yaml"), "--tls-ca", filepath.Join(dir, "ca.pem"), "--format", "json",
+	args := []string{"collect", "--paths", filepath.Join(dir, "paths.yaml"), "--tls-ca", filepath.Join(dir, "ca.pem"),
+		"--format", "json",
 		"--gnmi", "127.0.0.1:8083", "--gnmi-data", filepath.Join(dir, "data")}
 	cmd := exec.Command(os.Args[0], append(args, more...)...)
 	return readResults(t, cmd), filepath.Join(dir, "data", "ca.pem")
 }
 
-// alarmByTopology runs `tamtam collect` without a file of paths: the graph follows from a topology and the sessions that
-// the switches say they have, and an alarm names the link that loses packets.
+// alarmByTopology runs `tamtam collect` without a file of paths: the graph follows from a topology and the sessions
+// that the switches say they have, and an alarm names the link that loses packets.
 func alarmByTopology(t *testing.T, left, right *marker) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "net.yaml")

@@ -17,7 +17,8 @@ func TestCLIEveryRefuses(t *testing.T) {
 		{"--every 1s -c ? -f x", "--every 1s: want commands to repeat, by -c alone"},
 	} {
 		var errOut bytes.Buffer
-		code := run(t.Context(), append([]string{"cli"}, strings.Fields(tt.args)...), strings.NewReader(""), io.Discard, &errOut)
+		code := run(t.Context(), append([]string{"cli"}, strings.Fields(tt.args)...), strings.NewReader(""), io.Discard,
+			&errOut)
 		if code != exitUsage || !strings.Contains(errOut.String(), tt.want) {
 			t.Errorf("%s: exit %d, %s; want %s", tt.args, code, errOut.String(), tt.want)
 		}
@@ -52,7 +53,8 @@ func TestCLIEvery(t *testing.T) {
 	if n := strings.Count(out.String(), out.word); n != 3 {
 		t.Errorf("%d rounds, want 3:\n%s", n, out.String())
 	}
-	if code := run(t.Context(), []string{"cli", "--every", "100ms", "-c", "shew"}, strings.NewReader(""), io.Discard, &errOut); code != exitFailed {
+	if code := run(t.Context(), []string{"cli", "--every", "100ms", "-c", "shew"}, strings.NewReader(""), io.Discard,
+		&errOut); code != exitFailed {
 		t.Errorf("a command that fails: exit %d", code)
 	}
 }

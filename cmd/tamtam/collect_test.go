@@ -20,7 +20,8 @@ import (
 // What is wrong on the command line of the collector, or in its file, is named.
 func TestCollectRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "paths.yaml")
-	if err := os.WriteFile(file, []byte("paths: [{name: p, points: [{switch: a, target: nowhere, session: s}]}]"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("paths: [{name: p, points: [{switch: a, target: nowhere, session: s}]}]"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -34,7 +35,8 @@ func TestCollectRefuses(t *testing.T) {
 		{[]string{"--paths", file}, exitFailed, `path 1 (p): point 1: target is "nowhere", want HOST:PORT or unix:/PATH`},
 		{[]string{"--paths", file}, exitFailed, "path p: 1 points, want two or more"},
 		{[]string{"graphs"}, exitUsage, "want --topology, or --target"},
-		{[]string{"graphs", "--topology", "ampm-ecmp"}, exitFailed, "switch leaf1: the topology does not say how to reach it"},
+		{[]string{"graphs", "--topology", "ampm-ecmp"}, exitFailed,
+			"switch leaf1: the topology does not say how to reach it"},
 	} {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), append([]string{"collect"}, tt.args...), strings.NewReader(""), &out, &errOut)
@@ -81,10 +83,12 @@ func TestResultRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	row, err := schema.ParseAltMarkResult("p:a:b", fields)
-	if err != nil || row.Period != 11 || row.Status != schema.AltMarkMissing || row.Reasons != "a: no report; b: no report" || row.Lost != nil || row.Sent != nil || row.Delay != nil {
+	if err != nil || row.Period != 11 || row.Status != schema.AltMarkMissing ||
+		row.Reasons != "a: no report; b: no report" || row.Lost != nil || row.Sent != nil || row.Delay != nil {
 		t.Errorf("%v: %+v, %v", fields, row, err)
 	}
-	if got, want := resultText(result), "00:00:10.000 p a>b period 10 ok sent 5 received 6 lost -1 delay 1ms"; got != want {
+	if got, want := resultText(result),
+		"00:00:10.000 p a>b period 10 ok sent 5 received 6 lost -1 delay 1ms"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -93,7 +97,10 @@ func TestResultRows(t *testing.T) {
 func TestResultRowOfWideGraph(t *testing.T) {
 	r := marks.Result{Path: "web", From: "leaf1", To: strings.Repeat("spine-99+", 255) + "spine-99", Status: marks.Flagged}
 	for i := range 256 {
-		r.Reasons = append(r.Reasons, fmt.Sprintf("spine-%d: period 1234567, which tells of late packets, is flagged counter-reset, and more is to be said of it than that", i))
+		r.Reasons = append(r.Reasons,
+			fmt.Sprintf(
+				"spine-%d: period 1234567, which tells of late packets, is flagged counter-reset, and more is to be said of it "+
+					"than that", i))
 	}
 	want := resultRow(r)
 	got, err := schema.ParseAltMarkResult(want.Key(), want.Fields())

@@ -48,14 +48,16 @@ tamtam: suspects: period 7, by the losses of voice web; lost packets for certain
 	whole := flagged
 	whole.From = "l1"
 	drill([]marks.Result{flagged, whole})
-	const none = `tamtam: no alarm: web period 7 lost 0 or more (l2: late-frames): s1+s2>l2 lost 0 or more (l2: late-frames), ` +
+	const none = `tamtam: no alarm: web period 7 lost 0 or more (l2: late-frames): s1+s2>l2 lost 0 or more (l2: ` +
+		`late-frames), ` +
 		`0 or more at each of s1>l2 s2>l2
 tamtam: suspects: period 7, by the losses of voice; lost packets for certain at s1>l2; s1>l2 alone explains all
 `
 	if out.String() != none {
 		t.Errorf("%s\nwant\n%s", &out, none)
 	}
-	if _, err := (&collect{alarm: 1}).drill(f, &out); err == nil || !strings.Contains(err.Error(), "--alarm 1: want a part") {
+	if _, err := (&collect{alarm: 1}).drill(f, &out); err == nil ||
+		!strings.Contains(err.Error(), "--alarm 1: want a part") {
 		t.Error(err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The collector's program is taken from beside tamtam, else from PATH; where it is in neither, it is said how to get it.
+// The collector's program is taken from beside tamtam, else from PATH; where it is in neither, it is said how to get
+// it.
 func TestFindCollectd(t *testing.T) {
 	beside, path := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", path)

@@ -16,14 +16,14 @@ import (
 // than once in 10^9, and the rate of each.
 const ecmpStreams, ecmpRate = "16", "1M"
 
-// ecmpZebra has routes in Linux without next hop objects: Linux removes those of a link that goes, of which zebra 8.4 does
-// not learn, and then cannot install the routes when the link is back.
+// ecmpZebra has routes in Linux without next hop objects: Linux removes those of a link that goes, of which zebra 8.4
+// does not learn, and then cannot install the routes when the link is back.
 const ecmpZebra = "no zebra nexthop kernel enable\n"
 
-// Two switches with two links between them that BGP has alike, for IPv4 and IPv6, and Linux hosts that talk through both:
-// TCP and a flow of numbered packets with alternate marking, of each family. A link is cut and heals, the one and the
-// other. Each frame that a host has sent is received by the other, or lost, and then a counter of a switch names it; the
-// periods of alternate marking say exactly what the numbers do, or are flagged.
+// Two switches with two links between them that BGP has alike, for IPv4 and IPv6, and Linux hosts that talk through
+// both: TCP and a flow of numbered packets with alternate marking, of each family. A link is cut and heals, the one and
+// the other. Each frame that a host has sent is received by the other, or lost, and then a counter of a switch names
+// it; the periods of alternate marking say exactly what the numbers do, or are flagged.
 func TestFRRLinkCutECMP(t *testing.T) {
 	needFRR(t)
 	if _, err := exec.LookPath("iperf3"); err != nil {
@@ -37,7 +37,8 @@ func TestFRRLinkCutECMP(t *testing.T) {
 	stop6 := n.startIperf("2001:db8:2::2", "5202", "-6", "-P", ecmpStreams, "-b", ecmpRate)
 	flows["flow"].await(2 * cutPeriods)
 	even := n.books().since(n.began)
-	t.Logf("frames from the first switch: %d by the first link, %d by the second", even["s1 Ethernet4 wire sent"], even["s1 Ethernet8 wire sent"])
+	t.Logf("frames from the first switch: %d by the first link, %d by the second", even["s1 Ethernet4 wire sent"],
+		even["s1 Ethernet8 wire sent"])
 	if min(even["s1 Ethernet4 wire sent"], even["s1 Ethernet8 wire sent"]) < 1000 {
 		t.Error("one of two links alike carries hardly anything")
 	}
@@ -48,7 +49,8 @@ func TestFRRLinkCutECMP(t *testing.T) {
 	}{
 		{"the first link set down at the first switch", "Ethernet8", n.sets(0, "eth2 down"), n.sets(0, "eth2 up")},
 		{"the second link set down at the second switch", "Ethernet4", n.sets(1, "eth3 down"), n.sets(1, "eth3 up")},
-		{"the first link deleted", "Ethernet8", func() { mustIn(t, n.sides[0], "ip link del eth2") }, func() { n.link("eth2") }},
+		{"the first link deleted", "Ethernet8", func() { mustIn(t, n.sides[0], "ip link del eth2") },
+			func() { n.link("eth2") }},
 	} {
 		for _, turn := range []struct {
 			what, over string
@@ -58,7 +60,8 @@ func TestFRRLinkCutECMP(t *testing.T) {
 			turn.do()
 			took := n.over(turn.over)
 			flows["flow"].await(cutPeriods)
-			t.Logf("%s: the routes are at %s after %s; lost are %d packets of the flow, %d of that by IPv6; %s", turn.what, turn.over,
+			t.Logf("%s: the routes are at %s after %s; lost are %d packets of the flow, %d of that by IPv6; %s", turn.what,
+				turn.over,
 				took.Round(time.Millisecond), flows["flow"].missing()-missing[0], flows["flow6"].missing()-missing[1],
 				n.books().since(before).losses())
 		}
@@ -72,7 +75,8 @@ func TestFRRLinkCutECMP(t *testing.T) {
 		s.kill["bgpd"]()
 	}
 	all := n.settled()
-	t.Logf("the hosts sent %d frames, and %d came; lost: %s", all.sum("h1 sent", "h2 sent"), all.sum("h1 received", "h2 received"), all.losses())
+	t.Logf("the hosts sent %d frames, and %d came; lost: %s", all.sum("h1 sent", "h2 sent"),
+		all.sum("h1 received", "h2 received"), all.losses())
 	for name, f := range flows {
 		f.compare(results[name]) // a cut may cost none of a flow
 	}

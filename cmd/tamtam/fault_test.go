@@ -83,7 +83,8 @@ func TestFaultCommands(t *testing.T) {
 		Takers []string
 		Faults []faultLine
 	}
-	if err := json.Unmarshal([]byte(printed), &list); err != nil || code != 0 || len(list.Faults) == 0 || list.Takers[0] != "syncd" {
+	if err := json.Unmarshal([]byte(printed), &list); err != nil || code != 0 || len(list.Faults) == 0 ||
+		list.Takers[0] != "syncd" {
 		t.Errorf("exit %d, %v: %s", code, err, printed)
 	}
 	for _, n := range list.Faults {
@@ -135,7 +136,8 @@ func TestFaultCommandsRefused(t *testing.T) {
 			t.Errorf("%s: exit %d: %s, want exit %d and %s", tt.line, code, printed, tt.code, tt.want)
 		}
 	}
-	if code, printed := tamtam(t, "fault", "clock", "step", "--help"); code != 0 || !strings.Contains(printed, "--of string") {
+	if code, printed := tamtam(t, "fault", "clock", "step", "--help"); code != 0 ||
+		!strings.Contains(printed, "--of string") {
 		t.Errorf("exit %d: %s", code, printed)
 	}
 }
@@ -143,7 +145,8 @@ func TestFaultCommandsRefused(t *testing.T) {
 // At the end of a run nothing happens any more: what would be watched for ever is refused at the start.
 func TestAskWatch(t *testing.T) {
 	for _, line := range []string{"show drops watch", "show drops by rule watch 1s", "write memory"} {
-		if code, out := tamtam(t, "sim", "--config", "none.json", "--in", "Ethernet0=none.pcap", "--out", t.TempDir(), "--ask", line); code != 2 || !strings.Contains(out, "--ask") {
+		if code, out := tamtam(t, "sim", "--config", "none.json", "--in", "Ethernet0=none.pcap", "--out", t.TempDir(),
+			"--ask", line); code != 2 || !strings.Contains(out, "--ask") {
 			t.Errorf("%s: %d, %s", line, code, out)
 		}
 	}

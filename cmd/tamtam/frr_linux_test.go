@@ -200,7 +200,8 @@ func frrConfig(n int) device.ConfigDB {
 			"Ethernet4": {"lanes": "4", "speed": "10000", "admin_status": "up"},
 		},
 		schema.CfgInterface: {
-			"Ethernet4": empty, fmt.Sprintf("Ethernet4|10.0.0.%d/31", n-1): empty, fmt.Sprintf("Ethernet4|2001:db8::%d/126", n): empty,
+			"Ethernet4": empty, fmt.Sprintf("Ethernet4|10.0.0.%d/31", n-1): empty,
+			fmt.Sprintf("Ethernet4|2001:db8::%d/126", n): empty,
 		},
 		schema.CfgCOPPGroup: {
 			"trapped": {"trap_action": "trap", "queue": "4", "trap_priority": "4"},
@@ -218,7 +219,8 @@ func frrConfig(n int) device.ConfigDB {
 		name, to = "Vlan10", map[string]swss.FieldValues{}
 		config[schema.CfgVLANInterface] = to
 	}
-	to[name], to[fmt.Sprintf("%s|10.%d.0.1/24", name, n)], to[fmt.Sprintf("%s|2001:db8:%d::1/64", name, n)] = empty, empty, empty
+	to[name], to[fmt.Sprintf("%s|10.%d.0.1/24", name, n)], to[fmt.Sprintf("%s|2001:db8:%d::1/64", name, n)] = empty, empty,
+		empty
 	return config
 }
 
@@ -327,7 +329,8 @@ func (s *frrSwitch) byBGP(n int, there bool) time.Duration {
 		for prefix, hop := range map[string]string{v4: fmt.Sprintf("10.0.0.%d", 2-n), v6: fmt.Sprintf("2001:db8::%d", 3-n)} {
 			row := s.route(prefix)
 			told := row["protocol"] == "bgp" && row["ifname"] == "Ethernet4" && row["nexthop"] == hop
-			if inASIC := strings.Contains(all, `"dest":"`+prefix+`"`); told != there || inASIC != there || !there && len(row) > 0 {
+			if inASIC := strings.Contains(all, `"dest":"`+prefix+`"`); told != there || inASIC != there ||
+				!there && len(row) > 0 {
 				return false
 			}
 		}
@@ -404,7 +407,8 @@ func TestFRR(t *testing.T) {
 		t.Errorf("Linux received %d frames beside %d pings: they should go through the chips", n, pings)
 	}
 	t.Logf("host to host through two chips: %s", lastLine(out))
-	t.Logf("switch to switch over the CPU ports: %s", lastLine(mustIn(t, sides[1], fmt.Sprintf("ping -q -i 0.02 -c %d 10.0.0.1", pings))))
+	t.Logf("switch to switch over the CPU ports: %s", lastLine(mustIn(t, sides[1],
+		fmt.Sprintf("ping -q -i 0.02 -c %d 10.0.0.1", pings))))
 
 	mustIn(t, sides[1], "ip link set eth2 down")
 	t.Logf("cut: the routes have left both chips after %s", both(false).Round(time.Millisecond))
@@ -421,7 +425,10 @@ func TestFRR(t *testing.T) {
 	if err := static.Set(t.Context(), "10.2.0.0/24", swss.FieldValues{"nexthop": "10.0.0.1"}); err != nil {
 		t.Fatal(err)
 	}
-	left.until("the configured route is there", func() bool { return left.route("10.2.0.0/24")[schema.FieldConfigKey] != "" })
+	left.until("the configured route is there", func() bool {
+		return left.route(
+			"10.2.0.0/24")[schema.FieldConfigKey] != ""
+	})
 	if err := static.Del(t.Context(), "10.2.0.0/24"); err != nil {
 		t.Fatal(err)
 	}

@@ -38,12 +38,14 @@ func TestHostsReachEachOther(t *testing.T) {
 			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up", "mtu": "1500"},
 		},
 		schema.CfgInterface: {
-			"Ethernet0": swss.FieldValues{}, "Ethernet0|10.0.0.1/24": swss.FieldValues{}, "Ethernet0|2001:db8::1/64": swss.FieldValues{},
+			"Ethernet0": swss.FieldValues{}, "Ethernet0|10.0.0.1/24": swss.FieldValues{},
+			"Ethernet0|2001:db8::1/64": swss.FieldValues{},
 		},
 		schema.CfgVLAN:       {"Vlan20": swss.FieldValues{"vlanid": "20", "mtu": "1400"}},
 		schema.CfgVLANMember: {"Vlan20|Ethernet4": swss.FieldValues{"tagging_mode": "untagged"}},
 		schema.CfgVLANInterface: {
-			"Vlan20": swss.FieldValues{}, "Vlan20|10.0.1.1/24": swss.FieldValues{}, "Vlan20|2001:db8:1::1/64": swss.FieldValues{},
+			"Vlan20": swss.FieldValues{}, "Vlan20|10.0.1.1/24": swss.FieldValues{},
+			"Vlan20|2001:db8:1::1/64": swss.FieldValues{},
 		},
 	}
 	if err := config.Load(t.Context(), f.redis); err != nil {
@@ -54,8 +56,8 @@ func TestHostsReachEachOther(t *testing.T) {
 	reachEachOther(t, f, a, b)
 }
 
-// reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch, are told
-// what cannot be delivered, and are its neighbours.
+// reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch, are
+// told what cannot be delivered, and are its neighbours.
 func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 	t.Helper()
 	for _, address := range []string{"Ethernet0|2001:db8::1/64", "Vlan20|2001:db8:1::1/64"} {
@@ -75,7 +77,8 @@ func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 	b.told("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")
 	b.told("2001:db8::77", "", "From 2001:db8:1::1 ", "Address unreachable")
 	neighs := swss.NewTable(f.redis.DB(swss.ApplDB), schema.AppNeigh)
-	for _, row := range []string{"Ethernet0:10.0.0.2", "Ethernet0:2001:db8::2", "Vlan20:10.0.1.2", "Vlan20:2001:db8:1::2"} {
+	for _, row := range []string{"Ethernet0:10.0.0.2", "Ethernet0:2001:db8::2", "Vlan20:10.0.1.2",
+		"Vlan20:2001:db8:1::2"} {
 		fields, ok, err := neighs.Get(t.Context(), row)
 		if err != nil || !ok || fields["neigh"] == "" {
 			t.Errorf("NEIGH_TABLE:%s is %v, %v", row, fields, err)
@@ -124,7 +127,8 @@ func newLinuxHost(t *testing.T, name string, n int) *linuxHost {
 }
 
 func (h *linuxHost) run(command string) (string, error) {
-	out, err := exec.Command("nsenter", append([]string{"-t", h.pid, "-n"}, strings.Fields(command)...)...).CombinedOutput()
+	out, err := exec.Command("nsenter", append([]string{"-t", h.pid, "-n"},
+		strings.Fields(command)...)...).CombinedOutput()
 	return string(out), err
 }
 

@@ -55,7 +55,8 @@ func hostifConfig() device.ConfigDB {
 func startHostif(t *testing.T, config device.ConfigDB) *hostifSwitch {
 	t.Helper()
 	for path, value := range map[string]string{
-		"ipv4/conf/all/arp_ignore": "2", "ipv4/conf/all/arp_announce": "1", "ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1",
+		"ipv4/conf/all/arp_ignore": "2", "ipv4/conf/all/arp_announce": "1", "ipv4/ip_forward": "1",
+		"ipv6/conf/all/forwarding":    "1",
 		"ipv6/conf/eth1/disable_ipv6": "1", "ipv6/conf/eth2/disable_ipv6": "1",
 	} {
 		if err := os.WriteFile("/proc/sys/net/"+path, []byte(value), 0); err != nil {
@@ -207,7 +208,8 @@ func needHostTools(t *testing.T) {
 	}
 }
 
-// costNothing wants no host interface to have lost its carrier or an address; mark is an address of its own to wait for.
+// costNothing wants no host interface to have lost its carrier or an address; mark is an address of its own to wait
+// for.
 func (w *watch) costNothing(what, mark string) {
 	w.t.Helper()
 	ip(w.t, "addr add "+mark+"/32 dev lo")
@@ -216,7 +218,8 @@ func (w *watch) costNothing(what, mark string) {
 	}
 	for line := range strings.Lines(w.until(mark)) {
 		ours := strings.Contains(line, "Ethernet") || strings.Contains(line, "Vlan20") || strings.Contains(line, "Loopback0")
-		if ours && (strings.Contains(line, "Deleted") || strings.Contains(line, "DOWN") || strings.Contains(line, "NO-CARRIER")) {
+		if ours && (strings.Contains(line, "Deleted") || strings.Contains(line, "DOWN") ||
+			strings.Contains(line, "NO-CARRIER")) {
 			w.t.Errorf("%s costs: %s", what, line)
 		}
 	}

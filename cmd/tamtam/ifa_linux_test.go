@@ -59,12 +59,14 @@ func TestCollectIFA(t *testing.T) {
 	var errOut bytes.Buffer
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"collect", "ifa", "tap", "--every", "100ms", "--format", "json"}, strings.NewReader(""), write, &errOut)
+		done <- run(ctx, []string{"collect", "ifa", "tap", "--every", "100ms", "--format", "json"}, strings.NewReader(""),
+			write, &errOut)
 		write.Close()
 	}()
 	frame := func(protocol, port byte) []byte {
 		return append([]byte("\x02\x00\x00\x00\xaa\x02\x02\x00\x00\x00\xaa\x01\x08\x00\x45\x00\x00\x2e\x00\x00\x00\x00\x40"+
-			string([]byte{protocol})+"\x00\x00\xc0\x00\x02\x01\xc0\x00\x02\x02\x03\xe8\x00"+string([]byte{port})+"\x00\x1a\x00\x00"), make([]byte, 18)...)
+			string([]byte{protocol})+"\x00\x00\xc0\x00\x02\x01\xc0\x00\x02\x02\x03\xe8\x00"+string([]byte{port})+
+			"\x00\x1a\x00\x00"), make([]byte, 18)...)
 	}
 	udp := frame(17, 80)
 	sum := uint32(0) // of the IP header
@@ -86,8 +88,9 @@ func TestCollectIFA(t *testing.T) {
 		for got[23] != 253 { // IFA
 			got = tap.receive()
 		}
-		copied := append([]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x00\x00\x00\x00\x00\x40\x2f\x00\x00"+
-			"\x0a\x00\x00\x01\x0a\x00\x00\x02\x00\x00\x88\xbe"), got...)
+		copied := append(
+			[]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x00\x00\x00\x00\x00\x40\x2f\x00\x00"+
+				"\x0a\x00\x00\x01\x0a\x00\x00\x02\x00\x00\x88\xbe"), got...)
 		binary.BigEndian.PutUint16(copied[16:], uint16(len(copied)-14))
 		eth2.send(copied)
 		var report struct {
@@ -111,7 +114,8 @@ func TestCollectIFA(t *testing.T) {
 				t.Fatalf("%+v", flow)
 			}
 			h := flow.Paths[0].Hops
-			if len(h) != 1 || h[0].Switch != 4711 || h[0].InPort != "Ethernet0" || h[0].OutPort != "Ethernet4" || h[0].Latency.Min <= 0 {
+			if len(h) != 1 || h[0].Switch != 4711 || h[0].InPort != "Ethernet0" || h[0].OutPort != "Ethernet4" ||
+				h[0].Latency.Min <= 0 {
 				t.Fatalf("hops %+v, want one of switch 4711 from Ethernet0 to Ethernet4", h)
 			}
 			hops += h[0].Latency.Count
@@ -133,7 +137,8 @@ func TestCollectIFA(t *testing.T) {
 // ifaConfig has two ports in a VLAN, and an initiator for what 192.0.2.1 sends by UDP.
 func ifaConfig() device.ConfigDB {
 	c := liveTrafficConfig()
-	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp, schema.CfgACLRule} {
+	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp,
+		schema.CfgACLRule} {
 		delete(c, table)
 	}
 	delete(c[schema.CfgPort], "Ethernet8")

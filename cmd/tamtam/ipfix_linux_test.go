@@ -36,11 +36,13 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frame := append([]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x2e\x00\x00\x00\x00\x40\x11\x00\x00"+
-		"\xc0\x00\x02\x01\xc0\x00\x02\x02\x03\xe8\x00\x50\x00\x1a\x00\x00"), make([]byte, 18)...)
+	frame := append(
+		[]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x2e\x00\x00\x00\x00\x40\x11\x00\x00"+
+			"\xc0\x00\x02\x01\xc0\x00\x02\x02\x03\xe8\x00\x50\x00\x1a\x00\x00"), make([]byte, 18)...)
 	frame = append(frame, stamp...)
-	mirrored := append([]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x00\x00\x00\x00\x00\x40\x2f\x00\x00"+
-		"\x0a\x00\x00\x01\x0a\x00\x00\x02\x00\x00\x88\xbe"), frame...)
+	mirrored := append(
+		[]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x00\x00\x00\x00\x00\x40\x2f\x00\x00"+
+			"\x0a\x00\x00\x01\x0a\x00\x00\x02\x00\x00\x88\xbe"), frame...)
 	binary.BigEndian.PutUint16(mirrored[16:], uint16(len(mirrored)-14))
 	wire := openHost(t, "wire")
 	d, buf, hops := ipfix.NewDecoder(77), make([]byte, 1<<16), 0
@@ -68,7 +70,8 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 		}
 	}
 	cancel()
-	if code := <-done; code != 0 || !strings.Contains(errOut.String(), "messages sent") || strings.Contains(errOut.String(), "not sent") {
+	if code := <-done; code != 0 || !strings.Contains(errOut.String(), "messages sent") ||
+		strings.Contains(errOut.String(), "not sent") {
 		t.Errorf("exit %d, %s", code, errOut.String())
 	}
 	if text := out.String(); !strings.Contains(text, " in ERSPAN\n") ||
@@ -122,7 +125,8 @@ func sameByIPFIX(t *testing.T, conn *net.UDPConn, printed []liveResult) {
 	}
 	for i, p := range printed {
 		f := got[i]
-		if f["tamtamPeriod"] != p.Period || f["tamtamPeriodStatus"] != status[p.Status] || f["tamtamLostPackets"] != number(p.Lost) ||
+		if f["tamtamPeriod"] != p.Period || f["tamtamPeriodStatus"] != status[p.Status] ||
+			f["tamtamLostPackets"] != number(p.Lost) ||
 			f["tamtamDelay"] != number(p.Delay) || f["tamtamReasons"] != strings.Join(p.Reasons, "; ") {
 			t.Errorf("result %d is %s, and %v as IPFIX", i, p.text, f)
 		}

@@ -74,7 +74,8 @@ func TestCollectIPFIX(t *testing.T) {
 	}
 	go io.Copy(io.Discard, lines)
 	to := strings.TrimSpace(strings.TrimPrefix(line, "tamtam: listening at "))
-	x := ipfixOut{to: to, opts: export.Options{Enterprise: 77, Domain: 3, MTU: 1500, Refresh: time.Minute, RefreshMessages: 10}}
+	x := ipfixOut{to: to, opts: export.Options{Enterprise: 77, Domain: 3, MTU: 1500, Refresh: time.Minute,
+		RefreshMessages: 10}}
 	cmd := newCollectTailStamp(false)
 	cmd.SetContext(t.Context())
 	cmd.SetErr(io.Discard)
@@ -124,8 +125,8 @@ func TestReadIPFIX(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Template 256, sourceTransportPort, and a record of it; then one that has no template.
-	const template = "\x00\x0a\x00\x22\x65\x53\xf1\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01\x00\x07\x00\x02" +
-		"\x01\x00\x00\x06\x00\x50"
+	const template = "\x00\x0a\x00\x22\x65\x53\xf1\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01" +
+		"\x00\x07\x00\x02\x01\x00\x00\x06\x00\x50"
 	const other = "\x00\x0a\x00\x16\x65\x53\xf1\x00\x00\x00\x00\x01\x00\x00\x00\x01\x01\x01\x00\x06\x00\x50"
 	from := netip.MustParseAddrPort("192.0.2.1:5000")
 	for _, payload := range []string{template, other, "none"} {
@@ -142,7 +143,8 @@ func TestReadIPFIX(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	code := run(t.Context(), []string{"collect", "ipfix", "--read", path, "--format", "json", "--port", "4739"}, nil, &out, &errOut)
+	code := run(t.Context(), []string{"collect", "ipfix", "--read", path, "--format", "json", "--port", "4739"}, nil, &out,
+		&errOut)
 	if want := "tamtam: 1 frames are cut by the snap length, and were not read\n"; code != 0 || errOut.String() != want {
 		t.Errorf("exit %d, %q, want %q", code, &errOut, want)
 	}
@@ -166,11 +168,12 @@ func TestReadIPFIX(t *testing.T) {
 	}
 }
 
-// Messages that come in fragments are joined, and none of them is lost. Where a fragment is missing that is told, and what
-// the sequence numbers miss is of the message that could not be read.
+// Messages that come in fragments are joined, and none of them is lost. Where a fragment is missing that is told, and
+// what the sequence numbers miss is of the message that could not be read.
 func TestReadFragments(t *testing.T) {
 	message := func(number byte) string { // template 256, sourceTransportPort, and four records of it
-		return "\x00\x0a\x00\x28\x65\x53\xf1\x00\x00\x00\x00" + string([]byte{number}) + "\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01" +
+		return "\x00\x0a\x00\x28\x65\x53\xf1\x00\x00\x00\x00" + string([]byte{number}) +
+			"\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01" +
 			"\x00\x07\x00\x02\x01\x00\x00\x0c\x00\x50\x00\x51\x00\x52\x00\x53"
 	}
 	from := netip.MustParseAddrPort("192.0.2.1:5000")

@@ -23,15 +23,22 @@ func TestLab(t *testing.T) {
 		stderr string
 	}{
 		{"list", []string{"lab", "list"}, 0, []string{"congestion-10g   a 10G port offered 11 Gb/s", "leaf-spine "}, ""},
-		{"run", []string{"lab", "run", "congestion-10g", "--out", out, "--workers", "2"}, 0, []string{"seed 1, 11ms of simulated time", "ok  longest wait", "64000 ns"}, ""},
-		{"a check fails", []string{"lab", "run", "congestion-10g", "--set", "traffic.load.rate=10Gbps", "--seed", "5"}, exitFailed,
+		{"run", []string{"lab", "run", "congestion-10g", "--out", out, "--workers", "2"}, 0,
+			[]string{"seed 1, 11ms of simulated time", "ok  longest wait", "64000 ns"}, ""},
+		{"a check fails", []string{"lab", "run", "congestion-10g", "--set", "traffic.load.rate=10Gbps", "--seed", "5"},
+			exitFailed,
 			[]string{"seed 5", "FAILED  dropped for want of buffer"}, "not all checks passed"},
-		{"for a page", []string{"lab", "run", "congestion-10g", "--format", "markdown"}, 0, []string{"| | want | measured |\n", "| longest wait | 64000 ± 2 | 64000 ns |\n"}, ""},
-		{"short", []string{"lab", "run", "flymon-fig14g", "--short"}, 0, []string{"flymon-fig14g, short form, seed 1", "ok  "}, ""},
-		{"not short", []string{"lab", "run", "congestion-10g", "--short"}, exitUsage, nil, "congestion-10g has no short form"},
-		{"format", []string{"lab", "run", "congestion-10g", "--format", "html"}, exitUsage, nil, "want text, json or markdown"},
+		{"for a page", []string{"lab", "run", "congestion-10g", "--format", "markdown"}, 0,
+			[]string{"| | want | measured |\n", "| longest wait | 64000 ± 2 | 64000 ns |\n"}, ""},
+		{"short", []string{"lab", "run", "flymon-fig14g", "--short"}, 0,
+			[]string{"flymon-fig14g, short form, seed 1", "ok  "}, ""},
+		{"not short", []string{"lab", "run", "congestion-10g", "--short"}, exitUsage, nil,
+			"congestion-10g has no short form"},
+		{"format", []string{"lab", "run", "congestion-10g", "--format", "html"}, exitUsage, nil,
+			"want text, json or markdown"},
 		{"no such experiment", []string{"lab", "run", "nothing"}, exitUsage, nil, "clock-drift, congestion-10g"},
-		{"bad set", []string{"lab", "run", "congestion-10g", "--set", "links.fast.delay=soon"}, exitFailed, nil, `links[fast].delay: "soon": want a time`},
+		{"bad set", []string{"lab", "run", "congestion-10g", "--set", "links.fast.delay=soon"}, exitFailed, nil,
+			`links[fast].delay: "soon": want a time`},
 		{"bad duration", []string{"lab", "run", "congestion-10g", "--duration", "5"}, exitUsage, nil, "--duration"},
 		{"bad workers", []string{"lab", "run", "congestion-10g", "--workers", "-1"}, exitUsage, nil, "--workers"},
 		{"no name", []string{"lab", "run"}, exitUsage, nil, "accepts 1 arg"},
@@ -67,7 +74,8 @@ func TestLab(t *testing.T) {
 		}
 		Series map[string]any
 	}
-	if err := json.Unmarshal(text, &report); err != nil || report.Experiment != "congestion-10g" || report.Seed != 1 || len(report.Checks) < 10 || len(report.Series) != 3 {
+	if err := json.Unmarshal(text, &report); err != nil || report.Experiment != "congestion-10g" || report.Seed != 1 ||
+		len(report.Checks) < 10 || len(report.Series) != 3 {
 		t.Errorf("report.json: %v, %+v", err, report)
 	}
 	for _, name := range []string{"queue.csv", "queue.png", "queue.svg"} {

@@ -31,11 +31,13 @@ func TestLabServe(t *testing.T) {
 	}
 	for at, wants := range map[string][]string{
 		"/": {"spine1:Ethernet0", "l-bad"}, "/flows": {"UDP 10.0.1.2:1024 &gt; 10.0.2.2:80", "leaf1 → spine"},
-		"/packets": {"dropped: acl", "leaf1 → spine2 → leaf2"}, "/drops": {"blackhole", "no-route", "chip.acl hit", "ipfix", "guard|host3"},
+		"/packets": {"dropped: acl", "leaf1 → spine2 → leaf2"},
+		"/drops":   {"blackhole", "no-route", "chip.acl hit", "ipfix", "guard|host3"},
 		"/sources": {"captures of hosts", "nothing missing"},
 		"/marking": {"spine1&#43;spine2"}, "/sketches": {"heavy", "truth within the bound"},
-		"/switches":          {"memory &#34;99999999&#34;"},
-		"/switch?name=leaf3": {"flow group &#34;mail&#34; does not exist", "MIRROR_SESSION|far", "no route to 192.0.2.1", "Ethernet12"},
+		"/switches": {"memory &#34;99999999&#34;"},
+		"/switch?name=leaf3": {"flow group &#34;mail&#34; does not exist", "MIRROR_SESSION|far", "no route to 192.0.2.1",
+			"Ethernet12"},
 	} {
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, httptest.NewRequest(http.MethodGet, at, nil))
@@ -65,10 +67,13 @@ func TestPageDoor(t *testing.T) {
 		door pageDoor
 		want string
 	}{
-		{pageDoor{addr: "localhost:0"}, ""}, {pageDoor{addr: "127.0.0.1:0"}, ""}, {pageDoor{addr: ":8088"}, "can be reached by others"},
-		{pageDoor{addr: ":8088", users: "f", noLogin: true}, "want one of both"}, {pageDoor{addr: "localhost:0", roles: "f"}, "there are no users"},
+		{pageDoor{addr: "localhost:0"}, ""}, {pageDoor{addr: "127.0.0.1:0"}, ""},
+		{pageDoor{addr: ":8088"}, "can be reached by others"},
+		{pageDoor{addr: ":8088", users: "f", noLogin: true}, "want one of both"},
+		{pageDoor{addr: "localhost:0", roles: "f"}, "there are no users"},
 		{pageDoor{addr: "localhost:0", users: "f", cert: "c"}, "want both, or neither"},
-		{pageDoor{addr: ":8088", noLogin: true}, ""}, {pageDoor{addr: ":8088", users: "f"}, ""}, {pageDoor{addr: "8088"}, "want HOST:PORT"},
+		{pageDoor{addr: ":8088", noLogin: true}, ""}, {pageDoor{addr: ":8088", users: "f"}, ""},
+		{pageDoor{addr: "8088"}, "want HOST:PORT"},
 	} {
 		err := tt.door.check()
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
@@ -93,7 +98,8 @@ func TestPageDoor(t *testing.T) {
 	for _, tt := range []struct {
 		name, password string
 		ok             bool
-	}{{"rita", "secret", true}, {"rita", "secret", true}, {"rita", "wrong", false}, {"eve", "secret", false}, {"", "", false}, {"rita", "", false}} {
+	}{{"rita", "secret", true}, {"rita", "secret", true}, {"rita", "wrong", false}, {"eve", "secret", false},
+		{"", "", false}, {"rita", "", false}} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.SetBasicAuth(tt.name, tt.password)
 		_, leave, err := server.Enter(r)
@@ -108,7 +114,8 @@ func TestPageDoor(t *testing.T) {
 
 // `lab run --serve` refuses what `lab serve` refuses, and before the run.
 func TestLabRunServe(t *testing.T) {
-	for addr, want := range map[string]string{"8088": `--serve "8088": want HOST:PORT`, ":8088": "--serve :8088 can be reached by others"} {
+	for addr, want := range map[string]string{"8088": `--serve "8088": want HOST:PORT`,
+		":8088": "--serve :8088 can be reached by others"} {
 		c := newLabRun()
 		c.SetArgs([]string{shownExperiment, "--serve", addr, "--users", ""})
 		c.SilenceErrors, c.SilenceUsage = true, true

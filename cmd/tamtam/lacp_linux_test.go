@@ -16,11 +16,11 @@ import (
 // cutLAG is the PortChannel of the test of links that are aggregated.
 const cutLAG = "PortChannel1"
 
-// Two switches with two links between them that LACP aggregates, BGP over the PortChannel, and Linux hosts that talk through
-// both: TCP, and a flow of numbered packets with alternate marking. One link, or the other, is cut and heals, in three ways:
-// the other carries all until it is back, and BGP notices nothing. Each frame that a host has sent is received by the
-// other, or lost, and then a counter of a switch names it. The periods of alternate marking say exactly what the numbers do, or
-// are flagged. At last both links are cut, which BGP does notice.
+// Two switches with two links between them that LACP aggregates, BGP over the PortChannel, and Linux hosts that talk
+// through both: TCP, and a flow of numbered packets with alternate marking. One link, or the other, is cut and heals,
+// in three ways: the other carries all until it is back, and BGP notices nothing. Each frame that a host has sent is
+// received by the other, or lost, and then a counter of a switch names it. The periods of alternate marking say exactly
+// what the numbers do, or are flagged. At last both links are cut, which BGP does notice.
 func TestFRRLACP(t *testing.T) {
 	needFRR(t)
 	n := newCutNet(t, false)
@@ -31,7 +31,8 @@ func TestFRRLACP(t *testing.T) {
 	stopTCP := n.startTCP()
 	flow.await(2 * cutPeriods)
 
-	for i, what := range []string{"set down at the first switch", "set down at the second switch", "set down at the second switch", "deleted"} {
+	for i, what := range []string{"set down at the first switch", "set down at the second switch",
+		"set down at the second switch", "deleted"} {
 		port, link := n.busier(i == 2) // TCP takes one, and the flow the same or the other
 		sessions := n.sessions()
 		down := map[string]func(){
@@ -60,7 +61,8 @@ func TestFRRLACP(t *testing.T) {
 		t.Logf("%s %s, healed: both links carry traffic after %s; %d packets of the flow lost; %s", port, what,
 			took.Round(time.Millisecond), lost, n.books().since(before).losses())
 		if lost > 0 {
-			t.Errorf("%d packets of the flow were lost when the link had healed: nobody may send before the other receives", lost)
+			t.Errorf("%d packets of the flow were lost when the link had healed: nobody may send before the other receives",
+				lost)
 		}
 		if now := n.sessions(); now != sessions {
 			t.Errorf("BGP has noticed: sessions were made %s times, and then %s", sessions, now)
@@ -109,8 +111,10 @@ func lagConfig(n int) device.ConfigDB {
 		}
 	}
 	config[schema.CfgPortChannel] = map[string]swss.FieldValues{cutLAG: {"admin_status": "down", "mtu": "1500"}}
-	config[schema.CfgPortChannelMbr] = map[string]swss.FieldValues{cutLAG + "|Ethernet4": empty, cutLAG + "|Ethernet8": empty}
-	config[schema.CfgPortChannelInterface] = map[string]swss.FieldValues{cutLAG: empty, fmt.Sprintf("%s|10.0.0.%d/31", cutLAG, n-1): empty}
+	config[schema.CfgPortChannelMbr] = map[string]swss.FieldValues{cutLAG + "|Ethernet4": empty,
+		cutLAG + "|Ethernet8": empty}
+	config[schema.CfgPortChannelInterface] = map[string]swss.FieldValues{cutLAG: empty,
+		fmt.Sprintf("%s|10.0.0.%d/31", cutLAG, n-1): empty}
 	return config
 }
 

@@ -57,7 +57,8 @@ func TestLACPWithOpenVSwitch(t *testing.T) {
 	}
 	sw := twoLinks(t, ns)
 	run("ovsdb-tool", "create", at("conf.db"), "/usr/share/openvswitch/vswitch.ovsschema")
-	startIn(t, ns, "OVS_RUNDIR="+dir, "ovsdb-server", at("conf.db"), "--remote=punix:"+at("db.sock"), "--unixctl="+at("ovsdb.ctl"))
+	startIn(t, ns, "OVS_RUNDIR="+dir, "ovsdb-server", at("conf.db"), "--remote=punix:"+at("db.sock"),
+		"--unixctl="+at("ovsdb.ctl"))
 	vsctl := func(args ...string) {
 		t.Helper()
 		run(append([]string{"ovs-vsctl", "--retry", "--timeout=20", "--db=unix:" + at("db.sock")}, args...)...)
@@ -66,7 +67,8 @@ func TestLACPWithOpenVSwitch(t *testing.T) {
 	startIn(t, ns, "OVS_RUNDIR="+dir, "ovs-vswitchd", "unix:"+at("db.sock"), "--unixctl="+at("vs.ctl"), "--disable-system")
 	vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev")
 	vsctl("add-bond", "br0", "bond0", "o1", "o2", "lacp=active", "bond_mode=balance-tcp")
-	for _, link := range []string{"o1", "o2"} { // br0 has the address, and answers; this kernel would, too, with the link's MAC
+	// br0 has the address, and answers; this kernel would, too, with the link's MAC
+	for _, link := range []string{"o1", "o2"} {
 		run("ip", "link", "set", link, "arp", "off")
 	}
 	run("ip", "link", "set", "br0", "up")
@@ -90,7 +92,8 @@ func TestLACPWithOpenVSwitch(t *testing.T) {
 func TestLACPWithLinuxBond(t *testing.T) {
 	needLACP(t)
 	ns := namespace(t, "bond")
-	if out, err := in(t, ns, "ip", "link", "add", "bond0", "type", "bond", "mode", "802.3ad", "miimon", "100", "lacp_rate", "slow"); err != nil {
+	if out, err := in(t, ns, "ip", "link", "add", "bond0", "type", "bond", "mode", "802.3ad", "miimon", "100", "lacp_rate",
+		"slow"); err != nil {
 		t.Skipf("this kernel makes no bond: %v: %s", err, out)
 	}
 	sw := twoLinks(t, ns)
@@ -133,7 +136,8 @@ func twoLinks(t *testing.T, other string) string {
 // daemon in turn is killed and comes back; the other falls silent.
 func lacpWith(t *testing.T, ns string, other otherLACP) {
 	server := swsstest.StartServer(t)
-	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: t.TempDir(), kill: map[string]func(){}, logs: map[string]*processLog{}}
+	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: t.TempDir(),
+		kill: map[string]func(){}, logs: map[string]*processLog{}}
 	empty := swss.FieldValues{"NULL": "NULL"}
 	port := func(lane string) swss.FieldValues {
 		return swss.FieldValues{"lanes": lane, "speed": "10000", "admin_status": "up", "mtu": "1500"}
@@ -161,7 +165,8 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 		took := s.until(what+": "+first+", "+second, func() bool {
 			p1, sends1 := other.sees(1)
 			p2, sends2 := other.sees(2)
-			return does("Ethernet0") == first && does("Ethernet4") == second && (first != schema.OperUp || p1 == "1" && sends1) &&
+			return does("Ethernet0") == first && does("Ethernet4") == second &&
+				(first != schema.OperUp || p1 == "1" && sends1) &&
 				(second != schema.OperUp || p2 == "5" && sends2)
 		})
 		t.Logf("%s: %s and %s after %s", what, first, second, took.Round(10*time.Millisecond))
@@ -219,7 +224,8 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 			t.Logf("syncd was killed: %s after %s", now, time.Since(began).Round(10*time.Millisecond))
 		}
 		now, heard, err := daemons.ReadState(t.Context(), s.redis, "syncd")
-		return err == nil && heard && now.Owner != before.Owner && now.State == daemons.StateReady && time.Since(began) > 8*time.Second
+		return err == nil && heard && now.Owner != before.Owner && now.State == daemons.StateReady &&
+			time.Since(began) > 8*time.Second
 	})
 	both("syncd was killed", schema.OperUp, schema.OperUp)
 	answers("syncd was killed")
@@ -231,7 +237,8 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 
 	other.mute()
 	both("the other is silent", schema.OperDown, schema.OperDown)
-	if why := s.row(swss.StateDB, schema.StateLACPMember, cutLAG+"|Ethernet0")[schema.FieldReason]; !strings.Contains(why, "nothing more was heard of partner") &&
+	if why := s.row(swss.StateDB, schema.StateLACPMember, cutLAG+"|Ethernet0")[schema.FieldReason]; !strings.Contains(why,
+		"nothing more was heard of partner") &&
 		!strings.Contains(why, "no LACPDU has come in") {
 		t.Errorf("Ethernet0 is not in because %q", why)
 	}

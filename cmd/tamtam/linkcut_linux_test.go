@@ -32,10 +32,10 @@ const (
 	cutRest, cutCounts = 11 * time.Second, 15 * time.Second
 )
 
-// Two switches with two links between them, of which BGP prefers the first, and Linux hosts that talk through both: TCP,
-// and a flow of numbered packets with alternate marking. The first link is cut and heals: at this switch, at the other,
-// and by deletion of its interfaces. Each frame that a host has sent is received by the other, or lost, and then a counter
-// of a switch names it. The periods of alternate marking say exactly what the numbers do, or are flagged.
+// Two switches with two links between them, of which BGP prefers the first, and Linux hosts that talk through both:
+// TCP, and a flow of numbered packets with alternate marking. The first link is cut and heals: at this switch, at the
+// other, and by deletion of its interfaces. Each frame that a host has sent is received by the other, or lost, and then
+// a counter of a switch names it. The periods of alternate marking say exactly what the numbers do, or are flagged.
 func TestFRRLinkCut(t *testing.T) {
 	needFRR(t)
 	n := newCutNet(t, false)
@@ -93,8 +93,8 @@ type cutNet struct {
 	began    books // what had been counted before there was BGP
 }
 
-// newCutNet makes the namespaces and links: eth1 of a switch leads to its host, eth2 and eth3 to the other switch, and mgmt
-// too, for gNMI.
+// newCutNet makes the namespaces and links: eth1 of a switch leads to its host, eth2 and eth3 to the other switch, and
+// mgmt too, for gNMI.
 func newCutNet(t *testing.T, both bool) *cutNet {
 	n := &cutNet{t: t, both: both, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
 	for i, side := range n.sides {
@@ -117,7 +117,8 @@ func newCutNet(t *testing.T, both bool) *cutNet {
 			t.Fatal(err)
 		}
 		if err := h.IP("link set lo up", "link set host gso_max_segs 1", "link set host up",
-			fmt.Sprintf("addr add 10.%d.0.2/24 dev host", i+1), fmt.Sprintf("route add default via 10.%d.0.1", i+1)); err != nil {
+			fmt.Sprintf("addr add 10.%d.0.2/24 dev host", i+1),
+			fmt.Sprintf("route add default via 10.%d.0.1", i+1)); err != nil {
 			t.Fatal(err)
 		}
 		if both {
@@ -162,7 +163,8 @@ func (n *cutNet) start() {
 		s := newFRRSwitch(n.t, n.sides[i], config,
 			"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--port", "Ethernet8=eth3")
 		n.switches[i] = s
-		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--no-login", "--data", filepath.Join(s.dir, "data"))
+		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--no-login", "--data",
+			filepath.Join(s.dir, "data"))
 		s.until("the host interfaces are there", func() bool {
 			out, err := in(n.t, s.ns, "ip", "-br", "addr")
 			return err == nil && strings.Count(out, "10.0.0.") == addrs && strings.Contains(out, fmt.Sprintf("10.%d.0.1", i+1))
@@ -210,7 +212,8 @@ func (s *frrSwitch) inASIC(prefix string) bool {
 	return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"`+prefix+`"`)
 }
 
-// cutConfig is the configuration of switch n: all ports route. Nothing is copied to the CPU, so that each frame has one end.
+// cutConfig is the configuration of switch n: all ports route. Nothing is copied to the CPU, so that each frame has one
+// end.
 func cutConfig(n int) device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	role, from := "initiator", swss.FieldValues{"IN_PORTS": "Ethernet0"}
@@ -234,13 +237,15 @@ func cutConfig(n int) device.ConfigDB {
 		},
 		schema.CfgCOPPGroup: {"trapped": {"trap_action": "trap", "queue": "4", "trap_priority": "4"}},
 		schema.CfgCOPPTrap: {
-			"bgp": trap("bgp,bgpv6"), "arp": trap("arp_req,arp_resp"), "ip2me": trap("ip2me"), "unknown": trap("neighbor_miss,ttl_error,l3_mtu_error"),
+			"bgp": trap("bgp,bgpv6"), "arp": trap("arp_req,arp_resp"), "ip2me": trap("ip2me"),
+			"unknown": trap("neighbor_miss,ttl_error,l3_mtu_error"),
 		},
 		schema.CfgTAMFeature:   {"ALTMARK": {"status": "ACTIVE"}},
 		schema.CfgTAMFlowGroup: {"flow": {"id": "1"}},
 		schema.CfgACLRule:      {"TAM|flow": from},
-		schema.CfgTAMAltMark: {"flow": {"flowgroup": "flow", "role": role, "method": "double", "interval": strconv.Itoa(int(cutInterval)),
-			"mark": "dscp0", "mark2": "dscp1", "delay-max": fmt.Sprint(cutMaxDelay.Nanoseconds())}},
+		schema.CfgTAMAltMark: {"flow": {"flowgroup": "flow", "role": role, "method": "double",
+			"interval": strconv.Itoa(int(cutInterval)),
+			"mark":     "dscp0", "mark2": "dscp1", "delay-max": fmt.Sprint(cutMaxDelay.Nanoseconds())}},
 	}
 }
 
@@ -341,7 +346,8 @@ func (s *frrSwitch) read(b books, who string) {
 				lost += number(wire, schema.WireLost+why.Name)
 			}
 		}
-		b[who+port+" wire received"], b[who+port+" wire sent"] = number(wire, schema.WireReceived), number(wire, schema.WireSent)
+		b[who+port+" wire received"], b[who+port+" wire sent"] = number(wire, schema.WireReceived),
+			number(wire, schema.WireSent)
 		b[who+port+" discards in"] = number(stats, "SAI_PORT_STAT_IF_IN_DISCARDS") - lost
 		b[who+port+" discards out"] = number(stats, "SAI_PORT_STAT_IF_OUT_DISCARDS")
 		dropped := int64(0)
@@ -414,7 +420,9 @@ func (s *frrSwitch) lostAtHost() (sum int64) {
 }
 
 // firstLostOut is the first of the wire's losses that are of frames to be sent.
-var firstLostOut = slices.IndexFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == "exceeds-mtu" })
+var firstLostOut = slices.IndexFunc(schema.WireLosses[:], func(l schema.WireLoss) bool {
+	return l.Name == "exceeds-mtu"
+})
 
 type linuxCount struct{ received, sent int64 }
 
@@ -487,7 +495,8 @@ func (b books) losses() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		_, after, at := strings.Cut(name, " wire ")
-		lost := at && slices.ContainsFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == after }) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "host interfaces lost")
+		lost := at && slices.ContainsFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == after }) ||
+			strings.Contains(name, " chip ") || strings.HasSuffix(name, "host interfaces lost")
 		if lost && b[name] != 0 {
 			list = append(list, fmt.Sprintf("%s %d", name, b[name]))
 		}
@@ -510,7 +519,8 @@ func accounts() (list []account) {
 			account{h + "to " + s, []string{h + "sent"}, append(lostAt(s, "Ethernet0", true), s+"Ethernet0 wire received")},
 			account{s + "discards", dropsAt(s, "*"), []string{s + "* chip, all reasons"}},
 			account{s + "to " + h, []string{s + "Ethernet0 wire sent"}, []string{h + "received"}},
-			account{s, []string{s + "* wire received", s + "* cpu from Linux", s + cutLAG + " cpu from Linux", s + "* cpu from LACP"},
+			account{s, []string{s + "* wire received", s + "* cpu from Linux", s + cutLAG + " cpu from Linux",
+				s + "* cpu from LACP"},
 				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux",
 					s + cutLAG + " cpu to Linux", s + "* cpu to LACP", s + "host interfaces lost"})})
 		for _, port := range []string{"Ethernet4", "Ethernet8"} {
@@ -579,5 +589,6 @@ func tcpResult(text string) string {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("%.1f Mbit/s, %d bytes, %d segments sent again %s", r.End.Sent.Rate/1e6, r.End.Sent.Bytes, r.End.Sent.Retransmits, r.Error)
+	return fmt.Sprintf("%.1f Mbit/s, %d bytes, %d segments sent again %s", r.End.Sent.Rate/1e6, r.End.Sent.Bytes,
+		r.End.Sent.Retransmits, r.Error)
 }

@@ -199,11 +199,14 @@ func (n *cutNet) collect() <-chan liveResult { return n.collectOf("flow") }
 // collectOf does it for a session.
 func (n *cutNet) collectOf(session string) <-chan liveResult {
 	file := filepath.Join(n.t.TempDir(), "paths.yaml")
-	text := fmt.Sprintf("paths: [{name: way, points: [{switch: s1, target: \"192.0.2.1:8080\", session: %[1]s}, {switch: s2, target: \"192.0.2.2:8080\", session: %[1]s}]}]", session)
+	text := fmt.Sprintf(
+		"paths: [{name: way, points: [{switch: s1, target: \"192.0.2.1:8080\", session: %[1]s}, {switch: s2, target: "+
+			"\"192.0.2.2:8080\", session: %[1]s}]}]", session)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
-	return readResults(n.t, exec.Command("ip", "netns", "exec", n.sides[0], os.Args[0], "collect", "--paths", file, "--insecure", "--format", "json"))
+	return readResults(n.t, exec.Command("ip", "netns", "exec", n.sides[0], os.Args[0], "collect", "--paths", file,
+		"--insecure", "--format", "json"))
 }
 
 // A flowPeriod is what the hosts know of a period.
@@ -235,8 +238,8 @@ func (f *cutFlow) byPeriod() map[uint64]*flowPeriod {
 	return all
 }
 
-// compare holds the collector's periods against the numbers: what is ok is exact. It returns in how many of these packets
-// were lost.
+// compare holds the collector's periods against the numbers: what is ok is exact. It returns in how many of these
+// packets were lost.
 func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 	f.t.Helper()
 	truth := f.byPeriod()
@@ -278,7 +281,8 @@ func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 			}
 		}
 	}
-	f.t.Logf("alternate marking: %d periods are exact, %d of them with losses, %d packets; %d are flagged; %d packets of the flow were lost in all",
+	f.t.Logf("alternate marking: %d periods are exact, %d of them with losses, %d packets; %d are flagged; %d packets "+
+		"of the flow were lost in all",
 		exact, lossy, lost, flagged, f.missing())
 	if len(delays) == 0 || slices.Min(delays) < 0 { // both switches have this machine's clock
 		f.t.Errorf("delays between the switches: %v", delays)

@@ -28,8 +28,8 @@ import (
 
 // TCP between two hosts whose interfaces are as Linux makes them, with all offloads, goes through the switch
 // whole, also where a session stamps it: segments that have no room for a record leave without one and are
-// counted, and with clamp-mss there are none. Each frame that a host has sent is one that the switch has received or has counted as lost. An
-// interface that appears later is taken up.
+// counted, and with clamp-mss there are none. Each frame that a host has sent is one that the switch has received or
+// has counted as lost. An interface that appears later is taken up.
 func TestLiveTraffic(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
@@ -53,7 +53,9 @@ func TestLiveTraffic(t *testing.T) {
 	ip(t, "link add eth3 type veth peer name host3")
 	ip(t, "link set eth3 up")
 	ip(t, "link set host3 up")
-	f.wait(t, schema.StateWire, "Ethernet8", func(row swss.FieldValues) bool { return row[schema.WireStatus] == schema.WireUp })
+	f.wait(t, schema.StateWire, "Ethernet8", func(row swss.FieldValues) bool {
+		return row[schema.WireStatus] == schema.WireUp
+	})
 
 	stamped := watchStamps(t, hosts[1])
 	sendTCP(t, hosts)
@@ -192,8 +194,8 @@ func sendTCP(t *testing.T, hosts [2]*netns.Namespace) {
 	}
 }
 
-// clampLive has the session keep room for its record: of all that two hosts with the MTU of the switch's interfaces send
-// then, nothing leaves without.
+// clampLive has the session keep room for its record: of all that two hosts with the MTU of the switch's interfaces
+// send then, nothing leaves without.
 func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
 	t.Helper()
 	row := swss.FieldValues{"flowgroup": "tcp", "clamp-mss": "1"}

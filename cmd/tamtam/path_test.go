@@ -37,8 +37,9 @@ func TestPath(t *testing.T) {
 	}
 	two, three := r.Flows["two"], r.Flows["three"]
 	want := map[string]uint64{
-		"client > leaf1 > spine2: dropped: acl":                                                         three.LostBy["spine2: acl"],
-		"client > leaf1 > spine1: not seen at leaf2:Ethernet4: lost on the wire, or not recorded there": two.LostBy["lossy: loss"] + three.LostBy["lossy: loss"],
+		"client > leaf1 > spine2: dropped: acl": three.LostBy["spine2: acl"],
+		"client > leaf1 > spine1: not seen at leaf2:Ethernet4: lost on the wire, or not recorded " +
+			"there": two.LostBy["lossy: loss"] + three.LostBy["lossy: loss"],
 	}
 	if code, out = tamtam(t, args...); code != 0 {
 		t.Fatal(out)

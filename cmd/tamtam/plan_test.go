@@ -44,17 +44,21 @@ func fileOf(t *testing.T, text string) string {
 // The paper's figure 4, with its probabilities: {B, C, D} tell all four paths apart.
 func TestPlanOfFigure4(t *testing.T) {
 	weights := fileOf(t, `{"edges": [{"from": "A", "to": "X", "p": 0.9}, {"from": "X", "to": "B", "p": 0.2222222222222222},
-		{"from": "Y", "to": "C", "p": 0.7142857142857143}, {"from": "Y", "to": "D", "p": 0.2857142857142857}], "hits": {"A": 0.25}}`)
+		{"from": "Y", "to": "C", "p": 0.7142857142857143}, {"from": "Y", "to": "D", "p": 0.2857142857142857}],
+		 "hits": {"A": 0.25}}`)
 	const most = 0.2*2.321928 + 0.5*1 + 0.2*2.321928 + 0.1*3.321928
 	for _, algorithm := range []string{"greedy", "greedy-restarts", "bnb", "brute"} {
-		p := tamtamJSON[planReport](t, "", "plan --program "+figure4+" --phv 8 --format json --simulate 1000 --algorithm "+algorithm+" --probabilities "+weights)
+		p := tamtamJSON[planReport](t, "", "plan --program "+figure4+" --phv 8 --format json --simulate 1000 --algorithm "+
+			algorithm+" --probabilities "+weights)
 		if math.Abs(p.Entropy-most) > 1e-5 || !p.Optimal || p.Recovery < 0.999 || len(p.Recorded) != 3 {
 			t.Errorf("%s: entropy %v, recovery %v, %+v", algorithm, p.Entropy, p.Recovery, p.Recorded)
 		}
-		if p.ID == 0 || p.Graph == nil || len(p.Graph.Deps) == 0 || len(p.Probabilities.Edges) != 10 || p.Probabilities.Hits["A"] != 0.25 || p.Seconds <= 0 {
+		if p.ID == 0 || p.Graph == nil || len(p.Graph.Deps) == 0 || len(p.Probabilities.Edges) != 10 ||
+			p.Probabilities.Hits["A"] != 0.25 || p.Seconds <= 0 {
 			t.Errorf("%s: %+v", algorithm, p)
 		}
-		if p.Program != "figure4" || p.Pipeline != "ingress" || p.PHV != "8" || p.Mode != record.ModeExecution || p.Algorithm != algorithm ||
+		if p.Program != "figure4" || p.Pipeline != "ingress" || p.PHV != "8" || p.Mode != record.ModeExecution ||
+			p.Algorithm != algorithm ||
 			p.Stages != 12 || p.StagesWhy != "the ingress pipe of profile rmt12; the program needs 2" {
 			t.Errorf("%s: %+v", algorithm, p)
 		}
@@ -63,8 +67,10 @@ func TestPlanOfFigure4(t *testing.T) {
 		}
 	}
 	var out, errOut bytes.Buffer
-	run(t.Context(), strings.Fields("plan --phv 8 --hit --stages 9 --must-record E --simulate 10 --program "+figure4), nil, &out, &errOut)
-	for _, want := range []string{"figure4 ingress", "8 bits of 8, exec+hit, by greedy", "9 stages: asked for; the program needs 2", "TABLE", "\nE  ", "10 packets"} {
+	run(t.Context(), strings.Fields("plan --phv 8 --hit --stages 9 --must-record E --simulate 10 --program "+figure4), nil,
+		&out, &errOut)
+	for _, want := range []string{"figure4 ingress", "8 bits of 8, exec+hit, by greedy",
+		"9 stages: asked for; the program needs 2", "TABLE", "\nE  ", "10 packets"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
 		}
@@ -83,16 +89,20 @@ func TestPlanProbabilities(t *testing.T) {
 	if plan("--seed 1").Entropy == plan("--seed 2").Entropy || plan("--seed 1").ID != plan("--seed 1").ID {
 		t.Error("the seed is what makes the difference")
 	}
-	paths := fileOf(t, `[{"path": [{"table": "A"}, {"table": "E"}], "packets": 3}, {"path": [{"table": "A"}, {"table": "B"}, {"table": "D"}, {"table": "E"}], "packets": 1}]`)
+	paths := fileOf(t,
+		`[{"path": [{"table": "A"}, {"table": "E"}], "packets": 3}, {"path": [{"table": "A"}, {"table": "B"}, {"table": `+
+			`"D"}, {"table": "E"}], "packets": 1}]`)
 	if p := plan("--paths " + paths); math.Abs(p.Entropy-0.811278) > 1e-6 {
 		t.Errorf("entropy %v, want that of 1/4", p.Entropy)
 	}
-	for more, from := range map[string]string{"": "uniform", "--seed 7": "seed 7", "--paths " + paths: "counted, file " + paths} {
+	for more, from := range map[string]string{"": "uniform", "--seed 7": "seed 7",
+		"--paths " + paths: "counted, file " + paths} {
 		if p := plan(more); p.ProbabilitiesFrom != from {
 			t.Errorf("%s: probabilities are said to be from %q", more, p.ProbabilitiesFrom)
 		}
 	}
-	if p := plan("--seed 1 --simulate 10 --paths " + paths); p.Simulation.Seed != 1 || !strings.HasPrefix(p.ProbabilitiesFrom, "counted") {
+	if p := plan("--seed 1 --simulate 10 --paths " + paths); p.Simulation.Seed != 1 ||
+		!strings.HasPrefix(p.ProbabilitiesFrom, "counted") {
 		t.Errorf("%+v", p.Simulation)
 	}
 }
@@ -119,7 +129,8 @@ func TestPlanOfAChip(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	var out, errOut bytes.Buffer
-	if code := run(t.Context(), strings.Fields("plan --phv 8 --stages 4 --program "+chip), nil, &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), "has 3") {
+	if code := run(t.Context(), strings.Fields("plan --phv 8 --stages 4 --program "+chip), nil, &out,
+		&errOut); code != exitUsage || !strings.Contains(errOut.String(), "has 3") {
 		t.Errorf("exit %d: %s", code, &errOut)
 	}
 }
@@ -137,15 +148,18 @@ func TestPlanRefuses(t *testing.T) {
 		{"--program x --phv 8 --algorithm best", exitUsage, `--algorithm "best": want greedy`},
 		{"--program x --phv 8 --format xml", exitUsage, `--format "xml"`},
 		{"--program x --phv 8 --stages 0", exitUsage, "--stages 0: want 1 to 4096"},
-		{"--program x --phv 8 --action --algorithm bnb", exitUsage, "--algorithm bnb: want greedy or greedy-restarts with --action"},
-		{"--program x --phv 8 --action --algorithm brute", exitUsage, "--algorithm brute: want greedy or greedy-restarts with --action"},
+		{"--program x --phv 8 --action --algorithm bnb", exitUsage,
+			"--algorithm bnb: want greedy or greedy-restarts with --action"},
+		{"--program x --phv 8 --action --algorithm brute", exitUsage,
+			"--algorithm brute: want greedy or greedy-restarts with --action"},
 		{"--program x --phv 8 --starts 3", exitUsage, "--starts is of --algorithm greedy-restarts"},
 		{"--program x --phv 8 --paper", exitUsage, "--paper is of --algorithm bnb"},
 		{"--program x --phv 8 --seed 1 --paths y", exitUsage, "want one of"},
 		{"--program x --phv 8 more", exitUsage, "unknown command"},
 		{"--program x --phv 8", exitFailed, "open x: no such file"},
 		{"--phv 8 --program " + truncated, exitFailed, "it breaks off at line 1"},
-		{"--phv 8 --program " + figure4 + " --pipeline egress", exitFailed, `no pipeline "egress": the graph is of "ingress"`},
+		{"--phv 8 --program " + figure4 + " --pipeline egress", exitFailed,
+			`no pipeline "egress": the graph is of "ingress"`},
 		{"--phv 8 --program " + figure4 + " --stages 1", exitFailed, "--stages 1: the program's dependencies need"},
 		{"--phv 8 --program " + figure4 + " --profile big", exitFailed, "--profile: "},
 		{"--phv 8 --program " + figure4 + " --must-record Z", exitFailed, `must-record "Z" is no table`},

@@ -33,7 +33,8 @@ func TestPlanInto(t *testing.T) {
 	graph := file("graph.json", must("profile", "graph", "default", "--program", program))
 	plan := file("plan.json", must("plan", "--program", graph, "--pipeline", "switch", "--phv", "16", "--hit",
 		"--must-record", "ingress.flows", "--format", "json"))
-	if code, text := tamtam(t, "plan", "into", program, "--plan", plan); code == 0 || !strings.Contains(text, "the chip's own") {
+	if code, text := tamtam(t, "plan", "into", program, "--plan", plan); code == 0 ||
+		!strings.Contains(text, "the chip's own") {
 		t.Errorf("a plan with tables of the chip: %d %s", code, text)
 	}
 	text := must("plan", "into", program, "--plan", plan, "--partial")
@@ -43,7 +44,8 @@ func TestPlanInto(t *testing.T) {
 	}
 	caveat, text, _ := strings.Cut(text, "\n")
 	left := leftTo(t, plan)
-	if want := fmt.Sprintf("their bits stay 0, which says nothing of these tables: record0 0x%04x", left); caveat != want || left == 0 {
+	if want := fmt.Sprintf("their bits stay 0, which says nothing of these tables: record0 0x%04x",
+		left); caveat != want || left == 0 {
 		t.Errorf("%s\nwant %s", caveat, want)
 	}
 	p, err := pipe.Read(strings.NewReader(text))
@@ -57,7 +59,8 @@ func TestPlanInto(t *testing.T) {
 		t.Errorf("%d operations record, fields %+v", n, p.Fields)
 	}
 	again := file("again.json", text)
-	if code, text := tamtam(t, "plan", "into", again, "--plan", plan, "--partial"); code == 0 || !strings.Contains(text, `a field "record0" already`) {
+	if code, text := tamtam(t, "plan", "into", again, "--plan", plan, "--partial"); code == 0 ||
+		!strings.Contains(text, `a field "record0" already`) {
 		t.Errorf("a program that records already: %d %s", code, text)
 	}
 }

@@ -127,7 +127,8 @@ func groups(n int) device.ConfigDB {
 	for i := range n {
 		name := fmt.Sprintf("F%04d", i)
 		c[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(i + 1)}
-		c[schema.CfgACLRule]["TAM|"+name] = swss.FieldValues{"SRC_IP": fmt.Sprintf("10.%d.%d.0/24", i>>8, i&0xff), "IP_PROTOCOL": "17"}
+		c[schema.CfgACLRule]["TAM|"+name] = swss.FieldValues{"SRC_IP": fmt.Sprintf("10.%d.%d.0/24", i>>8, i&0xff),
+			"IP_PROTOCOL": "17"}
 		c[schema.CfgTAMTailStamp][name] = swss.FieldValues{"flowgroup": name}
 	}
 	return c
@@ -201,7 +202,8 @@ func TestKillInTheMiddle(t *testing.T) {
 			}
 			f.settled(t, n)
 			if got := canonical(t, f.redis); got != want {
-				t.Errorf("the ASIC differs from the one that the configuration makes at once (%d and %d bytes)", len(got), len(want))
+				t.Errorf("the ASIC differs from the one that the configuration makes at once (%d and %d bytes)", len(got),
+					len(want))
 			}
 		})
 	}
@@ -211,7 +213,8 @@ func TestKillInTheMiddle(t *testing.T) {
 func (f *fleet) settled(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
-		row, _, err := swss.NewTable(f.redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(), fmt.Sprintf("F%04d", i))
+		row, _, err := swss.NewTable(f.redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(),
+			fmt.Sprintf("F%04d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +240,8 @@ func TestRedisComesBack(t *testing.T) {
 	server.Start()
 	f.redis = server.Open()
 	more := device.ConfigDB{
-		schema.CfgTAMFlowGroup: {"new": {"id": "99"}}, schema.CfgACLRule: {"TAM|new": {"IP_PROTOCOL": "17", "L4_DST_PORT": "7"}},
+		schema.CfgTAMFlowGroup: {"new": {"id": "99"}},
+		schema.CfgACLRule:      {"TAM|new": {"IP_PROTOCOL": "17", "L4_DST_PORT": "7"}},
 		schema.CfgTAMTailStamp: {"new": {"flowgroup": "new"}},
 	}
 	if err := more.Load(t.Context(), f.redis); err != nil {
@@ -276,13 +280,18 @@ func TestCommands(t *testing.T) {
 		{"sim", 2, "", "--config, --in and --out are needed"},
 		{"sim --nonsense", 2, "", "unknown flag"},
 		{"sim --config " + good + " --in Ethernet0 --out " + dir + "/o", 2, "", "want PORT=FILE"},
-		{"sim --config " + broken + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 1, "", `PORT|Ethernet0: field "lanes": want a string or a list of strings`},
-		{"sim --config " + good + " --in Ethernet12=" + pcap + " --out " + dir + "/o", 1, "", `no port "Ethernet12"; it has [Ethernet0 Ethernet4 Ethernet8]`},
+		{"sim --config " + broken + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 1, "",
+			`PORT|Ethernet0: field "lanes": want a string or a list of strings`},
+		{"sim --config " + good + " --in Ethernet12=" + pcap + " --out " + dir + "/o", 1, "",
+			`no port "Ethernet12"; it has [Ethernet0 Ethernet4 Ethernet8]`},
 		{"sim --config " + good + " --in Ethernet0=" + cut + " --out " + dir + "/o", 1, "", "cut.pcap: packet "},
 		{"sim --config " + good + " --in Ethernet0=" + dir + "/none.pcap --out " + dir + "/o", 1, "", "no such file"},
-		{"sim --profile huge --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", `--profile: profile "huge": want one of access48, default, fixed, rmt12, rmt20, small, or a file`},
-		{"sim --start yesterday --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", "want RFC 3339"},
-		{"sim --format json --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/sim", 0, `"stamped": 101`, ""},
+		{"sim --profile huge --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "",
+			`--profile: profile "huge": want one of access48, default, fixed, rmt12, rmt20, small, or a file`},
+		{"sim --start yesterday --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "",
+			"want RFC 3339"},
+		{"sim --format json --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/sim", 0, `"stamped": 101`,
+			""},
 		{"decode tailstamp " + dir + "/sim/Ethernet4.pcap", 0, "148 stamped", ""},
 		{"decode tailstamp --format json " + dir + "/sim/Ethernet4.pcap", 0, `"stamped": 148`, ""},
 		{"decode tailstamp " + cut, 1, "", "cut.pcap: packet "},
@@ -300,18 +309,24 @@ func TestCommands(t *testing.T) {
 		{"profile", 2, "", "profile what?"},
 		{"profile list", 0, "small     for tests", ""},
 		{"profile show small", 0, `"clock_hz": 1250000000`, ""},
-		{"profile check " + write("slow.json", `{"base": "rmt12", "name": "slow", "clock_hz": 1}`), 0, `profile "slow" is good`, ""},
-		{"profile check " + write("bad.json", `{"base": "rmt12", "clock": 1}`), 1, "", "bad.json: clock: there is no such field"},
+		{"profile check " + write("slow.json", `{"base": "rmt12", "name": "slow", "clock_hz": 1}`), 0,
+			`profile "slow" is good`, ""},
+		{"profile check " + write("bad.json", `{"base": "rmt12", "clock": 1}`), 1, "",
+			"bad.json: clock: there is no such field"},
 		{"profile graph small", 0, `"init": "chip.port"`, ""},
-		{"profile graph small --program " + write("none.json", `{"name": "p", "table": 1}`), 1, "", `none.json: program: JSON near byte`},
-		{"profile graph small --program " + write("late.json", `{"name": "p", "ingress": {"tables": [{"name": "t", "stage": 9, "match": "always"}]}}`), 1, "", `table "t": stage is 9, the pipe has 4`},
+		{"profile graph small --program " + write("none.json", `{"name": "p", "table": 1}`), 1, "",
+			`none.json: program: JSON near byte`},
+		{"profile graph small --program " +
+			write("late.json", `{"name": "p", "ingress": {"tables": [{"name": "t", "stage": 9, "match": "always"}]}}`), 1, "",
+			`table "t": stage is 9, the pipe has 4`},
 		{"bench flight", 2, "", "want config"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			var out, errOut bytes.Buffer
 			code := run(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &out, &errOut)
 			if code != tt.code || !strings.Contains(out.String(), tt.out) || !strings.Contains(errOut.String(), tt.err) {
-				t.Errorf("exit code %d, want %d\nstdout (want %q): %.400s\nstderr (want %q): %.400s", code, tt.code, tt.out, out.String(), tt.err, errOut.String())
+				t.Errorf("exit code %d, want %d\nstdout (want %q): %.400s\nstderr (want %q): %.400s", code, tt.code, tt.out,
+					out.String(), tt.err, errOut.String())
 			}
 		})
 	}
@@ -325,7 +340,8 @@ func TestDemo(t *testing.T) {
 	if code := run(t.Context(), []string{"demo", "--out", t.TempDir()}, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
-	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)", "148 stamped with 296 records", "208 packets: 208 with an exact path"} {
+	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)",
+		"148 stamped with 296 records", "208 packets: 208 with an exact path"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out.String())
 		}

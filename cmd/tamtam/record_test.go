@@ -19,9 +19,12 @@ import (
 func recordTestPlan(t *testing.T) (*record.Plan, string) {
 	t.Helper()
 	bit := 0
-	p := &record.Plan{Pipeline: "ingress", PHV: "8", Mode: record.ModeExecution, Recorded: []record.Recorded{{Table: "b", Bits: 1, Ran: &bit}},
-		Graph: &record.Graph{Pipeline: "ingress", Init: "a", Nodes: []record.Node{{ID: "a", Kind: record.Table}, {ID: "b", Kind: record.Table}},
-			Edges: []record.Edge{{From: "a", To: "b", Label: "x"}, {From: "a", To: record.Exit, Label: "y"}, {From: "b", To: record.Exit}}}}
+	p := &record.Plan{Pipeline: "ingress", PHV: "8", Mode: record.ModeExecution,
+		Recorded: []record.Recorded{{Table: "b", Bits: 1, Ran: &bit}},
+		Graph: &record.Graph{Pipeline: "ingress", Init: "a", Nodes: []record.Node{{ID: "a", Kind: record.Table},
+			{ID: "b", Kind: record.Table}},
+			Edges: []record.Edge{{From: "a", To: "b", Label: "x"}, {From: "a", To: record.Exit, Label: "y"},
+				{From: "b", To: record.Exit}}}}
 	p.Seal()
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -52,10 +55,12 @@ func TestRecordRefuses(t *testing.T) {
 		{"collect record", exitUsage, "--plan is missing"},
 		{"collect record --plan " + plan + " --count -1", exitUsage, "--count -1"},
 		{"collect record --plan " + plan + " --listen nowhere", exitFailed, "--listen nowhere: "},
-		{"collect record --plan " + plan + " --listen :1 --interface e", exitUsage, "--interface e and --listen :1: want one of them"},
+		{"collect record --plan " + plan + " --listen :1 --interface e", exitUsage,
+			"--interface e and --listen :1: want one of them"},
 		{"collect record --plan " + plan + " --interface nowhere", exitFailed, "interface nowhere: "},
 		{"collect nothing", exitUsage, "unknown command"},
-		{"sim --config c --in Ethernet0=a --out o --fault skip", exitUsage, `--fault "skip": want skip=TABLE or misplace=TABLE:INTO`},
+		{"sim --config c --in Ethernet0=a --out o --fault skip", exitUsage,
+			`--fault "skip": want skip=TABLE or misplace=TABLE:INTO`},
 		{"sim --config c --in Ethernet0=a --out o --fault misplace=a:", exitUsage, `--fault "misplace=a:": want`},
 		{"sim --config c --in Ethernet0=a --out o --fault heal=a", exitUsage, `--fault "heal=a": want`},
 	} {
@@ -76,7 +81,8 @@ func TestCollectRecord(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		code := run(ctx, []string{"collect", "record", "--listen", "127.0.0.1:0", "--plan", plan, "--count", "4"}, strings.NewReader(""), &out, pw)
+		code := run(ctx, []string{"collect", "record", "--listen", "127.0.0.1:0", "--plan", plan, "--count", "4"},
+			strings.NewReader(""), &out, pw)
 		pw.Close()
 		done <- code
 	}()
@@ -92,7 +98,8 @@ func TestCollectRecord(t *testing.T) {
 	}
 	defer conn.Close()
 	for _, bits := range []byte{1, 0, 1, 2} {
-		r := record.Record{Bits: []byte{bits}, Plan: p.ID, InPort: 1, OutPort: 2, At: record.Time{Seconds: 1}, In: record.Time{Seconds: 1}}
+		r := record.Record{Bits: []byte{bits}, Plan: p.ID, InPort: 1, OutPort: 2, At: record.Time{Seconds: 1},
+			In: record.Time{Seconds: 1}}
 		for _, payload := range [][]byte{[]byte("none"), r.Append([]byte("frame"))} {
 			if _, err := conn.Write(payload); err != nil {
 				t.Fatal(err)

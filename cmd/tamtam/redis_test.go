@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// At a Redis with a password or an ACL user every command logs in by the same flags, or by database_config.json, and says
-// what is wrong with the login.
+// At a Redis with a password or an ACL user every command logs in by the same flags, or by database_config.json, and
+// says what is wrong with the login.
 func TestRedisLogin(t *testing.T) {
 	server := swsstest.StartServer(t)
 	dir := t.TempDir()
@@ -58,14 +58,16 @@ func TestRedisLogin(t *testing.T) {
 				"-o", filepath.Join(dir, "a.tar.gz")},
 		} {
 			code, out := tamtam(t.Context(), append(command, login...)...)
-			if code != 0 || strings.Contains(out, "Redis does not answer") || command[1] == "save" && !strings.Contains(out, "Ethernet0") {
+			if code != 0 || strings.Contains(out, "Redis does not answer") ||
+				command[1] == "save" && !strings.Contains(out, "Ethernet0") {
 				t.Errorf("%s: %v: exit %d: %s", name, command, code, out)
 			}
 		}
 		if got := initialized(t, server, own); got != "1" {
 			t.Errorf("%s: behind config load, %s is %q", name, swss.KeyInitialized, got)
 		}
-		if _, out := tamtam(t.Context(), append([]string{"health", "tammgrd"}, login...)...); !strings.Contains(out, "has not been heard of") {
+		if _, out := tamtam(t.Context(), append([]string{"health", "tammgrd"}, login...)...); !strings.Contains(out,
+			"has not been heard of") {
 			t.Errorf("%s: health: %s", name, out)
 		}
 		_, out := tamtam(t.Context(), append([]string{"doctor", "--data", dir, "--gnmi", "127.0.0.1:1"}, login...)...)
@@ -91,7 +93,8 @@ func TestRedisLogin(t *testing.T) {
 	}
 	for _, tt := range []struct{ login, want []string }{
 		{nil, []string{"Redis wants a password"}},
-		{[]string{"--redis-user", "switch", "--redis-password-file", wrong}, []string{"Redis refuses the user or the password"}},
+		{[]string{"--redis-user", "switch", "--redis-password-file", wrong},
+			[]string{"Redis refuses the user or the password"}},
 		{[]string{"--redis-user", "switch"}, []string{"--redis-user switch: want its password too, --redis-password-file"}},
 		{[]string{"--redis-password-file", filepath.Join(dir, "none")}, []string{"the password at Redis: open ", "none"}},
 		{[]string{"--redis-password-file", file("empty", "\n")}, []string{"the first line of ", "empty is empty"}},
@@ -108,7 +111,8 @@ func TestRedisLogin(t *testing.T) {
 	var report doctor.Report
 	var out, errs bytes.Buffer
 	run(t.Context(), append([]string{"doctor", "--json", "--data", dir, "--gnmi", "127.0.0.1:1"}, at...), nil, &out, &errs)
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil || !strings.Contains(report.Findings[0].Do, "--redis-password-file") {
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil ||
+		!strings.Contains(report.Findings[0].Do, "--redis-password-file") {
 		t.Errorf("doctor does not say how to log in: %v: %+v", err, report.Findings)
 	}
 }

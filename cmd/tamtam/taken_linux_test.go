@@ -23,7 +23,8 @@ func TestTwoSwitchesAtOneInterface(t *testing.T) {
 	ip(t, "link set eth1 up")
 	ip(t, "link set host1 up")
 	servers := [2]*swsstest.Server{swsstest.StartServer(t), swsstest.StartServer(t)}
-	first := startProcess(t, "up", "--redis", servers[0].Addr, "--gnmi", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"),
+	first := startProcess(t, "up", "--redis", servers[0].Addr, "--gnmi", "127.0.0.1:0", "--data",
+		filepath.Join(t.TempDir(), "data"),
 		"--port", "Ethernet0=eth1")
 	status := func(word string) func(swss.FieldValues) bool {
 		return func(row swss.FieldValues) bool { return row[schema.WireStatus] == word }

@@ -12,7 +12,8 @@ import (
 func TestTechsupport(t *testing.T) {
 	var out, errs bytes.Buffer
 	file := filepath.Join(t.TempDir(), "a.tar.gz")
-	args := []string{"techsupport", "--redis", "127.0.0.1:1", "--gnmi", "127.0.0.1:1", "--target", "127.0.0.1:1", "--insecure",
+	args := []string{"techsupport", "--redis", "127.0.0.1:1", "--gnmi", "127.0.0.1:1", "--target", "127.0.0.1:1",
+		"--insecure",
 		"--timeout", "100ms", "--data", t.TempDir(), "-o", file}
 	if code := run(t.Context(), args, nil, &out, &errs); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs.String())
@@ -21,7 +22,8 @@ func TestTechsupport(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	for _, name := range []string{"redis and all databases: Redis does not answer", "show.txt: show running-configuration: "} {
+	for _, name := range []string{"redis and all databases: Redis does not answer",
+		"show.txt: show running-configuration: "} {
 		if !strings.Contains(errs.String(), "not in it: "+name) {
 			t.Errorf("it is not told that %s: %s", name, errs.String())
 		}

@@ -36,10 +36,12 @@ func TestTraceRefusals(t *testing.T) {
 		{[]string{"Ethernet0", "--pcap", file, "--packet", "0"}, exitUsage, "want 1 or more"},
 		{[]string{"Ethernet0", "--pcap", file, "--packet", "3"}, exitFailed, "has no packet 3"},
 		{[]string{"Ethernet0", "--pcap", file, "--packet", "2"}, exitFailed, "was cut to 60 bytes of 1500"},
-		{[]string{"Ethernet0", "--pcap", file, "--target", "127.0.0.1:1", "--insecure"}, exitFailed, "No answer from the gNMI server"},
+		{[]string{"Ethernet0", "--pcap", file, "--target", "127.0.0.1:1", "--insecure"}, exitFailed,
+			"No answer from the gNMI server"},
 	} {
 		var out, errs bytes.Buffer
-		if code := run(t.Context(), append([]string{"trace"}, tt.args...), nil, &out, &errs); code != tt.code || !strings.Contains(errs.String(), tt.want) {
+		if code := run(t.Context(), append([]string{"trace"}, tt.args...), nil, &out, &errs); code != tt.code ||
+			!strings.Contains(errs.String(), tt.want) {
 			t.Errorf("%v: exit %d, want %d: %s, want %q", tt.args, code, tt.code, errs.String(), tt.want)
 		}
 	}

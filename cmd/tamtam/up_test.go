@@ -16,14 +16,15 @@ import (
 	"tamtam/swss"
 )
 
-// A switch is configured by each form of a startup configuration, ends in peace on SIGTERM, and what it keeps is what the
-// next one has, whatever that is told.
+// A switch is configured by each form of a startup configuration, ends in peace on SIGTERM, and what it keeps is what
+// the next one has, whatever that is told.
 func TestUpStartsAndEnds(t *testing.T) {
 	t.Parallel()
 	forms := map[string]string{
 		"config_db.json": `{"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "description": "to spine"}}}`,
-		"OpenConfig":     `{"openconfig-interfaces:interfaces": {"interface": [{"name": "Ethernet0", "config": {"name": "Ethernet0", "description": "to spine"}}]}}`,
-		"script":         "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
+		"OpenConfig": `{"openconfig-interfaces:interfaces": {"interface": [{"name": "Ethernet0", "config": {"name": ` +
+			`"Ethernet0", "description": "to spine"}}]}}`,
+		"script": "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
 	}
 	if testing.Short() { // what runs side by side is the same for each form
 		forms = map[string]string{"script": forms["script"]}
@@ -50,8 +51,8 @@ func TestUpStartsAndEnds(t *testing.T) {
 	}
 }
 
-// What was saved is there after kill -9, in the file that the switch was started with or, where that is of another form,
-// in the data directory; what was not saved is gone.
+// What was saved is there after kill -9, in the file that the switch was started with or, where that is of another
+// form, in the data directory; what was not saved is gone.
 func TestSavedOutlivesAKill(t *testing.T) {
 	t.Parallel()
 	forms := map[string]string{
@@ -109,7 +110,8 @@ func TestUpRefusesAStartupConfiguration(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"config_db.json", "{\"PORT\": {\n", "startup: line 2: unexpected end of JSON input"},
-		{"OpenConfig", `{"openconfig-tam:tam": {"samplers": {"sampler": [{"name": "a", "config": {"name": "a", "sampling-rate": 0}}]}}}`,
+		{"OpenConfig",
+			`{"openconfig-tam:tam": {"samplers": {"sampler": [{"name": "a", "config": {"name": "a", "sampling-rate": 0}}]}}}`,
 			`/tam/samplers/sampler[name=a]/config/sampling-rate: "0" is no number in 1..16777216`},
 		{"script", "configure terminal\ninterface Ethernet0\n describe\n", "startup:3: %Error: "},
 		{"more ports than there are", `{"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000"}}}`,
@@ -157,7 +159,8 @@ func newSolo(t *testing.T, startup string) *solo {
 	if err := os.WriteFile(file, []byte(startup), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.args = []string{"up", "--config", file, "--keep", "--data", dir, "--redis", "embedded:" + s.socket, "--gnmi", "127.0.0.1:0"}
+	s.args = []string{"up", "--config", file, "--keep", "--data", dir, "--redis", "embedded:" + s.socket, "--gnmi",
+		"127.0.0.1:0"}
 	return s
 }
 

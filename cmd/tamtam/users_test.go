@@ -35,7 +35,8 @@ func TestUsersCommand(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		args := append(strings.Fields(tt.args), "--users", file)
-		if code := run(t.Context(), args, strings.NewReader(tt.in), &out, &out); code != tt.code || !strings.Contains(out.String(), tt.want) {
+		if code := run(t.Context(), args, strings.NewReader(tt.in), &out, &out); code != tt.code ||
+			!strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s: %d %q, want %d %q", tt.args, code, out.String(), tt.code, tt.want)
 		}
 		if strings.Contains(out.String(), "secret") || strings.Contains(out.String(), "guess") {
@@ -46,7 +47,8 @@ func TestUsersCommand(t *testing.T) {
 
 // Nothing that others reach is served without a login, before anything else is done.
 func TestRefusesToServeAll(t *testing.T) {
-	for _, args := range []string{"up --gnmi :0", "up --gnmi 0.0.0.0:0", "up --rest :0", "run mgmtd --redis 127.0.0.1:1 --rest [::]:0"} {
+	for _, args := range []string{"up --gnmi :0", "up --gnmi 0.0.0.0:0", "up --rest :0",
+		"run mgmtd --redis 127.0.0.1:1 --rest [::]:0"} {
 		var out bytes.Buffer
 		code := run(t.Context(), append(strings.Fields(args), "--data", t.TempDir()), strings.NewReader(""), &out, &out)
 		if code != exitUsage || !strings.Contains(out.String(), "--no-login") {

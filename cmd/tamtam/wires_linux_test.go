@@ -42,7 +42,8 @@ func TestLiveInterfaces(t *testing.T) {
 	// Untagged at one port, tagged at the other.
 	plain := frame("\x02\x00\x00\x00\xaa\x02\x02\x00\x00\x00\xaa\x01\x08\x00hello")
 	a.send(plain)
-	if got, want := b.receive(), append(append(bytes.Clone(plain[:12]), 0x81, 0, 0, 10), plain[12:]...); !bytes.Equal(got, want) {
+	if got, want := b.receive(), append(append(bytes.Clone(plain[:12]), 0x81, 0, 0, 10), plain[12:]...); !bytes.Equal(got,
+		want) {
 		t.Errorf("host2 got %x\nwant %x", got, want)
 	}
 	tagged := frame("\x02\x00\x00\x00\xaa\x01\x02\x00\x00\x00\xaa\x02\x81\x00\x00\x0a\x08\x00hello")
@@ -137,7 +138,8 @@ func openHost(t *testing.T, name string) *host {
 	t.Cleanup(func() { unix.Close(fd) })
 	for _, err := range []error{
 		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: index}),
-		unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}),
+		unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
+			&unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}),
 		unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
 		unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1),
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(time.Minute / time.Second)}),

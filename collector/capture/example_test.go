@@ -52,5 +52,6 @@ func ExampleError() {
 	_, err := capture.NewReader(bytes.NewReader([]byte("GIF89a")), "picture.gif")
 	fmt.Println(err)
 	// Output:
-	// picture.gif: file header at byte 0: magic number 47 49 46 38 is that of no known capture format; supported are pcap (microseconds or nanoseconds) and pcapng, packed by gzip or not
+	// picture.gif: file header at byte 0: magic number 47 49 46 38 is that of no known capture format; supported are pcap
+	// (microseconds or nanoseconds) and pcapng, packed by gzip or not
 }

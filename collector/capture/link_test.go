@@ -78,7 +78,8 @@ func TestLinkTypes(t *testing.T) {
 			}
 			kept := packet[:min(len(packet), int(snap))]
 			whole := withoutAddresses(link, frame)
-			p := Packet{Time: time.Unix(1700000000, int64(i)).UTC(), Len: len(frame), Data: whole[:len(whole)-len(packet)+len(kept)]}
+			p := Packet{Time: time.Unix(1700000000, int64(i)).UTC(), Len: len(frame),
+				Data: whole[:len(whole)-len(packet)+len(kept)]}
 			for _, v := range []uint32{1700000000, uint32(i), uint32(len(kept)), uint32(len(packet))} {
 				pcapFile = order.AppendUint32(pcapFile, v)
 			}
@@ -140,7 +141,8 @@ func TestUncommonCooked(t *testing.T) {
 		{[]byte{0, 0, 0xff, 0xfe, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 8, 0, 0x45}, "000000000000 000000000000 0800 45"},
 		// Netlink, whose protocols have numbers of their own.
 		{[]byte{0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0x45}, "000000000000 000000000000 ffff 45"},
-		{[]byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8}, "captured length 15, want the 16 bytes of the header of link type 113"},
+		{[]byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8},
+			"captured length 15, want the 16 bytes of the header of link type 113"},
 	} {
 		in, err := NewReader(bytes.NewReader(cooked(tt.packet...)), "x")
 		if err != nil {
@@ -186,7 +188,8 @@ func TestDamagedGzip(t *testing.T) {
 	z := gzip.NewWriter(&b)
 	w := NewWriter(z, "x")
 	for i := range 2000 {
-		if err := w.Write(time.Unix(int64(i), 0), binary.BigEndian.AppendUint64(nil, uint64(i)*0x9e3779b97f4a7c15), 8); err != nil {
+		if err := w.Write(time.Unix(int64(i), 0), binary.BigEndian.AppendUint64(nil, uint64(i)*0x9e3779b97f4a7c15),
+			8); err != nil {
 			t.Fatal(err)
 		}
 	}

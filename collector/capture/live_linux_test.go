@@ -128,7 +128,8 @@ func TestSocketDrops(t *testing.T) {
 		{"4711 4711\n", 0, false, ""},
 	} {
 		drops, found, err := socketDrops(strings.NewReader(tt.list), 4711)
-		if drops != tt.drops || found != tt.found || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+		if drops != tt.drops || found != tt.found || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%q: %d, %v, %v", tt.list, drops, found, err)
 		}
 	}

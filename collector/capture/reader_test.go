@@ -57,7 +57,8 @@ func TestFilesOfOtherTools(t *testing.T) {
 			{889153546, 98, 98}, {898456925, 74, 74}, {898500915, 66, 66}}},
 		{"micro.pcap", []got{{665081000, 42, 42}, {665118000, 98, 98}, {721141000, 98, 98}, {777203000, 98, 98},
 			{833147000, 98, 98}, {857173000, 94, 94}}},
-		{"tcpdump.pcap", []got{{665081000, 42, 42}, {665118000, 98, 98}, {721141000, 98, 98}, {777203000, 98, 98}, {833147000, 98, 98}}},
+		{"tcpdump.pcap", []got{{665081000, 42, 42}, {665118000, 98, 98}, {721141000, 98, 98}, {777203000, 98, 98},
+			{833147000, 98, 98}}},
 		{"snap60.pcap", []got{{901414415, 60, 66}, {901416705, 60, 66}, {901429205, 60, 66}, {901431455, 60, 66},
 			{901434975, 60, 66}, {901436835, 60, 66}}},
 		{"nano.pcap.gz", []got{{665085839, 98, 98}, {721124626, 98, 98}, {777160032, 98, 98}, {833127319, 98, 98},
@@ -285,19 +286,29 @@ func TestDamagedPcap(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{"empty", nil, "x: file header at byte 0: the file ends after 0 of the 4 bytes of the magic number (pcap or pcapng expected): unexpected EOF"},
+		{"empty", nil,
+			"x: file header at byte 0: the file ends after 0 of the 4 bytes of the magic number (pcap or pcapng expected): " +
+				"unexpected EOF"},
 		{"cut magic", good[:3], "ends after 3 of the 4 bytes"},
-		{"not a capture", []byte("hello, world, this is text"), "magic number 68 65 6c 6c is that of no known capture format"},
-		{"cut file header", good[:20], "x: file header at byte 4: the file ends after 16 of the 20 bytes of the pcap file header"},
+		{"not a capture", []byte("hello, world, this is text"),
+			"magic number 68 65 6c 6c is that of no known capture format"},
+		{"cut file header", good[:20],
+			"x: file header at byte 4: the file ends after 16 of the 20 bytes of the pcap file header"},
 		{"version", with(good, 4, 9), "pcap version 9.4, want 2.4"},
 		{"link type", with(good, 20, 105), "link type 105 (IEEE802_11)"},
-		{"cut packet header", good[:second+7], "x: packet 2 at byte 100: the file ends after 7 of the 16 bytes of the packet's header"},
+		{"cut packet header", good[:second+7],
+			"x: packet 2 at byte 100: the file ends after 7 of the 16 bytes of the packet's header"},
 		{"no data", good[:second+16], "x: packet 2 at byte 116: the file ends after 0 of the 60 bytes of the packet's data"},
-		{"cut data", good[:second+16+59], "x: packet 2 at byte 116: the file ends after 59 of the 60 bytes of the packet's data"},
-		{"fraction", with(good, second+4, 0x40, 0x42, 0x0f, 0), "x: packet 2 at byte 104: fraction of a second 1000000, want below 1000000"},
-		{"hostile length", with(good, second+8, 0xff, 0xff, 0xff, 0xff), "x: packet 2 at byte 108: captured length 4294967295, want at most 262144"},
-		{"hostile original length", with(good, second+12, 0xff, 0xff, 0xff, 0xff), "x: packet 2 at byte 112: original length 4294967295, want at most 262144"},
-		{"captured above original", with(good, second+12, 59), "x: packet 2 at byte 108: captured length 60 is above the original length 59"},
+		{"cut data", good[:second+16+59],
+			"x: packet 2 at byte 116: the file ends after 59 of the 60 bytes of the packet's data"},
+		{"fraction", with(good, second+4, 0x40, 0x42, 0x0f, 0),
+			"x: packet 2 at byte 104: fraction of a second 1000000, want below 1000000"},
+		{"hostile length", with(good, second+8, 0xff, 0xff, 0xff, 0xff),
+			"x: packet 2 at byte 108: captured length 4294967295, want at most 262144"},
+		{"hostile original length", with(good, second+12, 0xff, 0xff, 0xff, 0xff),
+			"x: packet 2 at byte 112: original length 4294967295, want at most 262144"},
+		{"captured above original", with(good, second+12, 59),
+			"x: packet 2 at byte 108: captured length 60 is above the original length 59"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -353,7 +364,8 @@ func TestEveryTruncation(t *testing.T) {
 
 // A frame check sequence that the file says it holds is not part of the frame.
 func TestFrameCheckSequenceIsRemoved(t *testing.T) {
-	content := with(pcapBytes(binary.LittleEndian, magicNano, [4]uint32{1, 2, 64, 64}, [4]uint32{1, 2, 62, 64}, [4]uint32{1, 2, 50, 64}), 23, 0x24)
+	content := with(pcapBytes(binary.LittleEndian, magicNano, [4]uint32{1, 2, 64, 64}, [4]uint32{1, 2, 62, 64},
+		[4]uint32{1, 2, 50, 64}), 23, 0x24)
 	r, err := NewReader(bytes.NewReader(content), "x")
 	if err != nil {
 		t.Fatal(err)

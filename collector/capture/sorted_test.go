@@ -71,7 +71,8 @@ func TestSortedBoundsDisorder(t *testing.T) {
 		}
 		return append(times, 5)
 	}
-	if packets, err := readAll(t, NewSorted(file(t, "a", late(lookAhead-1)...)).Next); err != nil || len(packets) != lookAhead+1 || packets[1].Time.UnixNano() != 5 {
+	if packets, err := readAll(t, NewSorted(file(t, "a", late(lookAhead-1)...)).Next); err != nil ||
+		len(packets) != lookAhead+1 || packets[1].Time.UnixNano() != 5 {
 		t.Errorf("%d packets, %v; want %d in order", len(packets), err, lookAhead+1)
 	}
 	_, err := readAll(t, NewSorted(file(t, "a", late(lookAhead+1)...)).Next)
@@ -92,7 +93,8 @@ func TestSortedGivesPacketsBeforeDamage(t *testing.T) {
 	}
 	m := NewSorted(damaged)
 	packets, err := readAll(t, m.Next)
-	if len(packets) != 1 || string(packets[0].Data) != "x1" || err == nil || !strings.Contains(err.Error(), "damaged: packet 2") {
+	if len(packets) != 1 || string(packets[0].Data) != "x1" || err == nil ||
+		!strings.Contains(err.Error(), "damaged: packet 2") {
 		t.Errorf("%d packets, error %v; want the one before the damage and its error", len(packets), err)
 	}
 	if _, again := m.Next(); again != err {

@@ -26,17 +26,18 @@ import (
 // collectorsVariable says that TestCollectors is to run: it starts programs of others, and waits for them.
 const collectorsVariable = "TAMTAM_IPFIX"
 
-// A reading is a record by its elements, as text: times are milliseconds or nanoseconds since 1970, octets are hexadecimal.
+// A reading is a record by its elements, as text: times are milliseconds or nanoseconds since 1970, octets are
+// hexadecimal.
 type reading map[string]string
 
-// key tells records of the test apart: no two begin in the same millisecond, or, of those without a beginning, are of the
-// same source port.
+// key tells records of the test apart: no two begin in the same millisecond, or, of those without a beginning, are of
+// the same source port.
 func (r reading) key() string {
 	return cmp.Or(r["flowStartMilliseconds"], "port "+r["sourceTransportPort"])
 }
 
-// A relay stands between an exporter and collectors: it passes messages on from a socket of its own, has them in a capture, and
-// may lose one.
+// A relay stands between an exporter and collectors: it passes messages on from a socket of its own, has them in a
+// capture, and may lose one.
 type relay struct {
 	*testing.T
 	in      *net.UDPConn
@@ -104,7 +105,8 @@ func (r *relay) flush(x *Exporter) {
 }
 
 func (r *relay) dial(domain uint32, messages int) *Exporter {
-	x, err := Dial(r.Context(), Options{To: []string{r.in.LocalAddr().String()}, Domain: domain, MTU: 1500, Refresh: time.Hour,
+	x, err := Dial(r.Context(), Options{To: []string{r.in.LocalAddr().String()}, Domain: domain, MTU: 1500,
+		Refresh:         time.Hour,
 		RefreshMessages: messages})
 	if err != nil {
 		r.Fatal(err)
@@ -143,7 +145,8 @@ func (l *lineup) hops(x *Exporter, frames int, alike bool, after func()) {
 		for i := range hops {
 			l.ms++
 			in := tailstamp.Timestamp{Seconds: 1700000000, Nanoseconds: uint32(l.ms*1e6 + 123456)}
-			r := tailstamp.Record{SwitchID: uint32(100 + i), InPort: uint16(4 * i), OutPort: uint16(4 + 8*n), Ingress: in, Egress: in}
+			r := tailstamp.Record{SwitchID: uint32(100 + i), InPort: uint16(4 * i), OutPort: uint16(4 + 8*n), Ingress: in,
+				Egress: in}
 			r.Egress.Nanoseconds += uint32(1e6 + 1000*n)
 			if n == 4 && !alike {
 				r.Flags, r.Egress, r.OutPort = tailstamp.NoEgress|tailstamp.Unsynchronised, tailstamp.Timestamp{}, tailstamp.CPUPort
@@ -199,8 +202,9 @@ func (l *lineup) periods(x *Exporter) {
 		p.Window = marks.Delays{Count: n, Min: 1, Mean: 2, Max: 3}
 		w := reading{"tamtamPath": p.Path, "tamtamFrom": p.From, "tamtamTo": p.To, "tamtamPeriod": number(p.Period),
 			"tamtamRevised":         map[bool]string{true: "true", false: "false"}[p.Revised],
-			"flowStartMilliseconds": number(1700000000000 + l.ms), "flowStartNanoseconds": number(1700000000000000000 + l.ms*1e6 + 1000),
-			"packetDeltaCount": number(p.Received), "layer2OctetDeltaCount": "9700",
+			"flowStartMilliseconds": number(1700000000000 + l.ms),
+			"flowStartNanoseconds":  number(1700000000000000000 + l.ms*1e6 + 1000),
+			"packetDeltaCount":      number(p.Received), "layer2OctetDeltaCount": "9700",
 			"tamtamSentPackets": "100", "tamtamSentOctets": "10000", "tamtamRawDelay": number(int64(p.RawDelay))}
 		if n == 2 {
 			p.Status, p.Reasons = marks.Flagged, []string{"leaf1: clock-step", "leaf2: late-read"}
@@ -225,9 +229,11 @@ func (l *lineup) periods(x *Exporter) {
 // sections is a kind with the other elements that a monitor of drops has: parts of the frame, and what became of it.
 func sections() *ipfix.Kind {
 	k := &ipfix.Kind{Name: "sections"}
-	for _, name := range []string{"flowStartMilliseconds", "sourceIPv4Address", "destinationIPv4Address", "protocolIdentifier",
+	for _, name := range []string{"flowStartMilliseconds", "sourceIPv4Address", "destinationIPv4Address",
+		"protocolIdentifier",
 		"sourceTransportPort", "destinationTransportPort", "ingressInterface", "packetDeltaCount", "droppedPacketDeltaCount",
-		"forwardingStatus", "observationTimeNanoseconds", "dataLinkFrameSize", "ipHeaderPacketSection", "ipPayloadPacketSection",
+		"forwardingStatus", "observationTimeNanoseconds", "dataLinkFrameSize", "ipHeaderPacketSection",
+		"ipPayloadPacketSection",
 		"dataLinkFrameSection"} {
 		f := field(name, 0)
 		if name == "forwardingStatus" {
@@ -258,25 +264,28 @@ func (l *lineup) dropped(give func([]byte)) {
 		const acl = 130 // RFC 7270: dropped, by an ACL
 		a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 		for i, v := range []ipfix.Value{ipfix.Uint(1700000000000 + l.ms), ipfix.Addr(a), ipfix.Addr(b), ipfix.Uint(17),
-			ipfix.Uint(3000), ipfix.Uint(80), ipfix.Uint(uint64(n + 1)), ipfix.Uint(1), ipfix.Uint(1), ipfix.Uint(acl), ipfix.Uint(at),
+			ipfix.Uint(3000), ipfix.Uint(80), ipfix.Uint(uint64(n + 1)), ipfix.Uint(1), ipfix.Uint(1), ipfix.Uint(acl),
+			ipfix.Uint(at),
 			ipfix.Uint(uint64(len(frame))), ipfix.Bytes(frame[14:34]), ipfix.Bytes(frame[34:]), ipfix.Bytes(frame)} {
 			r.Set(i, v)
 		}
 		if err := e.Add(epoch, 0, r); err != nil {
 			l.Fatal(err)
 		}
-		l.want = append(l.want, reading{"flowStartMilliseconds": number(1700000000000 + l.ms), "sourceIPv4Address": "10.0.0.1",
+		l.want = append(l.want, reading{"flowStartMilliseconds": number(1700000000000 + l.ms),
+			"sourceIPv4Address":      "10.0.0.1",
 			"destinationIPv4Address": "10.0.0.2", "protocolIdentifier": "17", "sourceTransportPort": "3000",
-			"destinationTransportPort": "80", "ingressInterface": number(n + 1), "packetDeltaCount": "1", "droppedPacketDeltaCount": "1",
-			"forwardingStatus": number(acl), "observationTimeNanoseconds": number(1700000000000000000 + l.ms*1e6 + 77),
+			"destinationTransportPort": "80", "ingressInterface": number(n + 1), "packetDeltaCount": "1",
+			"droppedPacketDeltaCount": "1",
+			"forwardingStatus":        number(acl), "observationTimeNanoseconds": number(1700000000000000000 + l.ms*1e6 + 77),
 			"dataLinkFrameSize": number(len(frame)), "ipHeaderPacketSection": hex.EncodeToString(frame[14:34]),
 			"ipPayloadPacketSection": hex.EncodeToString(frame[34:]), "dataLinkFrameSection": hex.EncodeToString(frame)})
 	}
 	e.Flush()
 }
 
-// chipDrops passes on what a chip has sent of drops. What the records are our own decoder says; that this is what became of the
-// packets is for tests of package device.
+// chipDrops passes on what a chip has sent of drops. What the records are our own decoder says; that this is what
+// became of the packets is for tests of package device.
 func (l *lineup) chipDrops(give func([]byte)) {
 	text, err := os.ReadFile("testdata/dropreports.hex")
 	if err != nil {
@@ -311,8 +320,9 @@ func (l *lineup) chipDrops(give func([]byte)) {
 	}
 }
 
-// TestCollectors: collectors of others read what is exported. Every element that one of them has is to be equal in every record; the
-// records behind a template that was lost are read once it comes again; and none of them finds a gap in the sequence.
+// TestCollectors: collectors of others read what is exported. Every element that one of them has is to be equal in
+// every record; the records behind a template that was lost are read once it comes again; and none of them finds a gap
+// in the sequence.
 func TestCollectors(t *testing.T) {
 	if os.Getenv(collectorsVariable) == "" {
 		t.Skip(collectorsVariable + " is not set: make ipfix-test")
@@ -411,9 +421,11 @@ func (l *lineup) elements() (names []string) {
 	return names
 }
 
-// judge says of each element how a collector has read it. One that does not tell what is absent may have nothing in the place of 0.
+// judge says of each element how a collector has read it. One that does not tell what is absent may have nothing in the
+// place of 0.
 func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]string {
-	verdict := map[string]string{"records read": fmt.Sprintf("%d of %d", len(got), len(l.want)), "a template that was lost came again": "no"}
+	verdict := map[string]string{"records read": fmt.Sprintf("%d of %d", len(got), len(l.want)),
+		"a template that was lost came again": "no"}
 	byKey := map[string]reading{}
 	for _, r := range got {
 		if _, twice := byKey[r.key()]; twice {

@@ -20,7 +20,8 @@ func analysedFrame(t *testing.T, v6, tcp bool, hops []ifa.Hop) []byte {
 	}
 	f := ethernet(v6, false, proto, payload)
 	at := map[bool]int{false: 20, true: 40}[v6]
-	ip := ifa.Insert(bytes.Clone(f[14:]), at, n, ifa.Header{GNS: ifa.PerHop, Next: proto, Flags: ifa.Inband, MaxLength: 64},
+	ip := ifa.Insert(bytes.Clone(f[14:]), at, n, ifa.Header{GNS: ifa.PerHop, Next: proto, Flags: ifa.Inband,
+		MaxLength: 64},
 		ifa.Metadata{Request: 3, Action: 4, HopLimit: 9}, &hops[0])
 	for i := range hops[1:] {
 		p, err := ifa.Locate(ip)
@@ -43,16 +44,18 @@ func reportOf(frame []byte) []byte {
 	return ethernet(false, false, 17, udp(4739, append(message, set...)))
 }
 
-// The dissector reads hops as tamtam does: in packets of either protocol, in copies and in reports; of what is no IFA, or
-// cut off, it shows nothing.
+// The dissector reads hops as tamtam does: in packets of either protocol, in copies and in reports; of what is no IFA,
+// or cut off, it shows nothing.
 func TestDissectIFA(t *testing.T) {
 	hasTshark(t)
 	at := uint32(epoch.Unix())
 	hops := []ifa.Hop{
-		{Device: 11, TTL: 63, Speed: 4, Congestion: 3, Queue: 5, Seconds: at & (1<<20 - 1), Nanoseconds: 7, InPort: 4, OutPort: 8,
+		{Device: 11, TTL: 63, Speed: 4, Congestion: 3, Queue: 5, Seconds: at & (1<<20 - 1), Nanoseconds: 7, InPort: 4,
+			OutPort:   8,
 			Residence: 612, QueueBytes: 1400},
 		{Device: ifa.MaxDevice, TTL: 62, Speed: ifa.UnknownSpeed, Seconds: (at - 5) & (1<<20 - 1), Nanoseconds: 999_999_999,
-			InPort: ifa.NoPort, OutPort: 0, Residence: ifa.Longest, QueueBytes: 1<<32 - 1, Trust: ifa.NoEgress | ifa.Unsynchronised},
+			InPort: ifa.NoPort, OutPort: 0, Residence: ifa.Longest, QueueBytes: 1<<32 - 1,
+			Trust: ifa.NoEgress | ifa.Unsynchronised},
 	}
 	plain, tcp := analysedFrame(t, false, false, hops), analysedFrame(t, true, true, hops)
 	foreign := bytes.Clone(plain)
@@ -60,8 +63,10 @@ func TestDissectIFA(t *testing.T) {
 	cut := bytes.Clone(plain)
 	cut[34+4+8+3] = 250 // its stack is longer than the packet
 	got := dissected(t, [][]byte{plain, tcp, erspan(false, plain), reportOf(tcp), foreign, cut, reportOf(cut)},
-		"tamtam.ifa.gns", "tamtam.ifa.next", "tamtam.ifa.max_length", "tamtam.ifa.request", "tamtam.ifa.action", "tamtam.ifa.hop_limit",
-		"tamtam.ifa.length", "tamtam.ifa.device", "tamtam.ifa.ttl", "tamtam.ifa.speed", "tamtam.ifa.congestion", "tamtam.ifa.queue",
+		"tamtam.ifa.gns", "tamtam.ifa.next", "tamtam.ifa.max_length", "tamtam.ifa.request", "tamtam.ifa.action",
+		"tamtam.ifa.hop_limit",
+		"tamtam.ifa.length", "tamtam.ifa.device", "tamtam.ifa.ttl", "tamtam.ifa.speed", "tamtam.ifa.congestion",
+		"tamtam.ifa.queue",
 		"tamtam.ifa.in_port", "tamtam.ifa.out_port", "tamtam.ifa.residence", "tamtam.ifa.queue_bytes", "tamtam.ifa.no_egress",
 		"tamtam.ifa.unsynchronised", "tamtam.ifa.received")
 	stamp := func(h ifa.Hop) string {
@@ -69,8 +74,10 @@ func TestDissectIFA(t *testing.T) {
 		return when.Format("Jan _2, 2006 15:04:05.000000000 UTC")
 	}
 	const head = "\t64\t0x03\t0x04\t8\t16\t"
-	hop := "1048575,11\t62,63\t15,4\t0,3\t0,5\t65535,4\t0,8\t612\t4294967295,1400\t1,0\t1,0\t" + stamp(hops[1]) + "," + stamp(hops[0])
-	want := []string{"15\t17" + head + hop, "15\t6" + head + hop, "15\t17" + head + hop, "15\t6" + head + hop, "3\t17" + head, "", ""}
+	hop := "1048575,11\t62,63\t15,4\t0,3\t0,5\t65535,4\t0,8\t612\t4294967295,1400\t1,0\t1,0\t" + stamp(hops[1]) + "," +
+		stamp(hops[0])
+	want := []string{"15\t17" + head + hop, "15\t6" + head + hop, "15\t17" + head + hop, "15\t6" + head + hop,
+		"3\t17" + head, "", ""}
 	for i, line := range got {
 		if i >= len(want) || strings.TrimRight(line, "\t") != strings.TrimRight(want[i], "\t") {
 			t.Errorf("frame %d:\ngot  %q\nwant %q", i, line, want[min(i, len(want)-1)])

@@ -79,8 +79,9 @@ func stampedFrames() (all [][]byte) {
 	for n := range 16 {
 		f := ethernet(n%2 == 1, n%4 > 1, 17, udp(80, make([]byte, 30+n)))
 		for i := range n % 4 {
-			r := tailstamp.Record{SwitchID: uint32(10*n + i), InPort: uint16(4 * i), OutPort: uint16(8 * n), Ingress: at(uint32(1000 * n)),
-				Egress: at(uint32(1500*n + i)), Flags: tailstamp.Flags(n % 3 & 2)}
+			r := tailstamp.Record{SwitchID: uint32(10*n + i), InPort: uint16(4 * i), OutPort: uint16(8 * n),
+				Ingress: at(uint32(1000 * n)),
+				Egress:  at(uint32(1500*n + i)), Flags: tailstamp.Flags(n % 3 & 2)}
 			if n%7 == 3 {
 				r.Flags |= tailstamp.ClockSet
 			}
@@ -139,7 +140,8 @@ func dissected(t *testing.T, frames [][]byte, fields ...string) []string {
 func TestDissectStamps(t *testing.T) {
 	hasTshark(t)
 	frames := stampedFrames()
-	got := dissected(t, frames, "tamtam.stamp.switch", "tamtam.stamp.residence", "tamtam.stamp.in_port", "tamtam.stamp.out_port",
+	got := dissected(t, frames, "tamtam.stamp.switch", "tamtam.stamp.residence", "tamtam.stamp.in_port",
+		"tamtam.stamp.out_port",
 		"tamtam.stamp.no_egress", "tamtam.stamp.unsynchronised", "tamtam.stamp.clock_set", "tamtam.stamp.ingress")
 	bit := map[bool]string{true: "1", false: "0"}
 	for n, f := range frames {
@@ -154,7 +156,8 @@ func TestDissectStamps(t *testing.T) {
 		var columns [8][]string
 		for _, r := range records {
 			row := []string{number(r.SwitchID), "", number(r.InPort), number(r.OutPort), bit[r.Flags&tailstamp.NoEgress != 0],
-				bit[r.Flags&tailstamp.Unsynchronised != 0], bit[r.Flags&tailstamp.ClockSet != 0], r.Ingress.Time().Format("Jan _2, 2006 15:04:05.000000000 UTC")}
+				bit[r.Flags&tailstamp.Unsynchronised != 0], bit[r.Flags&tailstamp.ClockSet != 0],
+				r.Ingress.Time().Format("Jan _2, 2006 15:04:05.000000000 UTC")}
 			if ns, ok := collector.Residence(r); ok {
 				row[1] = number(ns)
 			}
@@ -199,7 +202,8 @@ func TestDissectIdentities(t *testing.T) {
 	r2 := r
 	r2.Identities = append(bytes.Clone(r.Identities), 99, 1, 0, 6, 2, 1, 1, 8, 200) // of no kind, no prefix, and cut
 	payload := func(r *record.Record) []byte { return udp(9070, r.Append(ethernet(false, false, 6, make([]byte, 40)))) }
-	got := dissected(t, [][]byte{ethernet(false, false, 17, payload(&r)), ethernet(false, false, 17, payload(&r2))}, "tamtam.record.identity")
+	got := dissected(t, [][]byte{ethernet(false, false, 17, payload(&r)), ethernet(false, false, 17, payload(&r2))},
+		"tamtam.record.identity")
 	for i := range 2 {
 		if len(got) != 2 || got[i] != strings.Join(want, ",") {
 			t.Errorf("%d: %q\nwant %q", i, got, strings.Join(want, ","))
@@ -211,8 +215,9 @@ func TestDissectIdentities(t *testing.T) {
 func TestDissectRecords(t *testing.T) {
 	hasTshark(t)
 	r := record.Record{Bits: []byte{1, 0xab}, Switch: 7, Plan: 99, In: record.Time{Seconds: 1700000000, Nanoseconds: 5},
-		At: record.Time{Seconds: 1700000000, Nanoseconds: 905}, InPort: 4, OutPort: record.NoPort, Length: 100, Why: 2, Unsynchronised: true,
-		Trap: 3, Queue: 5, InLane: 40, OutLane: record.NoPort, Identities: []byte{9, 1, 7}}
+		At: record.Time{Seconds: 1700000000, Nanoseconds: 905}, InPort: 4, OutPort: record.NoPort, Length: 100, Why: 2,
+		Unsynchronised: true,
+		Trap:           3, Queue: 5, InLane: 40, OutLane: record.NoPort, Identities: []byte{9, 1, 7}}
 	payload := r.Append(ethernet(false, false, 6, make([]byte, 40)))
 	old := r
 	old.Old, old.Identities = true, nil
@@ -222,13 +227,15 @@ func TestDissectRecords(t *testing.T) {
 		ethernet(false, false, 17, udp(9070, payload)), ethernet(true, true, 17, udp(9070, payload)), erspan(true, payload),
 		ethernet(false, false, 17, udp(9070, old.Append(nil))),
 		ethernet(false, false, 17, udp(9070, bad)), ethernet(false, false, 6, udp(9070, payload)),
-	}, "tamtam.record.bits", "tamtam.record.switch", "tamtam.record.plan", "tamtam.record.in_port", "tamtam.record.out_port",
+	}, "tamtam.record.bits", "tamtam.record.switch", "tamtam.record.plan", "tamtam.record.in_port",
+		"tamtam.record.out_port",
 		"tamtam.record.length", "tamtam.record.reason", "tamtam.record.unsynchronised", "tamtam.record.taken",
 		"tamtam.record.trap", "tamtam.record.queue", "tamtam.record.in_lane", "tamtam.record.identities")
 	const both = "01ab\t7\t99\t4\t65535\t100\t2\t1\tNov 14, 2023 22:13:20.000000905 UTC"
 	const want = both + "\t3\t5\t40\t090107"
 	for i, line := range got {
-		if i < 3 && line != want || i == 3 && strings.TrimRight(line, "\t") != both || i > 3 && strings.Trim(line, "\t") != "" {
+		if i < 3 && line != want || i == 3 && strings.TrimRight(line, "\t") != both ||
+			i > 3 && strings.Trim(line, "\t") != "" {
 			t.Errorf("frame %d: %q", i, line)
 		}
 	}

@@ -25,8 +25,9 @@ import (
 
 var epoch = time.Unix(1700000000, 0).UTC()
 
-var flow = collector.Flow{Protocol: 6, Source: netip.MustParseAddr("192.0.2.1"), Destination: netip.MustParseAddr("192.0.2.2"),
-	SourcePort: 1234, DestPort: 80}
+var flow = collector.Flow{Protocol: 6, Source: netip.MustParseAddr("192.0.2.1"),
+	Destination: netip.MustParseAddr("192.0.2.2"),
+	SourcePort:  1234, DestPort: 80}
 
 // listen is a collector's socket.
 func listen(t testing.TB) *net.UDPConn {
@@ -112,32 +113,47 @@ func TestTailStamp(t *testing.T) {
 	x.TailStamp(epoch, collector.StampedFrame{Number: 8, Time: time.Unix(-5, 0), Flow: later, Records: []tailstamp.Record{
 		{SwitchID: 1, InPort: 0, OutPort: 4, Ingress: at(0, 0), Egress: at(1700000000, 5)}}})
 	x.TailStamp(epoch, collector.StampedFrame{Number: 9, Time: epoch, Flow: flow, Records: []tailstamp.Record{
-		{SwitchID: 1, InPort: tailstamp.NoPort, OutPort: 4, Ingress: at(1700000000, 100), Egress: at(1600000000, 600), Flags: tailstamp.ClockSet},
+		{SwitchID: 1, InPort: tailstamp.NoPort, OutPort: 4, Ingress: at(1700000000, 100), Egress: at(1600000000, 600),
+			Flags: tailstamp.ClockSet},
 		{SwitchID: 2, InPort: 8, OutPort: tailstamp.CPUPort, Ingress: at(1700000000, 550), Flags: tailstamp.NoEgress}}})
 	x.Flush(epoch)
 	const web = `"packetDeltaCount":1,"protocolIdentifier":6,"sourceIPv4Address":"192.0.2.1","sourceTransportPort":1234,`
 	want := []string{
-		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2","destinationTransportPort":80,` +
-			`"egressInterface":5,"flowEndMilliseconds":"2023-11-14T22:13:20Z","flowEndNanoseconds":"2023-11-14T22:13:20.0000006Z",` +
-			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.0000001Z","ingressInterface":1,` +
-			web + `"tamtamFrameNumber":7,"tamtamHopCount":3,"tamtamHopFlags":0,"tamtamHopIndex":1,"tamtamResidence":500,"tamtamSwitchId":1}`,
-		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2","destinationTransportPort":80,` +
-			`"egressInterface":13,"flowEndMilliseconds":"2023-11-14T22:13:20Z","flowEndNanoseconds":"2023-11-14T22:13:20.00000125Z",` +
-			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.00000055Z","ingressInterface":9,` +
+		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2",` +
+			`"destinationTransportPort":80,` +
+			`"egressInterface":5,"flowEndMilliseconds":"2023-11-14T22:13:20Z",` +
+			`"flowEndNanoseconds":"2023-11-14T22:13:20.0000006Z",` +
+			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.0000001Z",` +
+			`"ingressInterface":1,` +
+			web + `"tamtamFrameNumber":7,"tamtamHopCount":3,"tamtamHopFlags":0,"tamtamHopIndex":1,"tamtamResidence":500,` +
+			`"tamtamSwitchId":1}`,
+		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2",` +
+			`"destinationTransportPort":80,` +
+			`"egressInterface":13,"flowEndMilliseconds":"2023-11-14T22:13:20Z",` +
+			`"flowEndNanoseconds":"2023-11-14T22:13:20.00000125Z",` +
+			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.00000055Z",` +
+			`"ingressInterface":9,` +
 			web + `"tamtamFrameNumber":7,"tamtamHopCount":3,"tamtamHopFlags":2,"tamtamHopIndex":2,"tamtamLinkDelay":-50,` +
 			`"tamtamResidence":700,"tamtamSwitchId":2}`,
-		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2","destinationTransportPort":80,` +
+		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2",` +
+			`"destinationTransportPort":80,` +
 			web + `"tamtamFrameNumber":7,"tamtamHopCount":3,"tamtamHopFlags":29,"tamtamHopIndex":3,"tamtamSwitchId":3}`,
 		`{"destinationIPv6Address":"2001:db8::2","egressInterface":5,` +
-			`"flowEndMilliseconds":"2023-11-14T22:13:20Z","flowEndNanoseconds":"2023-11-14T22:13:20.000000005Z","ingressInterface":1,` +
-			`"packetDeltaCount":1,"protocolIdentifier":17,"sourceIPv6Address":"2001:db8::1","tamtamFrameNumber":8,"tamtamHopCount":1,` +
+			`"flowEndMilliseconds":"2023-11-14T22:13:20Z","flowEndNanoseconds":"2023-11-14T22:13:20.000000005Z",` +
+			`"ingressInterface":1,` +
+			`"packetDeltaCount":1,"protocolIdentifier":17,"sourceIPv6Address":"2001:db8::1","tamtamFrameNumber":8,` +
+			`"tamtamHopCount":1,` +
 			`"tamtamHopFlags":20,"tamtamHopIndex":1,"tamtamSwitchId":1}`,
-		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2","destinationTransportPort":80,` +
-			`"egressInterface":5,"flowEndMilliseconds":"2020-09-13T12:26:40Z","flowEndNanoseconds":"2020-09-13T12:26:40.0000006Z",` +
+		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2",` +
+			`"destinationTransportPort":80,` +
+			`"egressInterface":5,"flowEndMilliseconds":"2020-09-13T12:26:40Z",` +
+			`"flowEndNanoseconds":"2020-09-13T12:26:40.0000006Z",` +
 			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.0000001Z",` +
 			web + `"tamtamFrameNumber":9,"tamtamHopCount":2,"tamtamHopFlags":68,"tamtamHopIndex":1,"tamtamSwitchId":1}`,
-		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2","destinationTransportPort":80,` +
-			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.00000055Z","ingressInterface":9,` +
+		`{"collectionTimeMilliseconds":"2023-11-14T22:13:20Z","destinationIPv4Address":"192.0.2.2",` +
+			`"destinationTransportPort":80,` +
+			`"flowStartMilliseconds":"2023-11-14T22:13:20Z","flowStartNanoseconds":"2023-11-14T22:13:20.00000055Z",` +
+			`"ingressInterface":9,` +
 			web + `"tamtamFrameNumber":9,"tamtamHopCount":2,"tamtamHopFlags":13,"tamtamHopIndex":2,"tamtamSwitchId":2}`,
 	}
 	got := received(t, conn, x.Sent()[0].Messages)
@@ -162,12 +178,14 @@ func randomResult(r *rand.Rand) (marks.Result, map[string]any) {
 	reasons := strings.Join(p.Reasons, "; ")
 	start := p.Start.Std()
 	want := map[string]any{"tamtamPath": p.Path, "tamtamFrom": p.From, "tamtamTo": p.To, "tamtamPeriod": p.Period,
-		"tamtamPeriodStatus": uint64(p.Status), "tamtamReasons": shorten(reasons, 1500-headers-notReasons), "tamtamRevised": p.Revised,
+		"tamtamPeriodStatus": uint64(p.Status), "tamtamReasons": shorten(reasons, 1500-headers-notReasons),
+		"tamtamRevised":         p.Revised,
 		"flowStartNanoseconds":  start.Format(time.RFC3339Nano),
 		"flowStartMilliseconds": start.Truncate(time.Millisecond).Format(time.RFC3339Nano)}
 	if p.Counted = r.IntN(2) == 0; p.Counted {
 		p.Sent, p.Received, p.SentBytes, p.ReceivedBytes = r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()
-		maps.Copy(want, map[string]any{"tamtamSentPackets": p.Sent, "packetDeltaCount": p.Received, "tamtamSentOctets": p.SentBytes,
+		maps.Copy(want, map[string]any{"tamtamSentPackets": p.Sent, "packetDeltaCount": p.Received,
+			"tamtamSentOctets":      p.SentBytes,
 			"layer2OctetDeltaCount": p.ReceivedBytes})
 	}
 	some := func(name string, v *time.Duration, valid *bool) {
@@ -190,7 +208,8 @@ func randomResult(r *rand.Rand) (marks.Result, map[string]any) {
 	return p, want
 }
 
-// A result of alternate marking comes with what is known of it, its status and its reasons; two collectors get the same.
+// A result of alternate marking comes with what is known of it, its status and its reasons; two collectors get the
+// same.
 func TestAltMark(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -273,7 +292,8 @@ func TestSent(t *testing.T) {
 		t.Errorf("%v", s)
 	}
 	s = Sent{To: "c:4739", Records: 5, Messages: 2, Refused: 3}
-	if got, want := s.String(), "IPFIX to c:4739: 5 records in 2 messages sent, refused 3 times: nobody listened"; got != want {
+	if got, want := s.String(),
+		"IPFIX to c:4739: 5 records in 2 messages sent, refused 3 times: nobody listened"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -306,7 +326,8 @@ func TestDialRefuses(t *testing.T) {
 // A record that is as long as it can be fits the smallest message.
 func TestLongestRecords(t *testing.T) {
 	conn := listen(t)
-	x, err := Dial(t.Context(), Options{To: []string{conn.LocalAddr().String()}, Domain: 1, MTU: MinMTU, Refresh: time.Minute, RefreshMessages: 9})
+	x, err := Dial(t.Context(), Options{To: []string{conn.LocalAddr().String()}, Domain: 1, MTU: MinMTU,
+		Refresh: time.Minute, RefreshMessages: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +364,8 @@ func TestPrinterText(t *testing.T) {
 	var out strings.Builder
 	p := NewPrinter(&out, false, 0)
 	from := netip.MustParseAddrPort("192.0.2.9:4739")
-	m := []byte{0, 10, 0, 53, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 0, 2, 0, 24, 1, 0, 0, 4, 0, 82, 255, 255, 0, 7, 0, 2, 0, 7, 0, 2,
+	m := []byte{0, 10, 0, 53, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 0, 2, 0, 24, 1, 0, 0, 4, 0, 82, 255, 255, 0, 7, 0, 2, 0,
+		7, 0, 2,
 		127, 0, 0, 1, 1, 0, 0, 13, 3, 'a', 27, '"', 0, 80, 0, 81, 5}
 	for _, b := range [][]byte{m, m[:20], m} {
 		if err := p.Datagram(from, b); err != nil {
@@ -405,10 +427,14 @@ func TestReasonsAreNamed(t *testing.T) {
 			}
 		}
 		e.Flush()
-		want := []string{fmt.Sprintf("tamtamDropReason=%d:blackhole tamtamDropReasonIngress=0:none tamtamDropReasonEgress=%d:queue-limit\n",
-			drop.Blackhole, drop.QueueLimit+1), "tamtamDropReason=250 tamtamDropReasonIngress=255 tamtamDropReasonEgress=1:port-down\n"}
+		want := []string{
+			fmt.Sprintf("tamtamDropReason=%d:blackhole tamtamDropReasonIngress=0:none tamtamDropReasonEgress=%d:queue-limit\n",
+				drop.Blackhole, drop.QueueLimit+1),
+			"tamtamDropReason=250 tamtamDropReasonIngress=255 tamtamDropReasonEgress=1:port-down\n"}
 		if asJSON {
-			want = []string{`"reasons":{"tamtamDropReason":"blackhole","tamtamDropReasonEgress":"queue-limit","tamtamDropReasonIngress":"none"}`,
+			want = []string{
+				`"reasons":{"tamtamDropReason":"blackhole","tamtamDropReasonEgress":"queue-limit",` +
+					`"tamtamDropReasonIngress":"none"}`,
 				`"reasons":{"tamtamDropReasonEgress":"port-down"}`}
 		}
 		for _, w := range want {

@@ -182,8 +182,8 @@ func (l *lineup) lines(text string) (all []map[string]any) {
 	}
 }
 
-// renamed is a record whose fields have a collector's names, by elements; values that the collector has for those that are not there
-// are left out.
+// renamed is a record whose fields have a collector's names, by elements; values that the collector has for those that
+// are not there are left out.
 func renamed(m map[string]any, names map[string]string, none ...string) reading {
 	r := reading{}
 	for theirs, element := range names {
@@ -211,8 +211,9 @@ func (l *lineup) startNfdump() {
 	p := l.launch("nfdump", "Startup nfcapd", func(p *program) []string {
 		return []string{"nfcapd", "-w", dir, "-b", "127.0.0.1", "-p", p.port, "-t", "3600"}
 	})
-	names := map[string]string{"first": "flowStartMilliseconds", "last": "flowEndMilliseconds", "in_packets": "packetDeltaCount",
-		"proto": "protocolIdentifier", "src_port": "sourceTransportPort", "dst_port": "destinationTransportPort",
+	names := map[string]string{"first": "flowStartMilliseconds", "last": "flowEndMilliseconds",
+		"in_packets": "packetDeltaCount",
+		"proto":      "protocolIdentifier", "src_port": "sourceTransportPort", "dst_port": "destinationTransportPort",
 		"src4_addr": "sourceIPv4Address", "dst4_addr": "destinationIPv4Address", "src6_addr": "sourceIPv6Address",
 		"dst6_addr": "destinationIPv6Address", "input_snmp": "ingressInterface", "output_snmp": "egressInterface",
 		"fwd_status": "forwardingStatus"}
@@ -269,9 +270,11 @@ func (l *lineup) startPmacct() {
 		"count": "packetDeltaCount", "ip_proto": "protocolIdentifier", "port_src": "sourceTransportPort",
 		"port_dst": "destinationTransportPort", "ip_src": "source", "ip_dst": "destination", "iface_in": "ingressInterface",
 		"iface_out": "egressInterface",
-		"status":    "forwardingStatus", "collected_ms": "collectionTimeMilliseconds", "layer2_octets": "layer2OctetDeltaCount",
-		"dropped": "droppedPacketDeltaCount", "frame_size": "dataLinkFrameSize"}
-	primitives := "name=status field_type=89 len=1 semantics=u_int\nname=start_ntp field_type=156 len=8 semantics=u_int\n" +
+		"status":    "forwardingStatus", "collected_ms": "collectionTimeMilliseconds",
+		"layer2_octets": "layer2OctetDeltaCount",
+		"dropped":       "droppedPacketDeltaCount", "frame_size": "dataLinkFrameSize"}
+	primitives := "name=status field_type=89 len=1 semantics=u_int\nname=start_ntp field_type=156 len=8 " +
+		"semantics=u_int\n" +
 		"name=end_ntp field_type=157 len=8 semantics=u_int\nname=observed_ntp field_type=325 len=8 semantics=u_int\n" +
 		"name=count field_type=2 len=8 semantics=u_int\n" +
 		"name=collected_ms field_type=258 len=8 semantics=u_int\nname=layer2_octets field_type=352 len=8 semantics=u_int\n" +
@@ -287,7 +290,8 @@ func (l *lineup) startPmacct() {
 			width, semantics = "vlen", "str"
 		}
 		signed[e.Name] = e.Type == ipfix.Signed64
-		primitives += fmt.Sprintf("name=%s field_type=%d:%d len=%s semantics=%s\n", e.Name, ipfix.DefaultEnterprise, e.ID, width,
+		primitives += fmt.Sprintf("name=%s field_type=%d:%d len=%s semantics=%s\n", e.Name, ipfix.DefaultEnterprise, e.ID,
+			width,
 			semantics)
 		aggregate += "," + e.Name
 		names[strings.ToLower(e.Name)], names[e.Name] = e.Name, e.Name
@@ -350,8 +354,9 @@ func byFamily(r reading) {
 
 func (l *lineup) startGoflow2(path string) {
 	names := map[string]string{"packets": "packetDeltaCount", "proto": "protocolIdentifier",
-		"src_port": "sourceTransportPort", "dst_port": "destinationTransportPort", "src_addr": "source", "dst_addr": "destination",
-		"in_if": "ingressInterface", "out_if": "egressInterface", "time_flow_start_ns": "flowStartNanoseconds",
+		"src_port": "sourceTransportPort", "dst_port": "destinationTransportPort", "src_addr": "source",
+		"dst_addr": "destination",
+		"in_if":    "ingressInterface", "out_if": "egressInterface", "time_flow_start_ns": "flowStartNanoseconds",
 		"time_flow_end_ns": "flowEndNanoseconds", "forwarding_status": "forwardingStatus"}
 	fields, mapping, own := "", "", "    - type\n"
 	for name := range names {
@@ -375,7 +380,8 @@ func (l *lineup) startGoflow2(path string) {
 		add(e.Name, fmt.Sprintf("field: %d, penprovided: true, pen: %d", e.ID, ipfix.DefaultEnterprise), e.Type)
 	}
 	for _, name := range []string{"flowStartMilliseconds", "flowEndMilliseconds", "collectionTimeMilliseconds",
-		"layer2OctetDeltaCount", "droppedPacketDeltaCount", "dataLinkFrameSize", "ipHeaderPacketSection", "ipPayloadPacketSection"} {
+		"layer2OctetDeltaCount", "droppedPacketDeltaCount", "dataLinkFrameSize", "ipHeaderPacketSection",
+		"ipPayloadPacketSection"} {
 		e := ipfix.Standard(name)
 		add(name, fmt.Sprintf("field: %d", e.ID), e.Type)
 	}
@@ -393,8 +399,9 @@ func (l *lineup) startGoflow2(path string) {
 	}
 }
 
-// fromGoflow2 reads what goflow2 has as unsigned numbers and octets by the types of elements. Where a record has no nanoseconds it has
-// milliseconds in their place, the time of export for an end that there is not, and dropped packets for packets.
+// fromGoflow2 reads what goflow2 has as unsigned numbers and octets by the types of elements. Where a record has no
+// nanoseconds it has milliseconds in their place, the time of export for an end that there is not, and dropped packets
+// for packets.
 func (l *lineup) fromGoflow2(r reading, types map[string]ipfix.Type) reading {
 	byFamily(r)
 	byNumber(r)

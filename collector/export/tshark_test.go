@@ -56,7 +56,8 @@ func (l *lineup) readTshark(path string) (all []reading) {
 	return all
 }
 
-// tsharkFrame reads the records of a message. Own elements are in records of their own, which are as many as those that have some.
+// tsharkFrame reads the records of a message. Own elements are in records of their own, which are as many as those that
+// have some.
 func (l *lineup) tsharkFrame(cflow map[string]json.RawMessage, tamtam json.RawMessage) (all []reading) {
 	own := objects(tamtam)
 	names := make([]string, 0, len(cflow))
@@ -130,8 +131,10 @@ func objects(b json.RawMessage) (all []map[string]any) {
 func (l *lineup) tsharkRecord(fields map[string]any) reading {
 	r := renamed(fields, map[string]string{"cflow.protocol": "protocolIdentifier", "cflow.packets": "packetDeltaCount",
 		"cflow.collection_time_milliseconds": "collectionTimeMilliseconds", "cflow.srcaddr": "sourceIPv4Address",
-		"cflow.dstaddr": "destinationIPv4Address", "cflow.srcaddrv6": "sourceIPv6Address", "cflow.dstaddrv6": "destinationIPv6Address",
-		"cflow.srcport": "sourceTransportPort", "cflow.dstport": "destinationTransportPort", "cflow.inputint": "ingressInterface",
+		"cflow.dstaddr": "destinationIPv4Address", "cflow.srcaddrv6": "sourceIPv6Address",
+		"cflow.dstaddrv6": "destinationIPv6Address",
+		"cflow.srcport":   "sourceTransportPort", "cflow.dstport": "destinationTransportPort",
+		"cflow.inputint":  "ingressInterface",
 		"cflow.outputint": "egressInterface", "cflow.layer2_octet_delta_count": "layer2OctetDeltaCount",
 		"cflow.drop_packets":         "droppedPacketDeltaCount",
 		"cflow.data_link_frame_size": "dataLinkFrameSize", "cflow.section_header": "ipHeaderPacketSection",

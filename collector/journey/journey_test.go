@@ -143,7 +143,8 @@ func TestJoinCopies(t *testing.T) {
 	first := r("a", "l1", "1", "2", 1*ms, -1)
 	again := first
 	again.Path = "of another session"
-	wantJourneys(t, []Record{first, again, r("a", "l1", "1", "3", 1*ms, -1), r("a", "s1", "1", "2", 2*ms, -1), r("a", "s2", "1", "2", 2*ms, -1),
+	wantJourneys(t, []Record{first, again, r("a", "l1", "1", "3", 1*ms, -1), r("a", "s1", "1", "2", 2*ms, -1),
+		r("a", "s2", "1", "2", 2*ms, -1),
 		r("a", "l2", "2", "1", 3*ms, -1), r("a", "l2", "3", "1", 4*ms, -1)}, wiringOf(fabric),
 		"h1: (1 l1 2 > 1 s1 2 > 2 l2 1 to h2 | 3 > 1 s2 2 > 3 l2 1 to h2)")
 }
@@ -179,7 +180,8 @@ func TestJoinManyAlike(t *testing.T) {
 		t.Fatalf("%d journeys, want %d", len(all), 2*n)
 	}
 	e := all[0].Visits[0].Exits[0]
-	if len(e.Candidates) != MaxCandidates || e.Alike != n || all[0].From != "h" || Ways(all)[0] != (Count{"a:2, as one of several packets that are alike > b: to i", n}) {
+	if len(e.Candidates) != MaxCandidates || e.Alike != n || all[0].From != "h" ||
+		Ways(all)[0] != (Count{"a:2, as one of several packets that are alike > b: to i", n}) {
 		t.Errorf("%d candidates of %d, from %s: %v", len(e.Candidates), e.Alike, all[0].From, Ways(all))
 	}
 	var b strings.Builder
@@ -191,12 +193,15 @@ func TestJoinManyAlike(t *testing.T) {
 // Packets that are alike are not told apart, unless their times or TTLs do.
 func TestJoinAlike(t *testing.T) {
 	w := wiringOf("a:2-b:1 a:1-h b:2-i")
-	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 64), r("x", "a", "1", "2", 2*ms, 64), r("x", "b", "1", "2", 3*ms, 64)}, w,
+	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 64), r("x", "a", "1", "2", 2*ms, 64),
+		r("x", "b", "1", "2", 3*ms, 64)}, w,
 		"h: 1 a 2 > 1 of b?", "h: 1 a 2 > 1 of b?", "a:2, as one of several packets that are alike: 1 b 2 to i")
-	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 64), r("x", "a", "1", "2", 20*time.Second, 64), r("x", "b", "1", "2", 3*ms, 64)}, w,
+	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 64), r("x", "a", "1", "2", 20*time.Second, 64),
+		r("x", "b", "1", "2", 3*ms, 64)}, w,
 		"h: 1 a 2 > 1 b 2 to i", "h: 1 a 2 not seen at b:1: lost on the wire, or not recorded there")
 	// A loop between two routers: each time with a TTL less by one.
-	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 4), r("x", "b", "1", "1", 1*ms, 3), r("x", "a", "2", "2", 1*ms, 2), r("x", "b", "1", "1", 2*ms, 1)}, w,
+	wantJourneys(t, []Record{r("x", "a", "1", "2", 1*ms, 4), r("x", "b", "1", "1", 1*ms, 3),
+		r("x", "a", "2", "2", 1*ms, 2), r("x", "b", "1", "1", 2*ms, 1)}, w,
 		"h: 1 a 2 > 1 b 1 > 2 a 2 > 1 b 1 not seen at a:2: lost on the wire, or not recorded there")
 	// Of clocks that cannot be compared a packet may seem to follow itself; it is shown nevertheless.
 	one, two := r("x", "a", "2", "2", 1*ms, -1), r("x", "b", "1", "1", 2*ms, -1)
@@ -223,7 +228,8 @@ func exitOf(v *Visit, o string) string { return nameOf(v) + ">" + o }
 // dropped, or not recorded.
 func randomTruth(rnd *rand.Rand) truth {
 	n := 2 + rnd.IntN(5)
-	x := truth{Wiring{map[Port]Port{}, map[Port]string{}}, nil, map[string]string{}, map[string]int{}, map[Key]bool{}, map[Key]bool{}}
+	x := truth{Wiring{map[Port]Port{}, map[Port]string{}}, nil, map[string]string{}, map[string]int{}, map[Key]bool{},
+		map[Key]bool{}}
 	ports := make([]int, n)
 	clocks := make([]time.Duration, n)
 	port := func(i int) Port { ports[i]++; return Port{fmt.Sprint("s", i), fmt.Sprint(ports[i])} }

@@ -52,8 +52,10 @@ func TestKeyOf(t *testing.T) {
 		}
 	}
 	// A hop limit, marks in an option, a traffic class: IPv6 with and without its hop-by-hop header.
-	with := "86dd 60000000 0030 00 40 20010db8000000000000000000000001 20010db8000000000000000000000002 11 00 1204 00001000 03e8 0009 0028 0000 "
-	without := "86dd 61000000 0028 11 3f 20010db8000000000000000000000001 20010db8000000000000000000000002 03e8 0009 0028 1111 "
+	with := "86dd 60000000 0030 00 40 20010db8000000000000000000000001 20010db8000000000000000000000002 11 00 1204 " +
+		"00001000 03e8 0009 0028 0000 "
+	without := "86dd 61000000 0028 11 3f 20010db8000000000000000000000001 20010db8000000000000000000000002 03e8 0009 " +
+		"0028 1111 "
 	if key(macs+with+payload+"aabbccdd00112233") != key(macs+without+payload+"aabbccdd00112233") {
 		t.Error("an option in front of the payload makes another packet")
 	}
@@ -62,7 +64,8 @@ func TestKeyOf(t *testing.T) {
 			t.Error("a frame of which too little was kept has a key")
 		}
 	}
-	if key(macs+"0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002") == key(macs+"0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000003") {
+	if key(macs+"0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002") == key(macs+
+		"0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000003") {
 		t.Error("two questions of ARP are alike")
 	}
 }
@@ -87,12 +90,15 @@ func TestKeyOfPadded(t *testing.T) {
 func TestKeyOfIFA(t *testing.T) {
 	for what, text := range map[string]string{
 		"IPv4": macs + ipv4UDP + payload,
-		"IPv6": macs + "86dd 61000000 0028 11 3f 20010db8000000000000000000000001 20010db8000000000000000000000002 03e8 0009 0028 1111 " + payload + "aabbccdd00112233",
+		"IPv6": macs +
+			"86dd 61000000 0028 11 3f 20010db8000000000000000000000001 20010db8000000000000000000000002 03e8 0009 0028 1111 " +
+			payload + "aabbccdd00112233",
 	} {
 		plain := frameOf(t, text)
 		want, _ := KeyOf(plain, len(plain))
 		header := 20 + 20*strings.Count(what, "6")
-		with := ifa.Insert(slices.Clone(plain[14:]), header, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255}, ifa.Metadata{HopLimit: 255}, &ifa.Hop{})
+		with := ifa.Insert(slices.Clone(plain[14:]), header, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255},
+			ifa.Metadata{HopLimit: 255}, &ifa.Hop{})
 		place, err := ifa.Locate(with)
 		if err != nil {
 			t.Fatal(err)
@@ -113,8 +119,10 @@ func TestKeyOfTruncated(t *testing.T) {
 	for _, text := range []string{
 		macs + ipv4UDP + payload,
 		others + strings.Replace(ipv4UDP, "4500 0034", "4500 0020", 1) + payload[:8], // 4 bytes of payload
-		macs + "86dd 60000000 0014 2c 40 20010db8000000000000000000000001 20010db8000000000000000000000002 11 00 0008 00001000 " + payload[:24],
-		macs + "0800 4500 003c 0001 4000 40 06 0000 0a000001 0a000002 03e8 0009 00000001 00000002 6002 ffff 0000 0000 020405b4 " + payload[:32],
+		macs + "86dd 60000000 0014 2c 40 20010db8000000000000000000000001 20010db8000000000000000000000002 11 00 0008 " +
+			"00001000 " + payload[:24],
+		macs + "0800 4500 003c 0001 4000 40 06 0000 0a000001 0a000002 03e8 0009 00000001 00000002 6002 ffff 0000 0000 " +
+			"020405b4 " + payload[:32],
 		macs + "88cc" + payload + payload,
 	} {
 		plain := frameOf(t, text)

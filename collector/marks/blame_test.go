@@ -11,9 +11,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// On random networks with one or two links that lose packets, and flow groups that take some of the ways: what is said to
-// be guilty has lost packets, each cluster that lost some has a link that did, and where one link lost them it is among
-// those that alone explain all: alone, if no other link is in all clusters that lost packets.
+// On random networks with one or two links that lose packets, and flow groups that take some of the ways: what is said
+// to be guilty has lost packets, each cluster that lost some has a link that did, and where one link lost them it is
+// among those that alone explain all: alone, if no other link is in all clusters that lost packets.
 func TestAltMarkBlameRandom(t *testing.T) {
 	found, guilty := 0, 0
 	fixed := randtest.Cases{Seed: 914230000, Count: 200, Short: 60}
@@ -139,7 +139,8 @@ func checkSuspects(t *testing.T, s Suspects, lost map[Link]bool, sets [][]Link) 
 
 func TestAltMarkSuspectsText(t *testing.T) {
 	flows := map[string]*Mesh{}
-	for name, links := range map[string][]string{"web": {"l1>s1", "l1>s2", "s1>l2", "s2>l2"}, "voice": {"l3>s1", "s1>l2", "s1>l4"}} {
+	for name, links := range map[string][]string{"web": {"l1>s1", "l1>s2", "s1>l2", "s2>l2"},
+		"voice": {"l3>s1", "s1>l2", "s1>l4"}} {
 		g := graphOf(altmark.Step, links...)
 		g.Name = name
 		flows[name] = newMesh(t, g)
@@ -156,10 +157,12 @@ func TestAltMarkSuspectsText(t *testing.T) {
 	}
 	// A result that is revised takes its blame with it.
 	for _, c := range flows["voice"].Clusters() {
-		b.Add(Result{Path: "voice", From: c.Ends()[0], To: c.Ends()[1], Period: 1000, Start: altmark.Time{Seconds: 1000}, LossValid: true})
+		b.Add(Result{Path: "voice", From: c.Ends()[0], To: c.Ends()[1], Period: 1000, Start: altmark.Time{Seconds: 1000},
+			LossValid: true})
 	}
 	if all := b.Suspects(); len(all) != 1 || all[0].String() !=
-		"suspects: period 1000, by the losses of web; each alone explains all: s1>l2 s2>l2; lost at one or more of s1>l2 s2>l2" {
+		"suspects: period 1000, by the losses of web; each alone explains all: s1>l2 s2>l2; lost at one or more of s1>l2 "+
+			"s2>l2" {
 		t.Errorf("%v", all)
 	}
 }

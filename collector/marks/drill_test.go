@@ -11,8 +11,8 @@ import (
 )
 
 // On random graphs with splits and losses at random links an alarm comes exactly where the whole has lost more than is
-// accepted, or if its loss is not known a cluster has. It names each cluster that lost packets, with the number to the packet, and each link that did, within its
-// bounds; where the cluster is one link, it is that link and its number.
+// accepted, or if its loss is not known a cluster has. It names each cluster that lost packets, with the number to the
+// packet, and each link that did, within its bounds; where the cluster is one link, it is that link and its number.
 func TestAltMarkDrillRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 17))
@@ -115,7 +115,8 @@ func TestAltMarkAlarmText(t *testing.T) {
 			}
 		}
 	}
-	const want = "alarm: g period 10 lost 20 of 1000: l2>l3 lost 15, link l2>l3; s1+s2>l2 lost 5, 0 to 5 at each of s1>l2 s2>l2"
+	const want = "alarm: g period 10 lost 20 of 1000: l2>l3 lost 15, link l2>l3; s1+s2>l2 lost 5, 0 to 5 at each of " +
+		"s1>l2 s2>l2"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -124,7 +125,8 @@ func TestAltMarkAlarmText(t *testing.T) {
 	}
 }
 
-// Where packets went around a spine the loss of the whole is an alarm, and nobody is accused: that of no cluster is known.
+// Where packets went around a spine the loss of the whole is an alarm, and nobody is accused: that of no cluster is
+// known.
 func TestAltMarkAlarmBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
 	d, err := NewDrill(m, 0.01)
@@ -144,7 +146,8 @@ func TestAltMarkAlarmBypassed(t *testing.T) {
 		}
 	}
 	const why = "(split-or-duplicated: l2 counted 900 packets, and s1 500)"
-	const want = "alarm: g period 10 lost 100 or more " + why + ": l1>s1 lost 0 or more " + why + ", link l1>s1; s1>l2 lost 0 or more " +
+	const want = "alarm: g period 10 lost 100 or more " + why + ": l1>s1 lost 0 or more " + why +
+		", link l1>s1; s1>l2 lost 0 or more " +
 		why + ", link s1>l2"
 	if got[10] != want || got[11] != "" {
 		t.Errorf("%s, and %s\nwant %s", got[10], got[11], want)

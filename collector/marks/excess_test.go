@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Something between two points sets the mark of all packets to 0. The next point then counts the packets of odd periods in
-// even ones: those have an excess, and an odd period has lost everything. Neither is ok.
+// Something between two points sets the mark of all packets to 0. The next point then counts the packets of odd periods
+// in even ones: those have an excess, and an odd period has lost everything. Neither is ok.
 func TestAltMarkRecoloured(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	var got []Result
@@ -112,15 +112,17 @@ func (c *recoloured) count(list []altmark.Period, k uint64, n int, colour uint64
 	}
 }
 
-// Whatever share of the packets is re-marked, between whichever points of a path or clusters of a graph, and whatever is
-// lost: a loss that is ok is true, unless a loss of each period hides all that came to it in the windows at its edges.
+// Whatever share of the packets is re-marked, between whichever points of a path or clusters of a graph, and whatever
+// is lost: a loss that is ok is true, unless a loss of each period hides all that came to it in the windows at its
+// edges.
 func TestAltMarkRecolouredRandom(t *testing.T) {
 	wrongs, oks, flagged := 0, 0, 0
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 400, Short: 40}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		const periods = 12
-		c := &recoloured{rnd: rnd, points: 3, at: 1 + rnd.IntN(2), share: []int{1, 5, 30, 100}[rnd.IntN(4)], colour: rnd.Uint64N(2),
-			lose: []int{0, 1, 10}[rnd.IntN(3)], packets: 20 + rnd.IntN(200), guard: 4}
+		c := &recoloured{rnd: rnd, points: 3, at: 1 + rnd.IntN(2), share: []int{1, 5, 30, 100}[rnd.IntN(4)],
+			colour: rnd.Uint64N(2),
+			lose:   []int{0, 1, 10}[rnd.IntN(3)], packets: 20 + rnd.IntN(200), guard: 4}
 		var feed func(i int, p altmark.Period) []Result
 		var flush func() []Result
 		names := map[string]int{"mp1": 0, "mp2": 1, "mp3": 2}
@@ -232,8 +234,8 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 	}
 }
 
-// The third of four points has counted more than were sent, and the point before it began to count anew in that period: the
-// count of the first point shows it, on a path and on a graph. The loss behind is not ok.
+// The third of four points has counted more than were sent, and the point before it began to count anew in that period:
+// the count of the first point shows it, on a path and on a graph. The loss behind is not ok.
 func TestExcessBehindUnsoundCount(t *testing.T) {
 	g := graphOf(altmark.Step, "a>b", "b>c", "c>d")
 	path := Path{Name: "g", Points: g.Points}

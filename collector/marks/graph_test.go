@@ -76,7 +76,8 @@ func TestAltMarkLeafSpine(t *testing.T) {
 			got = append(got, m.Add(i, p, p.ReadAt.Std())...)
 		}
 	}
-	wantLines(t, got, "10 l1>s1+s2 ok lost 5 delay 3ms", "10 l1>l2 ok lost 10 delay 9ms", "10 s1+s2>l2 ok lost 5 delay 6ms")
+	wantLines(t, got, "10 l1>s1+s2 ok lost 5 delay 3ms", "10 l1>l2 ok lost 10 delay 9ms",
+		"10 s1+s2>l2 ok lost 5 delay 6ms")
 	if s := m.Stats(); s.Reports != 12 || s.Duplicates != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -110,8 +111,8 @@ func TestAltMarkOffGraph(t *testing.T) {
 		"13 l1>l2 ok lost 0 delay 7ms jitter 0s")
 }
 
-// A watched switch that counts nothing says that no packet came only if its counts are whole, of the time that is meant,
-// and no packet came too late for them.
+// A watched switch that counts nothing says that no packet came only if its counts are whole, of the time that is
+// meant, and no packet came too late for them.
 func TestAltMarkOffGraphUnknown(t *testing.T) {
 	l := graphOf(altmark.Step, "l1>l2").Points[0].Settings.Interval.Duration()
 	for _, c := range []struct {
@@ -164,8 +165,8 @@ func TestAltMarkOffGraphUnknown(t *testing.T) {
 	}
 }
 
-// Where two initiators each mark a pulse of a muxed mark, one that is lost and a late packet that is taken for one leave
-// their number as it was: no loss is certain.
+// Where two initiators each mark a pulse of a muxed mark, one that is lost and a late packet that is taken for one
+// leave their number as it was: no loss is certain.
 func TestAltMarkMuxedInitiators(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Muxed, "a>c", "b>d", "a>d", "b>c"))
 	results := map[uint64]Result{}
@@ -186,7 +187,8 @@ func TestAltMarkMuxedInitiators(t *testing.T) {
 			}
 		}
 	}
-	if r := results[12]; r.LossValid || !strings.Contains(strings.Join(r.Reasons, "; "), "a+b had 2 pulses in period 13, which cannot be told apart") {
+	if r := results[12]; r.LossValid || !strings.Contains(strings.Join(r.Reasons, "; "),
+		"a+b had 2 pulses in period 13, which cannot be told apart") {
 		t.Errorf("%s", line(r))
 	}
 }
@@ -202,9 +204,11 @@ func TestAltMarkGraphRefused(t *testing.T) {
 		{func(g *Graph) { g.Links = nil }, "graph g: switch a has no link, want one at least"},
 		{func(g *Graph) { *g = Graph{Name: "g"} }, "graph g has no links, want one at least"},
 		{func(g *Graph) { g.Points[1].Switch = "a" }, "graph g: switch a is there twice, want different switches"},
-		{func(g *Graph) { g.Points[1].Switch = "a+c" }, "graph g: switch a+c: want a name without +, which stands between names in results"},
+		{func(g *Graph) { g.Points[1].Switch = "a+c" },
+			"graph g: switch a+c: want a name without +, which stands between names in results"},
 		{func(g *Graph) { g.Points[1].Session = "" }, `graph g: point 2 has switch "b" and session "", want names`},
-		{func(g *Graph) { g.Links = append(g.Links, Link{"a", "z"}) }, "graph g: link a>z: want switches that are points of it"},
+		{func(g *Graph) { g.Links = append(g.Links, Link{"a", "z"}) },
+			"graph g: link a>z: want switches that are points of it"},
 		{func(g *Graph) { g.Links = append(g.Links, Link{"a", "b"}) }, "graph g: link a>b is there twice"},
 		{func(g *Graph) { g.Links = append(g.Links, Link{"c", "a"}) },
 			"graph g: packets could pass a switch twice: want links without a cycle"},
@@ -409,8 +413,8 @@ func TestAltMarkGraphIsPath(t *testing.T) {
 	})
 }
 
-// Where packets go around a spine, so that more come to the leaf behind than the spines counted, no loss of that period is
-// believed: not that of the cluster in front of the spines either, which was told before.
+// Where packets go around a spine, so that more come to the leaf behind than the spines counted, no loss of that period
+// is believed: not that of the cluster in front of the spines either, which was told before.
 func TestAltMarkGraphBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
 	last := map[string]Result{}

@@ -20,14 +20,16 @@ const ms = time.Millisecond
 // 5 to 20 ms to the third.
 func threePoints(method altmark.Method) Path {
 	s := func(role altmark.Role, low, high time.Duration) altmark.Session {
-		s := altmark.Session{Role: role, Method: method, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms, MinDelay: low, MaxDelay: high}
+		s := altmark.Session{Role: role, Method: method, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms, MinDelay: low,
+			MaxDelay: high}
 		if method == altmark.Double {
 			s.Mark2 = altmark.DSCP1
 		}
 		return s
 	}
 	return Path{Name: "p", Points: []Point{
-		{"mp1", "s", s(altmark.Initiator, 0, 20*ms)}, {"mp2", "s", s(altmark.Transit, 2*ms, 10*ms)}, {"mp3", "s", s(altmark.Terminator, 5*ms, 20*ms)}}}
+		{"mp1", "s", s(altmark.Initiator, 0, 20*ms)}, {"mp2", "s", s(altmark.Transit, 2*ms, 10*ms)},
+		{"mp3", "s", s(altmark.Terminator, 5*ms, 20*ms)}}}
 }
 
 func twoPoints(method altmark.Method) Path {
@@ -38,7 +40,8 @@ func twoPoints(method altmark.Method) Path {
 
 // report has a pulse in the middle of its period, and after.
 func report(k, packets uint64, after time.Duration) altmark.Period {
-	return altmark.Period{Number: k, Colour: uint8(k & 1), Packets: packets, Bytes: 100 * packets, Captures: 1, ReadAt: altmark.Time{Seconds: k + 1, Nanoseconds: 5e8},
+	return altmark.Period{Number: k, Colour: uint8(k & 1), Packets: packets, Bytes: 100 * packets, Captures: 1,
+		ReadAt:    altmark.Time{Seconds: k + 1, Nanoseconds: 5e8},
 		Timestamp: altmark.Time{Seconds: k, Nanoseconds: uint32(5e8 + after.Nanoseconds())}}
 }
 
@@ -99,11 +102,13 @@ func TestAltMarkPath(t *testing.T) {
 	}
 	wantLines(t, got,
 		"10 mp1>mp2 ok lost 10 delay 3ms", "10 mp2>mp3 ok lost 1 delay 7ms", "10 mp1>mp3 ok lost 11 delay 10ms",
-		"11 mp1>mp2 ok lost 10 delay 3ms jitter 0s", "11 mp2>mp3 ok lost 1 delay 8ms jitter 1ms", "11 mp1>mp3 ok lost 11 delay 11ms jitter 1ms")
+		"11 mp1>mp2 ok lost 10 delay 3ms jitter 0s", "11 mp2>mp3 ok lost 1 delay 8ms jitter 1ms",
+		"11 mp1>mp3 ok lost 11 delay 11ms jitter 1ms")
 	if w := got[5].Window; w != (Delays{2, 10 * ms, 10500 * time.Microsecond, 11 * ms}) {
 		t.Errorf("delays of two periods: %+v", w)
 	}
-	if r := got[5]; r.Sent != 1000 || r.Received != 989 || r.SentBytes != 100000 || r.ReceivedBytes != 98900 || r.Start != (altmark.Time{Seconds: 11}) {
+	if r := got[5]; r.Sent != 1000 || r.Received != 989 || r.SentBytes != 100000 || r.ReceivedBytes != 98900 ||
+		r.Start != (altmark.Time{Seconds: 11}) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -120,10 +125,12 @@ func TestAltMarkMissing(t *testing.T) {
 		}
 	}
 	wantLines(t, got, "12 mp1>mp3 ok lost 0 delay 7ms",
-		"10 mp1>mp3 flagged delay 7ms: mp3: no report of period 11, which tells of late packets", "13 mp1>mp3 ok lost 0 delay 7ms jitter 0s")
+		"10 mp1>mp3 flagged delay 7ms: mp3: no report of period 11, which tells of late packets",
+		"13 mp1>mp3 ok lost 0 delay 7ms jitter 0s")
 	wantLines(t, add(m, 0, report(16, 5, 0)), "11 mp1>mp3 missing: mp3: no report")
 	got = add(m, 1, report(11, 4, 9*ms))
-	wantLines(t, got[:3], "10 mp1>mp3 ok lost 0 delay 7ms revised", "11 mp1>mp3 ok lost 1 delay 9ms jitter 2ms revised", "12 mp1>mp3 ok lost 0 delay 7ms jitter -2ms revised")
+	wantLines(t, got[:3], "10 mp1>mp3 ok lost 0 delay 7ms revised", "11 mp1>mp3 ok lost 1 delay 9ms jitter 2ms revised",
+		"12 mp1>mp3 ok lost 0 delay 7ms jitter -2ms revised")
 	if m.Stats().Late != 1 {
 		t.Errorf("%+v", m.Stats())
 	}
@@ -135,9 +142,11 @@ func TestAltMarkSilence(t *testing.T) {
 	add(m, 0, report(10, 5, 0))
 	add(m, 1, report(10, 5, 0))
 	got := append(m.Advance(12), m.Advance(16)...)
-	wantLines(t, got, "10 mp1>mp3 flagged: mp3: no report of period 11, which tells of late packets", "11 mp1>mp3 missing: mp1: no report; mp3: no report")
+	wantLines(t, got, "10 mp1>mp3 flagged: mp3: no report of period 11, which tells of late packets",
+		"11 mp1>mp3 missing: mp1: no report; mp3: no report")
 	got = add(m, 1, report(14, 5, 0))
-	wantLines(t, append(got, m.Flush()...), "12 mp1>mp3 missing: mp1: no report; mp3: no report", "13 mp1>mp3 missing: mp1: no report; mp3: no report",
+	wantLines(t, append(got, m.Flush()...), "12 mp1>mp3 missing: mp1: no report; mp3: no report",
+		"13 mp1>mp3 missing: mp1: no report; mp3: no report",
 		"14 mp1>mp3 missing: mp1: no report", "15 mp1>mp3 missing: mp1: no report; mp3: no report")
 }
 
@@ -157,7 +166,8 @@ func TestAltMarkFlags(t *testing.T) {
 				}
 			}
 			r := m.entries[0].emitted[0]
-			if r.Status != Flagged || r.LossValid == flag.VoidsLoss() || r.DelayValid == flag.VoidsDelay() || len(r.Reasons) != 1 || !strings.Contains(r.Reasons[0], flag.String()) {
+			if r.Status != Flagged || r.LossValid == flag.VoidsLoss() || r.DelayValid == flag.VoidsDelay() ||
+				len(r.Reasons) != 1 || !strings.Contains(r.Reasons[0], flag.String()) {
 				t.Errorf("%s at %d: %s", flag, point, line(r))
 			}
 		}
@@ -175,8 +185,10 @@ func TestAltMarkSettings(t *testing.T) {
 		{func(p []Point) { p[2].Settings.Role = altmark.Transit }, "mp3: role is transit, want terminator"},
 		{func(p []Point) { p[1].Settings.Method = altmark.Step }, "mp2: method is step, and double at mp1"},
 		{func(p []Point) { p[2].Settings.Interval = 1 }, "mp3: interval is 2s, and 1s at mp1"},
-		{func(p []Point) { p[2].Settings.Mark = altmark.DSCP2 }, "mp3: marks are dscp2 and dscp1, and dscp0 and dscp1 at mp1"},
-		{func(p []Point) { p[2].Settings.FlowMonID = altmark.FlowMonID{Given: true, ID: 7} }, "mp3: flow-mon-id is 7, and none at mp1"},
+		{func(p []Point) { p[2].Settings.Mark = altmark.DSCP2 },
+			"mp3: marks are dscp2 and dscp1, and dscp0 and dscp1 at mp1"},
+		{func(p []Point) { p[2].Settings.FlowMonID = altmark.FlowMonID{Given: true, ID: 7} },
+			"mp3: flow-mon-id is 7, and none at mp1"},
 		{func(p []Point) { p[2].Settings = altmark.Session{} }, "mp3: the settings of session s are not known"},
 	} {
 		p := threePoints(altmark.Double)
@@ -201,9 +213,11 @@ func TestAltMarkSettings(t *testing.T) {
 		"has no name":                                   {Points: threePoints(altmark.Step).Points},
 		"1 points, want two or more":                    {Name: "p", Points: threePoints(altmark.Step).Points[:1]},
 		"257 points, want two or more, and at most 256": {Name: "p", Points: make([]Point, 257)},
-		"switch mp1 is twice on it":                     {Name: "p", Points: append(threePoints(altmark.Step).Points, threePoints(altmark.Step).Points[0])},
-		`switch "" and session "s"`:                     {Name: "p", Points: []Point{{"", "s", altmark.Session{}}, {"mp2", "s", altmark.Session{}}}},
-		"wait is 9, want 1 to 8 period":                 {Name: "p", Points: threePoints(altmark.Step).Points, Wait: 9},
+		"switch mp1 is twice on it": {Name: "p",
+			Points: append(threePoints(altmark.Step).Points, threePoints(altmark.Step).Points[0])},
+		`switch "" and session "s"`: {Name: "p",
+			Points: []Point{{"", "s", altmark.Session{}}, {"mp2", "s", altmark.Session{}}}},
+		"wait is 9, want 1 to 8 period": {Name: "p", Points: threePoints(altmark.Step).Points, Wait: 9},
 	} {
 		if _, err := NewJoiner(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -267,7 +281,8 @@ func TestAltMarkTwoWay(t *testing.T) {
 		r.Reasons = nil
 		delays = append(delays, line(r))
 	}
-	if want := []string{"10 a>a flagged delay 16ms", "11 a>a flagged delay 17ms jitter 1ms", "12 a>a flagged"}; !slices.Equal(delays, want) {
+	if want := []string{"10 a>a flagged delay 16ms", "11 a>a flagged delay 17ms jitter 1ms",
+		"12 a>a flagged"}; !slices.Equal(delays, want) {
 		t.Errorf("%q, want %q", delays, want)
 	}
 	for _, p := range []Path{there, path("other", "b", "c"), path("back", "a", "b")} {
@@ -286,7 +301,8 @@ func TestAltMarkConflicts(t *testing.T) {
 	add(m, 1, report(10, 5, 0))
 	add(m, 1, altmark.Period{Number: 10, Colour: 1})
 	add(m, 1, altmark.Period{Number: 1 << 60})
-	wantLines(t, m.Flush(), "10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 11, which tells of late packets")
+	wantLines(t, m.Flush(),
+		"10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 11, which tells of late packets")
 	if s := m.Stats(); s != (Stats{Reports: 6, Duplicates: 1, Conflicts: 1, Refused: 2}) {
 		t.Errorf("%+v", s)
 	}
@@ -304,8 +320,10 @@ func TestAltMarkFormats(t *testing.T) {
 	}
 	results = append(results, m.Flush()...)[:2]
 	js, err := json.Marshal(results)
-	const want = `[{"path":"p","from":"mp1","to":"mp3","period":10,"start":"10.000000000","status":"ok","sent":9,"received":7,"sent_bytes":900,"received_bytes":700,"lost":2},` +
-		`{"path":"p","from":"mp1","to":"mp3","period":11,"start":"11.000000000","status":"missing","reasons":["mp1: no report"]}]`
+	const want = `[{"path":"p","from":"mp1","to":"mp3","period":10,"start":"10.000000000","status":"ok","sent":9,` +
+		`"received":7,"sent_bytes":900,"received_bytes":700,"lost":2},` +
+		`{"path":"p","from":"mp1","to":"mp3","period":11,"start":"11.000000000","status":"missing","reasons":["mp1: no ` +
+		`report"]}]`
 	if err != nil || string(js) != want {
 		t.Errorf("%s, %v", js, err)
 	}

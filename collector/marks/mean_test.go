@@ -38,7 +38,8 @@ func summed(k, packets uint64, ns int64) altmark.Period {
 func TestAltMarkMean(t *testing.T) {
 	const packets = 1000
 	fine := func() []altmark.Period { // mp2 3 ms, mp3 10 ms behind mp1, and one packet of mp3 1 ns more
-		return []altmark.Period{summed(10, packets, -packets*1000), summed(10, packets, 3e9-packets*1000), summed(10, packets, 10e9-packets*1000+1)}
+		return []altmark.Period{summed(10, packets, -packets*1000), summed(10, packets, 3e9-packets*1000),
+			summed(10, packets, 10e9-packets*1000+1)}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -47,15 +48,20 @@ func TestAltMarkMean(t *testing.T) {
 	}{
 		{"all is well", func(*Path, []altmark.Period) {}, [3]string{
 			"ok 3ms of 3000000000", "ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
-		{"a packet was lost on the second link", func(_ *Path, of []altmark.Period) { of[2].Packets--; of[2].Arrivals.Packets-- }, [3]string{
+		{"a packet was lost on the second link", func(_ *Path, of []altmark.Period) {
+			of[2].Packets--
+			of[2].Arrivals.Packets--
+		}, [3]string{
 			"ok 3ms of 3000000000", "ok unknown: 1 of 1000 packets were lost: the sums are not of the same packets",
 			"ok unknown: 1 of 1000 packets were lost: the sums are not of the same packets"}},
-		{"more came than were sent", func(_ *Path, of []altmark.Period) { of[2].Packets++; of[2].Arrivals.Packets++ }, [3]string{
-			"flagged unknown: the result is flagged, so the packets may not be the same at both points",
-			"flagged unknown: the result is flagged, so the packets may not be the same at both points",
-			"flagged unknown: the result is flagged, so the packets may not be the same at both points"}},
+		{"more came than were sent", func(_ *Path, of []altmark.Period) { of[2].Packets++; of[2].Arrivals.Packets++ },
+			[3]string{
+				"flagged unknown: the result is flagged, so the packets may not be the same at both points",
+				"flagged unknown: the result is flagged, so the packets may not be the same at both points",
+				"flagged unknown: the result is flagged, so the packets may not be the same at both points"}},
 		{"a report without the sum", func(_ *Path, of []altmark.Period) { of[1].Arrivals = altmark.Arrivals{} }, [3]string{
-			"ok unknown: mp2 summed up 0 of 1000 packets", "ok unknown: mp2 summed up 0 of 1000 packets", "ok 10ms of 10000000001"}},
+			"ok unknown: mp2 summed up 0 of 1000 packets", "ok unknown: mp2 summed up 0 of 1000 packets",
+			"ok 10ms of 10000000001"}},
 		{"a point that is not asked", func(p *Path, _ []altmark.Period) { p.Points[2].Settings.MeanDelay = false }, [3]string{
 			"ok 3ms of 3000000000", "ok unknown: mean-delay is not true at mp3", "ok unknown: mean-delay is not true at mp3"}},
 		{"nobody is asked", func(p *Path, _ []altmark.Period) {
@@ -68,24 +74,31 @@ func TestAltMarkMean(t *testing.T) {
 				of[i].Packets, of[i].Arrivals = 0, altmark.Arrivals{Summed: true}
 			}
 		}, [3]string{"ok unknown: no packets", "ok unknown: no packets", "ok unknown: no packets"}},
-		{"a clock that nothing vouches for", func(_ *Path, of []altmark.Period) { of[2].Flags = altmark.Unsynchronised }, [3]string{
-			"ok 3ms of 3000000000", "flagged unknown: mp3: unsynchronised", "flagged unknown: mp3: unsynchronised"}},
+		{"a clock that nothing vouches for", func(_ *Path, of []altmark.Period) { of[2].Flags = altmark.Unsynchronised },
+			[3]string{
+				"ok 3ms of 3000000000", "flagged unknown: mp3: unsynchronised", "flagged unknown: mp3: unsynchronised"}},
 		{"clocks of one kernel", func(_ *Path, of []altmark.Period) {
 			for i := range of {
 				of[i].Flags, of[i].Clock = altmark.Unsynchronised, altmark.Clock{Says: "no", Kernel: "k"}
 			}
 		}, [3]string{"ok 3ms of 3000000000", "ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
 		{"kernels that err by more than A", func(_ *Path, of []altmark.Period) {
-			of[0].Clock, of[1].Clock = altmark.Clock{Says: "a", Kernel: "k", Error: ms}, altmark.Clock{Says: "b", Kernel: "l", Error: 1}
-		}, [3]string{"ok unknown: unsynchronised: by what their kernels say the clocks of mp1 and mp2 may differ by 1.000001ms, A is 1ms",
+			of[0].Clock, of[1].Clock = altmark.Clock{Says: "a", Kernel: "k", Error: ms},
+				altmark.Clock{Says: "b", Kernel: "l", Error: 1}
+		}, [3]string{
+			"ok unknown: unsynchronised: by what their kernels say the clocks of mp1 and mp2 may differ by 1.000001ms, A is 1ms",
 			"ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
 		{"a clock that was set", func(_ *Path, of []altmark.Period) { of[2].Flags = altmark.ClockStep }, [3]string{
 			"ok 3ms of 3000000000", "flagged unknown: the result is flagged, so the packets may not be the same at both points",
 			"flagged unknown: the result is flagged, so the packets may not be the same at both points"}},
-		{"a mean that the settings exclude", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = sumOfDelays(30e9) }, [3]string{
-			"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say", "flagged unknown: it is not what the settings say"}},
-		{"a sum that is no time", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = altmark.Sum{Hi: 1 << 62} }, [3]string{
-			"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say", "flagged unknown: it is not what the settings say"}},
+		{"a mean that the settings exclude", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = sumOfDelays(30e9) },
+			[3]string{
+				"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say",
+				"flagged unknown: it is not what the settings say"}},
+		{"a sum that is no time", func(_ *Path, of []altmark.Period) { of[2].Arrivals.Sum = altmark.Sum{Hi: 1 << 62} },
+			[3]string{
+				"ok 3ms of 3000000000", "flagged unknown: it is not what the settings say",
+				"flagged unknown: it is not what the settings say"}},
 	} {
 		path, of := asking(threePoints(altmark.Step)), fine()
 		tt.change(&path, of)
@@ -134,7 +147,8 @@ func TestAltMarkMeanMissing(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	text, err := got[0].MarshalJSON()
-	if err != nil || !strings.Contains(string(text), `"mean_delay_unknown":"a report is missing"`) || strings.Contains(string(text), "mean_delay_ns") {
+	if err != nil || !strings.Contains(string(text), `"mean_delay_unknown":"a report is missing"`) ||
+		strings.Contains(string(text), "mean_delay_ns") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -176,7 +190,8 @@ func TestAltMarkMeanTwoWay(t *testing.T) {
 // Over a graph the arrivals of all points of a side are summed up: the mean is that of all packets, by whichever way.
 func TestAltMarkMeanGraph(t *testing.T) {
 	settings := func(role altmark.Role) altmark.Session {
-		return altmark.Session{Role: role, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms, MaxDelay: 20 * ms, MeanDelay: true}
+		return altmark.Session{Role: role, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, ClockError: ms,
+			MaxDelay: 20 * ms, MeanDelay: true}
 	}
 	g := Graph{Name: "g", Points: []Point{
 		{"a", "s", settings(altmark.Initiator)}, {"x", "s", settings(altmark.Transit)}, {"y", "s", settings(altmark.Transit)},
@@ -201,7 +216,8 @@ func TestAltMarkMeanGraph(t *testing.T) {
 	}
 	for _, want := range []string{
 		"10 a>x+y ok 4ms of 400000000", "10 x+y>z ok 5ms of 500000000", "10 a>z ok 9ms of 900000000",
-		"11 a>x+y flagged unknown: y: unsynchronised", "11 x+y>z flagged unknown: y: unsynchronised", "11 a>z ok 9ms of 900000000",
+		"11 a>x+y flagged unknown: y: unsynchronised", "11 x+y>z flagged unknown: y: unsynchronised",
+		"11 a>z ok 9ms of 900000000",
 	} {
 		if !strings.Contains(strings.Join(got, "\n"), want) {
 			t.Errorf("%q is not in\n%s", want, strings.Join(got, "\n"))

@@ -150,9 +150,11 @@ func checkRandom(t *testing.T, path Path, reports []pointReport, results map[str
 			t.Fatalf("nothing can be known: %s", line(r))
 		case (r.Status == OK) != (len(r.Reasons) == 0):
 			t.Fatalf("status and reasons: %s", line(r))
-		case r.LossValid && (len(a) != 1 || len(b) != 1 || (a[0].Flags | b[0].Flags).VoidsLoss() || r.Lost != int64(a[0].Packets)-int64(b[0].Packets)):
+		case r.LossValid && (len(a) != 1 || len(b) != 1 || (a[0].Flags | b[0].Flags).VoidsLoss() ||
+			r.Lost != int64(a[0].Packets)-int64(b[0].Packets)):
 			t.Fatalf("reports %v and %v: %s", a, b, line(r))
-		case r.DelayValid && (len(a) != 1 || len(b) != 1 || (a[0].Flags | b[0].Flags).VoidsDelay() || a[0].Captures != 1 || b[0].Captures != 1 || r.Delay != b[0].Timestamp.Sub(a[0].Timestamp)):
+		case r.DelayValid && (len(a) != 1 || len(b) != 1 || (a[0].Flags | b[0].Flags).VoidsDelay() || a[0].Captures != 1 ||
+			b[0].Captures != 1 || r.Delay != b[0].Timestamp.Sub(a[0].Timestamp)):
 			t.Fatalf("reports %v and %v: %s", a, b, line(r))
 		case r.Status == OK && path.Points[0].Settings.Method.Loss() != r.LossValid:
 			t.Fatalf("complete, but no loss: %s", line(r))

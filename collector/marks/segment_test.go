@@ -13,11 +13,15 @@ import (
 // A delay beyond its bounds says that the guard condition does not hold: the loss is void too.
 func TestAltMarkSyncMargin(t *testing.T) {
 	for after, want := range map[time.Duration]string{
-		5*ms - ms:       "ok lost 0 delay 4ms",
-		5*ms - ms - 1:   "flagged: sync-margin-low: delay 3.999999ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not hold",
-		20*ms + ms:      "ok lost 0 delay 21ms",
-		20*ms + ms + 1:  "flagged: sync-margin-low: delay 21.000001ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not hold",
-		-400 * ms:       "flagged: sync-margin-low: delay -400ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not hold",
+		5*ms - ms: "ok lost 0 delay 4ms",
+		5*ms - ms - 1: "flagged: sync-margin-low: delay 3.999999ms from mp1 to mp3, want 4ms to 21ms: the guard " +
+			"condition does not hold",
+		20*ms + ms: "ok lost 0 delay 21ms",
+		20*ms + ms +
+			1: "flagged: sync-margin-low: delay 21.000001ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not " +
+			"hold",
+		-400 * ms: "flagged: sync-margin-low: delay -400ms from mp1 to mp3, want 4ms to 21ms: the guard condition " +
+			"does not hold",
 		5*ms - ms + 100: "ok lost 0 delay 4.0001ms",
 	} {
 		m := newTestJoiner(t, twoPoints(altmark.Double))
@@ -48,13 +52,15 @@ func TestAltMarkNeighbours(t *testing.T) {
 		if i == 0 && p.Number == 12 {
 			p.Flags = altmark.LatePulse
 		}
-	}), "10 mp1>mp3 flagged delay 6ms: mp1: no report of period 9, which tells of its pulse", "11 mp1>mp3 ok lost 0 delay 6ms jitter 0s",
+	}), "10 mp1>mp3 flagged delay 6ms: mp1: no report of period 9, which tells of its pulse",
+		"11 mp1>mp3 ok lost 0 delay 6ms jitter 0s",
 		"12 mp1>mp3 flagged: mp1: late-pulse", "13 mp1>mp3 flagged delay 6ms: mp1: late-pulse in period 12")
 	wantLines(t, run(altmark.Step, func(i int, p *altmark.Period) {
 		if i == 1 && p.Number == 13 {
 			p.Flags = altmark.OutOfWindow
 		}
-	}), "10 mp1>mp3 ok lost 0", "11 mp1>mp3 flagged: mp3: out-of-window in period 13", "12 mp1>mp3 ok lost 0", "13 mp1>mp3 flagged: mp3: out-of-window")
+	}), "10 mp1>mp3 ok lost 0", "11 mp1>mp3 flagged: mp3: out-of-window in period 13", "12 mp1>mp3 ok lost 0",
+		"13 mp1>mp3 flagged: mp3: out-of-window")
 	wantLines(t, run(altmark.Muxed, func(i int, p *altmark.Period) {
 		if i == 0 {
 			p.Captures = 0
@@ -84,9 +90,11 @@ func TestAltMarkBegunAnew(t *testing.T) {
 		}
 		return line(got[0])
 	}
-	for flag, word := range map[altmark.Flags]string{altmark.First: "first", altmark.ClockStep: "clock-step", altmark.CounterReset: "counter-reset"} {
+	for flag, word := range map[altmark.Flags]string{altmark.First: "first", altmark.ClockStep: "clock-step",
+		altmark.CounterReset: "counter-reset"} {
 		for _, at := range []uint64{11, 12} {
-			want := fmt.Sprintf("10 mp1>mp3 flagged delay 6ms: mp3: period %d, which tells of late packets, is flagged %s", at, word)
+			want := fmt.Sprintf("10 mp1>mp3 flagged delay 6ms: mp3: period %d, which tells of late packets, is flagged %s", at,
+				word)
 			got := run(func(p *altmark.Period) {
 				if p.Number == at {
 					p.Flags = flag
@@ -128,9 +136,11 @@ func TestAltMarkMuxedLate(t *testing.T) {
 		case 12:
 			p.Packets = 10
 		}
-	}), "10 mp1>mp3 ok lost 0 delay 8ms jitter 0s", "11 mp1>mp3 flagged: colour-changed: in period 12 mp3 counted 10 packets, and mp2 9; "+
-		"colour-changed: in period 12 mp3 counted 10 packets, and mp1 9; "+pulse,
-		"12 mp1>mp3 flagged: split-or-duplicated: mp3 counted 10 packets, and mp2 9; split-or-duplicated: mp3 counted 10 packets, and mp1 9; "+pulse,
+	}), "10 mp1>mp3 ok lost 0 delay 8ms jitter 0s",
+		"11 mp1>mp3 flagged: colour-changed: in period 12 mp3 counted 10 packets, and mp2 9; "+
+			"colour-changed: in period 12 mp3 counted 10 packets, and mp1 9; "+pulse,
+		"12 mp1>mp3 flagged: split-or-duplicated: mp3 counted 10 packets, and mp2 9; split-or-duplicated: mp3 counted 10 "+
+			"packets, and mp1 9; "+pulse,
 		"13 mp1>mp3 ok lost 0 delay 8ms", "14 mp1>mp3 ok lost 0 delay 8ms jitter 0s")
 	const taken = "pulses-differ: mp3 had 2 pulses in period 12, and mp1 1"
 	wantLines(t, run(func(k uint64, p *altmark.Period) {
@@ -140,7 +150,8 @@ func TestAltMarkMuxedLate(t *testing.T) {
 		case 12: // a packet was lost as well
 			p.Captures, p.Flags = 2, altmark.ManyPulses
 		}
-	}), "10 mp1>mp3 ok lost 0 delay 8ms jitter 0s", "11 mp1>mp3 flagged delay 8ms jitter 0s: "+taken, "12 mp1>mp3 flagged: mp3: many-pulses; "+taken,
+	}), "10 mp1>mp3 ok lost 0 delay 8ms jitter 0s", "11 mp1>mp3 flagged delay 8ms jitter 0s: "+taken,
+		"12 mp1>mp3 flagged: mp3: many-pulses; "+taken,
 		"13 mp1>mp3 flagged delay 8ms: "+taken, "14 mp1>mp3 ok lost 0 delay 8ms jitter 0s")
 }
 
@@ -159,13 +170,19 @@ func TestAltMarkAnotherPacket(t *testing.T) {
 				got = append(got, add(m, i, p)...)
 			}
 		}
-		return slices.DeleteFunc(got, func(r Result) bool { return r.To != "mp3" || r.From != "mp2" || r.Period < 10 || r.Period > 13 })
+		return slices.DeleteFunc(got, func(r Result) bool {
+			return r.To != "mp3" || r.From != "mp2" || r.Period < 10 ||
+				r.Period > 13
+		})
 	}
-	const taken = "pulses-differ: mp2 took another packet for the pulse of period 11 than mp1; pulses-differ: mp3 took another packet for the pulse of period 11 than mp1"
-	wantLines(t, run(altmark.Muxed), "10 mp2>mp3 flagged delay 4ms jitter 0s: "+taken, "11 mp2>mp3 flagged: "+taken, "12 mp2>mp3 flagged delay 4ms: "+taken,
+	const taken = "pulses-differ: mp2 took another packet for the pulse of period 11 than mp1; pulses-differ: mp3 took " +
+		"another packet for the pulse of period 11 than mp1"
+	wantLines(t, run(altmark.Muxed), "10 mp2>mp3 flagged delay 4ms jitter 0s: "+taken, "11 mp2>mp3 flagged: "+taken,
+		"12 mp2>mp3 flagged delay 4ms: "+taken,
 		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
 	wantLines(t, run(altmark.Double), "10 mp2>mp3 ok lost 0 delay 4ms jitter 0s",
-		"11 mp2>mp3 flagged lost 0: pulses-differ: mp2 took another packet for the pulse of period 11 than mp1", "12 mp2>mp3 ok lost 0 delay 4ms",
+		"11 mp2>mp3 flagged lost 0: pulses-differ: mp2 took another packet for the pulse of period 11 than mp1",
+		"12 mp2>mp3 ok lost 0 delay 4ms",
 		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
 }
 
@@ -186,7 +203,8 @@ func TestAltMarkSplit(t *testing.T) {
 	}
 	const split = " flagged: split-or-duplicated: mp3 counted 244 packets, and mp2 139"
 	const beside = ": colour-changed: in period 11 mp3 counted 244 packets, and mp2 139"
-	wantLines(t, got, "10 mp1>mp2 ok lost 0 delay 4ms", "10 mp2>mp3 flagged delay 4ms"+beside, "10 mp1>mp3 flagged delay 8ms"+beside,
+	wantLines(t, got, "10 mp1>mp2 ok lost 0 delay 4ms", "10 mp2>mp3 flagged delay 4ms"+beside,
+		"10 mp1>mp3 flagged delay 8ms"+beside,
 		"11 mp1>mp2"+split, "11 mp2>mp3"+split, "11 mp1>mp3"+split)
 	m = newTestJoiner(t, twoPoints(altmark.Double))
 	got = nil
@@ -255,7 +273,8 @@ func TestAltMarkGapsWithoutSlots(t *testing.T) {
 		}
 		got = append(got, add(m, 1, last)...)
 	}
-	if len(got) < 3 || got[2].Period != 11 || got[2].LossValid || !slices.Contains(got[2].Reasons, "mp3: out-of-window in period 12") {
+	if len(got) < 3 || got[2].Period != 11 || got[2].LossValid ||
+		!slices.Contains(got[2].Reasons, "mp3: out-of-window in period 12") {
 		t.Errorf("%+v, want period 11 without a loss", got)
 	}
 }
@@ -293,15 +312,19 @@ func TestAltMarkPulses(t *testing.T) {
 	}
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}, pulse{500 * ms, 510 * ms}),
 		"10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok") // two captures in 12: the time is of the last
-	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}), "10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok delay 8ms jitter 2ms")
+	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}), "10 mp1>mp3 ok delay 6ms",
+		"11 mp1>mp3 ok delay 8ms jitter 2ms")
 	// The capture at 1010 ms is of 11 or of 12: nobody knows.
-	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, -1}, pulse{2 * ms, 10 * ms}), "10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok")
+	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, -1}, pulse{2 * ms, 10 * ms}), "10 mp1>mp3 ok delay 6ms",
+		"11 mp1>mp3 ok", "12 mp1>mp3 ok")
 	// A capture that no pulse explains.
-	wantLines(t, run(pulse{0, 300 * ms}), "10 mp1>mp3 flagged: sync-margin-low: delay 300ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not hold")
+	wantLines(t, run(pulse{0, 300 * ms}),
+		"10 mp1>mp3 flagged: sync-margin-low: delay 300ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not "+
+			"hold")
 }
 
-// Frames that the host of a switch gave late void the periods that its reports flag, also where one is amended, and what
-// points behind it count of them.
+// Frames that the host of a switch gave late void the periods that its reports flag, also where one is amended, and
+// what points behind it count of them.
 func TestAltMarkLateFrames(t *testing.T) {
 	run := func(path Path, late func(i int, k uint64) bool, after ...altmark.Period) (got []Result) {
 		m := newTestJoiner(t, path)
@@ -333,7 +356,8 @@ func TestAltMarkLateFrames(t *testing.T) {
 			words = append(words, line(r))
 		}
 	}
-	if want := []string{"14 mp1>mp2 flagged: mp2: late-frames", "14 mp2>mp3 flagged: mp2: late-frames", "14 mp1>mp3 flagged: mp2: late-frames"}; !slices.Equal(words, want) {
+	if want := []string{"14 mp1>mp2 flagged: mp2: late-frames", "14 mp2>mp3 flagged: mp2: late-frames",
+		"14 mp1>mp3 flagged: mp2: late-frames"}; !slices.Equal(words, want) {
 		t.Errorf("%q, want %q", words, want)
 	}
 }
@@ -343,7 +367,8 @@ func TestAltMarkLateFrames(t *testing.T) {
 func TestAltMarkUnlike(t *testing.T) {
 	const web, narrow = "IP_PROTOCOL 17", "IP_PROTOCOL 17, L4_SRC_PORT 5001"
 	says := func(name, match, other, otherMatch string) string {
-		return fmt.Sprintf("flagged delay 6ms: %s: it matches %s, and %s matches %s: want the same packets", name, match, other, otherMatch)
+		return fmt.Sprintf("flagged delay 6ms: %s: it matches %s, and %s matches %s: want the same packets", name, match,
+			other, otherMatch)
 	}
 	for _, c := range []struct {
 		encap           bool
@@ -353,7 +378,8 @@ func TestAltMarkUnlike(t *testing.T) {
 		{false, web, web, "ok lost 0 delay 6ms", "ok lost 0 delay 6ms"},
 		{false, web, narrow, says("mp3", narrow, "mp1", web), says("mp3", narrow, "mp1", web)},
 		{false, narrow, web, says("mp3", web, "mp1", narrow), says("mp3", web, "mp1", narrow)},
-		{false, web, "", says("mp3", "packets that it does not report", "mp1", web), says("mp3", "packets that it does not report", "mp1", web)},
+		{false, web, "", says("mp3", "packets that it does not report", "mp1", web),
+			says("mp3", "packets that it does not report", "mp1", web)},
 		{true, narrow, web, "ok lost 0 delay 6ms", "ok lost 0 delay 6ms"},
 	} {
 		path := twoPoints(altmark.Double)

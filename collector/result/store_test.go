@@ -6,7 +6,8 @@ import "testing"
 func TestPut(t *testing.T) {
 	m := NewMemory(0)
 	put := func(first, last uint64) (bool, error) {
-		return m.Put(t.Context(), &Batch{Partition: "stamps-0", First: first, Position: Position{Last: last, Closed: int64(last)}})
+		return m.Put(t.Context(), &Batch{Partition: "stamps-0", First: first,
+			Position: Position{Last: last, Closed: int64(last)}})
 	}
 	for _, tt := range []struct {
 		first, last uint64

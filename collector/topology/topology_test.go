@@ -226,7 +226,8 @@ func TestJoinRandom(t *testing.T) {
 		want := randomNetwork(rnd)
 		views := viewsOf(want)
 		got, err := Join(views)
-		if err != nil || !reflect.DeepEqual(got.Links, want.Links) || !reflect.DeepEqual(got.Nodes, want.Nodes) || len(got.Notes) > 0 || got.LeftOut > 0 {
+		if err != nil || !reflect.DeepEqual(got.Links, want.Links) || !reflect.DeepEqual(got.Nodes, want.Nodes) ||
+			len(got.Notes) > 0 || got.LeftOut > 0 {
 			t.Fatalf("%v\n%s\nwant\n%s", err, written(t, got), written(t, want))
 		}
 		i := rnd.IntN(len(views))
@@ -290,7 +291,8 @@ func TestJoinOthers(t *testing.T) {
 	if strings.Contains(got, "id:") && strings.Contains(got, "id: 5") {
 		t.Error("a switch id that two have is believed")
 	}
-	if _, err := Join([]View{{Target: "h:1"}}); err == nil || !strings.Contains(err.Error(), "target h:1: the switch has no system name") {
+	if _, err := Join([]View{{Target: "h:1"}}); err == nil || !strings.Contains(err.Error(),
+		"target h:1: the switch has no system name") {
 		t.Error(err)
 	}
 	if _, err := Join([]View{hears("a"), hears("a")}); err == nil || !strings.Contains(err.Error(), "are both called a") {
@@ -298,8 +300,8 @@ func TestJoinOthers(t *testing.T) {
 	}
 }
 
-// Who was not asked is never taken for somebody who was, nor for another who was not, though the names that can be made of
-// what they say are equal.
+// Who was not asked is never taken for somebody who was, nor for another who was not, though the names that can be made
+// of what they say are equal.
 func TestJoinStrangers(t *testing.T) {
 	n, err := Join([]View{
 		{Name: "a", System: "sys", Chassis: "c-a"}, {System: "a-b", Chassis: "c-ab", Ports: []string{"p1"}},

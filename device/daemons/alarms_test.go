@@ -21,9 +21,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// An alarm is raised when a daemon is gone, is not ready, has seen drift, or is not the one that has the databases, when
-// databases are emptied, Redis is another, or the state of the ASIC is unknown; it goes when that is over. Its time is
-// when it was raised.
+// An alarm is raised when a daemon is gone, is not ready, has seen drift, or is not the one that has the databases,
+// when databases are emptied, Redis is another, or the state of the ASIC is unknown; it goes when that is over. Its
+// time is when it was raised.
 func TestAlarms(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB)
@@ -62,7 +62,8 @@ func TestAlarms(t *testing.T) {
 	}
 	row(swss.ConfigDB, "PORT|Ethernet0", "speed", "100000")
 	// A mgmtd that is gone may have left one.
-	if err := swss.NewTable(state, schema.StateAlarm).Set(t.Context(), "old", swss.FieldValues{"text": "old"}); err != nil {
+	if err := swss.NewTable(state, schema.StateAlarm).Set(t.Context(), "old",
+		swss.FieldValues{"text": "old"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -73,15 +74,21 @@ func TestAlarms(t *testing.T) {
 	}{
 		{"all is well", 0, func() {}, ""},
 		{"one waits", time.Second, func() { tell("syncd", "Redis is full") }, "syncd-not-ready MAJOR Redis is full@1"},
-		{"for something else", time.Second, func() { tell("syncd", "Redis is away") }, "syncd-not-ready MAJOR Redis is away@1"},
+		{"for something else", time.Second, func() { tell("syncd", "Redis is away") },
+			"syncd-not-ready MAJOR Redis is away@1"},
 		{"for nothing", time.Second, func() { tell("syncd", "") }, ""},
 		{"drift, healed before anybody looked", time.Second, func() { compared(drift.State{Passes: 1, Drift: 2, Healed: 2}) },
 			"syncd-drift WARNING drift was seen 2 times and healed 2 times since the process began@4"},
-		{"a while later", alarmsStay - time.Second, func() {}, "syncd-drift WARNING drift was seen 2 times and healed 2 times since the process began@4"},
+		{"a while later", alarmsStay - time.Second, func() {},
+			"syncd-drift WARNING drift was seen 2 times and healed 2 times since the process began@4"},
 		{"it is over", time.Second, func() {}, ""},
-		{"drift that is there", time.Minute, func() { compared(drift.State{Passes: 2, Drift: 3, Healed: 2, Reason: "a row is gone"}) },
+		{"drift that is there", time.Minute, func() {
+			compared(drift.State{Passes: 2, Drift: 3, Healed: 2,
+				Reason: "a row is gone"})
+		},
 			"syncd-drift WARNING drift was seen 3 times and healed 2 times since the process began; now: a row is gone@74"},
-		{"and stays", time.Hour, func() {}, "syncd-drift WARNING drift was seen 3 times and healed 2 times since the process began; now: a row is gone@74"},
+		{"and stays", time.Hour, func() {},
+			"syncd-drift WARNING drift was seen 3 times and healed 2 times since the process began; now: a row is gone@74"},
 		{"another process begins to count", alarmsStay, func() { compared(drift.State{Passes: 1}) }, ""},
 		{"one is gone", 0, func() {
 			delete(alive, "orchagent")
@@ -89,9 +96,12 @@ func TestAlarms(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, ""},
-		{"for long", silentAfter + time.Second, func() {}, "orchagent-silent CRITICAL nothing was heard of orchagent since 1970-01-12T14:48:04Z@3695"},
-		{"it is said to be ready", time.Second, func() { row(swss.StateDB, "TAMTAM_HEALTH|orchagent", "state", "ready") }, ""},
-		{"by nobody", time.Second, func() {}, "orchagent-not-own MAJOR its row in STATE_DB does not end by itself: no daemon wrote it@3697"},
+		{"for long", silentAfter + time.Second, func() {},
+			"orchagent-silent CRITICAL nothing was heard of orchagent since 1970-01-12T14:48:04Z@3695"},
+		{"it is said to be ready", time.Second, func() { row(swss.StateDB, "TAMTAM_HEALTH|orchagent", "state", "ready") },
+			""},
+		{"by nobody", time.Second, func() {},
+			"orchagent-not-own MAJOR its row in STATE_DB does not end by itself: no daemon wrote it@3697"},
 		{"it is there again", time.Second, func() {
 			alive["orchagent"] = newHealth("orchagent")
 			tell("orchagent", "")
@@ -99,7 +109,8 @@ func TestAlarms(t *testing.T) {
 			mark("orchagent")
 		}, ""},
 		{"another has the databases", time.Second, func() { owners["tammgrd"] = "another"; mark("tammgrd") }, ""},
-		{"for more than a moment", time.Second, func() {}, "tammgrd-not-own MAJOR the mark in STATE_DB is of process \"another\", its row of process \"mine\"@3700"},
+		{"for more than a moment", time.Second, func() {},
+			"tammgrd-not-own MAJOR the mark in STATE_DB is of process \"another\", its row of process \"mine\"@3700"},
 		{"and goes", time.Second, func() { owners["tammgrd"] = alive["tammgrd"].owner; mark("tammgrd") }, ""},
 		{"the state of the ASIC is unknown", time.Second, func() {
 			row(swss.StateDB, "SWITCH_TABLE|switch", "status", "unknown", "reason", "syncd is gone")
@@ -110,7 +121,10 @@ func TestAlarms(t *testing.T) {
 			}
 			a.lostAt(now, &swss.EmptiedError{DB: swss.StateDB})
 		}, "STATE_DB-emptied MAJOR STATE_DB was emptied@3703\nswitch-status-unknown CRITICAL syncd is gone@3702"},
-		{"the state is known", alarmsStay + time.Second, func() { row(swss.StateDB, "SWITCH_TABLE|switch", "status", "active", "reason", "") }, ""},
+		{"the state is known", alarmsStay + time.Second, func() {
+			row(swss.StateDB, "SWITCH_TABLE|switch", "status", "active",
+				"reason", "")
+		}, ""},
 		{"Redis is another", time.Second, func() { a.lostAt(now, swss.ErrRestarted) },
 			"Redis-restarted WARNING Redis was started again, maybe with older data@3715"},
 		{"and is the same", alarmsStay + time.Second, func() {}, ""},

@@ -32,7 +32,8 @@ func cpuChip(t *testing.T) *saisim.Chip {
 		t.Fatal(err)
 	}
 	port := got[0].Value.(sai.OIDs)[0]
-	if err := chip.Set(ctx, sai.Obj(sai.ObjectTypePort, port), sai.Attr{ID: sai.PortAttrAdminState, Value: sai.Bool(true)}); err != nil {
+	if err := chip.Set(ctx, sai.Obj(sai.ObjectTypePort, port), sai.Attr{ID: sai.PortAttrAdminState,
+		Value: sai.Bool(true)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := chip.Create(ctx, sai.ObjectTypeHostif, []sai.Attr{
@@ -44,8 +45,8 @@ func cpuChip(t *testing.T) *saisim.Chip {
 	return chip
 }
 
-// A frame that the live chip punts gets to a client with the name of its port and trap; one that the client sends leaves
-// at once, although the chip is idle, and one for a port that is not there is refused by name.
+// A frame that the live chip punts gets to a client with the name of its port and trap; one that the client sends
+// leaves at once, although the chip is idle, and one for a port that is not there is refused by name.
 func TestCPUPortOfALiveChip(t *testing.T) {
 	chip, hub := cpuChip(t), cpuport.New()
 	line, err := hub.Attach("a test")
@@ -81,7 +82,8 @@ func TestCPUPortOfALiveChip(t *testing.T) {
 		err = chip.Receive(0, chip.Now()+1000, saisim.Frame{Data: lldp})
 	}
 	p, err := line.Receive(ctx)
-	if err != nil || p.Port != "Ethernet0" || p.Trap != "lldp" || p.VLAN != 1 || !bytes.Equal(p.Data, lldp) || p.Len != 60 {
+	if err != nil || p.Port != "Ethernet0" || p.Trap != "lldp" || p.VLAN != 1 || !bytes.Equal(p.Data, lldp) ||
+		p.Len != 60 {
 		t.Errorf("received %+v, %v", p, err)
 	}
 	for want, f := range map[string]cpuport.Frame{

@@ -19,7 +19,8 @@ func TestReadyAndLive(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
 	ask := func(live bool) string {
-		answer, err := Health(t.Context(), Question{Name: "tammgrd", Addr: server.Addr, Live: live, Timeout: 10 * time.Second})
+		answer, err := Health(t.Context(), Question{Name: "tammgrd", Addr: server.Addr, Live: live,
+			Timeout: 10 * time.Second})
 		if err != nil {
 			return "no: " + err.Error()
 		}
@@ -85,8 +86,8 @@ func claimAs(t *testing.T, r *swss.Redis, h *health) {
 	}
 }
 
-// What is written by hand into the row of a daemon that is gone is not its word; a process whose mark was lost lives, but
-// is not ready until it has made it again.
+// What is written by hand into the row of a daemon that is gone is not its word; a process whose mark was lost lives,
+// but is not ready until it has made it again.
 func TestForgedHealth(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -111,7 +112,8 @@ func TestForgedHealth(t *testing.T) {
 		{"of nobody", func() error {
 			return rows.SetFor(t.Context(), h.name, swss.FieldValues{fieldState: StateReady, fieldOwner: "me"}, beatLife)
 		}, `its row of process "me"`, ""},
-		{"the mark is lost", func() error { return client.Del(t.Context(), swss.KeyMark).Err() }, "STATE_DB has no mark of it", ""},
+		{"the mark is lost", func() error { return client.Del(t.Context(), swss.KeyMark).Err() },
+			"STATE_DB has no mark of it", ""},
 	} {
 		h.renew(t.Context(), r)
 		if err := tt.do(); err != nil {
@@ -241,7 +243,8 @@ func TestHealthOfRedis(t *testing.T) {
 		t.Errorf("ready: %s, lives: %s", ready, lives)
 	}
 	redis.ConfigSet(t.Context(), "maxmemory", "1")
-	if got := ask(false); !strings.HasPrefix(got, "no: ") || !strings.Contains(got, "Redis is out of memory and takes no writes") {
+	if got := ask(false); !strings.HasPrefix(got, "no: ") || !strings.Contains(got,
+		"Redis is out of memory and takes no writes") {
 		t.Errorf("ready, and full: %s", got)
 	}
 	if got := ask(true); !strings.HasPrefix(got, "ok, not ready: Redis is out of memory") {

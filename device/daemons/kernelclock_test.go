@@ -18,8 +18,10 @@ func TestKernelClock(t *testing.T) {
 		err        error
 		want       altmark.KernelClock
 	}{
-		{"synchronised", boot, clockStatus{false, time.Millisecond}, nil, altmark.KernelClock{Boot: id, Known: true, Synchronised: true, MaxError: time.Millisecond}},
-		{"not synchronised", boot, clockStatus{true, 16 * time.Second}, nil, altmark.KernelClock{Boot: id, Known: true, MaxError: 16 * time.Second}},
+		{"synchronised", boot, clockStatus{false, time.Millisecond}, nil,
+			altmark.KernelClock{Boot: id, Known: true, Synchronised: true, MaxError: time.Millisecond}},
+		{"not synchronised", boot, clockStatus{true, 16 * time.Second}, nil,
+			altmark.KernelClock{Boot: id, Known: true, MaxError: 16 * time.Second}},
 		{"adjtimex fails", boot, clockStatus{}, errors.New("not permitted"), altmark.KernelClock{Boot: id}},
 		{"a strange error", boot, clockStatus{false, -1}, nil, altmark.KernelClock{Boot: id}},
 		{"no boot ID", "", clockStatus{}, nil, altmark.KernelClock{Known: true, Synchronised: true}},
@@ -51,7 +53,8 @@ func TestFollowedClock(t *testing.T) {
 			t.Errorf("set back by %v: %+v", set, k)
 		}
 	}
-	f := follower{func() altmark.KernelClock { return altmark.KernelClock{} }, func() time.Duration { return 0 }, func() time.Duration { return 0 }}
+	f := follower{func() altmark.KernelClock { return altmark.KernelClock{} }, func() time.Duration { return 0 },
+		func() time.Duration { return 0 }}
 	if k := f.clock(); k != (altmark.KernelClock{}) {
 		t.Errorf("%+v, want nothing known", k)
 	}

@@ -65,13 +65,15 @@ func TestObjectAlarms(t *testing.T) {
 	row("PORT_TABLE|Ethernet0", "active", "", start)
 	check(start)
 	for i := range 7 {
-		row(fmt.Sprintf("PORT_TABLE|Ethernet%d", 4+4*i), "failed", fmt.Sprintf("lanes %q: there is no such lane", fmt.Sprint(9000+i)), start)
+		row(fmt.Sprintf("PORT_TABLE|Ethernet%d", 4+4*i), "failed", fmt.Sprintf("lanes %q: there is no such lane",
+			fmt.Sprint(9000+i)), start)
 	}
 	row("PORT_TABLE|Ethernet100", "failed", `alias "x": it is another port's`, start)
 	row("INTERFACE_TABLE|Vlan7|10.0.0.1/24", "pending", "there is no VLAN Vlan7", start)
 	failed := []string{
 		`PORT MAJOR 1 failed: Ethernet100: alias "x": it is another port's`,
-		`PORT MAJOR 7 failed: Ethernet4, Ethernet8, Ethernet12, Ethernet16, Ethernet20 and 2 more: lanes "9000": there is no such lane`,
+		`PORT MAJOR 7 failed: Ethernet4, Ethernet8, Ethernet12, Ethernet16, Ethernet20 and 2 more: lanes "9000": there is ` +
+			`no such lane`,
 	}
 	pending := "VLAN_INTERFACE WARNING 1 pending for more than a minute: Vlan7|10.0.0.1/24: there is no VLAN Vlan7"
 	check(start.Add(pendingLimit), failed...)
@@ -83,7 +85,8 @@ func TestObjectAlarms(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(start.Add(2*pendingLimit+time.Second),
-		`PORT MAJOR 5 failed: Ethernet12, Ethernet16, Ethernet20, Ethernet24, Ethernet28: lanes "9002": there is no such lane`)
+		`PORT MAJOR 5 failed: Ethernet12, Ethernet16, Ethernet20, Ethernet24, Ethernet28: lanes "9002": there is no such `+
+			`lane`)
 	if len(logged) != 1 || !strings.HasPrefix(logged[0], "9 rows are not in force: PORT|Ethernet100 (failed: alias ") ||
 		!strings.HasSuffix(logged[0], " and 4 more; see show failed, show pending, show unapplied") {
 		t.Errorf("logged %q", logged)

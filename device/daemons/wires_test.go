@@ -27,8 +27,8 @@ func TestWireRowIsInYANG(t *testing.T) {
 	}
 }
 
-// A wire's row has what the chip has dropped at the port, by reason: 0 where nothing was, and where there is no such port
-// that nobody knows.
+// A wire's row has what the chip has dropped at the port, by reason: 0 where nothing was, and where there is no such
+// port that nobody knows.
 func TestDroppedAtAWire(t *testing.T) {
 	chip := cpuChip(t)
 	id, _ := chip.PortByName("Ethernet0")

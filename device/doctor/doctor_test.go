@@ -71,43 +71,60 @@ func TestFaultsOfRedis(t *testing.T) {
 	p := newPatient(t, server.Addr)
 	healthy(t, r)
 	const hour = "TAMTAM_HEALTH|orchagent"
-	const injected = `'["kind","redis-full","for","1m","from","2026-01-01T00:00:00Z","until","2026-01-01T00:01:00Z","hits","0","over",`
+	const injected = `'["kind","redis-full","for","1m","from","2026-01-01T00:00:00Z","until","2026-01-01T00:01:00Z",` +
+		`"hits","0","over",`
 	for _, tt := range []struct {
 		check, fault, back string // commands, "DB word word ..."
 		verdict            Verdict
 		word               string
 	}{
-		{"keyspace events", "4 config set notify-keyspace-events E", "4 config set notify-keyspace-events AKE", Failed, "unnoticed"},
+		{"keyspace events", "4 config set notify-keyspace-events E", "4 config set notify-keyspace-events AKE", Failed,
+			"unnoticed"},
 		{"Redis role", "4 replicaof 127.0.0.1 1", "4 replicaof no one", Failed, "slave of 127.0.0.1:1"},
 		{"persistence", "4 config set appendonly no", "4 config set appendonly yes", Warning, "nothing is kept"},
 		{"memory of Redis", "4 config set maxmemory 1", "4 config set maxmemory 0", Failed, "takes no writes"},
-		{"marks in databases", "6 hset TAMTAM_MARK orchagent other", "6 hset TAMTAM_MARK orchagent p2", Warning, "of another, process other"},
-		{"marks in databases", "1 del TAMTAM_MARK", "1 hset TAMTAM_MARK orchagent p2 syncd p3", Warning, "ASIC_DB have rows and no mark"},
+		{"marks in databases", "6 hset TAMTAM_MARK orchagent other", "6 hset TAMTAM_MARK orchagent p2", Warning,
+			"of another, process other"},
+		{"marks in databases", "1 del TAMTAM_MARK", "1 hset TAMTAM_MARK orchagent p2 syncd p3", Warning,
+			"ASIC_DB have rows and no mark"},
 		{"CONFIG_DB", "4 flushdb", "4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01", Failed, "empty"},
-		{"DEVICE_METADATA", "4 hset DEVICE_METADATA|localhost mac x", "4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01", Failed, "mac"},
-		{"DEVICE_METADATA", "4 del DEVICE_METADATA|localhost", "4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01", Warning, "no row"},
-		{"rows", "6 hset TAM_STATE_TAILSTAMPING_TABLE|web status failed reason full", "6 del TAM_STATE_TAILSTAMPING_TABLE|web", Failed, "1 failed: TAM_TAILSTAMPING_TABLE|web"},
-		{"rows", "6 hset TAM_STATE_TAILSTAMPING_TABLE|web status pending reason full", "6 del TAM_STATE_TAILSTAMPING_TABLE|web", Warning, "1 pending"},
-		{"switch in ASIC_DB", "1 del ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:oid:0x21", "1 hset ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:oid:0x21 a b", Failed, "no switch"},
+		{"DEVICE_METADATA", "4 hset DEVICE_METADATA|localhost mac x",
+			"4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01", Failed, "mac"},
+		{"DEVICE_METADATA", "4 del DEVICE_METADATA|localhost", "4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01",
+			Warning, "no row"},
+		{"rows", "6 hset TAM_STATE_TAILSTAMPING_TABLE|web status failed reason full",
+			"6 del TAM_STATE_TAILSTAMPING_TABLE|web", Failed, "1 failed: TAM_TAILSTAMPING_TABLE|web"},
+		{"rows", "6 hset TAM_STATE_TAILSTAMPING_TABLE|web status pending reason full",
+			"6 del TAM_STATE_TAILSTAMPING_TABLE|web", Warning, "1 pending"},
+		{"switch in ASIC_DB", "1 del ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:oid:0x21",
+			"1 hset ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:oid:0x21 a b", Failed, "no switch"},
 		{"switch in ASIC_DB", "1 del VIDTORID", "1 hset VIDTORID oid:0x21 oid:0x1", Failed, "no chip"},
 		{"view in ASIC_DB", "1 hset TEMP_ASIC_STATE:x a b", "1 del TEMP_ASIC_STATE:x", Warning, "TEMP_ASIC_STATE"},
-		{"requests in ASIC_DB", "1 lpush ASIC_STATE_KEY_VALUE_OP_QUEUE a b c", "1 del ASIC_STATE_KEY_VALUE_OP_QUEUE", Warning, "3 words"},
+		{"requests in ASIC_DB", "1 lpush ASIC_STATE_KEY_VALUE_OP_QUEUE a b c", "1 del ASIC_STATE_KEY_VALUE_OP_QUEUE", Warning,
+			"3 words"},
 		{"journal of syncd", "1 del TAMTAM_SYNCD", "1 hset TAMTAM_SYNCD run r outcomes 7", Warning, "not tamtam's"},
 		{"COUNTERS_DB", "2 del COUNTERS:oid:0x2", "2 hset COUNTERS:oid:0x2 a 1", Failed, "1 of 1 ports"},
-		{"COUNTERS_DB", "2 del COUNTERS_PORT_NAME_MAP", "2 hset COUNTERS_PORT_NAME_MAP Ethernet0 oid:0x2", Warning, "no port"},
+		{"COUNTERS_DB", "2 del COUNTERS_PORT_NAME_MAP", "2 hset COUNTERS_PORT_NAME_MAP Ethernet0 oid:0x2", Warning,
+			"no port"},
 		{"orchagent", "6 hset " + hour + " state waiting reason lost", "6 hset " + hour + " state ready", Failed, "lost"},
 		{"orchagent", "6 hset " + hour + " state odd", "6 hset " + hour + " state ready", NotKnown, "odd"},
 		{"orchagent", "6 hset " + hour + " owner p9", "6 hset " + hour + " owner p2", Failed, "two processes"},
 		{"orchagent", "6 persist " + hour, "6 pexpire " + hour + " 5000", Failed, "does not end by itself"},
 		{"orchagent", "6 pexpire " + hour + " 500000", "6 pexpire " + hour + " 5000", Failed, "nothing was heard"},
-		{"orchagent", "6 hdel TAMTAM_MARK orchagent", "6 hset TAMTAM_MARK orchagent p2", Failed, "STATE_DB has no mark of it"},
+		{"orchagent", "6 hdel TAMTAM_MARK orchagent", "6 hset TAMTAM_MARK orchagent p2", Failed,
+			"STATE_DB has no mark of it"},
 		{"orchagent", "6 rename " + hour + " away", "6 rename away " + hour, Failed, "nothing was heard"},
-		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state drift reason x", "6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Failed, "x"},
-		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state checking", "6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Warning, "first pass"},
-		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 " + injected + `""]'`, "6 del TAMTAM_FAULT|syncd", Failed, "faults are injected on purpose: Redis is full, until"},
-		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 " + injected + `"cleared"]'`, "6 del TAMTAM_FAULT|syncd", Warning, "1 were over"},
+		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state drift reason x",
+			"6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Failed, "x"},
+		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state checking",
+			"6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Warning, "first pass"},
+		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 " + injected + `""]'`, "6 del TAMTAM_FAULT|syncd", Failed,
+			"faults are injected on purpose: Redis is full, until"},
+		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 " + injected + `"cleared"]'`, "6 del TAMTAM_FAULT|syncd", Warning,
+			"1 were over"},
 		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 x", "6 del TAMTAM_FAULT|syncd", Warning, `TAMTAM_FAULT|syncd "1"`},
-		{"faults on purpose", "6 hset TAMTAM_FAULT_UNDO|redis by syncd", "6 del TAMTAM_FAULT_UNDO|redis", Failed, "syncd ended while it kept Redis full"},
+		{"faults on purpose", "6 hset TAMTAM_FAULT_UNDO|redis by syncd", "6 del TAMTAM_FAULT_UNDO|redis", Failed,
+			"syncd ended while it kept Redis full"},
 	} {
 		renewed(t, r) // a daemon does so once per second
 		p.ask(t, tt.check).is(t, tt.check+" before", OK, "")
@@ -156,7 +173,8 @@ func healthy(t *testing.T, r *swss.Redis) {
 func renewed(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	row := swss.FieldValues{"state": "ready", "owner": "p2", "since": "2026-01-01T00:00:00Z"}
-	if err := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth).SetFor(t.Context(), "orchagent", row, 5*time.Second); err != nil {
+	if err := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth).SetFor(t.Context(), "orchagent", row,
+		5*time.Second); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -196,20 +214,30 @@ func TestWhatRedisSays(t *testing.T) {
 		{keyspaceEvents, nil, nil, NotKnown, ""},
 		{role, nil, nil, NotKnown, ""},
 		{persistence, nil, nil, NotKnown, ""},
-		{persistence, map[string]string{"aof_enabled": "1", "aof_last_write_status": "err"}, nil, Failed, "aof_last_write_status"},
-		{persistence, map[string]string{"aof_enabled": "0", "rdb_last_bgsave_status": "err"}, nil, Failed, "rdb_last_bgsave_status"},
-		{persistence, map[string]string{"aof_enabled": "1"}, map[string]string{"appendfsync": "no"}, Warning, "when the system likes"},
+		{persistence, map[string]string{"aof_enabled": "1", "aof_last_write_status": "err"}, nil, Failed,
+			"aof_last_write_status"},
+		{persistence, map[string]string{"aof_enabled": "0", "rdb_last_bgsave_status": "err"}, nil, Failed,
+			"rdb_last_bgsave_status"},
+		{persistence, map[string]string{"aof_enabled": "1"}, map[string]string{"appendfsync": "no"}, Warning,
+			"when the system likes"},
 		{persistence, map[string]string{"aof_enabled": "0"}, map[string]string{"save": "900 1"}, Warning, "snapshots only"},
 		{persistence, map[string]string{"aof_enabled": "0"}, nil, NotKnown, "save"},
 		{memory, nil, nil, NotKnown, ""},
-		{memory, map[string]string{"used_memory": "1", "evicted_keys": "3"}, map[string]string{"maxmemory": "0", "maxmemory-policy": "noeviction"}, Failed, "3 keys were evicted"},
-		{memory, map[string]string{"used_memory": "1"}, map[string]string{"maxmemory": "100", "maxmemory-policy": "allkeys-lru"}, Failed, "allkeys-lru"},
-		{memory, map[string]string{"used_memory": "95"}, map[string]string{"maxmemory": "100", "maxmemory-policy": "noeviction"}, Warning, ""},
-		{memory, map[string]string{"used_memory": "1"}, map[string]string{"maxmemory": "100", "maxmemory-policy": "noeviction"}, OK, ""},
+		{memory, map[string]string{"used_memory": "1", "evicted_keys": "3"},
+			map[string]string{"maxmemory": "0", "maxmemory-policy": "noeviction"}, Failed, "3 keys were evicted"},
+		{memory, map[string]string{"used_memory": "1"}, map[string]string{"maxmemory": "100",
+			"maxmemory-policy": "allkeys-lru"}, Failed, "allkeys-lru"},
+		{memory, map[string]string{"used_memory": "95"}, map[string]string{"maxmemory": "100",
+			"maxmemory-policy": "noeviction"}, Warning, ""},
+		{memory, map[string]string{"used_memory": "1"}, map[string]string{"maxmemory": "100",
+			"maxmemory-policy": "noeviction"}, OK, ""},
 		{clients, nil, nil, NotKnown, ""},
-		{clients, map[string]string{"connected_clients": "10", "rejected_connections": "0"}, map[string]string{"maxclients": "10"}, Warning, "10 of 10"},
-		{clients, map[string]string{"connected_clients": "1", "rejected_connections": "0"}, map[string]string{"maxclients": "10"}, OK, "1 of 10"},
-		{clients, map[string]string{"connected_clients": "1", "rejected_connections": "2"}, map[string]string{"maxclients": "9"}, Warning, "2 connections"},
+		{clients, map[string]string{"connected_clients": "10", "rejected_connections": "0"},
+			map[string]string{"maxclients": "10"}, Warning, "10 of 10"},
+		{clients, map[string]string{"connected_clients": "1", "rejected_connections": "0"},
+			map[string]string{"maxclients": "10"}, OK, "1 of 10"},
+		{clients, map[string]string{"connected_clients": "1", "rejected_connections": "2"},
+			map[string]string{"maxclients": "9"}, Warning, "2 connections"},
 	} {
 		p := &patient{info: tt.info, conf: tt.conf}
 		tt.check(t.Context(), p).is(t, fmt.Sprint(tt.info, tt.conf), tt.verdict, tt.word)
@@ -380,7 +408,8 @@ func TestCertificates(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	pair, text := newCertificate(t, begin, begin.AddDate(1, 0, 0))
 	_, other := newCertificate(t, begin, begin.AddDate(1, 0, 0))
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair},
+		NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

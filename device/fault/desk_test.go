@@ -84,9 +84,11 @@ func TestInjectAndClear(t *testing.T) {
 		}
 		until(t, "that it was met is told", func() bool {
 			told, unread, err := Told(t.Context(), r)
-			return err == nil && len(unread) == 0 && len(told) == 1 && told[0].ID == n.ID && told[0].Hits == 1 && told[0].At == "syncd"
+			return err == nil && len(unread) == 0 && len(told) == 1 && told[0].ID == n.ID && told[0].Hits == 1 &&
+				told[0].At == "syncd"
 		})
-		if text, since := d.InForce(); !strings.HasPrefix(text, "faults are injected on purpose: SAI set: SAI_STATUS_FAILURE, until ") || since.IsZero() {
+		if text, since := d.InForce(); !strings.HasPrefix(text,
+			"faults are injected on purpose: SAI set: SAI_STATUS_FAILURE, until ") || since.IsZero() {
 			t.Error(text, since)
 		}
 		cleared, err := Clear(t.Context(), r)
@@ -135,7 +137,8 @@ func TestRefused(t *testing.T) {
 			"fault sai-fail: tammgrd does not do that, but syncd":   {Kind: SAIFail},
 			"fault clock-step: tammgrd does not do that, but syncd": {Kind: ClockStep, Step: time.Second},
 		} {
-			if _, err := Inject(t.Context(), r, "tammgrd", f); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
+			if _, err := Inject(t.Context(), r, "tammgrd", f); !errors.Is(err, ErrRefused) ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
@@ -150,7 +153,8 @@ func TestHostileRequests(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
 		db := r.DB(swss.StateDB)
-		for _, text := range []string{"", "{}", "[]", `["inject"]`, `["inject","nobody"]`, `["inject","` + strings.Repeat("x", 100000) + `"]`, `["clear","` + answers + `"]`} {
+		for _, text := range []string{"", "{}", "[]", `["inject"]`, `["inject","nobody"]`,
+			`["inject","` + strings.Repeat("x", 100000) + `"]`, `["clear","` + answers + `"]`} {
 			db.Client().Publish(t.Context(), channel("syncd"), text)
 		}
 		for _, tt := range []struct {
@@ -159,22 +163,26 @@ func TestHostileRequests(t *testing.T) {
 		}{
 			{"explode", `"explode", want inject or clear`, nil},
 			{opInject, `kind "", want one of`, nil},
-			{opInject, `for "1e9h", want a time`, []swss.Pair{{Field: "kind", Value: "redis-full"}, {Field: "for", Value: "1e9h"}}},
+			{opInject, `for "1e9h", want a time`, []swss.Pair{{Field: "kind", Value: "redis-full"},
+				{Field: "for", Value: "1e9h"}}},
 		} {
-			if _, _, err := ask(t.Context(), r, "syncd", tt.op, tt.fields); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), tt.want) {
+			if _, _, err := ask(t.Context(), r, "syncd", tt.op, tt.fields); !errors.Is(err, ErrRefused) ||
+				!strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s %v: %v, want %s", tt.op, tt.fields, err, tt.want)
 			}
 		}
-		swss.NewTable(db, Table).Set(t.Context(), "orchagent", swss.FieldValues{"1": "garbage", "2": `["kind","redis-full","until","soon"]`})
+		swss.NewTable(db, Table).Set(t.Context(), "orchagent", swss.FieldValues{"1": "garbage",
+			"2": `["kind","redis-full","until","soon"]`})
 		told, unread, err := Told(t.Context(), r)
-		if err != nil || len(told) != 0 || len(unread) != 2 || !strings.Contains(fmt.Sprint(unread), `TAMTAM_FAULT|orchagent "2": until "soon", want a time`) {
+		if err != nil || len(told) != 0 || len(unread) != 2 || !strings.Contains(fmt.Sprint(unread),
+			`TAMTAM_FAULT|orchagent "2": until "soon", want a time`) {
 			t.Errorf("%+v, %v, %v", told, unread, err)
 		}
 	})
 }
 
-// While Redis is full it takes no rows, an alarm is there already, and what is told stays told; a further fault that could
-// not be told is refused. When the fault is cleared Redis has the room that it had.
+// While Redis is full it takes no rows, an alarm is there already, and what is told stays told; a further fault that
+// could not be told is refused. When the fault is cleared Redis has the room that it had.
 func TestRedisFull(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		room := func() string {
@@ -260,7 +268,8 @@ func TestRedisThatEvictsIsNotFilled(t *testing.T) {
 	r := swsstest.StartServer(t).Open()
 	r.DB(swss.ConfigDB).Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru")
 	open(t, r, "syncd", true)
-	if _, err := Inject(t.Context(), r, "", Fault{Kind: RedisFull}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `maxmemory-policy of Redis is "allkeys-lru"`) {
+	if _, err := Inject(t.Context(), r, "", Fault{Kind: RedisFull}); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), `maxmemory-policy of Redis is "allkeys-lru"`) {
 		t.Error(err)
 	}
 	if err := write(t, r); err != nil || InWords(t.Context(), r) != "" {
@@ -353,7 +362,8 @@ func TestClockStep(t *testing.T) {
 	r := swsstest.Start(t)
 	d, stop := open(t, r, "syncd", true)
 	step := Fault{Kind: ClockStep, Step: -2 * time.Second, For: time.Hour}
-	if _, err := Inject(t.Context(), r, "", step); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "there is no chip yet") {
+	if _, err := Inject(t.Context(), r, "", step); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "there is no chip yet") {
 		t.Error(err)
 	}
 	first, second := &face{synced: true}, &face{synced: true}
@@ -362,7 +372,8 @@ func TestClockStep(t *testing.T) {
 	}
 	inject(t, r, step)
 	first.is(t, -2*time.Second, false)
-	if _, err := Inject(t.Context(), r, "", step); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "there is one already") {
+	if _, err := Inject(t.Context(), r, "", step); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "there is one already") {
 		t.Error(err)
 	}
 	inject(t, r, Fault{Kind: ClockStep, Step: time.Minute, Of: HostClock, For: time.Hour})
@@ -385,7 +396,8 @@ func TestNoDesk(t *testing.T) {
 	var none *Desk
 	for _, d := range []*Desk{none, NewDesk("syncd", swsstest.Start(t), false, nil)} {
 		text, _ := d.InForce()
-		if d.Takes() || d.SAI(nil) != nil || d.Notified(sai.FDBEvent{}) != 1 || d.Disturb() != nil || text != "" || d.Ahead() != 0 || d.Drive(nil) != nil {
+		if d.Takes() || d.SAI(nil) != nil || d.Notified(sai.FDBEvent{}) != 1 || d.Disturb() != nil || text != "" ||
+			d.Ahead() != 0 || d.Drive(nil) != nil {
 			t.Errorf("%+v", d)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // Each kind of fault has its row, and the row is the fault again.
 func TestRows(t *testing.T) {
 	for _, f := range []Fault{
-		{Kind: SAIFail, For: time.Minute, Count: 3, Every: 2, Op: sai.OpCreate, Type: sai.ObjectTypeACLEntry, Status: sai.StatusTableFull},
+		{Kind: SAIFail, For: time.Minute, Count: 3, Every: 2, Op: sai.OpCreate, Type: sai.ObjectTypeACLEntry,
+			Status: sai.StatusTableFull},
 		{Kind: SAIDelay, For: time.Hour, Op: sai.OpQuery, Delay: 200 * time.Millisecond},
 		{Kind: NotificationsLose, For: time.Second, Of: "fdb_event"},
 		{Kind: NotificationsDouble, For: time.Second, Count: 1},
@@ -36,17 +37,21 @@ func TestUsual(t *testing.T) {
 		want Fault
 		says string
 	}{
-		{swss.FieldValues{"kind": "sai-fail"}, Fault{Kind: SAIFail, For: UsualFor, Status: sai.StatusFailure}, "SAI calls: SAI_STATUS_FAILURE"},
+		{swss.FieldValues{"kind": "sai-fail"}, Fault{Kind: SAIFail, For: UsualFor, Status: sai.StatusFailure},
+			"SAI calls: SAI_STATUS_FAILURE"},
 		{
 			swss.FieldValues{"kind": "sai-fail", "op": "remove", "type": "acl-entry", "status": "table-full", "every": "3"},
-			Fault{Kind: SAIFail, For: UsualFor, Op: sai.OpRemove, Type: sai.ObjectTypeACLEntry, Status: sai.StatusTableFull, Every: 3},
+			Fault{Kind: SAIFail, For: UsualFor, Op: sai.OpRemove, Type: sai.ObjectTypeACLEntry, Status: sai.StatusTableFull,
+				Every: 3},
 			"SAI remove of SAI_OBJECT_TYPE_ACL_ENTRY: SAI_STATUS_TABLE_FULL, every 3",
 		},
 		{
 			swss.FieldValues{"kind": "sai-delay", "op": "any", "type": "SAI_OBJECT_TYPE_PORT", "delay": "1s"},
-			Fault{Kind: SAIDelay, For: UsualFor, Type: sai.ObjectTypePort, Delay: time.Second}, "SAI calls of SAI_OBJECT_TYPE_PORT: 1s late",
+			Fault{Kind: SAIDelay, For: UsualFor, Type: sai.ObjectTypePort, Delay: time.Second},
+			"SAI calls of SAI_OBJECT_TYPE_PORT: 1s late",
 		},
-		{swss.FieldValues{"kind": "clock-step", "step": "2s"}, Fault{Kind: ClockStep, For: UsualFor, Step: 2 * time.Second, Of: ChipClock}, "the clock of the chip is set by +2s"},
+		{swss.FieldValues{"kind": "clock-step", "step": "2s"}, Fault{Kind: ClockStep, For: UsualFor, Step: 2 * time.Second,
+			Of: ChipClock}, "the clock of the chip is set by +2s"},
 	} {
 		if got, err := Parse(tt.row); err != nil || got != tt.want || got.String() != tt.says {
 			t.Errorf("%v: %+v, %v: %s", tt.row, got, err, got)

@@ -24,7 +24,8 @@ func newBench(t *testing.T) *bench {
 	b := &bench{T: t, at: time.Unix(1000, 0)}
 	b.Rules = NewRules(func() time.Time { return b.at })
 	b.chip = b.SAI(saitest.New(saitest.Options{}))
-	if _, err := b.chip.Create(t.Context(), sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
+	if _, err := b.chip.Create(t.Context(), sai.ObjectTypeSwitch,
+		[]sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -60,7 +61,8 @@ func table() []sai.Attr {
 
 // SAI calls fail that a fault means, each or each n-th, until they were so many or its time is over.
 func TestSAIFails(t *testing.T) {
-	full := Fault{Kind: SAIFail, Op: sai.OpCreate, Type: sai.ObjectTypeACLTable, Status: sai.StatusTableFull, For: time.Minute}
+	full := Fault{Kind: SAIFail, Op: sai.OpCreate, Type: sai.ObjectTypeACLTable, Status: sai.StatusTableFull,
+		For: time.Minute}
 	with := func(count, every int) Fault {
 		f := full
 		f.Count, f.Every = count, every
@@ -102,7 +104,8 @@ func TestSAIFailsInBulk(t *testing.T) {
 		t.Errorf("%v, %v", oids, errs)
 	}
 	b.Clear()
-	for i, err := range b.chip.BulkRemove(t.Context(), []sai.Key{sai.Obj(sai.ObjectTypeACLTable, oids[0]), sai.Obj(sai.ObjectTypeACLTable, oids[2])}) {
+	for i, err := range b.chip.BulkRemove(t.Context(), []sai.Key{sai.Obj(sai.ObjectTypeACLTable, oids[0]),
+		sai.Obj(sai.ObjectTypeACLTable, oids[2])}) {
 		if err != nil {
 			t.Error(i, err)
 		}
@@ -155,11 +158,14 @@ func TestTold(t *testing.T) {
 	for range mostInjected {
 		b.add(lost)
 	}
-	if _, err := b.Add(lost); err == nil || err.Error() != "fault notifications-lose: there are 64 already, which is the most" {
+	if _, err := b.Add(lost); err == nil ||
+		err.Error() != "fault notifications-lose: there are 64 already, which is the most" {
 		t.Error(err)
 	}
-	if text, since := words(b.List()); text != "faults are injected on purpose: notifications are lost, until 1970-01-01T00:17:40Z; "+
-		"notifications are lost, until 1970-01-01T00:17:40Z; notifications are lost, until 1970-01-01T00:17:40Z; and 61 more" || !since.Equal(b.at) {
+	if text, since := words(
+		b.List()); text != "faults are injected on purpose: notifications are lost, until 1970-01-01T00:17:40Z; "+
+		"notifications are lost, until 1970-01-01T00:17:40Z; notifications are lost, until 1970-01-01T00:17:40Z; and 61 "+
+		"more" || !since.Equal(b.at) {
 		t.Errorf("%s since %v", text, since)
 	}
 	if n := b.Clear(); n != mostInjected || b.Clear() != 0 {
@@ -172,7 +178,8 @@ func TestTold(t *testing.T) {
 	if left := b.List(); len(left) != 0 {
 		t.Errorf("%d are told for ever", len(left))
 	}
-	for _, f := range []Fault{{Kind: RedisFull}, {Kind: ClockStep, Step: time.Second}, {Kind: "fire"}, {Kind: SAIFail, Count: -1}, {Kind: SAIFail, Step: 1}} {
+	for _, f := range []Fault{{Kind: RedisFull}, {Kind: ClockStep, Step: time.Second}, {Kind: "fire"},
+		{Kind: SAIFail, Count: -1}, {Kind: SAIFail, Step: 1}} {
 		if n, err := b.Add(f); err == nil {
 			t.Errorf("%+v is injected by nobody", n)
 		}
@@ -183,12 +190,14 @@ func TestTold(t *testing.T) {
 func TestAlarms(t *testing.T) {
 	at := time.Unix(0, 0)
 	on := Injected{ID: "1", At: "syncd", Fault: Fault{Kind: RedisFull}, From: at, Until: at.Add(time.Minute)}
-	over := Injected{ID: "2", At: "tammgrd", Fault: Fault{Kind: RedisEmpty, DB: AllDBs}, From: at, Until: at, Over: "it is done"}
+	over := Injected{ID: "2", At: "tammgrd", Fault: Fault{Kind: RedisEmpty, DB: AllDBs}, From: at, Until: at,
+		Over: "it is done"}
 	got := Alarms([]Injected{on, over})
 	if fmt.Sprint(got) != "map[syncd-fault-injected:map[resource:syncd severity:MAJOR "+
 		"text:faults are injected on purpose: Redis is full, until 1970-01-01T00:01:00Z type-id:FAULT_INJECTED] "+
 		"tammgrd-fault-injected:map[resource:tammgrd severity:MAJOR "+
-		"text:faults were injected on purpose, the last: all databases were emptied, from 1970-01-01T00:00:00Z type-id:FAULT_INJECTED]]" {
+		"text:faults were injected on purpose, the last: all databases were emptied, from 1970-01-01T00:00:00Z "+
+		"type-id:FAULT_INJECTED]]" {
 		t.Errorf("%v", got)
 	}
 }

@@ -133,7 +133,8 @@ func TestManyKindsAreOne(t *testing.T) {
 		}
 		l.Close()
 		got := lines(t, &out)
-		want := fmt.Sprintf("and %d more like this (%d of anything else, the last of A)", n-mostKinds-First, n-mostKinds-First)
+		want := fmt.Sprintf("and %d more like this (%d of anything else, the last of A)", n-mostKinds-First,
+			n-mostKinds-First)
 		if len(got) != mostKinds+First+1 || got[len(got)-1] != want {
 			t.Errorf("%d lines, the last %q, want %q", len(got), got[len(got)-1], want)
 		}

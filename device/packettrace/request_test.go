@@ -35,15 +35,19 @@ func TestFramesOfFields(t *testing.T) {
 		{`{"in":"Ethernet0","src":"10.0.0.1","dst":"10.0.1.1"}`, []gopacket.SerializableLayer{
 			ether("02:00:00:00:00:01", layers.EthernetTypeIPv4), ip4("10.0.0.1", 0, 64, layers.IPProtocolUDP),
 			&layers.UDP{SrcPort: 10000, DstPort: 20000}}},
-		{`{"in":"Ethernet0","src":"10.0.0.9","dst":"10.0.1.1","protocol":"tcp","dst-port":80,"vlan":7,"ttl":3,"dscp":46,"size":101}`,
+		{`{"in":"Ethernet0","src":"10.0.0.9","dst":"10.0.1.1","protocol":"tcp","dst-port":80,"vlan":7,"ttl":3,"dscp":46,` +
+			`"size":101}`,
 			[]gopacket.SerializableLayer{
-				ether("02:00:00:00:00:09", layers.EthernetTypeDot1Q), &layers.Dot1Q{VLANIdentifier: 7, Type: layers.EthernetTypeIPv4},
+				ether("02:00:00:00:00:09", layers.EthernetTypeDot1Q),
+				&layers.Dot1Q{VLANIdentifier: 7, Type: layers.EthernetTypeIPv4},
 				ip4("10.0.0.9", 46<<2, 3, layers.IPProtocolTCP),
-				&layers.TCP{SrcPort: 10000, DstPort: 80, Seq: 1, Ack: 1, ACK: true, Window: 0xffff}, gopacket.Payload(make([]byte, 43))}},
+				&layers.TCP{SrcPort: 10000, DstPort: 80, Seq: 1, Ack: 1, ACK: true, Window: 0xffff},
+				gopacket.Payload(make([]byte, 43))}},
 		{`{"in":"Ethernet0","src":"10.0.0.1","dst":"10.0.1.1","protocol":"icmp"}`, []gopacket.SerializableLayer{
 			ether("02:00:00:00:00:01", layers.EthernetTypeIPv4), ip4("10.0.0.1", 0, 64, layers.IPProtocolICMPv4),
 			&layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(8, 0), Id: 1, Seq: 1}}},
-		{`{"in":"Ethernet0","src":"2001:db8::1","dst":"2001:db8::2","src-mac":"02:00:00:00:00:07","dscp":10,"src-port":1,"dst-port":2}`,
+		{`{"in":"Ethernet0","src":"2001:db8::1","dst":"2001:db8::2","src-mac":"02:00:00:00:00:07","dscp":10,"src-port":1,` +
+			`"dst-port":2}`,
 			[]gopacket.SerializableLayer{
 				ether("02:00:00:00:00:07", layers.EthernetTypeIPv6), &layers.IPv6{Version: 6, TrafficClass: 40, HopLimit: 64,
 					NextHeader: layers.IPProtocolUDP, SrcIP: net.ParseIP("2001:db8::1"), DstIP: net.ParseIP("2001:db8::2")},
@@ -87,7 +91,8 @@ func serialized(t *testing.T, all []gopacket.SerializableLayer) []byte {
 		}
 	}
 	b := gopacket.NewSerializeBuffer()
-	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, all...); err != nil {
+	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		all...); err != nil {
 		t.Fatal(err)
 	}
 	out := bytes.Clone(b.Bytes())
@@ -113,7 +118,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{request: `{` + ips + `,"ttl":256}`, want: "ttl"},
 		{request: `{` + ips + `,"size":41}`, want: "size is 41, want 42 to 9216"},
 		{request: `{` + ips + `,"protocol":"sctpx"}`, want: `protocol is "sctpx", want tcp, udp, icmp or 0 to 255`},
-		{request: `{` + ips + `,"protocol":"icmp","dst-port":7}`, want: "dst-port is 7, and protocol is icmp: want tcp or udp, or no ports"},
+		{request: `{` + ips + `,"protocol":"icmp","dst-port":7}`,
+			want: "dst-port is 7, and protocol is icmp: want tcp or udp, or no ports"},
 		{request: `{` + ips + `,"protocol":"47","src-port":7}`, want: "src-port is 7, and protocol is 47: want tcp or udp"},
 		{request: `{` + ips + `,"tcp-flags":2}`, want: "tcp-flags is 2, and protocol is udp: want tcp, or no tcp-flags"},
 		{request: `{"in":"Ethernet0","frame":"0102"}`, want: `frame is "0102" (4 characters), want 14 to 9216 bytes`},
@@ -138,7 +144,8 @@ func TestRewrites(t *testing.T) {
 	in, _ := hex.DecodeString("02000000000a02000000000b81000007080045b80014000040004006000a0a0000010a000002")
 	out, _ := hex.DecodeString("02000000000c02000000000b08004500001400004000ff06000a0a0000010a000002")
 	got, _ := json.Marshal(rewrites(in, out))
-	const want = `[{"field":"dst-mac","was":"02:00:00:00:00:0a","is":"02:00:00:00:00:0c"},{"field":"vlan","was":"7","is":""},{"field":"pcp","was":"0","is":""}`
+	const want = `[{"field":"dst-mac","was":"02:00:00:00:00:0a","is":"02:00:00:00:00:0c"},{"field":"vlan","was":"7",` +
+		`"is":""},{"field":"pcp","was":"0","is":""}`
 	if !strings.HasPrefix(string(got), want) {
 		t.Errorf("got  %s\nwant %s ...", got, want)
 	}
@@ -168,8 +175,10 @@ func FuzzRequest(f *testing.F) {
 // Requests of any text are answered or refused, and never in many words.
 func FuzzQuestions(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"by":"rule","last":0}`, `{"by":"port","last":-1}`, `{"src":"10.0.0.1","dst":"10.0.0.2","protocol":"icmp","last":1000}`,
-		`{"src":"2001:db8::1","dst":"2001:db8::2","src-port":1,"dst-port":65535}`, `{"src":"::ffff:1.2.3.4","dst":"fe80::1%eth0"}`,
+		`{}`, `{"by":"rule","last":0}`, `{"by":"port","last":-1}`,
+		`{"src":"10.0.0.1","dst":"10.0.0.2","protocol":"icmp","last":1000}`,
+		`{"src":"2001:db8::1","dst":"2001:db8::2","src-port":1,"dst-port":65535}`,
+		`{"src":"::ffff:1.2.3.4","dst":"fe80::1%eth0"}`,
 		`{"src":"10.0.0.1","dst":"10.0.0.2","protocol":"256"}`, `{"by":1}`, `{"by":"rule"} {}`, `[`, ``,
 	} {
 		f.Add(seed)
@@ -189,7 +198,8 @@ func FuzzQuestions(f *testing.F) {
 		if err = decode(text, &flow); err == nil {
 			var x saisim.Flow
 			var last int
-			if x, last, err = flow.flow(); err == nil && (x.Src.Is4() != x.Dst.Is4() || !x.Src.IsValid() || last < 1 || last > mostEnds) {
+			if x, last, err = flow.flow(); err == nil && (x.Src.Is4() != x.Dst.Is4() || !x.Src.IsValid() || last < 1 ||
+				last > mostEnds) {
 				t.Errorf("%q: %+v, last %d", text, x, last)
 			}
 		}

@@ -112,8 +112,8 @@ func (b *bench) row(name string, good func(row swss.FieldValues) bool) {
 	}
 }
 
-// A row of SYSLOG_SERVER is an output that is told what changes, by the severity of the change; the row that cannot be is
-// told as such; and the output goes with its row.
+// A row of SYSLOG_SERVER is an output that is told what changes, by the severity of the change; the row that cannot be
+// is told as such; and the output goes with its row.
 func TestSyslogServer(t *testing.T) {
 	b := newBench(t, Flags{})
 	_, port, _ := net.SplitHostPort(b.lines.LocalAddr().String())
@@ -130,7 +130,8 @@ func TestSyslogServer(t *testing.T) {
 	b.row("syslog-192.0.2.1", func(row swss.FieldValues) bool {
 		return row[schema.OutputStatus] == schema.OutputInvalid && strings.Contains(row[schema.OutputReason], "vrf")
 	})
-	if line := b.line("TAM_TAILSTAMPING_TABLE"); !strings.HasPrefix(line, "<27>1 ") || !strings.Contains(line, " leaf1 tamtam - STATUS ") ||
+	if line := b.line("TAM_TAILSTAMPING_TABLE"); !strings.HasPrefix(line, "<27>1 ") ||
+		!strings.Contains(line, " leaf1 tamtam - STATUS ") ||
 		!strings.Contains(line, `key="bad" status="failed" reason="no"`) {
 		t.Error(line)
 	}
@@ -192,9 +193,10 @@ func TestOTLPByFlag(t *testing.T) {
 // Rows of TELEMETRY_CLIENT that do not fit together are told, with what would be right.
 func TestDials(t *testing.T) {
 	good := map[string]map[string]string{
-		"Global":              {"retry_interval": "5"},
-		"DestinationGroup_g":  {"dst_addr": "10.0.0.1:8080,[2001:db8::1]:8080", "protocol": "sonic"},
-		"Subscription_s":      {"dst_group": "g", "paths": "/interfaces", "report_type": "periodic", "path_target": "OC_YANG"},
+		"Global":             {"retry_interval": "5"},
+		"DestinationGroup_g": {"dst_addr": "10.0.0.1:8080,[2001:db8::1]:8080", "protocol": "sonic"},
+		"Subscription_s": {"dst_group": "g", "paths": "/interfaces", "report_type": "periodic",
+			"path_target": "OC_YANG"},
 		"Subscription_nobody": {"dst_group": "h", "paths": "/interfaces"},
 		"Subscription_none":   {"dst_group": "g"},
 		"Subscription_bad":    {"dst_group": "g", "report_type": "often"},

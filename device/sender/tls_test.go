@@ -104,7 +104,8 @@ func (still) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	if _, err := rpc.Recv(); err != nil {
 		return err
 	}
-	if err := rpc.Send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}}); err != nil {
+	if err := rpc.Send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{
+		SyncResponse: true}}); err != nil {
 		return err
 	}
 	<-rpc.Context().Done()
@@ -128,7 +129,10 @@ func takers(t *testing.T) map[string]func(net.Listener) {
 		t.Cleanup(s.Stop)
 		return func(l net.Listener) { _ = s.Serve(l) }
 	}
-	web := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })}
+	web := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_,
+			_ = io.Copy(io.Discard, r.Body)
+	})}
 	t.Cleanup(func() { web.Close() })
 	lines := func(l net.Listener) {
 		for {
@@ -148,8 +152,8 @@ func takers(t *testing.T) map[string]func(net.Listener) {
 	}
 }
 
-// Whatever goes by TLS goes to a receiver with a certificate of a CA that is trusted, for its address and for now. Of any
-// other the output says what is wrong with it, and not an octet is sent.
+// Whatever goes by TLS goes to a receiver with a certificate of a CA that is trusted, for its address and for now. Of
+// any other the output says what is wrong with it, and not an octet is sent.
 func TestTLS(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	local, now := net.IPv4(127, 0, 0, 1), time.Now()

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss"
 )
 
-// The load of a port lies between the bounds that are told, whenever the switch had polled its counters; and nothing is told
-// of counters that began anew, are not there, or were read too close to each other.
+// The load of a port lies between the bounds that are told, whenever the switch had polled its counters; and nothing is
+// told of counters that began anew, are not there, or were read too close to each other.
 func TestLoads(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2000}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))

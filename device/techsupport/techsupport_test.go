@@ -144,7 +144,8 @@ func TestSecretsAreLeftOut(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"db/CONFIG_DB.json": `"kept"`, "db/ASIC_DB.json": `\"kept\"`, "db/APPL_DB.json": `"quoted": "\"\\xff <secret> \\xfe\""`,
+		"db/CONFIG_DB.json": `"kept"`, "db/ASIC_DB.json": `\"kept\"`,
+		"db/APPL_DB.json": `"quoted": "\"\\xff <secret> \\xfe\""`,
 		"tail/1-swss.rec": "retransmit:kept\n", "tail/2-swss.rec.1": "kept at last", "redis/info.txt": "redis_version",
 		"redis/config.txt": `masterauth "<secret>"`, "redis/slowlog.txt": "TACPLUS_SERVER|1", "redis/clients.txt": "addr=",
 		"doctor.txt": "not known", "doctor.json": "findings", "version.txt": "CPUs", "show.txt": "user bob",
@@ -179,7 +180,8 @@ func TestArchiveWithoutRedis(t *testing.T) {
 	if _, err := Save(t.Context(), filepath.Join(t.TempDir(), "none", "a.tar.gz"), cfg); err == nil {
 		t.Error("saved where no directory is")
 	}
-	c := &collection{manifest: Manifest{Time: cfg.Doctor.Now().Truncate(time.Second)}, files: map[string][]byte{"b": nil, "a": nil}}
+	c := &collection{manifest: Manifest{Time: cfg.Doctor.Now().Truncate(time.Second)},
+		files: map[string][]byte{"b": nil, "a": nil}}
 	var one, two bytes.Buffer
 	if err := errors.Join(c.pack(&one), c.pack(&two)); err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
 		t.Errorf("%v: two archives of the same differ", err)
@@ -197,7 +199,8 @@ func TestLargeDatabase(t *testing.T) {
 		words = append(words, "ROW|"+string(rune('a'+i%26))+time.Duration(i).String(), "v")
 	}
 	client := d.Client()
-	err := errors.Join(client.MSet(ctx, words...).Err(), client.Set(ctx, "A|huge", strings.Repeat("x", 2*mostValue), 0).Err(),
+	err := errors.Join(client.MSet(ctx, words...).Err(), client.Set(ctx, "A|huge", strings.Repeat("x", 2*mostValue),
+		0).Err(),
 		client.SAdd(ctx, "A|set", "b", "a").Err(), client.RPush(ctx, "A|list", "2", "1").Err())
 	if err != nil {
 		t.Fatal(err)

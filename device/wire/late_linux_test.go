@@ -35,7 +35,8 @@ func TestLateness(t *testing.T) {
 		}
 	})
 	start := time.Now()
-	p := &pump{Config: Config{Chip: chip, Start: start, Log: slog.New(slog.DiscardHandler)}, byID: map[saisim.PortID]*line{}}
+	p := &pump{Config: Config{Chip: chip, Start: start, Log: slog.New(slog.DiscardHandler)},
+		byID: map[saisim.PortID]*line{}}
 	s := &socket{ring: make([]byte, blockSize), slots: blockSize / slotBytes}
 	l := &line{Port: Port{Name: "Ethernet0", Interface: "eth0"}, socket: s}
 	p.lines = []*line{l}
@@ -49,8 +50,10 @@ func TestLateness(t *testing.T) {
 	if len(got) != 2 || l.Received != 2 {
 		t.Fatalf("%d frames came in, %d received, want 2", len(got), l.Received)
 	}
-	if by := chip.TrueTime(got[0].Late).Sub(chip.TrueTime(0)); by != late || l.Late != late || got[0].At != chip.CycleAt(time.Second) {
-		t.Errorf("the first at cycle %d, late by %v, late-ns %v, want cycle %d and %v", got[0].At, by, l.Late, chip.CycleAt(time.Second), late)
+	if by := chip.TrueTime(got[0].Late).Sub(chip.TrueTime(0)); by != late || l.Late != late ||
+		got[0].At != chip.CycleAt(time.Second) {
+		t.Errorf("the first at cycle %d, late by %v, late-ns %v, want cycle %d and %v", got[0].At, by, l.Late,
+			chip.CycleAt(time.Second), late)
 	}
 	if got[1].Late != 0 || got[1].At != chip.CycleAt(time.Second+time.Millisecond) {
 		t.Errorf("the second at cycle %d, late by %d cycles, want not late", got[1].At, got[1].Late)

@@ -60,7 +60,8 @@ func TestNews(t *testing.T) {
 	for range 10 {
 		set("link set eth0 mtu 1500", "link set eth0 mtu 1400")
 	}
-	if failed, err := unix.GetsockoptInt(n.news, unix.SOL_SOCKET, unix.SO_ERROR); err != nil || failed != int(unix.ENOBUFS) {
+	if failed, err := unix.GetsockoptInt(n.news, unix.SOL_SOCKET, unix.SO_ERROR); err != nil ||
+		failed != int(unix.ENOBUFS) {
 		t.Fatalf("the kernel lost nothing: error %d, %v", failed, err)
 	}
 	if !n.changed() || n.changed() {

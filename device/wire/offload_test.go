@@ -40,7 +40,8 @@ func (s sample) frame(t testing.TB) []byte {
 		outer = layers.EthernetTypeDot1Q
 	}
 	all := []gopacket.SerializableLayer{
-		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2}, EthernetType: outer},
+		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2},
+			EthernetType: outer},
 	}
 	for i := range s.tags {
 		next := layers.EthernetTypeDot1Q
@@ -51,10 +52,12 @@ func (s sample) frame(t testing.TB) []byte {
 	}
 	var ip gopacket.NetworkLayer
 	if s.v6 {
-		v6 := &layers.IPv6{Version: 6, NextHeader: proto, HopLimit: 9, SrcIP: net.ParseIP("fd00::1"), DstIP: net.ParseIP("fd00::2")}
+		v6 := &layers.IPv6{Version: 6, NextHeader: proto, HopLimit: 9, SrcIP: net.ParseIP("fd00::1"),
+			DstIP: net.ParseIP("fd00::2")}
 		ip, all = v6, append(all, v6)
 	} else {
-		v4 := &layers.IPv4{Version: 4, IHL: 5, Id: s.id, TTL: 9, Protocol: proto, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}}
+		v4 := &layers.IPv4{Version: 4, IHL: 5, Id: s.id, TTL: 9, Protocol: proto, SrcIP: net.IP{10, 0, 0, 1},
+			DstIP: net.IP{10, 0, 0, 2}}
 		ip, all = v4, append(all, v4)
 	}
 	if s.udp {
@@ -63,14 +66,16 @@ func (s sample) frame(t testing.TB) []byte {
 		all = append(all, udp)
 	} else {
 		tcp := &layers.TCP{
-			SrcPort: 1000, DstPort: 2000, Seq: s.seq, Ack: 77, ACK: true, PSH: s.psh, FIN: s.fin, Window: 500, Options: s.options,
+			SrcPort: 1000, DstPort: 2000, Seq: s.seq, Ack: 77, ACK: true, PSH: s.psh, FIN: s.fin, Window: 500,
+			Options: s.options,
 		}
 		_ = tcp.SetNetworkLayerForChecksum(ip)
 		all = append(all, tcp)
 	}
 	all = append(all, gopacket.Payload(s.payload))
 	buf := gopacket.NewSerializeBuffer()
-	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, all...); err != nil {
+	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		all...); err != nil {
 		t.Fatal(err)
 	}
 	b := bytes.Clone(buf.Bytes())
@@ -87,7 +92,8 @@ func randomSample(r *rand.Rand) sample {
 		fin: r.IntN(4) == 0, psh: r.IntN(2) == 0, payload: make([]byte, 1+r.IntN(20_000)),
 	}
 	if r.IntN(2) == 0 {
-		s.options = []layers.TCPOption{{OptionType: layers.TCPOptionKindTimestamps, OptionLength: 10, OptionData: make([]byte, 8)}}
+		s.options = []layers.TCPOption{{OptionType: layers.TCPOptionKindTimestamps, OptionLength: 10,
+			OptionData: make([]byte, 8)}}
 	}
 	for i := range s.payload {
 		s.payload[i] = byte(r.Uint32())
@@ -179,7 +185,8 @@ func equalFrames(a, b [][]byte) bool {
 	return bytes.Equal(bytes.Join(a, []byte("|")), bytes.Join(b, []byte("|"))) && len(a) == len(b)
 }
 
-// wrappings put a packet into another, or a header before what it carries: as the sender of the pieces would have made it.
+// wrappings put a packet into another, or a header before what it carries: as the sender of the pieces would have made
+// it.
 var wrappings = map[string]func(t testing.TB, outer, inner sample) []byte{
 	"vxlan": func(t testing.TB, outer, inner sample) []byte {
 		outer.payload = append([]byte{8, 0, 0, 0, 0, 0, 7, 0}, inner.frame(t)...)
@@ -226,8 +233,10 @@ func inIP4(t testing.TB, outer sample, proto layers.IPProtocol, payload []byte) 
 	t.Helper()
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
-		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4},
-		&layers.IPv4{Version: 4, IHL: 5, Id: outer.id, TTL: 9, Protocol: proto, SrcIP: net.IP{10, 1, 0, 1}, DstIP: net.IP{10, 1, 0, 2}},
+		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2},
+			EthernetType: layers.EthernetTypeIPv4},
+		&layers.IPv4{Version: 4, IHL: 5, Id: outer.id, TTL: 9, Protocol: proto, SrcIP: net.IP{10, 1, 0, 1},
+			DstIP: net.IP{10, 1, 0, 2}},
 		gopacket.Payload(payload))
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +244,8 @@ func inIP4(t testing.TB, outer sample, proto layers.IPProtocol, payload []byte) 
 	return buf.Bytes()
 }
 
-// What is cut of a packet in a tunnel, or behind options of IPv6, are the frames that the sender would have made one by one.
+// What is cut of a packet in a tunnel, or behind options of IPv6, are the frames that the sender would have made one by
+// one.
 func TestCutInside(t *testing.T) {
 	for name, wrap := range wrappings {
 		t.Run(name, func(t *testing.T) {
@@ -326,8 +336,10 @@ func TestChecksumIsCompleted(t *testing.T) {
 func TestChecksumOfSCTP(t *testing.T) {
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
-		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4},
-		&layers.IPv4{Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolSCTP, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}},
+		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2},
+			EthernetType: layers.EthernetTypeIPv4},
+		&layers.IPv4{Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolSCTP, SrcIP: net.IP{10, 0, 0, 1},
+			DstIP: net.IP{10, 0, 0, 2}},
 		&layers.SCTP{SrcPort: 1000, DstPort: 2000, VerificationTag: 0x12345678},
 		gopacket.Payload([]byte{11, 0, 0, 4})) // COOKIE ACK
 	if err != nil {

@@ -48,7 +48,8 @@ func newRig(t testing.TB) *rig {
 		name := []string{"eth0", "eth1"}[i]
 		quiet := func() error { return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0) }
 		_, _ = r.hosts[i].Do(quiet), r.place.Do(quiet) // where there is no IPv6 it is quiet anyway
-		if err := r.place.IP("link add "+name+" type veth peer name host netns "+r.hosts[i].Path(), "link set "+name+" up"); err != nil {
+		if err := r.place.IP("link add "+name+" type veth peer name host netns "+r.hosts[i].Path(),
+			"link set "+name+" up"); err != nil {
 			t.Skip(err)
 		}
 		if err := r.hosts[i].IP("link set host up"); err != nil {
@@ -210,8 +211,8 @@ func (r *rig) wait(t testing.TB, port int, ok func(Port) bool) Port {
 	}
 }
 
-// A frame longer than a slot of the ring comes in whole, and where the interface at the other side is too small for it, it
-// is lost there with the reason, which the chip's port counts as an error of its output.
+// A frame longer than a slot of the ring comes in whole, and where the interface at the other side is too small for it,
+// it is lost there with the reason, which the chip's port counts as an error of its output.
 func TestLongFrames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -239,7 +240,8 @@ func TestLongFrames(t *testing.T) {
 	}
 }
 
-// Segments of TCP that are longer than the MTU are not joined: the kernel would take them so, which it does not one by one.
+// Segments of TCP that are longer than the MTU are not joined: the kernel would take them so, which it does not one by
+// one.
 func TestSegmentsBeyondMTU(t *testing.T) {
 	const payload = 8000
 	for _, c := range []struct{ tags, mtu, messages int }{
@@ -279,8 +281,8 @@ func TestJoinedAndLost(t *testing.T) {
 	}
 }
 
-// Of frames for an interface that has lost its carrier Linux says that they are sent. They count as lost, and the link is
-// looked at without waiting for the next time.
+// Of frames for an interface that has lost its carrier Linux says that they are sent. They count as lost, and the link
+// is looked at without waiting for the next time.
 func TestNoCarrier(t *testing.T) {
 	r := newRig(t)
 	l := &line{}

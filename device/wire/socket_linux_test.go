@@ -179,8 +179,8 @@ func TestTinyPieces(t *testing.T) {
 	}
 }
 
-// A frame that comes while a turn is under way arrives when the kernel got it, not when the turn began: it would be here
-// before it was sent.
+// A frame that comes while a turn is under way arrives when the kernel got it, not when the turn began: it would be
+// here before it was sent.
 func TestArrivesWhenItCame(t *testing.T) {
 	r := newRig(t)
 	l := &line{Port: Port{Name: "Ethernet0"}}
@@ -207,8 +207,8 @@ func TestArrivesWhenItCame(t *testing.T) {
 	}
 }
 
-// After a while without a processor there are more frames than a turn takes, and something is to be done for the CPU: no
-// frame is later for it. The chip's time goes no further than to the frames that wait.
+// After a while without a processor there are more frames than a turn takes, and something is to be done for the CPU:
+// no frame is later for it. The chip's time goes no further than to the frames that wait.
 func TestArrivesWhenItCameInABacklog(t *testing.T) {
 	r := newRig(t)
 	l := &line{Port: Port{Name: "Ethernet0"}}

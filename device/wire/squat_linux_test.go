@@ -42,8 +42,8 @@ func (r *rig) names(t *testing.T, names ...string) (free func()) {
 	return free
 }
 
-// A process that has an interface's name and is no switch keeps the port down with a reason that can be read, whatever it
-// calls itself. The other ports work, and the port comes when the name is free.
+// A process that has an interface's name and is no switch keeps the port down with a reason that can be read, whatever
+// it calls itself. The other ports work, and the port comes when the name is free.
 func TestSquattedClaim(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -124,7 +124,8 @@ func TestNobodySendsToAClaim(t *testing.T) {
 			}
 		}
 		_, err = claimInterface("eth0", index, "Ethernet4")
-		if want := fmt.Sprintf("process %d of ", os.Getpid()); err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "Ethernet0") {
+		if want := fmt.Sprintf("process %d of ", os.Getpid()); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasSuffix(err.Error(), "Ethernet0") {
 			t.Errorf("a second claim: %v, want %s...", err, want)
 		}
 		return nil
@@ -144,7 +145,8 @@ func TestHolders(t *testing.T) {
 		{line("@tamtam-wire/7") + line("/run/x"), unsigned(7)},
 		{line("@tamtam-wire/7/a") + line("@tamtam-wire/71/b") + line("@tamtam-wire/7/a"), "a"},
 		{line("@tamtam-wire/7/a") + line("@tamtam-wire/7/b"), "a, or by b"},
-		{line("@tamtam-wire/7/a") + line("@tamtam-wire/7/b") + line("@tamtam-wire/7/c") + line("@tamtam-wire/7/d"), "a, or by b, or by c"},
+		{line("@tamtam-wire/7/a") + line("@tamtam-wire/7/b") + line("@tamtam-wire/7/c") + line("@tamtam-wire/7/d"),
+			"a, or by b, or by c"},
 		{line("/tmp/@tamtam-wire/7/a"), unsigned(7)},
 		{line(strings.Repeat("x", 1<<17)) + line("@tamtam-wire/7/a"), unsigned(7)},
 	} {

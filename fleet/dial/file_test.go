@@ -22,11 +22,13 @@ paths:
 
 func TestReadFile(t *testing.T) {
 	f, err := ReadFile(strings.NewReader(twoPaths))
-	if err != nil || len(f.Paths) != 2 || f.Paths[0].Wait != 2 || f.Paths[1].Points[0] != (Point{"b", "10.0.0.2:8080", "s2"}) {
+	if err != nil || len(f.Paths) != 2 || f.Paths[0].Wait != 2 ||
+		f.Paths[1].Points[0] != (Point{"b", "10.0.0.2:8080", "s2"}) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if _, err := ReadFile(strings.NewReader(`{"paths": [{"name": "p", "points": [
-		{"switch": "a", "target": "unix:/run/a", "session": "s"}, {"switch": "b", "target": "[::1]:8080", "session": "s"}]}]}`)); err != nil {
+		{"switch": "a", "target": "unix:/run/a", "session": "s"}, {"switch": "b", "target": "[::1]:8080",
+		 "session": "s"}]}]}`)); err != nil {
 		t.Errorf("JSON: %v", err)
 	}
 	for _, tt := range []struct{ old, new, want string }{
@@ -40,7 +42,8 @@ func TestReadFile(t *testing.T) {
 		{"name: back", "name: a+b", `path 2: name is "a+b", want 1 to 100 visible ASCII characters`},
 		{"switch: a,", "switch: b,", "path there: switch b is twice on it"},
 		{"10.0.0.1:8080", "10.0.0.1", `path 1 (there): point 1: target is "10.0.0.1", want HOST:PORT or unix:/PATH`},
-		{"10.0.0.1:8080", "10.0.0.2:8080", "path 1 (there): point 2: switch b has target 10.0.0.2:8080 and session s1, and so has switch a"},
+		{"10.0.0.1:8080", "10.0.0.2:8080",
+			"path 1 (there): point 2: switch b has target 10.0.0.2:8080 and session s1, and so has switch a"},
 		{"session: s1", `session: ""`, `path 1 (there): point 1: session is ""`},
 		{"switch: a,", "switch: 'a|b',", `path 1 (there): point 1: switch is "a|b"`},
 		{twoPaths, twoPaths + "\n---\n" + twoPaths, "more than one document"},
@@ -72,7 +75,8 @@ func TestReadGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := f.Graphs[0].join(); len(g.Points) != 4 || len(g.Watched) != 1 || g.Watched[0].Switch != "l3" || fmt.Sprint(g.Links) != "[l1>s1 l1>s2 s1>l2 s2>l2]" {
+	if g := f.Graphs[0].join(); len(g.Points) != 4 || len(g.Watched) != 1 || g.Watched[0].Switch != "l3" ||
+		fmt.Sprint(g.Links) != "[l1>s1 l1>s2 s1>l2 s2>l2]" {
 		t.Errorf("%+v", g)
 	}
 	for _, tt := range []struct{ old, new, want string }{
@@ -82,7 +86,8 @@ func TestReadGraph(t *testing.T) {
 		{"[l1, s1]", "[l1, s7], [s7, l2]", "graph web: link l1>s7: want switches that are points of it"},
 		{"[l1, s1]", "[l1]", "yaml"},
 		{"switch: s1", "switch: s2", "graph web: switch s2 is there twice"},
-		{"10.0.0.2:8080", "10.0.0.3:8080", "graph 1 (web): point 3: switch s2 has target 10.0.0.3:8080 and session s, and so has switch s1"},
+		{"10.0.0.2:8080", "10.0.0.3:8080",
+			"graph 1 (web): point 3: switch s2 has target 10.0.0.3:8080 and session s, and so has switch s1"},
 		{"10.0.0.2:8080", "10", `graph 1 (web): point 2: target is "10"`},
 		{"  from: [l1]\n  to: [l2]\n", "  wait: 9\n", "graph web: wait is 9"},
 		{"graphs:", twoPaths + "\ngraphs:\n- {name: there}", "path 1 (there): there is another path or graph of that name"},
@@ -105,9 +110,11 @@ func TestFileIsBounded(t *testing.T) {
 	}
 	text := "graphs:\n"
 	for i := range 20 {
-		text += fmt.Sprintf("- {name: g%d, points: [%s], links: [%s]}\n", i, strings.Join(points, ", "), strings.Join(links, ", "))
+		text += fmt.Sprintf("- {name: g%d, points: [%s], links: [%s]}\n", i, strings.Join(points, ", "),
+			strings.Join(links, ", "))
 	}
-	if _, err := ReadFile(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "keep more than 524288 reports of a period") {
+	if _, err := ReadFile(strings.NewReader(text)); err == nil ||
+		!strings.Contains(err.Error(), "keep more than 524288 reports of a period") {
 		t.Errorf("%v", err)
 	}
 }

@@ -76,9 +76,11 @@ func TestNamedRefused(t *testing.T) {
 		{"switch: plain", "switch: client", `path there: point 2: switch is "client", and that is a host of the topology`},
 		{`leaf2, target: "10.0.0.2:8080", session: web`, `leaf2, target: "10.0.0.1:8080", session: other`,
 			`graph web: point 2: switch is "leaf2" and target is "10.0.0.1:8080", which is the target of leaf1`},
-		{`s1, target: "10.0.0.4:8080", session: web`, `s1, target: "10.0.0.2:8080", session: other`, "web"}, // two points are one switch
+		// two points are one switch
+		{`s1, target: "10.0.0.4:8080", session: web`, `s1, target: "10.0.0.2:8080", session: other`, "web"},
 	} {
-		if _, _, err := namedOf(t, strings.Replace(namedPaths, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, _, err := namedOf(t, strings.Replace(namedPaths, c.old, c.new, 1))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.new, err, c.want)
 		}
 	}

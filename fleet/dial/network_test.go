@@ -57,18 +57,22 @@ func TestRead(t *testing.T) {
 	addr := serveAnswers(t, map[string]string{
 		"/lldp": `{"openconfig-lldp:state":{"system-name":"leaf1","chassis-id":"02:00:00:00:00:01","enabled":true},
 			"openconfig-lldp:interfaces":{"interface":[{"name":"Ethernet0"},{"name":"Ethernet4","neighbors":{"neighbor":[
-			{"id":"1","state":{"system-name":"spine1","chassis-id":"02:00:00:00:00:02","port-id":"Eth1","port-description":"Ethernet0"}}]}}]}}`,
+			{"id":"1","state":{"system-name":"spine1","chassis-id":"02:00:00:00:00:02","port-id":"Eth1",
+			 "port-description":"Ethernet0"}}]}}]}}`,
 		"/tam/switch/state": `{"op-switch-id":258}`,
 		"/tam/alt-mark-sessions": `{"tamtam-altmark:alt-mark-session":[
 			{"name":"web","config":{"name":"web","flowgroup":"w","role":"initiator","flow-mon-id":9,"encap-dst":"2001:db8::1"}},
 			{"name":"x","config":{"name":"x","flowgroup":"none","role":"transit"}}]}`,
-		"/tam/flowgroups": `{"openconfig-tam:flowgroup":[{"name":"w","config":{"name":"w","id":7,"priority":5,"interfaces":["Ethernet0"],
+		"/tam/flowgroups": `{"openconfig-tam:flowgroup":[{"name":"w","config":{"name":"w","id":7,"priority":5,
+		 "interfaces":["Ethernet0"],
 			"other-fields":["VLAN_ID=7","DSCP=8/0x38"]},"ipv4":{"config":{"dscp":10,"destination-address":"10.0.0.2"},
 			"state":{"destination-address":"no"}},"transport":{"config":{"destination-port":80}}}]}`,
 	})
 	v, err := ReadLLDP(t.Context(), "", addr, Options{Insecure: true})
-	want := topology.View{Target: addr, ID: 258, System: "leaf1", Chassis: "02:00:00:00:00:01", Ports: []string{"Ethernet0", "Ethernet4"},
-		Neighbors: []topology.Neighbor{{At: "Ethernet4", System: "spine1", Chassis: "02:00:00:00:00:02", PortID: "Eth1", PortDescribe: "Ethernet0"}}}
+	want := topology.View{Target: addr, ID: 258, System: "leaf1", Chassis: "02:00:00:00:00:01",
+		Ports: []string{"Ethernet0", "Ethernet4"},
+		Neighbors: []topology.Neighbor{{At: "Ethernet4", System: "spine1", Chassis: "02:00:00:00:00:02", PortID: "Eth1",
+			PortDescribe: "Ethernet0"}}}
 	if err != nil || !reflect.DeepEqual(v, want) {
 		t.Errorf("%+v, %v\nwant %+v", v, err, want)
 	}
@@ -81,14 +85,16 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	none := serveAnswers(t, nil)
-	if _, err := ReadLLDP(t.Context(), "", none, Options{Insecure: true}); err == nil || !strings.Contains(err.Error(), "does not speak LLDP") {
+	if _, err := ReadLLDP(t.Context(), "", none, Options{Insecure: true}); err == nil ||
+		!strings.Contains(err.Error(), "does not speak LLDP") {
 		t.Error(err)
 	}
 	if all, err := ReadSessions(t.Context(), "x", none, Options{Insecure: true}); err != nil || len(all) > 0 {
 		t.Error(all, err)
 	}
 	bad := serveAnswers(t, map[string]string{"/tam/alt-mark-sessions": "{"})
-	if _, err := ReadSessions(t.Context(), "x", bad, Options{Insecure: true}); err == nil || !strings.Contains(err.Error(), "the server's JSON") {
+	if _, err := ReadSessions(t.Context(), "x", bad, Options{Insecure: true}); err == nil ||
+		!strings.Contains(err.Error(), "the server's JSON") {
 		t.Error(err)
 	}
 }
@@ -124,16 +130,20 @@ func TestGraphs(t *testing.T) {
 		links, sessions []string
 		want            string
 	}{
-		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator"}, "[[l1 s1] [l1 s2] [s1 l2] [s2 l2]] watched []"},
+		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator"},
+			"[[l1 s1] [l1 s2] [s1 l2] [s2 l2]] watched []"},
 		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "l2 terminator"}, "[[l1 l2] [l1 s1] [s1 l2]] watched []"},
-		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator", "l3 transit"}, "[[l1 s1] [l1 s2] [s1 l2] [s2 l2]] watched [l3]"},
+		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator", "l3 transit"},
+			"[[l1 s1] [l1 s2] [s1 l2] [s2 l2]] watched [l3]"},
 		{leafSpine, []string{"l1 initiator", "s1 transit", "l2 terminator"}, "[[l1 l2]] watched [s1]"},
 		// a terminator that is further away
-		{leafSpine, []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator", "l3 terminator"}, "[[l1 l2] [l1 s1] [l1 s2] [s1 l3] [s2 l3]] watched []"},
+		{leafSpine, []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator", "l3 terminator"},
+			"[[l1 l2] [l1 s1] [l1 s2] [s1 l3] [s2 l3]] watched []"},
 		{leafSpine, []string{"l1 initiator", "l2 transit"}, `initiators ["l1"] and terminators []`},
 		{leafSpine, []string{"l1 initiator", "l1 terminator"}, "switch l1 has two sessions"},
 		{[]string{"a-b", "c-d"}, []string{"a initiator", "d terminator"}, `there is no way from ["a"] to ["d"]`},
-		{[]string{"a-b", "b-c"}, []string{"a initiator", "c initiator", "b terminator", "a2 terminator"}, "terminator a2 is on no way by the topology"},
+		{[]string{"a-b", "b-c"}, []string{"a initiator", "c initiator", "b terminator", "a2 terminator"},
+			"terminator a2 is on no way by the topology"},
 		{[]string{"a-b", "b-c"}, []string{"a initiator", "b terminator", "c terminator"}, "terminator b is on a way to c"},
 		{[]string{"a-b", "b-c"}, []string{"a initiator", "b initiator", "c terminator"}, "initiator b is on a way from a"},
 	} {
@@ -155,8 +165,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// What is of unknown kind and may be passed is not taken for a wire, nor for nothing; what is a host or farther away does
-// not matter. Links that LLDP leaves open are of no graph.
+// What is of unknown kind and may be passed is not taken for a wire, nor for nothing; what is a host or farther away
+// does not matter. Links that LLDP leaves open are of no graph.
 func TestGraphsUnknown(t *testing.T) {
 	sessions := sessionsAt("web", "a initiator", "s transit", "b terminator")
 	for _, c := range []struct {
@@ -164,7 +174,8 @@ func TestGraphsUnknown(t *testing.T) {
 		kind  topology.Kind
 		want  string
 	}{
-		{"a-s s-b a-x x-b", topology.Unknown, "packets may pass x, and the topology does not say what that is: want a switch or a host"},
+		{"a-s s-b a-x x-b", topology.Unknown,
+			"packets may pass x, and the topology does not say what that is: want a switch or a host"},
 		{"a-s s-b a-x x-b", topology.Host, "[]"},
 		{"a-s s-b a-x x-y y-b", topology.Unknown, "[]"},
 		{"a-x x-b s-b", topology.Unknown, "packets may pass x"},
@@ -181,20 +192,22 @@ func TestGraphsUnknown(t *testing.T) {
 	}
 	n := networkOf("a-b")
 	n.LeftOut = 1
-	if _, _, err := Monitored(t.Context(), n, Options{}); err == nil || !strings.Contains(err.Error(), "lacks links of which the ends do not say the same") {
+	if _, _, err := Monitored(t.Context(), n, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "lacks links of which the ends do not say the same") {
 		t.Error(err)
 	}
 }
 
-// Sessions of one flow group that are of different packets make no graph: what one counts and another does not would look
-// lost. Who puts headers around packets sees others than those behind him.
+// Sessions of one flow group that are of different packets make no graph: what one counts and another does not would
+// look lost. Who puts headers around packets sees others than those behind him.
 func TestGraphsAlike(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Session)
 		want   string
 	}{
 		{func(s *Session) {}, "[]"},
-		{func(s *Session) { s.Match = "port 81" }, "flow group web: no graph: it matches port 80 at switch a, and port 81 at b: want the same packets"},
+		{func(s *Session) { s.Match = "port 81" },
+			"flow group web: no graph: it matches port 80 at switch a, and port 81 at b: want the same packets"},
 		{func(s *Session) { s.FlowMonID = "7" }, "flow-mon-id is none at switch a, and 7 at b"},
 		{func(s *Session) { s.Encap, s.Match = true, "headers" }, "[]"},
 	} {
@@ -207,11 +220,12 @@ func TestGraphsAlike(t *testing.T) {
 	}
 }
 
-// The graphs of the switches' answers are a file that is read as the same, and they are others when a switch says so; one
-// that does not answer changes nothing.
+// The graphs of the switches' answers are a file that is read as the same, and they are others when a switch says so;
+// one that does not answer changes nothing.
 func TestMonitored(t *testing.T) {
 	say := func(role string) map[string]string {
-		return map[string]string{"/tam/alt-mark-sessions": `{"alt-mark-session":[{"name":"s","config":{"flowgroup":"web","role":"` + role + `"}}]}`}
+		return map[string]string{
+			"/tam/alt-mark-sessions": `{"alt-mark-session":[{"name":"s","config":{"flowgroup":"web","role":"` + role + `"}}]}`}
 	}
 	a, b := say("initiator"), say("terminator")
 	n := networkOf("a-b")
@@ -241,7 +255,8 @@ func TestMonitored(t *testing.T) {
 	}
 	n.Nodes[1].Target = other
 	n.Nodes[0].Target = ""
-	if _, _, err := Monitored(t.Context(), n, o); err == nil || !strings.Contains(err.Error(), "switch a: the topology does not say how to reach it") {
+	if _, _, err := Monitored(t.Context(), n, o); err == nil || !strings.Contains(err.Error(),
+		"switch a: the topology does not say how to reach it") {
 		t.Error(err)
 	}
 }

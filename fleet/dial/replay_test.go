@@ -27,8 +27,8 @@ paths:
 - {name: west, back: east, points: [{switch: l2, target: "l2:1", session: b}, {switch: l1, target: "l1:1", session: b}]}
 `
 
-// Replay takes the reports of a period together, and says what a join says in the end that takes one after the other and
-// says something each time.
+// Replay takes the reports of a period together, and says what a join says in the end that takes one after the other
+// and says something each time.
 func TestReplayRandom(t *testing.T) {
 	known := 0
 	fixed := randtest.Cases{Seed: 914204000, Count: 16, Short: 6}
@@ -45,7 +45,8 @@ func TestReplayRandom(t *testing.T) {
 		want := oneByOne(t, f, reports)
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || !reflect.DeepEqual(lasting(got[i]), lasting(want[i])) {
-				t.Fatalf("%d results, want %d; result %d is\n%+v\nwant\n%+v", len(got), len(want), i, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+				t.Fatalf("%d results, want %d; result %d is\n%+v\nwant\n%+v", len(got), len(want), i, got[min(i, len(got)-1)],
+					want[min(i, len(want)-1)])
 			}
 			if got[i].LossValid && got[i].DelayValid && got[i].Mean.Valid {
 				known++
@@ -137,7 +138,8 @@ func oneByOne(t *testing.T, f File, reports []Report) []marks.Result {
 			settings(r)
 		}
 		for _, r := range reports[:sameStart(reports)] {
-			keep(j.take(Event{Target: r.Target, Session: r.Session, Kind: Period, Period: r.Period, Arrived: r.Arrived}, time.Time{}))
+			keep(j.take(Event{Target: r.Target, Session: r.Session, Kind: Period, Period: r.Period, Arrived: r.Arrived},
+				time.Time{}))
 		}
 	}
 	for _, p := range j.paths {
@@ -176,7 +178,8 @@ func randomReports(r *rand.Rand) (reports []Report) {
 				altmark.Initiator, altmark.Terminator}[p]
 			one.Period = altmark.Period{Number: k, Colour: uint8(k & 1), ReadAt: n.Start(k + 1).Add(length / 2),
 				Packets: []uint64{sent, sent - through, through, sent, sent, sent}[p]}
-			if one.Period.Packets -= min(one.Period.Packets, uint64(r.IntN(trouble)/(trouble-1))); one.Period.Packets > 0 && p != 2 {
+			if one.Period.Packets -= min(one.Period.Packets, uint64(r.IntN(trouble)/(trouble-1))); one.Period.Packets > 0 &&
+				p != 2 {
 				one.Period.Captures, one.Period.Digest = 1, uint32(k)
 				one.Period.Timestamp = n.Start(k).Add(length/2 + time.Duration([]int{0, 1, 1, 2, 0, 2}[p])*time.Microsecond)
 			}
@@ -205,7 +208,8 @@ func troubled(r *rand.Rand, trouble int, one Report) []Report {
 		again.Period.Packets++
 	case 3:
 	case 4:
-		one.Period.Flags |= []altmark.Flags{altmark.OutOfWindow, altmark.LateRead, altmark.First, altmark.ClockStep}[r.IntN(4)]
+		one.Period.Flags |= []altmark.Flags{altmark.OutOfWindow, altmark.LateRead, altmark.First,
+			altmark.ClockStep}[r.IntN(4)]
 		return []Report{one}
 	case 5:
 		one.Arrived = one.Arrived.Add(time.Hour)

@@ -61,7 +61,9 @@ func TestSketchWatch(t *testing.T) {
 			bound(a.Upper), a.Flags))
 	}}
 	metric := metricNote(1, `{"estimate":"7.0","lower":"7.0","upper":"7.5","saturated":false}`)
-	query := queryNote(1, `{"task":"t","flow":"10.0.0.1","epoch":"1","start":"100","end":"200","estimate":"3.0","lower":"0.5","saturated":true}`)
+	query := queryNote(1,
+		`{"task":"t","flow":"10.0.0.1","epoch":"1","start":"100","end":"200","estimate":"3.0","lower":"0.5",`+
+			`"saturated":true}`)
 	for _, n := range []*gpb.Notification{epochNote(1, 1, ""), metric, query} {
 		w.take(n)
 	}
@@ -105,9 +107,11 @@ func TestSketchSubscribe(t *testing.T) {
 			stop()
 		}
 	})
-	want := "/tam/flymon-tasks/flymon-task[name=*]/state/last-epoch ON_CHANGE, /tam/flymon-tasks/flymon-task[name=*]/metrics ON_CHANGE, " +
+	want := "/tam/flymon-tasks/flymon-task[name=*]/state/last-epoch ON_CHANGE, " +
+		"/tam/flymon-tasks/flymon-task[name=*]/metrics ON_CHANGE, " +
 		"/tam/flymon-queries/flymon-query[name=*]/state/answer ON_CHANGE"
-	if err != nil || fmt.Sprint(kinds) != fmt.Sprint([]EventKind{Answered, Synced}) || strings.Join(s.asked[0], ", ") != want {
+	if err != nil || fmt.Sprint(kinds) != fmt.Sprint([]EventKind{Answered, Synced}) ||
+		strings.Join(s.asked[0], ", ") != want {
 		t.Errorf("%v, %v, asked for %q", err, kinds, s.asked)
 	}
 }
@@ -116,7 +120,8 @@ func TestSketchSubscribe(t *testing.T) {
 func FuzzSketchLeaves(f *testing.F) {
 	f.Add(`{"tt:metric":[{"quantity":"packets","state":{"estimate":"1"}}],"state":{"last-epoch":{"epoch":"1","end":2}}}`)
 	f.Fuzz(func(t *testing.T, json string) {
-		w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, synced: true, tell: func(SketchEvent) {}}
+		w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, synced: true,
+			tell: func(SketchEvent) {}}
 		for at := range int64(3) {
 			w.take(sketchNote(at, elems("tam", "flymon-tasks", "flymon-task"), json))
 			w.take(epochNote(at, int(at), ""))

@@ -104,17 +104,20 @@ func note(session, below string, leaves ...string) *gpb.Notification {
 			p.Elem = append(p.Elem, pe)
 		}
 		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
-		n.Update = append(n.Update, &gpb.Update{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}}})
+		n.Update = append(n.Update, &gpb.Update{Path: p, Val: &gpb.TypedValue{
+			Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}}})
 	}
 	return n
 }
 
 func configNote(role string) *gpb.Notification {
-	return note("s", "config", `name "s"`, `flowgroup "web"`, fmt.Sprintf("role %q", role), `method "double"`, "interval 8", `mark "dscp0"`, `mark2 "dscp1"`, `delay-max "20000000"`)
+	return note("s", "config", `name "s"`, `flowgroup "web"`, fmt.Sprintf("role %q", role), `method "double"`,
+		"interval 8", `mark "dscp0"`, `mark2 "dscp1"`, `delay-max "20000000"`)
 }
 
 func periodNote(k uint64, packets int, more ...string) *gpb.Notification {
-	leaves := append([]string{fmt.Sprintf("number %q", fmt.Sprint(k)), fmt.Sprintf("packets %q", fmt.Sprint(packets)), `octets "6400"`, "captures 1", "digest 7", `out-of-window "0"`,
+	leaves := append([]string{fmt.Sprintf("number %q", fmt.Sprint(k)), fmt.Sprintf("packets %q", fmt.Sprint(packets)),
+		`octets "6400"`, "captures 1", "digest 7", `out-of-window "0"`,
 		fmt.Sprintf(`timestamp "%d005000000"`, k), fmt.Sprintf(`read-at "%d500000000"`, k+1)}, more...)
 	return note("s", fmt.Sprintf("periods/period#%d/state", k), leaves...)
 }
@@ -125,7 +128,8 @@ func watchAll(t *testing.T, target string) <-chan Event {
 	events, done := make(chan Event, 1000), make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := Watch(ctx, target, []string{"s", "other"}, Options{Insecure: true}, func(e Event) { events <- e }); err != nil {
+		if err := Watch(ctx, target, []string{"s", "other"}, Options{Insecure: true},
+			func(e Event) { events <- e }); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -157,12 +161,14 @@ func TestWatch(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	s.say(configNote("initiator"), periodNote(10, 64, `flags ["first","late-read"]`))
 	events := watchAll(t, s.addr)
-	want := altmark.Session{Role: altmark.Initiator, Method: altmark.Double, Mark: altmark.DSCP0, Mark2: altmark.DSCP1, SlotSync: true,
+	want := altmark.Session{Role: altmark.Initiator, Method: altmark.Double, Mark: altmark.DSCP0, Mark2: altmark.DSCP1,
+		SlotSync: true,
 		Interval: 8, ClockError: 4 * time.Second, MaxDelay: 20 * time.Millisecond}
 	if e := next(t, events, Settings); e.Session != "s" || e.Settings != want {
 		t.Errorf("%+v, want %+v", e.Settings, want)
 	}
-	period := altmark.Period{Number: 10, Packets: 64, Bytes: 6400, Captures: 1, Timestamp: altmark.Time{Seconds: 10, Nanoseconds: 5e6}, Digest: 7,
+	period := altmark.Period{Number: 10, Packets: 64, Bytes: 6400, Captures: 1,
+		Timestamp: altmark.Time{Seconds: 10, Nanoseconds: 5e6}, Digest: 7,
 		ReadAt: altmark.Time{Seconds: 11, Nanoseconds: 5e8}, Flags: altmark.First | altmark.LateRead}
 	if e := next(t, events, Period); e.Session != "s" || e.Period != period || !e.Arrived.IsZero() {
 		t.Errorf("%+v came at %v, want %+v, of which nobody knows when it came", e.Period, e.Arrived, period)
@@ -171,11 +177,13 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%+v, want that there is no other session", e)
 	}
 	next(t, events, Synced)
-	if asked := s.asked[0]; len(asked) != 4 || asked[1] != "/tam/alt-mark-sessions/alt-mark-session[name=s]/periods ON_CHANGE" {
+	if asked := s.asked[0]; len(asked) != 4 ||
+		asked[1] != "/tam/alt-mark-sessions/alt-mark-session[name=s]/periods ON_CHANGE" {
 		t.Errorf("subscribed to %q", asked)
 	}
 	s.say(periodNote(11, 60, `arrivals "60"`, `arrival-sum "-18446744073709551617"`))
-	if e := next(t, events, Period); e.Period.Number != 11 || e.Period.Colour != 1 || e.Period.Flags != 0 || e.Arrived.IsZero() ||
+	if e := next(t, events, Period); e.Period.Number != 11 || e.Period.Colour != 1 || e.Period.Flags != 0 ||
+		e.Arrived.IsZero() ||
 		e.Period.Arrivals != (altmark.Arrivals{Summed: true, Packets: 60, Sum: altmark.Sum{Hi: 1<<64 - 2, Lo: 1<<64 - 1}}) {
 		t.Errorf("%+v came at %v", e.Period, e.Arrived)
 	}
@@ -208,14 +216,21 @@ func TestWatchBad(t *testing.T) {
 	next(t, events, Settings)
 	next(t, events, Synced)
 	for want, n := range map[string]*gpb.Notification{
-		`session s, period 12: packets is "", want a number`:                                  note("s", "periods/period#12/state", "captures 0", `octets "1"`, `out-of-window "0"`, `read-at "5"`),
-		`session s, period 15: arrivals is "", want a number`:                                 periodNote(15, 5, `arrival-sum "1"`),
-		`session s, period 16: arrival-sum is "", want a`:                                     periodNote(16, 5, `arrivals "1"`),
-		`session s, period 17: captures is "4294967297", want a number of at most 4294967295`: periodNote(17, 5, `captures "4294967297"`),
-		`session s, period 18: digest is "4294967303", want a number of at most`:              periodNote(18, 5, `digest "4294967303"`),
-		`session s, period 13: flag "strange"`:                                                periodNote(13, 5, `flags ["strange"]`),
-		`session s, period 14x: number is "14x"`:                                              note("s", "periods/period#14x/state", "captures 0", `octets "1"`, `packets "1"`, `out-of-window "0"`, `read-at "5"`),
-		"/alt-mark-session[name=s]/config/role: the server's":                                 note("s", "config", "role {"),
+		`session s, period 12: packets is "", want a number`: note("s",
+			"periods/period#12/state", "captures 0", `octets "1"`, `out-of-window "0"`, `read-at "5"`),
+		`session s, period 15: arrivals is "", want a number`: periodNote(15, 5,
+			`arrival-sum "1"`),
+		`session s, period 16: arrival-sum is "", want a`: periodNote(16, 5,
+			`arrivals "1"`),
+		`session s, period 17: captures is "4294967297", want a number of at most 4294967295`: periodNote(17, 5,
+			`captures "4294967297"`),
+		`session s, period 18: digest is "4294967303", want a number of at most`: periodNote(18, 5,
+			`digest "4294967303"`),
+		`session s, period 13: flag "strange"`: periodNote(13, 5,
+			`flags ["strange"]`),
+		`session s, period 14x: number is "14x"`: note("s",
+			"periods/period#14x/state", "captures 0", `octets "1"`, `packets "1"`, `out-of-window "0"`, `read-at "5"`),
+		"/alt-mark-session[name=s]/config/role: the server's": note("s", "config", "role {"),
 	} {
 		s.say(n)
 		if e := next(t, events, Bad); !strings.Contains(e.Err.Error(), want) {
@@ -260,7 +275,8 @@ func TestSettingsWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := func(target string, role altmark.Role, n altmark.Interval) {
-		s := altmark.Session{Role: role, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true, MaxDelay: time.Millisecond}
+		s := altmark.Session{Role: role, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true,
+			MaxDelay: time.Millisecond}
 		j.Take(Event{Target: target, Session: "s1", Kind: Settings, Settings: s}, begun)
 	}
 	measured := func(from uint64, n altmark.Interval) {
@@ -293,14 +309,17 @@ func TestSettingsWhileWaiting(t *testing.T) {
 
 // JSON of a whole container is split into its leaves.
 func TestLeavesOfContainer(t *testing.T) {
-	leaves, err := leavesOf(sessionPath("s").GetElem(), &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(
-		`{"name": "s", "config": {"role": "transit"}, "tamtam-altmark:periods": {"period": [{"number": "7", "state": {"packets": "5", "flags": ["first", "late-read"]}}]}}`)}})
+	leaves, err := leavesOf(sessionPath("s").GetElem(), &gpb.TypedValue{
+		Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(
+			`{"name": "s", "config": {"role": "transit"}, "tamtam-altmark:periods": {"period": [{"number": "7", "state": ` +
+				`{"packets": "5", "flags": ["first", "late-read"]}}]}}`)}})
 	var got []string
 	for _, l := range leaves {
 		got = append(got, fmt.Sprint(l))
 	}
 	slices.Sort(got)
-	if want := []string{"{s  role [transit]}", "{s 7 flags [first late-read]}", "{s 7 packets [5]}"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"{s  role [transit]}", "{s 7 flags [first late-read]}", "{s 7 packets [5]}"}; err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }
@@ -310,7 +329,8 @@ func FuzzLeaves(f *testing.F) {
 	f.Add("periods", `{"period": [{"number": "7", "state": {"flags": ["first"]}}]}`)
 	f.Fuzz(func(t *testing.T, below, value string) {
 		s := newSession("s")
-		leaves, err := leavesOf(sessionPath("s", below).GetElem(), &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}})
+		leaves, err := leavesOf(sessionPath("s", below).GetElem(), &gpb.TypedValue{
+			Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}})
 		if err != nil {
 			return
 		}

@@ -32,7 +32,8 @@ func randomFrame(r *rand.Rand) Frame {
 		f.Flow.Form |= LaterFragment
 	}
 	for range r.IntN(9) {
-		h := Hop{Switch: r.Uint32() >> r.IntN(32), In: uint16(r.Uint32()), Out: uint16(r.Uint32()), Flags: HopFlags(r.IntN(32))}
+		h := Hop{Switch: r.Uint32() >> r.IntN(32), In: uint16(r.Uint32()), Out: uint16(r.Uint32()),
+			Flags: HopFlags(r.IntN(32))}
 		if h.Flags&NoArrival == 0 {
 			h.Arrival = int64(r.Uint64() >> (2 + r.IntN(62)))
 		}

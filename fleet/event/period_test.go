@@ -19,14 +19,17 @@ func aPeriod() Period {
 // Reports that belong nowhere, or whose times cannot be, are refused, with what is wrong.
 func TestPeriodRefused(t *testing.T) {
 	for want, change := range map[string]func(*Period){
-		"group \"\"":                                        func(p *Period) { p.Group = "" },
-		"target \"\"":                                       func(p *Period) { p.Target = "" },
-		"session \"\"":                                      func(p *Period) { p.Session = "" },
-		"arrived at -1: want 0 to":                          func(p *Period) { p.Arrived = -1 },
-		"2^9 s: want one from 1970":                         func(p *Period) { p.By.Interval = 9 },
-		"period 18446744073709551615 of 2^0 s":              func(p *Period) { p.Period.Number = 1<<64 - 1 },
-		"was read at 1001.500000000: want less":             func(p *Period) { p.Period.Number = 10_000 },
-		"begins at 20000.000000000, and was read at 0.":     func(p *Period) { p.Period.Number, p.Period.ReadAt = 20000, altmark.Time{} },
+		"group \"\"":                            func(p *Period) { p.Group = "" },
+		"target \"\"":                           func(p *Period) { p.Target = "" },
+		"session \"\"":                          func(p *Period) { p.Session = "" },
+		"arrived at -1: want 0 to":              func(p *Period) { p.Arrived = -1 },
+		"2^9 s: want one from 1970":             func(p *Period) { p.By.Interval = 9 },
+		"period 18446744073709551615 of 2^0 s":  func(p *Period) { p.Period.Number = 1<<64 - 1 },
+		"was read at 1001.500000000: want less": func(p *Period) { p.Period.Number = 10_000 },
+		"begins at 20000.000000000, and was read at 0.": func(p *Period) {
+			p.Period.Number, p.Period.ReadAt = 20000,
+				altmark.Time{}
+		},
 		"has 281474976710657 packets: want 281474976710656": func(p *Period) { p.Period.Packets = 1<<48 + 1 },
 		"role":   func(p *Period) { p.By.Role = 0 },
 		"method": func(p *Period) { p.By.Method = 77 },

@@ -23,11 +23,14 @@ func randomCopy(r *rand.Rand) collector.RecordCopy {
 		}
 		return b
 	}
-	c := collector.RecordCopy{Key: journey.Key(bytes(1 + r.IntN(MaxKey))), TTL: r.IntN(257) - 1, Not: record.Classes(r.Uint32())}
+	c := collector.RecordCopy{Key: journey.Key(bytes(1 + r.IntN(MaxKey))), TTL: r.IntN(257) - 1,
+		Not: record.Classes(r.Uint32())}
 	c.Record = record.Record{
-		Bits: bytes(1 + r.IntN(record.MaxBits/8)), Switch: r.Uint32(), Plan: r.Uint32(), InPort: uint16(r.Uint32()), OutPort: uint16(r.Uint32()),
-		In: record.Time{Seconds: r.Uint64N(1 << 48), Nanoseconds: r.Uint32N(1e9)}, At: record.Time{Seconds: r.Uint64N(1 << 48), Nanoseconds: r.Uint32N(1e9)},
-		Length: r.Uint32(), Why: uint8(r.Uint32()), Unsynchronised: r.IntN(2) == 0, Old: r.IntN(4) == 0,
+		Bits: bytes(1 + r.IntN(record.MaxBits/8)), Switch: r.Uint32(), Plan: r.Uint32(), InPort: uint16(r.Uint32()),
+		OutPort: uint16(r.Uint32()),
+		In:      record.Time{Seconds: r.Uint64N(1 << 48), Nanoseconds: r.Uint32N(1e9)},
+		At:      record.Time{Seconds: r.Uint64N(1 << 48), Nanoseconds: r.Uint32N(1e9)},
+		Length:  r.Uint32(), Why: uint8(r.Uint32()), Unsynchronised: r.IntN(2) == 0, Old: r.IntN(4) == 0,
 		ClockSet: r.IntN(2) == 0,
 	}
 	if !c.Old {
@@ -82,11 +85,12 @@ func TestRecords(t *testing.T) {
 func TestRecordRefused(t *testing.T) {
 	one := netip.MustParseAddr("10.0.0.1")
 	for want, c := range map[string]collector.RecordCopy{
-		"key of 0 bytes":                   {},
-		"key of 300 bytes":                 {Key: journey.Key(strings.Repeat("k", 300))},
-		"TTL 256":                          {Key: "k", TTL: 256},
-		"no flow, with flow":               {Key: "k", Flow: collector.Flow{Protocol: 6}},
-		"10.0.0.1 to ::1: want addresses":  {Key: "k", IsFlow: true, Flow: collector.Flow{Source: one, Destination: netip.IPv6Loopback()}},
+		"key of 0 bytes":     {},
+		"key of 300 bytes":   {Key: journey.Key(strings.Repeat("k", 300))},
+		"TTL 256":            {Key: "k", TTL: 256},
+		"no flow, with flow": {Key: "k", Flow: collector.Flow{Protocol: 6}},
+		"10.0.0.1 to ::1: want addresses": {Key: "k", IsFlow: true,
+			Flow: collector.Flow{Source: one, Destination: netip.IPv6Loopback()}},
 		"from invalid IP to invalid IP: w": {Key: "k", IsFlow: true},
 	} {
 		w, err := NewWriter(result.Records, "leaf1")
@@ -114,7 +118,8 @@ func TestRecordRefused(t *testing.T) {
 // Whatever is read as a record is written back as the same.
 func FuzzReadRecord(f *testing.F) {
 	for _, text := range []string{
-		"05400004" + "0a0000010a000002" + "1103e80007" + "02" + "6b6b", "02000010" + strings.Repeat("20", 32) + "0600000000" + "01" + "6b", "00000000" + "0000000000" + "01" + "6b",
+		"05400004" + "0a0000010a000002" + "1103e80007" + "02" + "6b6b",
+		"02000010" + strings.Repeat("20", 32) + "0600000000" + "01" + "6b", "00000000" + "0000000000" + "01" + "6b",
 	} {
 		b, err := hex.DecodeString(text)
 		if err != nil {

@@ -80,9 +80,11 @@ func TestTapFragments(t *testing.T) {
 		}
 		if len(rows) != 1 || rows[0].Packets != want || drops.Stats().Lost != lost || tap.Counts().Unjoined != unjoined ||
 			tap.Counts().Mirrored != 1 || (rows[0].Flags&result.Gap != 0) != missing {
-			t.Errorf("missing %v: %+v, %+v, %+v: want %d packets, %d lost", missing, rows, drops.Stats(), tap.Counts(), want, lost)
+			t.Errorf("missing %v: %+v, %+v, %+v: want %d packets, %d lost", missing, rows, drops.Stats(), tap.Counts(), want,
+				lost)
 		}
-		if hops := joined(t, log, result.Stamps, 1); len(hops) != 1 || len(hops[0].Hops) != 1 || hops[0].Hops[0].Packets != 1 {
+		if hops := joined(t, log, result.Stamps, 1); len(hops) != 1 || len(hops[0].Hops) != 1 ||
+			hops[0].Hops[0].Packets != 1 {
 			t.Errorf("%+v: want the stamp of the copy", hops)
 		}
 	}

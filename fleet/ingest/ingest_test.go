@@ -89,8 +89,8 @@ func options(source string, partitions int, now *time.Time) Options {
 	return Options{Source: source, Partitions: partitions, Retry: 1, Now: func() time.Time { return *now }}
 }
 
-// The window in which one leaves whose source goes on is not whole; those before it are, and so is all that a source had
-// that is closed at its end.
+// The window in which one leaves whose source goes on is not whole; those before it are, and so is all that a source
+// had that is closed at its end.
 func TestEnd(t *testing.T) {
 	for _, leaves := range []bool{true, false} {
 		log, now := stream.NewMemory(0), start
@@ -398,7 +398,8 @@ func TestSFlow(t *testing.T) {
 func TestSFlowDamaged(t *testing.T) {
 	d := sflow.Datagram{Agent: exporterAt.Addr(), Sequence: 1, Uptime: 5}
 	for n := range uint32(4) {
-		d.Samples = append(d.Samples, &sflow.Discarded{Sequence: n, Source: sflow.Source{Index: 3}, Input: 3, Reason: sflow.ACL})
+		d.Samples = append(d.Samples, &sflow.Discarded{Sequence: n, Source: sflow.Source{Index: 3}, Input: 3,
+			Reason: sflow.ACL})
 	}
 	whole := d.Append(nil)
 	rows, stats, counts := reported(t, func(r *Reports) {
@@ -472,7 +473,8 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// A record that is found by search, since an undeclared FCS stands behind it, is flagged in the rows that it is joined to.
+// A record that is found by search, since an undeclared FCS stands behind it, is flagged in the rows that it is joined
+// to.
 func TestTapSearches(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	s, err := NewSender(log, result.Stamps, options("eth0", 1, &now))
@@ -515,13 +517,15 @@ func FuzzTap(f *testing.F) {
 		}
 		tap := Tap{Stamps: stamps, Records: NewRecords(copies), Reports: r, IPFIX: 4739, SFlow: 6343}
 		if err := errors.Join(r.IPFIX(t.Context(), exporterAt, data, start), r.SFlow(t.Context(), exporterAt, data, start),
-			tap.Frame(t.Context(), data, len(data), start), tap.Records.UDP(t.Context(), exporterAt, data, start), s.Close(t.Context()), stamps.Close(t.Context()),
+			tap.Frame(t.Context(), data, len(data), start), tap.Records.UDP(t.Context(), exporterAt, data, start),
+			s.Close(t.Context()), stamps.Close(t.Context()),
 			copies.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		joined(t, log, result.Drops, 1)
 		joined(t, log, result.Stamps, 1)
-		if counts, stats := tap.Records.Counts(), copies.Stats(); stats.Refused > 0 || stats.Events != counts.Copies-counts.Short {
+		if counts, stats := tap.Records.Counts(),
+			copies.Stats(); stats.Refused > 0 || stats.Events != counts.Copies-counts.Short {
 			t.Errorf("%+v, %+v: want each copy told or counted", counts, stats)
 		}
 	})

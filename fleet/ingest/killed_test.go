@@ -159,8 +159,8 @@ func leave(t *testing.T, s *Sender) {
 const tick = 20 * time.Millisecond
 
 // A live source is killed or stopped at random, is started again, at once or later than it takes to call it silent, and
-// loses something now and then: of each row that is wrong, and of what has no row, the flags say so, and a window that was
-// heard has none.
+// loses something now and then: of each row that is wrong, and of what has no row, the flags say so, and a window that
+// was heard has none.
 func TestKilled(t *testing.T) {
 	fixed := randtest.Cases{Seed: 916100001, Count: 30, Short: 6}
 	exact, flagged := 0, 0
@@ -229,7 +229,8 @@ func TestKilled(t *testing.T) {
 		for x, n := range truth {
 			_, ok := packets[x]
 			if began := x.start >= lives[0].from.UnixNano(); began && !ok && c.doubts(x) < partitions {
-				t.Errorf("%+v: %d packets without a row, told in %d of %d partitions; lives %v", x, n, c.doubts(x), partitions, lives)
+				t.Errorf("%+v: %d packets without a row, told in %d of %d partitions; lives %v", x, n, c.doubts(x), partitions,
+					lives)
 			}
 		}
 		for x, n := range packets {
@@ -269,7 +270,8 @@ func newExporting(t *testing.T, i int, offset time.Duration) *exporting {
 	}
 	var err error
 	x.encoder, err = ipfix.NewEncoder(ipfix.Config{Kinds: []*ipfix.Kind{x.kind}, Size: 1400, Domain: 1,
-		Refresh: 3 * time.Second, RefreshMessages: 1000}, func(m ipfix.Message) { x.sent = append(x.sent, slices.Clone(m.Bytes)) })
+		Refresh: 3 * time.Second, RefreshMessages: 1000},
+		func(m ipfix.Message) { x.sent = append(x.sent, slices.Clone(m.Bytes)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,8 +298,8 @@ func (x *exporting) export(t *testing.T, now time.Time) (messages [][]byte) {
 }
 
 // What listens for IPFIX is killed at random and started again, and messages are lost on the way and for want of a
-// template: of each row that is wrong the flags say so, and rows of what was heard have none, where nothing was lost. The
-// switches' clocks agree but for a part of the disorder, and not with that of the collector.
+// template: of each row that is wrong the flags say so, and rows of what was heard have none, where nothing was lost.
+// The switches' clocks agree but for a part of the disorder, and not with that of the collector.
 func TestKilledIPFIX(t *testing.T) {
 	fixed := randtest.Cases{Seed: 916110001, Count: 30, Short: 6}
 	exact, flagged := 0, 0
@@ -469,7 +471,8 @@ func TestLostInQuiet(t *testing.T) {
 	if err = errors.Join(err, s.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := flagsOf(joined(t, log, result.Stamps, 1)), []result.Flags{result.Gap, result.Gap, 0}; !slices.Equal(got, want) {
+	if got, want := flagsOf(joined(t, log, result.Stamps, 1)),
+		[]result.Flags{result.Gap, result.Gap, 0}; !slices.Equal(got, want) {
 		t.Errorf("flags %v, want %v: of what was lost 500 ms into the second window", got, want)
 	}
 }

@@ -113,7 +113,8 @@ func (n *markingNet) settings(role altmark.Role) dial.Event {
 // period is that which began so many seconds after the start.
 func (n *markingNet) period(k int, arrived bool) dial.Event {
 	begins := start.Add(time.Duration(k) * time.Second)
-	e := dial.Event{Kind: dial.Period, Period: altmark.Period{Number: uint64(begins.Unix()), Colour: uint8(begins.Unix() & 1),
+	e := dial.Event{Kind: dial.Period, Period: altmark.Period{Number: uint64(begins.Unix()),
+		Colour:  uint8(begins.Unix() & 1),
 		Packets: uint64(1000 + k), ReadAt: altmark.At(begins.Add(1500 * time.Millisecond))}}
 	if arrived {
 		e.Arrived = begins.Add(1501 * time.Millisecond)
@@ -121,8 +122,8 @@ func (n *markingNet) period(k int, arrived bool) dial.Event {
 	return e
 }
 
-// What two switches report while one of them cannot be read for a while becomes a row of each period, once and without a
-// flag: nothing is promised for the one that is away, and what it says again is not sent again.
+// What two switches report while one of them cannot be read for a while becomes a row of each period, once and without
+// a flag: nothing is promised for the one that is away, and what it says again is not sent again.
 func TestMarking(t *testing.T) {
 	n := newMarkingNet(t)
 	synced, lost := dial.Event{Kind: dial.Synced}, dial.Event{Kind: dial.Lost}
@@ -207,7 +208,8 @@ func TestMarkingDoubtSince(t *testing.T) {
 // missing is known to who joins.
 func TestMarkingWrongClock(t *testing.T) {
 	n := newMarkingNet(t)
-	n.take(0, n.settings(altmark.Initiator), n.period(0, true), dial.Event{Kind: dial.Synced}, n.period(7200, true), n.period(-7200, true))
+	n.take(0, n.settings(altmark.Initiator), n.period(0, true), dial.Event{Kind: dial.Synced}, n.period(7200, true),
+		n.period(-7200, true))
 	if s := n.readers[0].To.Stats(); s.Events != 1 || s.Lost != 2 {
 		t.Errorf("%+v: want one event, and two lost", s)
 	}
@@ -218,7 +220,8 @@ func TestMarkingWrongClock(t *testing.T) {
 
 // A group is told to its partition alone.
 func TestMarkingGroups(t *testing.T) {
-	s, err := NewSender(stream.NewMemory(0), result.Periods, Options{Source: "leaf1", Partitions: 16, Groups: []string{"way"}})
+	s, err := NewSender(stream.NewMemory(0), result.Periods, Options{Source: "leaf1", Partitions: 16,
+		Groups: []string{"way"}})
 	if err != nil {
 		t.Fatal(err)
 	}

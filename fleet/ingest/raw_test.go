@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// A report of a drop in which one field has an unexpected length is told without that field. Where that cannot be, as the
-// number of packets is in it, the report is undecoded and lost. No such field is read as a number.
+// A report of a drop in which one field has an unexpected length is told without that field. Where that cannot be, as
+// the number of packets is in it, the report is undecoded and lost. No such field is read as a number.
 func TestRawFields(t *testing.T) {
 	ntp, _ := ipfix.NTP(uint64(start.Unix()), 0)
 	fields := []struct {
@@ -59,7 +59,8 @@ func TestRawFields(t *testing.T) {
 		binary.BigEndian.PutUint16(m[2:], uint16(len(m)))
 		binary.BigEndian.PutUint32(m[4:], uint32(start.Unix()))
 
-		want := &dropText{port: "Ethernet4", reason: "no-route", flow: "UDP 10.0.0.1:1000 > 10.0.0.2:53", packets: 7, queue: 3}
+		want := &dropText{port: "Ethernet4", reason: "no-route", flow: "UDP 10.0.0.1:1000 > 10.0.0.2:53", packets: 7,
+			queue: 3}
 		if wide >= 0 && fields[wide].raw != nil {
 			fields[wide].raw(want)
 		} else if wide >= 0 {

@@ -36,13 +36,14 @@ func inERSPAN(session uint16, number uint32, payload []byte) []byte {
 // copyOf is what the copy of a record carries: a packet of UDP of which some is kept, and the record.
 func copyOf(packet byte, kept int) []byte {
 	frame := ipOf(17, inUDP(9, append([]byte{packet}, make([]byte, 99)...)))
-	r := record.Record{Bits: []byte{1}, Switch: 3, Plan: 4, In: record.Time{Seconds: 1_700_000_000}, At: record.Time{Seconds: 1_700_000_000, Nanoseconds: 700},
+	r := record.Record{Bits: []byte{1}, Switch: 3, Plan: 4, In: record.Time{Seconds: 1_700_000_000},
+		At:     record.Time{Seconds: 1_700_000_000, Nanoseconds: 700},
 		InPort: 1, OutPort: 2, Length: uint32(len(frame))}
 	return r.Append(frame[:kept:kept])
 }
 
-// Copies of records are found in UDP and in ERSPAN; those of one packet come to one partition, and what is missing by the
-// numbers of the copies, what is cut, and what cannot be joined, is told as lost.
+// Copies of records are found in UDP and in ERSPAN; those of one packet come to one partition, and what is missing by
+// the numbers of the copies, what is cut, and what cannot be joined, is told as lost.
 func TestRecords(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	s, err := NewSender(log, result.Records, options("eth0", 2, &now))

@@ -32,7 +32,8 @@ func TestSketching(t *testing.T) {
 		return dial.SketchEvent{Kind: dial.Answered, Answer: dial.Answer{Task: "heavy", Key: "packets", Epoch: 9, End: end,
 			Start: end - int64(time.Second), Flags: []string{"first", "saturated"}, Estimate: 7, Lower: &low}}
 	}
-	for _, e := range []dial.SketchEvent{answer(-time.Second), {Kind: dial.Synced}, answer(-time.Second), {Kind: dial.Lost},
+	for _, e := range []dial.SketchEvent{answer(-time.Second), {Kind: dial.Synced}, answer(-time.Second),
+		{Kind: dial.Lost},
 		answer(-time.Second), answer(0), answer(3 * time.Hour)} {
 		if err := r.take(t.Context(), e); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,8 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// What the network brings twice is counted once, however late, also if exporter and agent send the same again to others.
+// What the network brings twice is counted once, however late, also if exporter and agent send the same again to
+// others.
 func TestTwice(t *testing.T) {
 	rows, stats, counts := reported(t, func(r *Reports) {
 		messages := drops(t, 6)
@@ -81,8 +82,9 @@ func TestTwiceOnTheWay(t *testing.T) {
 
 // What is sent to a socket that somebody else reads is not read from frames, too.
 func TestSockets(t *testing.T) {
-	for at, want := range map[string]int64{"": 1, "[::]:4739": 0, "0.0.0.0:4739": 0, "10.0.0.8:4739": 0, "10.0.0.7:4739": 1,
-		"[::]:4740": 1} {
+	for at, want := range map[string]int64{"": 1, "[::]:4739": 0, "0.0.0.0:4739": 0, "10.0.0.8:4739": 0,
+		"10.0.0.7:4739": 1,
+		"[::]:4740":     1} {
 		_, stats, _ := reported(t, func(r *Reports) {
 			tap := Tap{Reports: r, IPFIX: 4739}
 			if at != "" {
@@ -117,7 +119,8 @@ func TestClockAhead(t *testing.T) {
 			}
 		}
 	})
-	if len(rows) != 2 || rows[0].First != start.AddDate(-8, 0, 0).UnixNano() || rows[1].Flags != 0 || rows[1].Packets != 12 {
+	if len(rows) != 2 || rows[0].First != start.AddDate(-8, 0, 0).UnixNano() || rows[1].Flags != 0 ||
+		rows[1].Packets != 12 {
 		t.Errorf("%+v: want the drops of leaf1 when they came, and those of the other switch without a flag", rows)
 	}
 }
@@ -129,7 +132,8 @@ func TestBeganAnew(t *testing.T) {
 	for _, x := range []struct {
 		number, uptime uint32
 		want           int64
-	}{{499, 999_900, 0}, {3, 100, 1}, {4, 200, 0}, {7, 300, 2}, {6, 250, 0}, {8, 400, 0}, {1, 50, 0}, {2, 60, 0}, {4, 70, 1}} {
+	}{{499, 999_900, 0}, {3, 100, 1}, {4, 200, 0}, {7, 300, 2}, {6, 250, 0}, {8, 400, 0}, {1, 50, 0}, {2, 60, 0},
+		{4, 70, 1}} {
 		if got := a.number(&sflow.Datagram{Sequence: x.number, Uptime: x.uptime}, start).lost; got != x.want {
 			t.Errorf("datagram %d at %d: %d missing, want %d", x.number, x.uptime, got, x.want)
 		}

@@ -74,7 +74,9 @@ func TestDiskWithoutRoom(t *testing.T) {
 			free := disktest.Fill(t, dir, 100<<10) // for three messages more, and a part of one
 			ended := make(chan struct{})
 			go func() { defer close(ended); appendAll(first+1, most) }()
-			until(t, "there is no room, and NATS was started again", func() bool { return s.Trouble() != "" && s.Restarts() > 0 })
+			until(t, "there is no room, and NATS was started again", func() bool {
+				return s.Trouble() != "" && s.Restarts() > 0
+			})
 			last := kept.Load()
 			if last <= first || last == most {
 				t.Errorf("message %d is the last for which there was room: want one behind %d, and not all", last, first)
@@ -93,7 +95,8 @@ func TestDiskWithoutRoom(t *testing.T) {
 			if n := strings.Count(told.String(), "the log cannot be written: sources wait"); n != 1 {
 				t.Errorf("told %d times, want once:\n%s", n, told.String())
 			}
-			if n := strings.Count(told.String(), "the log can be written again"); n != 1 || strings.Contains(told.String(), "nats:") {
+			if n := strings.Count(told.String(), "the log can be written again"); n != 1 ||
+				strings.Contains(told.String(), "nats:") {
 				t.Errorf("told %d times, want once, and nothing that NATS says:\n%s", n, told.String())
 			}
 		})

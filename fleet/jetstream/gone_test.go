@@ -14,9 +14,9 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A stream that somebody deletes on the server at any time is made again: its reader is told that messages are gone, and
-// reads those that are appended later under sequences that no other had. Only what a process that knew less of the old
-// stream appends before the reader looks is gone, too.
+// A stream that somebody deletes on the server at any time is made again: its reader is told that messages are gone,
+// and reads those that are appended later under sequences that no other had. Only what a process that knew less of the
+// old stream appends before the reader looks is gone, too.
 func TestDeletedStream(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 21))
@@ -107,7 +107,8 @@ func TestDeletedStream(t *testing.T) {
 
 // Work whose stream is deleted is not waited for without end.
 func TestDeletedWork(t *testing.T) {
-	l := openLog(t, Options{Server: startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute}), HoldTime: time.Second})
+	l := openLog(t, Options{Server: startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute}),
+		HoldTime: time.Second})
 	if _, err := l.Append(t.Context(), "w", "", []byte("job")); err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,8 @@ func TestClockSet(t *testing.T) {
 		}
 		if h.Packets != 2 || h.Resident.Count != resident || h.Link.Count != link || h.Unknown != unknown ||
 			h.Resident.Min != 7 || h.Resident.Max != 7 {
-			t.Errorf("hop %d: %+v, want %d of 2 with a residence of 7 ns, %d over the link, %d unknown", i, h, resident, link, unknown)
+			t.Errorf("hop %d: %+v, want %d of 2 with a residence of 7 ns, %d over the link, %d unknown", i, h, resident, link,
+				unknown)
 		}
 	}
 }

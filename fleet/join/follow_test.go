@@ -54,7 +54,8 @@ func (x *told) cut() (windows map[int64]result.Flags, amends []result.Amend) {
 func TestFollow(t *testing.T) {
 	const window = 10 * second
 	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
-	before, after := x.writer(event.Name("host:eth1", time.Unix(50, 0))), x.writer(event.Name("host:eth1", time.Unix(130, 0)))
+	before, after := x.writer(event.Name("host:eth1", time.Unix(50, 0))),
+		x.writer(event.Name("host:eth1", time.Unix(130, 0)))
 	other := x.writer(event.Name("host:eth2", time.Unix(50, 0)))
 	x.message(other, 100*second)
 	x.message(before, 105*second, 95*second, 106*second) // and is killed

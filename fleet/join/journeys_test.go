@@ -34,7 +34,8 @@ func (x *recording) wire(n int) {
 		name := fmt.Sprint("s", i)
 		x.net.Nodes = append(x.net.Nodes, topology.Node{Name: name, Kind: topology.Switch, ID: uint32(i + 1)},
 			topology.Node{Name: "h" + name, Kind: topology.Host})
-		x.net.Links = append(x.net.Links, topology.Link{A: topology.End{Node: name, Port: "Ethernet99"}, B: topology.End{Node: "h" + name}})
+		x.net.Links = append(x.net.Links, topology.Link{A: topology.End{Node: name, Port: "Ethernet99"},
+			B: topology.End{Node: "h" + name}})
 		for k := range i {
 			x.net.Links = append(x.net.Links, topology.Link{A: topology.End{Node: name, Port: fmt.Sprint("Ethernet", k)},
 				B: topology.End{Node: fmt.Sprint("s", k), Port: fmt.Sprint("Ethernet", i)}})
@@ -50,9 +51,11 @@ func timeOf(at int64) record.Time {
 func (x *recording) visit(key journey.Key, sw int, in uint16, at int64, ttl int) {
 	n := len(x.net.Nodes) / 2
 	c := copied{RecordCopy: collector.RecordCopy{Key: key, TTL: ttl, IsFlow: true,
-		Flow: collector.Flow{Protocol: 17, Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2")}}}
+		Flow: collector.Flow{Protocol: 17, Source: netip.MustParseAddr("10.0.0.1"),
+			Destination: netip.MustParseAddr("10.0.0.2")}}}
 	left := at + x.r.Int64N(int64(time.Millisecond))
-	c.Record = record.Record{Bits: []byte{1}, Switch: uint32(sw + 1), Plan: 7, In: timeOf(at), At: timeOf(left), InPort: in, OutPort: 99}
+	c.Record = record.Record{Bits: []byte{1}, Switch: uint32(sw + 1), Plan: 7, In: timeOf(at), At: timeOf(left),
+		InPort: in, OutPort: 99}
 	c.at = left + x.r.Int64N(second/2)
 	next := x.r.IntN(n)
 	switch {
@@ -167,8 +170,8 @@ func sortRows(all []result.Journey) {
 	})
 }
 
-// The ways of packets over random networks are those that `tamtam path` has of the same records, each told once without a
-// flag that it has not, though sources tell twice and workers die.
+// The ways of packets over random networks are those that `tamtam path` has of the same records, each told once without
+// a flag that it has not, though sources tell twice and workers die.
 func TestJourneys(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 914000001, Count: 60}, func(t *testing.T, seed uint64) {
@@ -209,8 +212,8 @@ func TestJourneys(t *testing.T) {
 	})
 }
 
-// A record that comes when its window is closed makes a row that says so, and what was told before is in doubt. One of a
-// switch that nobody knows is counted.
+// A record that comes when its window is closed makes a row that says so, and what was told before is in doubt. One of
+// a switch that nobody knows is counted.
 func TestJourneyLate(t *testing.T) {
 	x := recording{}
 	x.wire(2)
@@ -226,8 +229,9 @@ func TestJourneyLate(t *testing.T) {
 	seq := uint64(0)
 	take := func(sw uint32, in, out uint16, at, promise int64) *result.Batch {
 		t.Helper()
-		c := collector.RecordCopy{Key: "k", TTL: 65 - min(int(sw), 2), Record: record.Record{Bits: []byte{1}, Switch: sw, In: timeOf(at), At: timeOf(at + 5),
-			InPort: in, OutPort: out}}
+		c := collector.RecordCopy{Key: "k", TTL: 65 - min(int(sw), 2),
+			Record: record.Record{Bits: []byte{1}, Switch: sw, In: timeOf(at), At: timeOf(at + 5),
+				InPort: in, OutPort: out}}
 		if ok, err := w.AddRecord(at, &c); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -243,7 +247,8 @@ func TestJourneyLate(t *testing.T) {
 		t.Fatalf("%+v: want a packet that was not seen at s1", b)
 	}
 	b = take(2, 0, 99, 1000*second+50, 1101*second)
-	if b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags&result.Late == 0 || b.Sources[0].Late != 1 || len(b.Amends) != 1 ||
+	if b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags&result.Late == 0 || b.Sources[0].Late != 1 ||
+		len(b.Amends) != 1 ||
 		b.Amends[0].From > 1000*second || b.Amends[0].To < 1000*second || b.Amends[0].Flags != result.Late {
 		t.Fatalf("%+v: want a row that is late, and an amendment", b)
 	}
@@ -277,7 +282,8 @@ func TestJourneyEdge(t *testing.T) {
 		if i == 0 {
 			port = 99
 		}
-		c := collector.RecordCopy{Key: "k", TTL: 64 - i, Record: record.Record{Bits: []byte{1}, Switch: sw + 1, In: timeOf(at), At: timeOf(at + 5),
+		c := collector.RecordCopy{Key: "k", TTL: 64 - i, Record: record.Record{Bits: []byte{1}, Switch: sw + 1,
+			In: timeOf(at), At: timeOf(at + 5),
 			InPort: port, OutPort: uint16(1 - i%2)}}
 		if ok, err := w.AddRecord(at, &c); !ok || err != nil {
 			t.Fatal(ok, err)
@@ -291,14 +297,16 @@ func TestJourneyEdge(t *testing.T) {
 		t.Fatalf("%+v: want one way that is cut, and says so", b)
 	}
 	w.Lose()
-	c := collector.RecordCopy{Key: "m", TTL: 64, Record: record.Record{Bits: []byte{1}, Switch: 1, In: timeOf(1101 * second), At: timeOf(1101 * second), InPort: 99, OutPort: 99}}
+	c := collector.RecordCopy{Key: "m", TTL: 64, Record: record.Record{Bits: []byte{1}, Switch: 1,
+		In: timeOf(1101 * second), At: timeOf(1101 * second), InPort: 99, OutPort: 99}}
 	if ok, err := w.AddRecord(1101*second, &c); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if err := p.Take(2, w.Finish(1200*second), now); err != nil {
 		t.Fatal(err)
 	}
-	if b = p.Cut(now, false); b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags != result.Gap || b.Journeys[0].End != "to hs0" {
+	if b = p.Cut(now, false); b == nil || len(b.Journeys) != 1 || b.Journeys[0].Flags != result.Gap ||
+		b.Journeys[0].End != "to hs0" {
 		t.Fatalf("%+v: want a packet to the host, of a time of which a batch was lost", b)
 	}
 }

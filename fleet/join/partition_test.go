@@ -84,10 +84,12 @@ func (n *network) inOrder(f *event.Frame, source int) {
 }
 
 func randomFrame(r *rand.Rand, at int64) event.Frame {
-	f := event.Frame{Time: at, Flow: event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(r.IntN(5)), DestPort: 80}}
+	f := event.Frame{Time: at, Flow: event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(r.IntN(5)),
+		DestPort: 80}}
 	hops := 1 + r.IntN(3)
 	for range hops { // no way is the beginning of another one
-		h := event.Hop{Switch: uint32(r.IntN(2)), In: uint16(hops), Out: uint16(r.IntN(2)), Arrival: at, Departure: at + r.Int64N(5000)}
+		h := event.Hop{Switch: uint32(r.IntN(2)), In: uint16(hops), Out: uint16(r.IntN(2)), Arrival: at,
+			Departure: at + r.Int64N(5000)}
 		if r.IntN(10) == 0 {
 			h.Flags, h.Departure = event.NoDeparture, 0
 		}

@@ -63,9 +63,11 @@ func marked(t testing.TB, r *rand.Rand, m *marking, periods int) *marking {
 	t.Helper()
 	n := altmark.Interval(r.IntN(3) - 1)
 	settings := map[string]altmark.Session{}
-	for name, role := range map[string]altmark.Role{"l1": altmark.Initiator, "s1": altmark.Transit, "s2": altmark.Transit, "l2": altmark.Terminator} {
+	for name, role := range map[string]altmark.Role{"l1": altmark.Initiator, "s1": altmark.Transit, "s2": altmark.Transit,
+		"l2": altmark.Terminator} {
 		length := n.Duration()
-		settings[name] = altmark.Session{Role: role, Method: altmark.Double, Interval: n, Mark: altmark.DSCP0, Mark2: altmark.DSCP1,
+		settings[name] = altmark.Session{Role: role, Method: altmark.Double, Interval: n, Mark: altmark.DSCP0,
+			Mark2:    altmark.DSCP1,
 			SlotSync: true, ClockError: length / 64, MaxDelay: length / 8}
 	}
 	measured(r, settings)
@@ -75,7 +77,8 @@ func marked(t testing.TB, r *rand.Rand, m *marking, periods int) *marking {
 }
 
 // report has the switches report, and returns what they did in the order of periods.
-func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark.Session, periods int) (all []dial.Report) {
+func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark.Session,
+	periods int) (all []dial.Report) {
 	t.Helper()
 	of := map[string][]dial.Report{}
 	length := settings["l1"].Interval.Duration()
@@ -214,8 +217,9 @@ func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all 
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := map[marks.Segment]string{{Path: "web", From: "l1", To: "s1+s2"}: "1", {Path: "web", From: "s1+s2", To: "l2"}: "2",
-		{Path: "east", From: "l1", To: "s1"}: "1", {Path: "east", From: "s1", To: "l2"}: "2"}
+	cluster := map[marks.Segment]string{{Path: "web", From: "l1", To: "s1+s2"}: "1",
+		{Path: "web", From: "s1+s2", To: "l2"}: "2",
+		{Path: "east", From: "l1", To: "s1"}:   "1", {Path: "east", From: "s1", To: "l2"}: "2"}
 	keep := func(results []marks.Result) {
 		for _, x := range results {
 			l := lossOf(&x, cluster)
@@ -254,7 +258,8 @@ func (m *marking) printed(t testing.TB, x *marks.Result, l result.Loss) {
 		t.Fatal(err)
 	}
 	got := l.Mean
-	if got.Known != (want.Mean != nil) || got.Known && got.Delay != *want.Mean || got.Sum != want.Sum || got.Unknown != want.Unknown {
+	if got.Known != (want.Mean != nil) || got.Known && got.Delay != *want.Mean || got.Sum != want.Sum ||
+		got.Unknown != want.Unknown {
 		t.Fatalf("mean delay of a row is %+v, the collector prints %s", got, text)
 	}
 	if got.Known && (!l.Known || l.Lost != 0) {
@@ -293,8 +298,8 @@ func losses(t *testing.T, store *result.Memory) (rows map[lossKey]result.Loss, t
 	return rows, times
 }
 
-// Whatever the order in which switches are heard, what comes twice and which workers die: what is said of each period is
-// what a single collector says that has heard all, and is said without a flag.
+// Whatever the order in which switches are heard, what comes twice and which workers die: what is said of each period
+// is what a single collector says that has heard all, and is said without a flag.
 func TestPeriodsOnce(t *testing.T) {
 	racetest.Stepped(t)
 	known, means := 0, 0
@@ -323,8 +328,8 @@ func TestPeriodsOnce(t *testing.T) {
 	}
 }
 
-// Something in front of the last switch sets all marks to 0. No row to that switch has a loss, on the path or of the graph:
-// those of even periods have an excess, and those of odd ones lack what is in excess there.
+// Something in front of the last switch sets all marks to 0. No row to that switch has a loss, on the path or of the
+// graph: those of even periods have an excess, and those of odd ones lack what is in excess there.
 func TestPeriodsRecoloured(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
@@ -377,8 +382,8 @@ func TestPeriodsFlagged(t *testing.T) {
 	}
 }
 
-// Of a switch that has never told of a period the settings are not known, which the rows say: the switches tell them with
-// their reports only.
+// Of a switch that has never told of a period the settings are not known, which the rows say: the switches tell them
+// with their reports only.
 func TestPeriodsSilent(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3}, func(t *testing.T, seed uint64) {
@@ -400,8 +405,8 @@ func TestPeriodsSilent(t *testing.T) {
 	})
 }
 
-// A report that comes when its period was told makes a row that takes the place of the one before; a report of a session
-// that is not of the paths is an error.
+// A report that comes when its period was told makes a row that takes the place of the one before; a report of a
+// session that is not of the paths is an error.
 func TestPeriodsLate(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 10}, periodsLate)
@@ -452,7 +457,8 @@ func periodsLate(t *testing.T, seed uint64) {
 	if ok, err := w.AddPeriod(&x); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if err := p.Take(seq+1, w.Finish(event.Ended), now); err == nil || !strings.Contains(err.Error(), `target "x:1" is not joined in group "web"`) {
+	if err := p.Take(seq+1, w.Finish(event.Ended), now); err == nil ||
+		!strings.Contains(err.Error(), `target "x:1" is not joined in group "web"`) {
 		t.Errorf("%v: want an error that names target and group", err)
 	}
 }
@@ -461,8 +467,8 @@ func (k lossKey) String() string {
 	return fmt.Sprintf("%s %s>%s period %d at %d", k.flow, k.from, k.to, k.period, k.start)
 }
 
-// BenchmarkPeriods joins what four switches report of 90 periods, over a graph and along a path, and cuts a batch behind
-// each period.
+// BenchmarkPeriods joins what four switches report of 90 periods, over a graph and along a path, and cuts a batch
+// behind each period.
 func BenchmarkPeriods(b *testing.B) {
 	m := newMarking(b, rand.New(rand.NewPCG(1, 14)), 90)
 	var times [][][]byte // messages that have the same place in what their senders say

@@ -9,8 +9,8 @@ import (
 	"tamtam/collector/result"
 )
 
-// A row of copies has the end of each of them, once and the first few; a copy that may have become one of several packets has
-// that as its end, and a row with one end nothing else.
+// A row of copies has the end of each of them, once and the first few; a copy that may have become one of several
+// packets has that as its end, and a row with one end nothing else.
 func TestEndsOfCopies(t *testing.T) {
 	row := func(exits ...*journey.Exit) result.Journey {
 		return rowOf("key", journey.Journey{Visits: []*journey.Visit{{Switch: "leaf1", In: "Ethernet0", Exits: exits}}})
@@ -20,7 +20,8 @@ func TestEndsOfCopies(t *testing.T) {
 	for i := range 20 {
 		many = append(many, to(fmt.Sprint("to h", i)))
 	}
-	alike := &journey.Exit{Out: "Ethernet8", Candidates: []*journey.Visit{{Switch: "spine1"}, {Switch: "spine1"}}, Alike: 2}
+	alike := &journey.Exit{Out: "Ethernet8", Candidates: []*journey.Visit{{Switch: "spine1"}, {Switch: "spine1"}},
+		Alike: 2}
 	for _, tt := range []struct {
 		exits []*journey.Exit
 		want  string

@@ -201,7 +201,8 @@ func (l *fewAtOnce) Read(ctx context.Context, topic string, from uint64, most in
 }
 
 // While the store cannot be used, a worker reads nothing more and acknowledges nothing. When it can, the rows are those
-// of a store that was there all the time: no source was silent, though the worker heard of none for longer than one may be.
+// of a store that was there all the time: no source was silent, though the worker heard of none for longer than one may
+// be.
 func TestStoreAway(t *testing.T) {
 	rows := func(t *testing.T, away time.Duration) (hops []result.Hop, asked int) {
 		synctest.Test(t, func(t *testing.T) {
@@ -311,7 +312,8 @@ func BenchmarkJoin(b *testing.B) {
 			f.Time, flow = at, (flow+7919)%flows
 			f.Flow.SourcePort, f.Flow.DestPort = uint16(flow), uint16(flow>>16)
 			for i := range f.Hops {
-				f.Hops[i] = event.Hop{Switch: uint32(i) + flow%16, In: 1, Out: 2, Arrival: at, Departure: at + 600 + int64(flow%500)}
+				f.Hops[i] = event.Hop{Switch: uint32(i) + flow%16, In: 1, Out: 2, Arrival: at,
+					Departure: at + 600 + int64(flow%500)}
 			}
 			if !w.Stamped(&f) {
 				break
@@ -338,7 +340,8 @@ func BenchmarkJoin(b *testing.B) {
 				b.Fatal(err)
 			}
 			store = result.NewMemory(1 << 30)
-			if _, err := store.Put(b.Context(), &result.Batch{Partition: "stamps-0", First: 1, Position: batch.Position}); err != nil {
+			if _, err := store.Put(b.Context(), &result.Batch{Partition: "stamps-0", First: 1,
+				Position: batch.Position}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -18,7 +18,8 @@ func TestJoins(t *testing.T) {
 	}
 	put(t, s, batch("p-0", 1, 10, 100), true)
 	err := open(t, Options{Dir: dir}).Joins("B")
-	if err == nil || !strings.Contains(err.Error(), "has the rows of log A up to its marks, and this is log B: want that log") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "has the rows of log A up to its marks, and this is log B: want that log") {
 		t.Errorf("another log: %v", err)
 	}
 	for _, name := range []string{"log", "marks"} {

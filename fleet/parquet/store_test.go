@@ -54,8 +54,8 @@ func each(t *testing.T, s *Store, from, to int64) (firsts []uint64) {
 	return firsts
 }
 
-// A batch that is made twice is kept once, also by another process after the files have gone for their age, and one that
-// leaves messages out is refused.
+// A batch that is made twice is kept once, also by another process after the files have gone for their age, and one
+// that leaves messages out is refused.
 func TestPut(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -200,7 +200,8 @@ func TestRowsOfRandomBatches(t *testing.T) {
 		want := randomBatch(rand.New(rand.NewPCG(seed, 0)))
 		s := open(t, Options{Dir: t.TempDir()})
 		put(t, s, want, true)
-		if at, err := s.Last(t.Context(), want.Partition); err != nil || !cmp.Equal(at, want.Position, cmpopts.EquateEmpty()) {
+		if at, err := s.Last(t.Context(), want.Partition); err != nil ||
+			!cmp.Equal(at, want.Position, cmpopts.EquateEmpty()) {
 			t.Errorf("position %+v, %v: want %+v", at, err, want.Position)
 		}
 		n := 0
@@ -246,7 +247,8 @@ func randomBatch(r *rand.Rand) *result.Batch {
 			loss.Sent, loss.Received = r.Int64N(2), r.Int64N(2)
 		}
 		if loss.Mean = (result.MeanDelay{Unknown: text()}); loss.Mean.Unknown == "" && r.IntN(3) > 0 {
-			loss.Mean = result.MeanDelay{Known: true, Delay: r.Int64N(3) - 1, Sum: []string{"", "-340282366920938463463"}[r.IntN(2)]}
+			loss.Mean = result.MeanDelay{Known: true, Delay: r.Int64N(3) - 1,
+				Sum: []string{"", "-340282366920938463463"}[r.IntN(2)]}
 		}
 		b.Losses = append(b.Losses, loss)
 		sketch := result.Sketch{Time: w.Start, Switch: text(), Task: text(), Key: text(), Estimate: r.Float64()}
@@ -257,8 +259,10 @@ func randomBatch(r *rand.Rand) *result.Batch {
 			sketch.Truth = float64(r.IntN(2))
 		}
 		b.Sketches = append(b.Sketches, sketch)
-		b.Journeys = append(b.Journeys, result.Journey{Time: w.Start, Flow: text(), Key: text(), From: text(), End: text(), Of: r.IntN(3),
-			Hops: []result.JourneyHop{{Parent: -1, Switch: text(), In: text(), Perhaps: text(), Arrival: r.Int64N(2), Queue: r.IntN(3) - 1,
+		b.Journeys = append(b.Journeys, result.Journey{Time: w.Start, Flow: text(), Key: text(), From: text(), End: text(),
+			Of: r.IntN(3),
+			Hops: []result.JourneyHop{{Parent: -1, Switch: text(), In: text(), Perhaps: text(), Arrival: r.Int64N(2),
+				Queue: r.IntN(3) - 1,
 				Depth: r.Int64N(3) - 1, Tables: text(), Dropped: text()}}})
 		b.Amends = append(b.Amends, result.Amend{From: r.Int64(), To: r.Int64(), Flags: result.Gap})
 	}
@@ -313,7 +317,8 @@ func unreadable(t *testing.T, s *Store, what, path string) {
 	var unread *result.Unread
 	var firsts []uint64
 	err := s.Each(t.Context(), 0, 1, func(b *result.Batch) bool { firsts = append(firsts, b.First); return true })
-	if !errors.As(err, &unread) || unread.Files != 1 || !strings.Contains(err.Error(), path) || !slices.Equal(firsts, []uint64{2}) {
+	if !errors.As(err, &unread) || unread.Files != 1 || !strings.Contains(err.Error(), path) ||
+		!slices.Equal(firsts, []uint64{2}) {
 		t.Errorf("%s: batches %v, %v; want batch 2, and %s named", what, firsts, err, path)
 	}
 }

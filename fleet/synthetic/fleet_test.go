@@ -20,7 +20,8 @@ func small(seed uint64) Shape {
 // What a small fleet sends comes out of the store, packet for packet.
 func TestRun(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
-		res, err := Run(t.Context(), small(seed), stream.NewMemory(0), result.NewMemory(0), join.Options{Window: 5 * time.Second})
+		res, err := Run(t.Context(), small(seed), stream.NewMemory(0), result.NewMemory(0),
+			join.Options{Window: 5 * time.Second})
 		if err != nil || res.Stamps != 60_000 || res.Rows == 0 {
 			t.Errorf("%+v, %v", res, err)
 		}

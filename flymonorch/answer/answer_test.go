@@ -33,10 +33,13 @@ func parse[T any](t testing.TB, f func(string) (T, error), s string) T {
 	return v
 }
 
-func newRun(t *testing.T, width int, key, attribute string, algorithm flymon.Algorithm, memory uint32, threshold uint64) *run {
+func newRun(t *testing.T, width int, key, attribute string, algorithm flymon.Algorithm, memory uint32,
+	threshold uint64) *run {
 	t.Helper()
-	return newRunOn(t, flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: width, Depth: 65536, Partitions: 32, MapEntries: 256, Digests: 1024}, flymon.Task{
-		Key: parse(t, flymon.ParseKey, key), Attribute: parse(t, flymon.ParseAttribute, attribute), Algorithm: algorithm, Memory: memory, Accurate: true, Threshold: threshold,
+	return newRunOn(t, flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: width, Depth: 65536,
+		Partitions: 32, MapEntries: 256, Digests: 1024}, flymon.Task{
+		Key: parse(t, flymon.ParseKey, key), Attribute: parse(t, flymon.ParseAttribute, attribute), Algorithm: algorithm,
+		Memory: memory, Accurate: true, Threshold: threshold,
 	})
 }
 
@@ -69,7 +72,8 @@ func (r *run) traffic(seed uint64, flows int) {
 			n++
 			now += random.Uint64N(20_000)
 			p := cmu.Packet{
-				Vector: flymon.Make(src, dst, sport, 443, 6, now), Ports: true, Size: 64 + random.Uint32N(1400), QueueBytes: random.Uint32N(60_000), QueueNS: random.Uint64N(60_000), Number: n,
+				Vector: flymon.Make(src, dst, sport, 443, 6, now), Ports: true, Size: 64 + random.Uint32N(1400),
+				QueueBytes: random.Uint32N(60_000), QueueNS: random.Uint64N(60_000), Number: n,
 			}
 			r.groups.Run(&p)
 		}
@@ -97,8 +101,10 @@ func TestFlows(t *testing.T) {
 	}{
 		{flymon.CMS, "frequency", memory, 1500}, {flymon.CMS, "frequency(bytes)", memory, 1500},
 		{flymon.SuMaxSum, "frequency", memory, 1500}, {flymon.SuMaxSum, "frequency(bytes)", memory, 1500},
-		{flymon.Tower, "frequency", memory, 1500}, {flymon.CounterBraids, "frequency", memory, 1500}, {flymon.MRAC, "frequency", memory, 1500},
-		{flymon.SuMaxMax, "max(queue-length)", memory, 1500}, {flymon.SuMaxMax, "max(queue-delay)", memory, 1500}, {flymon.SuMaxMax, "max(size)", memory, 1500},
+		{flymon.Tower, "frequency", memory, 1500}, {flymon.CounterBraids, "frequency", memory, 1500},
+		{flymon.MRAC, "frequency", memory, 1500},
+		{flymon.SuMaxMax, "max(queue-length)", memory, 1500}, {flymon.SuMaxMax, "max(queue-delay)", memory, 1500},
+		{flymon.SuMaxMax, "max(size)", memory, 1500},
 		{flymon.MaxInterArr, "max(interval)", 9 * 16384, 100}, // a flow that is taken for another is off by far
 	}
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
@@ -145,7 +151,8 @@ func TestFullCountersOfBytes(t *testing.T) {
 		v := flymon.Make(netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), 1, 2, 6, 1)
 		for n := range uint64(200) {
 			e := r.reading().Flow(v)
-			if exact := float64(1000 * n); !e.Saturated && e.Value != exact || e.Saturated && (e.Value > exact || e.Upper < exact) || e.Saturated != (exact >= 1<<15) {
+			if exact := float64(1000 * n); !e.Saturated && e.Value != exact ||
+				e.Saturated && (e.Value > exact || e.Upper < exact) || e.Saturated != (exact >= 1<<15) {
 				t.Errorf("%s, %.0f bytes: %+v", algorithm, exact, e)
 			}
 			r.groups.Run(&cmu.Packet{Vector: v, Ports: true, Size: 1000, Number: n + 1})
@@ -206,7 +213,8 @@ func TestMetrics(t *testing.T) {
 	// Traffic of one case has nothing to do with that of another.
 	for i, tt := range metrics {
 		if p := randtest.Tail(chances[i], missed[i]); p < randtest.Never {
-			t.Errorf("%s of %s: %d of %d are outside their bounds, which has a chance of %.2g", tt.metric, tt.algorithm, missed[i], len(chances[i]), p)
+			t.Errorf("%s of %s: %d of %d are outside their bounds, which has a chance of %.2g", tt.metric, tt.algorithm,
+				missed[i], len(chances[i]), p)
 		}
 	}
 }
@@ -284,7 +292,8 @@ func TestDecode(t *testing.T) {
 			}
 		}
 		// Flows that have a counter of their own follow at once, and nearly all others from them.
-		if least := len(all) - sharers(len(all), r.size(0), 3) - r.reach(r.least()); len(peeled) < least || least < len(all)/2 {
+		if least := len(all) - sharers(len(all), r.size(0), 3) - r.reach(r.least()); len(peeled) < least ||
+			least < len(all)/2 {
 			t.Errorf("%d of %d follow, want %d", len(peeled), len(all), least)
 		}
 	})
@@ -325,7 +334,8 @@ func TestBraidsThatKnowAllFlows(t *testing.T) {
 		if r.reach(threshold) == 0 {
 			t.Errorf("no flow has %d packets", threshold)
 		}
-		if e := reading.Flow(flymon.Make(netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), 1, 2, 6, 0)); e.Value != 0 || e.Confidence != 1 {
+		if e := reading.Flow(flymon.Make(netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), 1, 2, 6,
+			0)); e.Value != 0 || e.Confidence != 1 {
 			t.Errorf("a flow that was not counted: %+v", e)
 		}
 		if n := reading.Metrics()[flymon.MetricCardinality]; n.Value != float64(len(digests)) || n.Confidence != 1 {

@@ -119,7 +119,8 @@ func TestShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task := flymon.Task{Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.CMS, Memory: 1536, Share: 3}
+		task := flymon.Task{Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.Packets},
+			Algorithm: flymon.CMS, Memory: 1536, Share: 3}
 		placed, err := plan.New(g.Geometry()).Add("t", task)
 		if err == nil {
 			err = g.Apply(placed.Layout)
@@ -170,7 +171,9 @@ func TestFullTower(t *testing.T) {
 		r.send(1, 1, n+1)
 	}
 	e := r.reading().Flow(v)
-	if lower, upper := e.Bounds(); e.Value != 65_535 || !e.Saturated || upper || !lower || e.Lower > 70_000 || e.Confidence != 0.5 { // one row of counters so wide
+	// one row of counters so wide
+	if lower, upper := e.Bounds(); e.Value != 65_535 || !e.Saturated || upper || !lower || e.Lower > 70_000 ||
+		e.Confidence != 0.5 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -213,12 +216,14 @@ func TestAddresses(t *testing.T) {
 
 func BenchmarkFlow(b *testing.B) {
 	g := small(32)
-	task := flymon.Task{Key: parse(b, flymon.ParseKey, "5-tuple"), Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.CMS, Memory: 768}
+	task := flymon.Task{Key: parse(b, flymon.ParseKey, "5-tuple"), Attribute: flymon.Attribute{Kind: flymon.Packets},
+		Algorithm: flymon.CMS, Memory: 768}
 	placed, err := plan.New(g).Add("t", task)
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := answer.New(answer.Dump{Geometry: g, Task: task, Layout: placed.Layout, Sketch: placed.Sketch, Registers: registers(&placed.Layout, []byte{1, 0, 0, 0})})
+	r, err := answer.New(answer.Dump{Geometry: g, Task: task, Layout: placed.Layout, Sketch: placed.Sketch,
+		Registers: registers(&placed.Layout, []byte{1, 0, 0, 0})})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// What is expected of a list of coupons is about what is false in it, for random thresholds, tables and numbers of distinct
-// values, many of them below the threshold; or it is saturated. Nothing bounds the estimate: the factor is one that 1,000
-// random tasks stayed within.
+// What is expected of a list of coupons is about what is false in it, for random thresholds, tables and numbers of
+// distinct values, many of them below the threshold; or it is saturated. Nothing bounds the estimate: the factor is one
+// that 1,000 random tasks stayed within.
 func TestFalseVictims(t *testing.T) {
 	told, fixed := 0, randtest.Cases{Seed: 1, Count: 40, Short: 8}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -65,7 +65,8 @@ func TestFalseVictims(t *testing.T) {
 		told++
 		slack := 10 + float64(len(list))/20
 		if ratio := (e.Value + slack) / (float64(wrong) + slack); ratio > 4 || ratio < 1./4 {
-			t.Errorf("threshold %d, %d coupons: of %d flows %d are listed, %d of them false: %+v", threshold, r.placed.Sketch.Coupons,
+			t.Errorf("threshold %d, %d coupons: of %d flows %d are listed, %d of them false: %+v", threshold,
+				r.placed.Sketch.Coupons,
 				len(all), len(list), wrong, e)
 		}
 	})

@@ -13,17 +13,20 @@ import (
 
 // small is a chip on which whatever is placed is small.
 func small(width int) flymon.Geometry {
-	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: width, Depth: 512, Partitions: 32, MapEntries: 256, Digests: 16}
+	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: width, Depth: 512, Partitions: 32,
+		MapEntries: 256, Digests: 16}
 }
 
 // tasks are one for each algorithm and attribute.
 func tasks(t testing.TB) []flymon.Task {
 	var all []flymon.Task
 	for _, attribute := range []string{
-		"frequency", "frequency(bytes)", "distinct(src-ip)", "existence(src-ip)", "similarity(src-ip)", "max(queue-length)", "max(queue-delay)", "max(size)", "max(interval)",
+		"frequency", "frequency(bytes)", "distinct(src-ip)", "existence(src-ip)", "similarity(src-ip)", "max(queue-length)",
+		"max(queue-delay)", "max(size)", "max(interval)",
 	} {
 		for _, key := range []string{"none", "5-tuple"} {
-			task := flymon.Task{Key: parse(t, flymon.ParseKey, key), Attribute: parse(t, flymon.ParseAttribute, attribute), Memory: 300, Threshold: 100}
+			task := flymon.Task{Key: parse(t, flymon.ParseKey, key), Attribute: parse(t, flymon.ParseAttribute, attribute),
+				Memory: 300, Threshold: 100}
 			if task.Attribute.Kind == flymon.MaxQueue || task.Attribute.Kind == flymon.MaxDelay {
 				task.Threshold = 1 << 8 // a step of buckets of 16 bits
 			}
@@ -63,7 +66,8 @@ func sane(t *testing.T, what string, e flymon.Estimate) {
 			t.Fatalf("%s: %+v", what, e)
 		}
 	}
-	if math.IsNaN(e.Upper) || e.Upper < 0 || e.Upper > 1e300 && !math.IsInf(e.Upper, 1) || e.Confidence > 1 || e.Confidence > 0 && (e.Lower > e.Value || e.Value > e.Upper) {
+	if math.IsNaN(e.Upper) || e.Upper < 0 || e.Upper > 1e300 && !math.IsInf(e.Upper, 1) || e.Confidence > 1 ||
+		e.Confidence > 0 && (e.Lower > e.Value || e.Value > e.Upper) {
 		t.Fatalf("%s: %+v", what, e)
 	}
 }
@@ -118,7 +122,8 @@ func TestEmptyAndFullRegisters(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, words := range [][]byte{nil, {0xff}, {1, 0, 0, 0}, {0x80}, {3, 1, 4, 1, 5, 9, 2}} {
-				d := answer.Dump{Geometry: g, Task: task, Layout: placed.Layout, Sketch: placed.Sketch, Registers: registers(&placed.Layout, words)}
+				d := answer.Dump{Geometry: g, Task: task, Layout: placed.Layout, Sketch: placed.Sketch,
+					Registers: registers(&placed.Layout, words)}
 				for _, unit := range d.Registers {
 					for i := range unit {
 						unit[i] &= g.Mask()

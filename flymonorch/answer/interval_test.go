@@ -53,8 +53,9 @@ func TestLongestIntervals(t *testing.T) {
 	randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		task := flymon.Task{
-			Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
-			Epoch: time.Second, Rows: uint8(1 + random.IntN(3)), Accurate: true,
+			Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
+			Algorithm: flymon.MaxInterArr,
+			Epoch:     time.Second, Rows: uint8(1 + random.IntN(3)), Accurate: true,
 		}
 		task.Memory = 3 * uint32(task.Rows) * 64 << random.IntN(3)
 		geo := small([]int{8, 16, 24, 32}[random.IntN(4)])
@@ -94,8 +95,9 @@ func TestLongestIntervals(t *testing.T) {
 // arrival has no interval yet.
 func TestIntervalOfAKnownFlowWithoutArrival(t *testing.T) {
 	task := flymon.Task{
-		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
-		Epoch: time.Second, Rows: 1, Memory: 3 * 32, Accurate: true,
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
+		Algorithm: flymon.MaxInterArr,
+		Epoch:     time.Second, Rows: 1, Memory: 3 * 32, Accurate: true,
 	}
 	seen := 0
 	for f := range uint32(400) {
@@ -127,15 +129,17 @@ func TestIntervalOfAKnownFlowWithoutArrival(t *testing.T) {
 // A longest interval that the epoch has no room for is said to be none.
 func TestImpossibleInterval(t *testing.T) {
 	task := flymon.Task{
-		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
-		Epoch: time.Second, Memory: 3 * 96, Accurate: true,
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
+		Algorithm: flymon.MaxInterArr,
+		Epoch:     time.Second, Memory: 3 * 96, Accurate: true,
 	}
 	r := newRunOn(t, small(32), task)
 	for i, at := range []uint64{7_900_000_000, 7_100_000_000} { // the clock was set back
 		v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, at)
 		r.groups.Run(&cmu.Packet{Vector: v, Size: 100, Number: uint64(i) + 1})
 	}
-	if e := r.bank(1).Flow(flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0)); !e.Saturated || e.Value > 1e9 || e.Lower != 0 || e.Confidence != 0 {
+	if e := r.bank(1).Flow(flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0)); !e.Saturated || e.Value > 1e9 || e.Lower != 0 ||
+		e.Confidence != 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -144,8 +148,9 @@ func TestImpossibleInterval(t *testing.T) {
 // has an upper bound.
 func TestIntervalLongerThanTheClockTells(t *testing.T) {
 	task := flymon.Task{
-		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
-		Memory: 3 * 96, Accurate: true,
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
+		Algorithm: flymon.MaxInterArr,
+		Memory:    3 * 96, Accurate: true,
 	}
 	v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0)
 	for _, width := range []int{16, 32} {
@@ -157,7 +162,8 @@ func TestIntervalLongerThanTheClockTells(t *testing.T) {
 			}
 			r.ran = interval
 			e := r.bank(0).Flow(v)
-			if bounded := interval < 1<<42; e.Saturated == bounded || math.IsInf(e.Upper, 1) == bounded || e.Lower > float64(interval) || e.Upper < float64(interval) {
+			if bounded := interval < 1<<42; e.Saturated == bounded || math.IsInf(e.Upper, 1) == bounded ||
+				e.Lower > float64(interval) || e.Upper < float64(interval) {
 				t.Errorf("%d bits, %v: %+v", width, time.Duration(interval), e)
 			}
 		}
@@ -165,11 +171,13 @@ func TestIntervalLongerThanTheClockTells(t *testing.T) {
 }
 
 // Buckets of 8 bits tell an epoch apart in units of a 128th or less of it. An interval is within its bounds wherever in
-// the clock's 256 units it is, the first of which is stored as the second; one as long as all of them has no upper bound.
+// the clock's 256 units it is, the first of which is stored as the second; one as long as all of them has no upper
+// bound.
 func TestIntervalsInNarrowBuckets(t *testing.T) {
 	task := flymon.Task{
-		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
-		Memory: 3 * 96, Accurate: true,
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
+		Algorithm: flymon.MaxInterArr,
+		Memory:    3 * 96, Accurate: true,
 	}
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 400, Short: 50}, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 6))
@@ -204,7 +212,8 @@ func (r *run) bank(n int) *answer.Reading {
 	r.Helper()
 	s, _ := r.groups.Status("t")
 	d := answer.Dump{
-		Geometry: r.groups.Geometry(), Task: r.placed.Task, Layout: r.placed.Layout, Sketch: r.placed.Sketch, Packets: s.Banks[n].Packets, Bytes: s.Banks[n].Bytes, Ran: r.ran,
+		Geometry: r.groups.Geometry(), Task: r.placed.Task, Layout: r.placed.Layout, Sketch: r.placed.Sketch,
+		Packets: s.Banks[n].Packets, Bytes: s.Banks[n].Bytes, Ran: r.ran,
 	}
 	for i, u := range r.placed.Layout.Units {
 		words, err := r.groups.Read("t", i, n, 0, u.Size)

@@ -39,9 +39,9 @@ var narrows = []doubt{
 	{flymon.OddSketch, "none", "similarity(5-tuple)", flymon.MetricMembers, 0},
 }
 
-// Whatever buckets are too narrow for: an answer of random tasks and traffic is within its bounds as often as these say,
-// one for each case, or it has none and says so. What MRAC computes of counters of which none is full is what it computes of
-// wide ones, and otherwise saturated, the distribution's classes too.
+// Whatever buckets are too narrow for: an answer of random tasks and traffic is within its bounds as often as these
+// say, one for each case, or it has none and says so. What MRAC computes of counters of which none is full is what it
+// computes of wide ones, and otherwise saturated, the distribution's classes too.
 func TestNarrowBuckets(t *testing.T) {
 	chances, missed := make([][]float64, len(narrows)), make([]int, len(narrows))
 	full, clear := 0, 0
@@ -92,7 +92,8 @@ func TestNarrowBuckets(t *testing.T) {
 	for i, tt := range narrows {
 		t.Logf("%s %s %s: %d of %d outside", tt.algorithm, tt.attribute, tt.metric, missed[i], len(chances[i]))
 		if p := randtest.Tail(chances[i], missed[i]); p < randtest.Never {
-			t.Errorf("%s of %s: %d of %d are outside their bounds, which has a chance of %.2g", tt.algorithm, tt.attribute, missed[i], len(chances[i]), p)
+			t.Errorf("%s of %s: %d of %d are outside their bounds, which has a chance of %.2g", tt.algorithm, tt.attribute,
+				missed[i], len(chances[i]), p)
 		}
 	}
 	if ran.Whole(fixed) && (full < 5 || clear < 5) {
@@ -100,8 +101,8 @@ func TestNarrowBuckets(t *testing.T) {
 	}
 }
 
-// A narrow bucket holds maxima in whole steps. A flow whose maximum reaches the threshold is listed although its value, cut
-// off to a step, may be below it.
+// A narrow bucket holds maxima in whole steps. A flow whose maximum reaches the threshold is listed although its value,
+// cut off to a step, may be below it.
 func TestNoHeavyMaximumIsMissed(t *testing.T) {
 	fixed, reached := randtest.Cases{Seed: 1, Count: 40, Short: 8}, 0
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -131,8 +132,9 @@ func TestNoHeavyMaximumIsMissed(t *testing.T) {
 // task is a random task of a kind.
 func (d *doubt) task(t *testing.T, random *rand.Rand) flymon.Task {
 	task := flymon.Task{
-		Key: parse(t, flymon.ParseKey, d.key), Attribute: parse(t, flymon.ParseAttribute, d.attribute), Algorithm: d.algorithm,
-		Memory: uint32(96) << random.IntN(3), Threshold: d.threshold, Accurate: true,
+		Key: parse(t, flymon.ParseKey, d.key), Attribute: parse(t, flymon.ParseAttribute, d.attribute),
+		Algorithm: d.algorithm,
+		Memory:    uint32(96) << random.IntN(3), Threshold: d.threshold, Accurate: true,
 	}
 	if task.Attribute.Kind == flymon.MaxInterval {
 		task.Epoch = time.Hour // all comes in the first
@@ -228,8 +230,8 @@ func TestEntropyOfFullCounters(t *testing.T) {
 	}
 }
 
-// Of a random share of packets of random sizes, the totals are those of all packets, within bounds that hold as often as
-// they say; and whatever else is told of it says that only a share was seen.
+// Of a random share of packets of random sizes, the totals are those of all packets, within bounds that hold as often
+// as they say; and whatever else is told of it says that only a share was seen.
 func TestTotalsOfAShare(t *testing.T) {
 	var chances [2][]float64
 	var missed [2]int

@@ -41,7 +41,8 @@ func numbers(from, to int) (list []uint32) {
 // that they turn.
 func bitsOf(r *answer.Reading) (filter, odd float64) {
 	units, row := r.Layout.Units, r.Sketch.Rows[0]
-	return float64(len(units[row[0]].Map) * len(r.Registers[row[0]])), float64(len(units[row[0]].Map) * len(r.Registers[row[1]]))
+	return float64(len(units[row[0]].Map) * len(r.Registers[row[0]])),
+		float64(len(units[row[0]].Map) * len(r.Registers[row[1]]))
 }
 
 // The same sources in two epochs are alike, however many packets each sends. They differ where two
@@ -55,7 +56,8 @@ func TestTheSameSetIsAlike(t *testing.T) {
 		// The odd sketch is so empty that its own error is less than a tenth; so is that of the sets' sizes.
 		most := 1.1 * 2 * float64(randtest.AtMost(n*n/4/filter))
 		got := answer.Similarity(a, b)
-		if j, d := got[flymon.MetricJaccard], got[flymon.MetricDifference]; d.Value > most || j.Value < 1-1.1*most/n || most > n/20 {
+		if j, d := got[flymon.MetricJaccard], got[flymon.MetricDifference]; d.Value > most || j.Value < 1-1.1*most/n ||
+			most > n/20 {
 			t.Errorf("similarity %+v, difference %+v, want 1 and 0, or %.0f at most", j, d, most)
 		}
 	})
@@ -78,7 +80,8 @@ func TestSimilarity(t *testing.T) {
 		got := answer.Similarity(a, sources(t, random, width, memory, numbers(from, from+other)))
 		common := max(0, min(one, from+other)-from)
 		all := one + other - common
-		for name, want := range map[string]float64{flymon.MetricJaccard: float64(common) / float64(all), flymon.MetricDifference: float64(all - common)} {
+		for name, want := range map[string]float64{flymon.MetricJaccard: float64(common) / float64(all),
+			flymon.MetricDifference: float64(all - common)} {
 			if e := got[name]; want < e.Lower || e.Upper < want {
 				missed[name]++
 				t.Logf("%s is %+v, want %v", name, e, want)
@@ -94,7 +97,8 @@ func TestSimilarity(t *testing.T) {
 		}
 	}
 	slices.Sort(ratios)
-	t.Logf("not within: %v of %d; the bounds are %.2f of theory's apart in the median, at most %.2f", missed, ran.Count, ratios[len(ratios)/2], ratios[len(ratios)-1])
+	t.Logf("not within: %v of %d; the bounds are %.2f of theory's apart in the median, at most %.2f", missed, ran.Count,
+		ratios[len(ratios)/2], ratios[len(ratios)-1])
 	if median := ratios[len(ratios)/2]; ran.Whole(fixed) && median > 2 {
 		t.Errorf("the bounds of the similarity are %.2f of theory's apart, in the median", median)
 	}

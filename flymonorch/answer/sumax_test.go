@@ -19,7 +19,8 @@ func TestSuMaxBehindAFullRow(t *testing.T) {
 	}{{"frequency", 1, 140_000}, {"frequency(bytes)", 100, 1400}} {
 		t.Run(tt.attribute, func(t *testing.T) {
 			r := newRunOn(t, small(16), flymon.Task{
-				Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: parse(t, flymon.ParseAttribute, tt.attribute), Algorithm: flymon.SuMaxSum, Memory: 3 * 256, Accurate: true,
+				Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: parse(t, flymon.ParseAttribute, tt.attribute),
+				Algorithm: flymon.SuMaxSum, Memory: 3 * 256, Accurate: true,
 			})
 			n := uint64(0)
 			packet := func(src uint32) { n++; r.send(src, 1, n) }

@@ -13,7 +13,8 @@ import (
 )
 
 func someGeometry(seed uint64) flymon.Geometry {
-	geo := flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 4096, Partitions: 32, MapEntries: 96, Digests: 4}
+	geo := flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 4096, Partitions: 32,
+		MapEntries: 96, Digests: 4}
 	if seed%3 == 1 {
 		geo.Groups, geo.Spliced, geo.Width, geo.Units = 5, 0, 16, 2
 	}

@@ -21,7 +21,8 @@ func flows(seed uint64, n int) []flymon.Vector {
 	all := make([]flymon.Vector, n)
 	for i := range all {
 		f := byte(r.IntN(200) * r.IntN(200) / 200)
-		all[i] = flymon.Make(netip.AddrFrom4([4]byte{10, 0, f, f * 3}), netip.AddrFrom4([4]byte{11, f % 7, 0, byte(r.IntN(9))}), uint16(f), 443, 6, uint64(1e9+1000*i))
+		all[i] = flymon.Make(netip.AddrFrom4([4]byte{10, 0, f, f * 3}),
+			netip.AddrFrom4([4]byte{11, f % 7, 0, byte(r.IntN(9))}), uint16(f), 443, 6, uint64(1e9+1000*i))
 	}
 	return all
 }
@@ -180,7 +181,8 @@ func TestBitsOfLayouts(t *testing.T) {
 		}{
 			{"none", "existence(src-ip)", flymon.Bloom, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
 			{"none", "distinct(src-ip)", flymon.LinearCounting, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
-			{"none", "similarity(src-ip)", flymon.OddSketch, func(have, p1 uint32) uint32 { return have | 1<<p1 }}, // its Bloom filter
+			// its Bloom filter
+			{"none", "similarity(src-ip)", flymon.OddSketch, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
 			{"none", "distinct(src-ip)", flymon.HyperLogLog, func(have, p1 uint32) uint32 { return max(have, p1) }},
 			{"dst-ip", "distinct(src-ip)", flymon.BeauCoup, nil},
 			{"none", "distinct(src-ip)", flymon.BeauCoup, nil},
@@ -213,7 +215,8 @@ func TestBitsOfLayouts(t *testing.T) {
 				if tt.algorithm != flymon.BeauCoup {
 					first := int(u.P1.Key.Shift) - int(u.Key.Shift)
 					if size := bits.TrailingZeros32(u.Size); (first+32)%32 < size || (first+32)%32+int(u.P1.Bits) > 32 {
-						t.Errorf("%s: row %d: address of %d bits from %d on, and %d from %d on", tt.algorithm, row, size, u.Key.Shift, u.P1.Bits, u.P1.Key.Shift)
+						t.Errorf("%s: row %d: address of %d bits from %d on, and %d from %d on", tt.algorithm, row, size, u.Key.Shift,
+							u.P1.Bits, u.P1.Key.Shift)
 					}
 				}
 			}

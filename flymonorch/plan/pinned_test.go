@@ -90,7 +90,8 @@ func TestPinnedAtRandom(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("pinned tasks stayed %d times, %d others were moved, %d refused for pinned ones, %d for their own filter", stayed, moves, refused, met)
+	t.Logf("pinned tasks stayed %d times, %d others were moved, %d refused for pinned ones, %d for their own filter",
+		stayed, moves, refused, met)
 	if ran.Whole(fixed) && (moves < 20 || refused < 10 || met < 2) {
 		t.Error("the test shows little")
 	}

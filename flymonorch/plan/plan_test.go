@@ -11,11 +11,13 @@ import (
 )
 
 func geometry() flymon.Geometry {
-	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32, MapEntries: 256, Digests: 16}
+	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32,
+		MapEntries: 256, Digests: 16}
 }
 
 // task reads "filter key attribute algorithm memory threshold".
-func task(t testing.TB, filter, key, attribute string, algorithm flymon.Algorithm, memory uint32, threshold uint64) flymon.Task {
+func task(t testing.TB, filter, key, attribute string, algorithm flymon.Algorithm, memory uint32,
+	threshold uint64) flymon.Task {
 	t.Helper()
 	f, err1 := flymon.ParseFilter(filter)
 	k, err2 := flymon.ParseKey(key)
@@ -23,7 +25,8 @@ func task(t testing.TB, filter, key, attribute string, algorithm flymon.Algorith
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	return flymon.Task{Filter: f, Key: k, Attribute: a, Algorithm: algorithm, Memory: memory, Accurate: true, Threshold: threshold}
+	return flymon.Task{Filter: f, Key: k, Attribute: a, Algorithm: algorithm, Memory: memory, Accurate: true,
+		Threshold: threshold}
 }
 
 // Table 3: the groups that each algorithm takes.
@@ -61,7 +64,8 @@ func TestGroupsOfAlgorithms(t *testing.T) {
 				groups[u.Group] = true
 			}
 			if len(groups) != tt.groups || len(p.Layout.Units) != tt.units {
-				t.Errorf("%s: %d groups, %d units, want %d, %d", tt.algorithm, len(groups), len(p.Layout.Units), tt.groups, tt.units)
+				t.Errorf("%s: %d groups, %d units, want %d, %d", tt.algorithm, len(groups), len(p.Layout.Units), tt.groups,
+					tt.units)
 			}
 			if err := p.Layout.Check(&geo); err != nil {
 				t.Errorf("%s: %v", tt.algorithm, err)
@@ -127,7 +131,8 @@ func TestNinetySixTasks(t *testing.T) {
 	}
 	for i := range 96 {
 		p.Remove("dst-port=" + string(rune('0'+i/10)) + string(rune('0'+i%10)))
-		p.Remove(task(t, "dst-port="+string(rune('0'+i/10))+string(rune('0'+i%10)), "src-ip", "frequency", flymon.MRAC, 2048, 0).Filter.String())
+		p.Remove(task(t, "dst-port="+string(rune('0'+i/10))+string(rune('0'+i%10)), "src-ip", "frequency", flymon.MRAC, 2048,
+			0).Filter.String())
 	}
 	if u := p.Group(0); u.Tasks != 0 || u.Largest[2] != 65536 || u.Used[0] {
 		t.Errorf("%+v", u)
@@ -146,7 +151,8 @@ func TestFreezeAndDivert(t *testing.T) {
 		t.Fatal(err)
 	}
 	geo := geometry()
-	if err := moved.Layout.Check(&geo); err != nil || len(moved.Layout.Frozen) != 3 || moved.Layout.Frozen[0].Base != old.Layout.Units[0].Base {
+	if err := moved.Layout.Check(&geo); err != nil || len(moved.Layout.Frozen) != 3 ||
+		moved.Layout.Frozen[0].Base != old.Layout.Units[0].Base {
 		t.Errorf("%+v, %v", moved.Layout.Frozen, err)
 	}
 	if u := p.Group(moved.Layout.Units[0].Group); u.Free[0] != 65536-8192-2048 {
@@ -156,10 +162,12 @@ func TestFreezeAndDivert(t *testing.T) {
 		t.Errorf("%+v", p.Group(3))
 	}
 	narrow, err := p.Change("t", task(t, "dst-port=53", "src-ip", "frequency", flymon.CMS, 3*8192, 0))
-	if err != nil || len(narrow.Layout.Frozen) != 0 || narrow.Layout.Units[0].Base != moved.Layout.Units[0].Base || narrow.Layout.Filter.String() != "dst-port=53" {
+	if err != nil || len(narrow.Layout.Frozen) != 0 || narrow.Layout.Units[0].Base != moved.Layout.Units[0].Base ||
+		narrow.Layout.Filter.String() != "dst-port=53" {
 		t.Errorf("another filter: %+v, %v", narrow, err)
 	}
-	if _, err := p.Change("t", task(t, "any", "src-ip", "frequency", flymon.CMS, 3*65536*2, 0)); err == nil || p.Get("t") != narrow {
+	if _, err := p.Change("t", task(t, "any", "src-ip", "frequency", flymon.CMS, 3*65536*2, 0)); err == nil ||
+		p.Get("t") != narrow {
 		t.Errorf("too much: %v", err)
 	}
 }

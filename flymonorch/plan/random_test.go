@@ -18,11 +18,16 @@ import (
 // wanted are keys, attributes and algorithms of random tasks.
 func wanted() [][3]string {
 	return [][3]string{
-		{"src-ip", "frequency", "cms"}, {"5-tuple", "frequency", "cms"}, {"dst-ip", "frequency(bytes)", "cms"}, {"ip-pair", "frequency", "sumax-sum"},
-		{"src-ip", "max(queue-length)", "sumax-max"}, {"src-ip/24", "max(size)", "sumax-max"}, {"5-tuple", "frequency", "mrac"}, {"src-ip,dst-port", "frequency", "tower"},
-		{"5-tuple", "frequency", "counter-braids"}, {"none", "distinct(5-tuple)", "hll"}, {"none", "distinct(src-ip)", "linear-counting"},
-		{"dst-ip", "distinct(src-ip)", "beaucoup"}, {"src-ip", "distinct(dst-port)", "beaucoup"}, {"none", "distinct(dst-ip)", "beaucoup"},
-		{"none", "existence(src-ip)", "bloom"}, {"ip-pair", "max(interval)", "max-interval"}, {"none", "similarity(src-ip)", "odd-sketch"}, {"dst-ip", "distinct(src-ip)", "auto"},
+		{"src-ip", "frequency", "cms"}, {"5-tuple", "frequency", "cms"}, {"dst-ip", "frequency(bytes)", "cms"},
+		{"ip-pair", "frequency", "sumax-sum"},
+		{"src-ip", "max(queue-length)", "sumax-max"}, {"src-ip/24", "max(size)", "sumax-max"},
+		{"5-tuple", "frequency", "mrac"}, {"src-ip,dst-port", "frequency", "tower"},
+		{"5-tuple", "frequency", "counter-braids"}, {"none", "distinct(5-tuple)", "hll"},
+		{"none", "distinct(src-ip)", "linear-counting"},
+		{"dst-ip", "distinct(src-ip)", "beaucoup"}, {"src-ip", "distinct(dst-port)", "beaucoup"},
+		{"none", "distinct(dst-ip)", "beaucoup"},
+		{"none", "existence(src-ip)", "bloom"}, {"ip-pair", "max(interval)", "max-interval"},
+		{"none", "similarity(src-ip)", "odd-sketch"}, {"dst-ip", "distinct(src-ip)", "auto"},
 	}
 }
 
@@ -128,7 +133,8 @@ func TestRandomSequences(t *testing.T) {
 	fixed := randtest.Cases{Count: 3}
 	done, lacks := map[string]int{}, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
-		geo := flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 4096, Partitions: 32, MapEntries: 96, Digests: 4}
+		geo := flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 4096, Partitions: 32,
+			MapEntries: 96, Digests: 4}
 		if seed%3 == 1 {
 			geo.Groups, geo.Spliced, geo.Width, geo.Units = 5, 0, 16, 2
 		}

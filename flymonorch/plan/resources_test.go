@@ -57,7 +57,8 @@ func TestStagesOfGroup(t *testing.T) {
 // bits; without the spliced groups of figure 16 there are two triangles, with them none.
 func TestStacking(t *testing.T) {
 	full := plan.Stacking(12, false)
-	for i, want := range [][]string{{"C0"}, {"I0", "C1"}, {"P0", "I1", "C2"}, {"O0", "P1", "I2", "C3"}, {"O1", "P2", "I3", "C4"}} {
+	for i, want := range [][]string{{"C0"}, {"I0", "C1"}, {"P0", "I1", "C2"}, {"O0", "P1", "I2", "C3"},
+		{"O1", "P2", "I3", "C4"}} {
 		slices.Sort(full[i])
 		slices.Sort(want)
 		if !slices.Equal(full[i], want) {
@@ -125,7 +126,8 @@ func TestTranslationCosts(t *testing.T) {
 		t.Fatalf("%d points", len(all))
 	}
 	c := all[5]
-	if c.Partitions != 32 || c.Entries != 1024 || c.Blocks != 2 || !near(c.Prepared, 12.5) || c.Words != 11 || c.Bits != 5*16 {
+	if c.Partitions != 32 || c.Entries != 1024 || c.Blocks != 2 || !near(c.Prepared, 12.5) || c.Words != 11 ||
+		c.Bits != 5*16 {
 		t.Errorf("%+v", c)
 	}
 	for i, c := range all[1:] {
@@ -141,7 +143,8 @@ func TestTranslationsOfLayouts(t *testing.T) {
 	for _, want := range plan.Translations(geo, plan.RMT12(), 32) {
 		p, entries := plan.New(geo), 0
 		for i := range want.Partitions {
-			x := task(t, "dst-port="+string(rune('0'+i/10))+string(rune('0'+i%10)), "src-ip", "frequency", flymon.MRAC, uint32(geo.Depth/want.Partitions), 0)
+			x := task(t, "dst-port="+string(rune('0'+i/10))+string(rune('0'+i%10)), "src-ip", "frequency", flymon.MRAC,
+				uint32(geo.Depth/want.Partitions), 0)
 			placed, err := p.Add(x.Filter.String(), x)
 			if err != nil || placed.Layout.Units[0].CMU != 0 {
 				t.Fatalf("%d of %d: %v", i, want.Partitions, err)
@@ -170,7 +173,8 @@ func TestBesideProgram(t *testing.T) {
 		if s.Group > 100*6.0/72+1e-9 || (s.Resource == plan.HashUnits) != near(s.Group, 100*6.0/72) {
 			t.Errorf("%s: a group takes %.2f %%", s.Resource, s.Group)
 		}
-		if len(s.With) != 4 || s.With[0] != s.Program || !near(s.With[3], s.Program+3*s.Group) || s.With[3] > 100 || s.Average > 8.3 {
+		if len(s.With) != 4 || s.With[0] != s.Program || !near(s.With[3], s.Program+3*s.Group) || s.With[3] > 100 ||
+			s.Average > 8.3 {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -190,7 +194,8 @@ func TestBesideProgram(t *testing.T) {
 func TestStackedUtilisation(t *testing.T) {
 	all := plan.Stacked(paperGroup(), plan.RMT12(), 20)
 	c := all[8]
-	if c.Stages != 12 || c.Groups != 9 || c.CMUs != 27 || c.Percent[plan.HashUnits] != 75 || c.Percent[plan.SALUs] != 56.25 {
+	if c.Stages != 12 || c.Groups != 9 || c.CMUs != 27 || c.Percent[plan.HashUnits] != 75 ||
+		c.Percent[plan.SALUs] != 56.25 {
 		t.Errorf("%+v", c)
 	}
 	for i, c := range all[1:] {
@@ -207,7 +212,8 @@ func TestStackedUtilisation(t *testing.T) {
 func TestCMUsByKey(t *testing.T) {
 	for _, free := range []int{2160, plan.FreePHV, 2387} {
 		all := plan.CMUsByKey(paperGroup(), plan.RMT12(), free, []int{32, 104, 350})
-		if all[0].Compressed != 27 || all[2].Compressed != 27 || all[2].Copied != 5 || all[1].Copied <= all[2].Copied || all[0].Copied > 27 {
+		if all[0].Compressed != 27 || all[2].Compressed != 27 || all[2].Copied != 5 || all[1].Copied <= all[2].Copied ||
+			all[0].Copied > 27 {
 			t.Errorf("%d bits free: %+v", free, all)
 		}
 	}
@@ -222,7 +228,8 @@ func TestResourceNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", r, got, err)
 		}
 	}
-	if _, err := plan.ParseResource("stages"); err == nil || !strings.Contains(err.Error(), "want one of [hash units SALUs") {
+	if _, err := plan.ParseResource("stages"); err == nil || !strings.Contains(err.Error(),
+		"want one of [hash units SALUs") {
 		t.Errorf("%v", err)
 	}
 	if s := plan.Resource(9).String(); s != "resource 9" {

@@ -132,7 +132,8 @@ func TestNotMoved(t *testing.T) {
 	geo.Spliced = 0
 	p := newPlanned(t, geo)
 	for i := range 7 {
-		if _, err := p.deploy(fmt.Sprint("t", i), task(t, "any", "src-ip", "frequency", flymon.CMS, 3*2048, 0)); err != nil { // no epoch
+		// no epoch
+		if _, err := p.deploy(fmt.Sprint("t", i), task(t, "any", "src-ip", "frequency", flymon.CMS, 3*2048, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +142,9 @@ func TestNotMoved(t *testing.T) {
 	if !errors.As(err, &lack) || len(lack.InTheWay) != 1 {
 		t.Fatalf("%v", err)
 	}
-	if want := fmt.Sprintf("; in the way in groups 0, 4, 8: task %s; task %s cannot be moved: counted without banked epochs", lack.InTheWay[0], lack.InTheWay[0]); !endsWith(err.Error(), want) {
+	if want := fmt.Sprintf(
+		"; in the way in groups 0, 4, 8: task %s; task %s cannot be moved: counted without banked epochs", lack.InTheWay[0],
+		lack.InTheWay[0]); !endsWith(err.Error(), want) {
 		t.Errorf("%v; want %q", err, want)
 	}
 }
@@ -155,7 +158,8 @@ func TestRoomAtRandom(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 1}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		geo := flymon.Geometry{Groups: 9, Spliced: 3 * r.IntN(2), Units: 3, CMUs: 3, Width: 32, Depth: 4096, Partitions: 32, MapEntries: 96, Digests: 4}
+		geo := flymon.Geometry{Groups: 9, Spliced: 3 * r.IntN(2), Units: 3, CMUs: 3, Width: 32, Depth: 4096, Partitions: 32,
+			MapEntries: 96, Digests: 4}
 		if r.IntN(3) == 0 {
 			geo.Groups = 5 + r.IntN(9)
 		}
@@ -206,7 +210,8 @@ func TestRoomAtRandom(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d placed with %d moves, %d refused, of which %d could be placed if all began anew", placed, moves, refused, missed)
+	t.Logf("%d placed with %d moves, %d refused, of which %d could be placed if all began anew", placed, moves, refused,
+		missed)
 	if ran.Whole(fixed) && (moves < 20 || refused < 20) {
 		t.Error("the test shows little")
 	}

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Rows are written in place of what is there, but those that are tammgrd's, or are about to be; one of tammgrd's that is
-// about to go is not in the way. It is so on both kinds of server, and beyond a batch.
+// Rows are written in place of what is there, but those that are tammgrd's, or are about to be; one of tammgrd's that
+// is about to go is not in the way. It is so on both kinds of server, and beyond a batch.
 func TestPut(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { put(t, swsstest.Start(t)) })
 	t.Run("redis-server", func(t *testing.T) { put(t, swsstest.StartServer(t).Open()) })
@@ -76,7 +76,8 @@ func put(t *testing.T, r *swss.Redis) {
 		t.Errorf("%d rows, want %d", len(after), n)
 	}
 	for key, want := range map[string]string{
-		"is": "map[a:theirs config_key:k]", "comes": "map[a:theirs config_key:k]", "goes": "map[a:ours]", "old": "map[a:ours]",
+		"is": "map[a:theirs config_key:k]", "comes": "map[a:theirs config_key:k]", "goes": "map[a:ours]",
+		"old": "map[a:ours]",
 		"new": "map[a:ours]", "gone": "map[]", "n255": "map[a:ours]",
 	} {
 		if got := fmt.Sprint(after[key]); got != want {

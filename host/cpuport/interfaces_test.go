@@ -74,7 +74,8 @@ func TestHostInterfaces(t *testing.T) {
 	punted("Linux", host, "first")
 	host.Forward(Packet{Port: "Ethernet4", Data: []byte("forwarded"), Len: 9})
 	p, err := c.Receive(t.Context())
-	if want := (Packet{Port: "Ethernet4", Data: []byte("forwarded"), Len: 9}); err != nil || p.Port != want.Port || !slices.Equal(p.Data, want.Data) {
+	if want := (Packet{Port: "Ethernet4", Data: []byte("forwarded"), Len: 9}); err != nil || p.Port != want.Port ||
+		!slices.Equal(p.Data, want.Data) {
 		t.Errorf("hostifd received %+v, %v, want %+v", p, err, want)
 	}
 	for _, sender := range []client{c, host} {
@@ -96,14 +97,16 @@ func TestHostInterfaces(t *testing.T) {
 			t.Errorf("another client: %v, want a refusal that names hostifd", err)
 		}
 	}
-	asked := Interface{Name: "PortChannel1", LAG: true, LACP: true, Members: []string{"Ethernet0"}, Senders: []string{"Ethernet0"}, Up: true}
+	asked := Interface{Name: "PortChannel1", LAG: true, LACP: true, Members: []string{"Ethernet0"},
+		Senders: []string{"Ethernet0"}, Up: true}
 	var refused *Refusal
 	for _, i := range []Interface{asked, {Name: "taken"}} {
 		if err := c.Set(i); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Receive(t.Context()); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "there is an interface") {
+	if _, err := c.Receive(t.Context()); !errors.As(err, &refused) ||
+		!strings.Contains(refused.Reason, "there is an interface") {
 		t.Errorf("a device that cannot be made: %v", err)
 	}
 	if k.mu.Lock(); !reflect.DeepEqual(k.kept[0], asked) {
@@ -276,7 +279,8 @@ func TestHeldDevices(t *testing.T) {
 	if err := bad.held([]byte{1, 9, 'E'}, f); err == nil || !strings.Contains(err.Error(), `"held"`) {
 		t.Errorf("a message that ends early: %v", err)
 	}
-	if err := bad.held(appendName([]byte{1}, "Ethernet0"), nil); err == nil || !strings.Contains(err.Error(), "Ethernet0 did not arrive") {
+	if err := bad.held(appendName([]byte{1}, "Ethernet0"), nil); err == nil ||
+		!strings.Contains(err.Error(), "Ethernet0 did not arrive") {
 		t.Errorf("a file that is lost: %v", err)
 	}
 }

@@ -163,20 +163,27 @@ func TestForms(t *testing.T) {
 	}{
 		{"a VRF", message(newRoute, routeTo10(), attr(rtaTable, build(uint32(1001))), attr(rtaOIF, build(uint32(7)))),
 			"10.0.0.0/8 table 1001 protocol 186 type 1 on 7"},
-		{"the default route", message(newRoute, familyIPv6, 0, 0, 0, 254, 186, 0, 1, uint32(0), attr(rtaOIF, build(uint32(7)))),
+		{"the default route", message(newRoute, familyIPv6, 0, 0, 0, 254, 186, 0, 1, uint32(0),
+			attr(rtaOIF, build(uint32(7)))),
 			"::/0 table 254 protocol 186 type 1 on 7"},
-		{"an IPv6 gateway of an IPv4 route", message(newRoute, routeTo10(), attr(rtaVia, build(uint16(familyIPv6), v6)), attr(rtaOIF, build(uint32(7)))),
+		{"an IPv6 gateway of an IPv4 route", message(newRoute, routeTo10(), attr(rtaVia, build(uint16(familyIPv6), v6)),
+			attr(rtaOIF, build(uint32(7)))),
 			"10.0.0.0/8 table 254 protocol 186 type 1 via fe80::1 on 7"},
-		{"a label", message(newRoute, routeTo10(), attr(rtaEncapType, build(uint16(1))), attr(rtaEncap|0x8000, attr(1, build(uint32(9)))), attr(rtaOIF, build(uint32(7)))),
+		{"a label", message(newRoute, routeTo10(), attr(rtaEncapType, build(uint16(1))),
+			attr(rtaEncap|0x8000, attr(1, build(uint32(9)))), attr(rtaOIF, build(uint32(7)))),
 			"10.0.0.0/8 table 254 protocol 186 type 1 on 7 encapsulated"},
-		{"weights", message(newRoute, routeTo10(), attr(rtaMultipath, build(uint16(8), 0, 9, uint32(3), uint16(8), 0, 255, uint32(4)))),
+		{"weights", message(newRoute, routeTo10(), attr(rtaMultipath,
+			build(uint16(8), 0, 9, uint32(3), uint16(8), 0, 255, uint32(4)))),
 			"10.0.0.0/8 table 254 protocol 186 type 1 on 3 weight 10 on 4 weight 256"},
-		{"bits behind the length", message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), attr(rtaDst, []byte{10, 1, 2, 3})),
+		{"bits behind the length", message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0),
+			attr(rtaDst, []byte{10, 1, 2, 3})),
 			"10.0.0.0/8 table 254 protocol 186 type 1"},
 		{"MPLS", message(newRoute, 28, 20, 0, 0, 254, 186, 0, 1, uint32(0)), "something else"},
 		{"a neighbour", message(28, familyIPv4), "something else"},
-		{"a next hop goes", message(delNextHop, familyIPv4, 0, 0, 0, uint32(0), attr(nhaID, build(uint32(5)))), "gone: next hop 5"},
-		{"a blackhole", message(newNextHop, familyIPv4, 0, 0, 0, uint32(0), attr(nhaID, build(uint32(5))), attr(nhaBlackhole, nil)), "next hop 5: blackhole"},
+		{"a next hop goes", message(delNextHop, familyIPv4, 0, 0, 0, uint32(0), attr(nhaID, build(uint32(5)))),
+			"gone: next hop 5"},
+		{"a blackhole", message(newNextHop, familyIPv4, 0, 0, 0, uint32(0), attr(nhaID, build(uint32(5))),
+			attr(nhaBlackhole, nil)), "next hop 5: blackhole"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for m, err := range Parse(tt.in) {
@@ -200,19 +207,31 @@ func TestHostileMessages(t *testing.T) {
 		{"a message that is too long", "a message of 1000 bytes, want 16 to ", build(uint32(1000), good[4:]), false},
 		{"a message that is too short", "a message of 15 bytes, want 16 to ", build(uint32(15), good[4:]), false},
 		{"a short route", "a message of a route of 4 bytes, want 12", message(newRoute, familyIPv4, 8, 0, 0), true},
-		{"an attribute that is too long", "attribute 1 of 99 bytes, want 4 to 8", message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), uint16(99), uint16(1), uint32(0)), true},
-		{"an attribute that is too short", "attribute 1 of 3 bytes, want 4 to 8", message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), uint16(3), uint16(1), uint32(0)), true},
-		{"a long prefix", "a prefix of 33 bits of 10.0.0.0, want at most 32", message(newRoute, familyIPv4, 33, 0, 0, 254, 186, 0, 1, uint32(0), attr(rtaDst, []byte{10, 0, 0, 0})), true},
-		{"a destination of the other family", "destination of 16 bytes, want 4", message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), attr(rtaDst, make([]byte, 16))), true},
-		{"a gateway of 3 bytes", "gateway of 3 bytes, want 4", message(newRoute, routeTo10(), attr(rtaGateway, make([]byte, 3))), true},
-		{"a gateway of no family", "gateway of family 7, want 2 or 10", message(newRoute, routeTo10(), attr(rtaVia, build(uint16(7), uint32(0)))), true},
-		{"an interface of 2 bytes", "interface of 2 bytes, want 4", message(newRoute, routeTo10(), attr(rtaOIF, make([]byte, 2))), true},
-		{"a next hop of length 0", "a next hop of 0 bytes, want 8 to 8", message(newRoute, routeTo10(), attr(rtaMultipath, make([]byte, 8))), true},
-		{"half a next hop", "4 bytes behind the last next hop", message(newRoute, routeTo10(), attr(rtaMultipath, make([]byte, 4))), true},
-		{"too many next hops", "a route of more than 514 next hops", message(newRoute, routeTo10(), attr(rtaMultipath, bytes.Repeat(build(uint16(8), 0, 0, uint32(1)), 515))), true},
+		{"an attribute that is too long", "attribute 1 of 99 bytes, want 4 to 8",
+			message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), uint16(99), uint16(1), uint32(0)), true},
+		{"an attribute that is too short", "attribute 1 of 3 bytes, want 4 to 8",
+			message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), uint16(3), uint16(1), uint32(0)), true},
+		{"a long prefix", "a prefix of 33 bits of 10.0.0.0, want at most 32",
+			message(newRoute, familyIPv4, 33, 0, 0, 254, 186, 0, 1, uint32(0), attr(rtaDst, []byte{10, 0, 0, 0})), true},
+		{"a destination of the other family", "destination of 16 bytes, want 4",
+			message(newRoute, familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), attr(rtaDst, make([]byte, 16))), true},
+		{"a gateway of 3 bytes", "gateway of 3 bytes, want 4", message(newRoute, routeTo10(),
+			attr(rtaGateway, make([]byte, 3))), true},
+		{"a gateway of no family", "gateway of family 7, want 2 or 10",
+			message(newRoute, routeTo10(), attr(rtaVia, build(uint16(7), uint32(0)))), true},
+		{"an interface of 2 bytes", "interface of 2 bytes, want 4", message(newRoute, routeTo10(),
+			attr(rtaOIF, make([]byte, 2))), true},
+		{"a next hop of length 0", "a next hop of 0 bytes, want 8 to 8",
+			message(newRoute, routeTo10(), attr(rtaMultipath, make([]byte, 8))), true},
+		{"half a next hop", "4 bytes behind the last next hop", message(newRoute, routeTo10(),
+			attr(rtaMultipath, make([]byte, 4))), true},
+		{"too many next hops", "a route of more than 514 next hops",
+			message(newRoute, routeTo10(), attr(rtaMultipath, bytes.Repeat(build(uint16(8), 0, 0, uint32(1)), 515))), true},
 		{"a next hop without ID", "a next hop without ID", message(newNextHop, familyIPv4, 0, 0, 0, uint32(0)), true},
-		{"an empty group", "a group of 0 bytes", message(newNextHop, familyIPv4, 0, 0, 0, uint32(0), attr(nhaGroup, nil)), true},
-		{"half a member", "a group of 4 bytes", message(newNextHop, familyIPv4, 0, 0, 0, uint32(0), attr(nhaGroup, make([]byte, 4))), true},
+		{"an empty group", "a group of 0 bytes", message(newNextHop, familyIPv4, 0, 0, 0, uint32(0), attr(nhaGroup, nil)),
+			true},
+		{"half a member", "a group of 4 bytes", message(newNextHop, familyIPv4, 0, 0, 0, uint32(0),
+			attr(nhaGroup, make([]byte, 4))), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var errs []string
@@ -276,7 +295,8 @@ func FuzzStream(f *testing.F) {
 			if err != nil {
 				break
 			}
-			f.Add(append([]byte{version, typeNetlink, byte((headerLen + len(frame)) >> 8), byte(headerLen + len(frame))}, frame...))
+			f.Add(append([]byte{version, typeNetlink, byte((headerLen + len(frame)) >> 8), byte(headerLen + len(frame))},
+				frame...))
 		}
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {

@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// offloaded returns the routes that zebra was told to be in the ASIC since the last call, by what it reads of them; those
-// that it was told to have left it begin with "not ".
+// offloaded returns the routes that zebra was told to be in the ASIC since the last call, by what it reads of them;
+// those that it was told to have left it begin with "not ".
 func (b *bench) offloaded() (list []string) {
 	b.t.Helper()
 	const routeFlags, offload, failed = 16 + 8, 0x4000, 0x20000000
@@ -41,7 +41,8 @@ func (b *bench) offloaded() (list []string) {
 			if flags != offload && flags != failed || binary.NativeEndian.Uint16(frame[6:])&1 == 0 {
 				b.t.Fatalf("an answer has flags %#x, or lacks NLM_F_REQUEST: % x", flags, frame)
 			}
-			line := map[bool]string{true: "not "}[flags == failed] + fmt.Sprintf("%s protocol %d table %d", m.Route.Dest, m.Route.Protocol, m.Route.Table)
+			line := map[bool]string{true: "not "}[flags == failed] + fmt.Sprintf("%s protocol %d table %d", m.Route.Dest,
+				m.Route.Protocol, m.Route.Table)
 			for _, h := range m.Route.Hops {
 				line += fmt.Sprintf(" via %s on %d", h.Gateway, h.Index)
 			}
@@ -210,7 +211,8 @@ func TestRoutesThatLeaveTheASICAreTakenBack(t *testing.T) {
 	want("it reads", out)
 	b.responds("10.1.0.0/16", row...)
 	want("it is back again", in)
-	b.publishes(schema.ResponseUnavailable, "10.1.0.0/16", []string{"protocol=bgp", "nexthop=10.0.0.9", "ifname=Ethernet0", "weight=1"})
+	b.publishes(schema.ResponseUnavailable, "10.1.0.0/16", []string{"protocol=bgp", "nexthop=10.0.0.9", "ifname=Ethernet0",
+		"weight=1"})
 	want("as it was before")
 	if len(b.sync.owes.messages)+len(b.sync.owes.back)+b.sync.owes.size != 0 {
 		t.Errorf("zebra is owed %+v", b.sync.owes)
@@ -269,7 +271,8 @@ func TestAnswersAreTrue(t *testing.T) {
 				t.Fatal(err)
 			} else if there {
 				delete(asic, prefix)
-				b.publishes(schema.ResponseUnavailable, prefix, []string{"protocol=bgp", "nexthop=" + row["nexthop"], "ifname=Ethernet0", "weight=1"})
+				b.publishes(schema.ResponseUnavailable, prefix, []string{"protocol=bgp", "nexthop=" + row["nexthop"],
+					"ifname=Ethernet0", "weight=1"})
 			}
 		}
 		connect()

@@ -176,7 +176,8 @@ func (w *world) bounded() {
 			w.t.Errorf("row %+v has %d uses, and is counted %d times", one.row, uses[one], one.uses)
 		}
 	}
-	if room != w.sync.room || len(w.sync.rows) != len(uses) || len(w.sync.routes) != len(w.zebra) || len(w.sync.dirty) != 0 {
+	if room != w.sync.room || len(w.sync.rows) != len(uses) || len(w.sync.routes) != len(w.zebra) ||
+		len(w.sync.dirty) != 0 {
 		w.t.Errorf("%d rows of %d bytes (counted: %d) of %d routes, %d to be written; want %d rows, %d routes, none",
 			len(w.sync.rows), room, w.sync.room, len(w.sync.routes), len(w.sync.dirty), len(uses), len(w.zebra))
 	}

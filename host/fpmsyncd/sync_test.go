@@ -392,7 +392,8 @@ func TestDrift(t *testing.T) {
 	rows := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute)
 	for _, err := range []error{
 		rows.Del(t.Context(), "10.1.0.0/16"), rows.Set(t.Context(), "10.2.0.0/16", swss.FieldValues{"nexthop": "10.0.0.7"}),
-		rows.Set(t.Context(), "10.3.0.0/16", swss.FieldValues{"nexthop": "10.0.0.7", "ifname": "Ethernet0", "protocol": "bgp"}),
+		rows.Set(t.Context(), "10.3.0.0/16", swss.FieldValues{"nexthop": "10.0.0.7", "ifname": "Ethernet0",
+			"protocol": "bgp"}),
 	} {
 		if err != nil {
 			t.Fatal(err)

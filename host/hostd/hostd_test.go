@@ -199,15 +199,17 @@ func (b *bench) wantAsked(want string) {
 	}
 }
 
-// What the stack resolves is a row of NEIGH_TABLE as neighsyncd writes it; a neighbour that does not answer any more has
-// none.
+// What the stack resolves is a row of NEIGH_TABLE as neighsyncd writes it; a neighbour that does not answer any more
+// has none.
 func TestResolvedNeighborsAreRows(t *testing.T) {
 	b := newBench(t)
 	b.arp("Ethernet0", 0, 1, 5, "10.0.0.5", "10.0.0.1")
 	b.arp("Ethernet4", 20, 1, 6, "10.0.1.6", "10.0.1.1")
 	b.arp("Ethernet8", 0, 1, 7, "10.0.2.7", "10.0.2.1")
-	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4; PortChannel1:10.0.2.7 neigh=02:00:00:00:00:07 family=IPv4; " +
-		"Vlan20:10.0.1.6 neigh=02:00:00:00:00:06 family=IPv4")
+	b.neighbors(
+		"Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4; PortChannel1:10.0.2.7 neigh=02:00:00:00:00:07 " +
+			"family=IPv4; " +
+			"Vlan20:10.0.1.6 neigh=02:00:00:00:00:06 family=IPv4")
 	b.pass(2 * time.Second)
 	if got := b.rows(swss.StateDB, schema.StateHostNeigh, "state", "neigh", "confirmed"); !strings.Contains(got,
 		"Vlan20|10.0.1.6 state=STALE neigh=02:00:00:00:00:06 confirmed=2026-01-02T12:00:00Z") {
@@ -217,7 +219,8 @@ func TestResolvedNeighborsAreRows(t *testing.T) {
 		"Loopback0|10.9.9.9/32 state=usable; PortChannel1|10.0.2.1/24 state=usable; Vlan20|10.0.1.1/24 state=usable" {
 		t.Errorf("STATE_DB has addresses %q", got)
 	}
-	if got := b.rows(swss.CountersDB, schema.CountersHost, "arp-requests", "cpu-port-punted"); got != "hostd arp-requests=3 cpu-port-punted=7" {
+	if got := b.rows(swss.CountersDB, schema.CountersHost, "arp-requests",
+		"cpu-port-punted"); got != "hostd arp-requests=3 cpu-port-punted=7" {
 		t.Errorf("COUNTERS_DB has %q", got)
 	}
 	b.asked()
@@ -231,7 +234,8 @@ func TestResolvedNeighborsAreRows(t *testing.T) {
 // Rows of tammgrd, and of others, are static for the stack: it neither asks for these neighbours nor touches the rows.
 func TestRowsOfOthersStay(t *testing.T) {
 	b := newBench(t)
-	b.appl(schema.AppNeigh, "Ethernet0:10.0.0.5", "neigh", "02:00:00:00:00:99", "family", "IPv4", schema.FieldConfigKey, "Ethernet0|10.0.0.5")
+	b.appl(schema.AppNeigh, "Ethernet0:10.0.0.5", "neigh", "02:00:00:00:00:99", "family", "IPv4", schema.FieldConfigKey,
+		"Ethernet0|10.0.0.5")
 	b.appl(schema.AppNeigh, "Ethernet0:10.0.0.6", "neigh", "02:00:00:00:00:98", "family", "IPv4")
 	b.step()
 	b.arp("Ethernet0", 0, 1, 5, "10.0.0.5", "10.0.0.1")
@@ -256,7 +260,8 @@ func TestStaticRowTakesOver(t *testing.T) {
 	b.wantAsked("Ethernet0 10.0.0.5")
 	b.arp("Ethernet0", 0, 2, 5, "10.0.0.5", "10.0.0.1")
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4")
-	b.appl(schema.AppNeigh, "Ethernet0:10.0.0.5", "neigh", "02:00:00:00:00:99", "family", "IPv4", schema.FieldConfigKey, "Ethernet0|10.0.0.5")
+	b.appl(schema.AppNeigh, "Ethernet0:10.0.0.5", "neigh", "02:00:00:00:00:99", "family", "IPv4", schema.FieldConfigKey,
+		"Ethernet0|10.0.0.5")
 	b.step()
 	b.pass(10 * time.Minute)
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:99 family=IPv4 config_key=Ethernet0|10.0.0.5")
@@ -271,8 +276,8 @@ func TestStaticRowTakesOver(t *testing.T) {
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4")
 }
 
-// A hostd that starts leaves what an earlier one has written as it is, asks each neighbour whether it is still there, and
-// removes those that do not answer.
+// A hostd that starts leaves what an earlier one has written as it is, asks each neighbour whether it is still there,
+// and removes those that do not answer.
 func TestRestartChangesNothing(t *testing.T) {
 	b := newBench(t)
 	b.appl(schema.AppRoute, "10.7.0.0/16", "nexthop", "10.0.0.5", "ifname", "Ethernet0")
@@ -342,7 +347,8 @@ func TestNeighborsGoWithTheirInterface(t *testing.T) {
 		b.appl(schema.AppPort, name, "oper_status", "unknown")
 	}
 	b.step()
-	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4; Vlan20:10.0.1.6 neigh=02:00:00:00:00:06 family=IPv4")
+	b.neighbors(
+		"Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4; Vlan20:10.0.1.6 neigh=02:00:00:00:00:06 family=IPv4")
 	b.appl(schema.AppPort, "Ethernet4", "oper_status", "down")
 	b.step()
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4")
@@ -378,7 +384,8 @@ func TestNeighResolve(t *testing.T) {
 func TestLLDP(t *testing.T) {
 	b := newBench(t)
 	neighbor := lldp.New()
-	neighbor.Configure(b.now, lldp.System{MAC: [6]byte{2, 0, 0, 0, 0, 9}, Name: "s9", Description: "another"}, []lldp.Port{{Name: "Ethernet40", Alias: "etp11"}})
+	neighbor.Configure(b.now, lldp.System{MAC: [6]byte{2, 0, 0, 0, 0, 9}, Name: "s9", Description: "another"},
+		[]lldp.Port{{Name: "Ethernet40", Alias: "etp11"}})
 	said := neighbor.Frames()[0].Data
 	speaks := func() {
 		t.Helper()
@@ -391,8 +398,10 @@ func TestLLDP(t *testing.T) {
 	}
 	rows := func(want string) {
 		t.Helper()
-		if got := b.rows(swss.ApplDB, schema.AppLLDPEntry, "lldp_rem_chassis_id_subtype", "lldp_rem_chassis_id", "lldp_rem_port_id_subtype",
-			"lldp_rem_port_id", "lldp_rem_port_desc", "lldp_rem_sys_name", "lldp_rem_sys_desc", "lldp_rem_sys_cap_enabled"); got != want {
+		if got := b.rows(swss.ApplDB, schema.AppLLDPEntry, "lldp_rem_chassis_id_subtype", "lldp_rem_chassis_id",
+			"lldp_rem_port_id_subtype",
+			"lldp_rem_port_id", "lldp_rem_port_desc", "lldp_rem_sys_name", "lldp_rem_sys_desc",
+			"lldp_rem_sys_cap_enabled"); got != want {
 			t.Errorf("LLDP_ENTRY_TABLE\n     %q\nwant %q", got, want)
 		}
 	}
@@ -407,7 +416,8 @@ func TestLLDP(t *testing.T) {
 	}
 	speaks()
 	b.pass(time.Second)
-	one := "Ethernet4 lldp_rem_chassis_id_subtype=4 lldp_rem_chassis_id=02:00:00:00:00:09 lldp_rem_port_id_subtype=7 lldp_rem_port_id=etp11 " +
+	one := "Ethernet4 lldp_rem_chassis_id_subtype=4 lldp_rem_chassis_id=02:00:00:00:00:09 lldp_rem_port_id_subtype=7 " +
+		"lldp_rem_port_id=etp11 " +
 		"lldp_rem_port_desc=Ethernet40 lldp_rem_sys_name=s9 lldp_rem_sys_desc=another lldp_rem_sys_cap_enabled=28 00"
 	rows(one)
 	b.start()
@@ -435,11 +445,13 @@ func TestTraps(t *testing.T) {
 		}
 	}
 	errorsAnd := "host-error trap_action=trap trap_ids=l3_mtu_error,neighbor_miss,ttl_error"
-	all := "host-arp trap_action=copy trap_ids=arp_req,arp_resp,neigh_discovery; " + errorsAnd + "; host-ip2me trap_action=trap trap_ids=ip2me"
+	all := "host-arp trap_action=copy trap_ids=arp_req,arp_resp,neigh_discovery; " + errorsAnd +
+		"; host-ip2me trap_action=trap trap_ids=ip2me"
 	traps(all)
 	b.appl(schema.AppCOPP, "queue1_group1", "trap_action", "trap", "trap_ids", "ip2me,arp_req")
 	b.step()
-	traps("host-arp trap_action=copy trap_ids=arp_resp,neigh_discovery; " + errorsAnd + "; queue1_group1 trap_action=trap trap_ids=ip2me,arp_req")
+	traps("host-arp trap_action=copy trap_ids=arp_resp,neigh_discovery; " + errorsAnd +
+		"; queue1_group1 trap_action=trap trap_ids=ip2me,arp_req")
 	b.start()
 	b.appl(schema.AppCOPP, "queue1_group1")
 	b.step()

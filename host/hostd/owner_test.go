@@ -115,8 +115,8 @@ func (s *street) op() string {
 	return "time"
 }
 
-// Whatever happens in whatever order, a row of NEIGH_TABLE is its owner's: a static one stays as it was written until its
-// owner removes it, and hostd has one for whoever lives and no other.
+// Whatever happens in whatever order, a row of NEIGH_TABLE is its owner's: a static one stays as it was written until
+// its owner removes it, and hostd has one for whoever lives and no other.
 func TestRowsAreTheirOwners(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 3}, func(t *testing.T, seed uint64) {
 		s := &street{bench: newBench(t), Rand: rand.New(rand.NewPCG(seed, 17))}

@@ -31,12 +31,14 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 	b.step()
 	const other, own = "\x02\x00\x00\x00\x00\x99", "\x02\x00\x00\x00\x00\xaa"
 	arp := func(mac, sender string) string {
-		return "\xff\xff\xff\xff\xff\xff" + mac + "\x08\x06\x00\x01\x08\x00\x06\x04\x00\x02" + mac + sender + strings.Repeat("\x00", 10)
+		return "\xff\xff\xff\xff\xff\xff" + mac + "\x08\x06\x00\x01\x08\x00\x06\x04\x00\x02" + mac + sender +
+			strings.Repeat("\x00", 10)
 	}
 	gateway := "\x0a\x01\x00\x01"
 	six := "\x20\x01\x0d\xb8" + strings.Repeat("\x00", 11) + "\x01"
 	advertisement := func(mac string) string {
-		return "\x33\x33\x00\x00\x00\x01" + mac + "\x86\xdd" + "\x60\x00\x00\x00\x00\x18\x3a\xff" + strings.Repeat("\x00", 32) + "\x88\x00\x00\x00\x00\x00\x00\x00" + six
+		return "\x33\x33\x00\x00\x00\x01" + mac + "\x86\xdd" + "\x60\x00\x00\x00\x00\x18\x3a\xff" +
+			strings.Repeat("\x00", 32) + "\x88\x00\x00\x00\x00\x00\x00\x00" + six
 	}
 	heard := func(what, port string, vlan uint16, frame, want string) {
 		t.Helper()
@@ -50,7 +52,8 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 			t.Errorf("%s: logged %q, want %q", what, got, want)
 		}
 	}
-	at := `level=WARN msg="an address of the switch is somebody else's, too" interface=Vlan10 address=10.1.0.1 mac=02:00:00:00:00:99`
+	at := `level=WARN msg="an address of the switch is somebody else's, too" interface=Vlan10 address=10.1.0.1 ` +
+		`mac=02:00:00:00:00:99`
 	heard("the gateway of a VLAN", "Ethernet0", 10, arp(other, gateway), at)
 	heard("at once again", "Ethernet0", 10, arp(other, gateway), "")
 	for range 5 { // it does not answer

@@ -39,7 +39,8 @@ type fakeKernel struct {
 
 func newFakeKernel() *fakeKernel {
 	return &fakeKernel{
-		devices: map[string]Device{}, beside: map[string]cpuport.Interface{}, static: map[string]bool{}, asked: map[string]bool{},
+		devices: map[string]Device{}, beside: map[string]cpuport.Interface{}, static: map[string]bool{},
+		asked: map[string]bool{},
 	}
 }
 
@@ -125,7 +126,8 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, r: swsstest.Start(t), k: newFakeKernel(), now: time.Unix(1000, 0)}
 	b.list = swss.NewListener(b.r)
-	b.takers = map[string]*swss.ConsumerState{schema.AppNeigh: swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB), schema.AppNeigh)}
+	b.takers = map[string]*swss.ConsumerState{schema.AppNeigh: swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB),
+		schema.AppNeigh)}
 	b.host = NewHost(b.k, slog.New(slog.DiscardHandler))
 	b.host.SetKeeper(keeper{b.k})
 	t.Cleanup(func() { b.list.Close(); b.host.Close() })
@@ -256,11 +258,14 @@ func (b *bench) ports() {
 		"PORT_TABLE:Ethernet0 lanes=0 speed=1000 mtu=9100 admin_status=up oper_status=up",
 		"PORT_TABLE:Ethernet4 lanes=4 speed=1000 mtu=1500 admin_status=up oper_status=up",
 		"PORT_TABLE:Ethernet8 lanes=8 speed=1000 mtu=1500 admin_status=down oper_status=down",
-		"LAG_TABLE:PortChannel1 admin_status=up mtu=1500 oper_status=up", "LAG_MEMBER_TABLE:PortChannel1:Ethernet4 status=enabled",
+		"LAG_TABLE:PortChannel1 admin_status=up mtu=1500 oper_status=up",
+		"LAG_MEMBER_TABLE:PortChannel1:Ethernet4 status=enabled",
 		"LAG_MEMBER_TABLE:PortChannel1:Ethernet8 status=enabled",
 		"VLAN_TABLE:Vlan10 vlanid=10 admin_status=up mtu=1400", "VLAN_TABLE:Vlan20 vlanid=20",
-		"INTF_TABLE:Ethernet0 NULL=NULL", "INTF_TABLE:Ethernet0:10.0.0.1/24 family=IPv4", "INTF_TABLE:Ethernet0:2001:db8::1/64 family=IPv6",
-		"INTF_TABLE:PortChannel1 mac_addr=02:00:00:00:00:bb ipv6_use_link_local_only=enable", "INTF_TABLE:Vlan10 NULL=NULL", "INTF_TABLE:Vlan10:10.1.0.1/24 family=IPv4",
+		"INTF_TABLE:Ethernet0 NULL=NULL", "INTF_TABLE:Ethernet0:10.0.0.1/24 family=IPv4",
+		"INTF_TABLE:Ethernet0:2001:db8::1/64 family=IPv6",
+		"INTF_TABLE:PortChannel1 mac_addr=02:00:00:00:00:bb ipv6_use_link_local_only=enable", "INTF_TABLE:Vlan10 NULL=NULL",
+		"INTF_TABLE:Vlan10:10.1.0.1/24 family=IPv4",
 		"INTF_TABLE:Loopback0 NULL=NULL", "INTF_TABLE:Loopback0:10.9.9.9/32 family=IPv4",
 		"PORT_TABLE:PortConfigDone count=3")
 }
@@ -286,7 +291,8 @@ func TestDevices(t *testing.T) {
 	if len(b.k.left) != 0 {
 		t.Error("a device of a former process is still there")
 	}
-	b.set("PORT_TABLE:Ethernet0 lanes=0 speed=1000 mtu=9000 admin_status=up oper_status=down", "INTF_TABLE:Ethernet0:10.0.0.1/24",
+	b.set("PORT_TABLE:Ethernet0 lanes=0 speed=1000 mtu=9000 admin_status=up oper_status=down",
+		"INTF_TABLE:Ethernet0:10.0.0.1/24",
 		"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10:10.1.0.1/24")
 	b.want("a port down, an address and an interface gone",
 		"Ethernet0 02:00:00:00:00:aa 9000 up [2001:db8::1/64]", want[1], want[2], want[3], want[4])
@@ -405,9 +411,10 @@ func TestInterfacesBesidePorts(t *testing.T) {
 	b := newBench(t)
 	b.ports()
 	want := map[string]cpuport.Interface{
-		"PortChannel1": {Name: "PortChannel1", LAG: true, Members: []string{"Ethernet4", "Ethernet8"}, Senders: []string{"Ethernet4", "Ethernet8"}, Up: true},
-		"Vlan10":       {Name: "Vlan10", VLAN: 10, Up: true},
-		"Loopback0":    {Name: "Loopback0", Up: true},
+		"PortChannel1": {Name: "PortChannel1", LAG: true, Members: []string{"Ethernet4", "Ethernet8"},
+			Senders: []string{"Ethernet4", "Ethernet8"}, Up: true},
+		"Vlan10":    {Name: "Vlan10", VLAN: 10, Up: true},
+		"Loopback0": {Name: "Loopback0", Up: true},
 	}
 	held := func(what string) {
 		t.Helper()
@@ -416,10 +423,12 @@ func TestInterfacesBesidePorts(t *testing.T) {
 		}
 	}
 	held("all")
-	b.set("LAG_MEMBER_TABLE:PortChannel1:Ethernet8 status=disabled", "INTF_TABLE:Loopback0:10.9.9.9/32", "INTF_TABLE:Loopback0",
+	b.set("LAG_MEMBER_TABLE:PortChannel1:Ethernet8 status=disabled", "INTF_TABLE:Loopback0:10.9.9.9/32",
+		"INTF_TABLE:Loopback0",
 		"LAG_TABLE:PortChannel1 admin_status=up mtu=1500 oper_status=down protocol=lacp")
 	delete(want, "Loopback0")
-	want["PortChannel1"] = cpuport.Interface{Name: "PortChannel1", LAG: true, LACP: true, Members: []string{"Ethernet4", "Ethernet8"}, Senders: []string{"Ethernet4"}}
+	want["PortChannel1"] = cpuport.Interface{Name: "PortChannel1", LAG: true, LACP: true,
+		Members: []string{"Ethernet4", "Ethernet8"}, Senders: []string{"Ethernet4"}}
 	held("a member disabled, a loopback gone")
 	b.host.SetKeeper(nil)
 	clear(b.k.beside)
@@ -479,8 +488,10 @@ func TestNeighbors(t *testing.T) {
 	b := newBench(t)
 	b.ports()
 	const mac = "02:00:00:00:00:11"
-	b.learned(neighbor("Ethernet0", "10.0.0.2", mac), neighbor("Ethernet0", "2001:db8::2", mac), neighbor("Ethernet0", "fe80::2", mac),
-		neighbor("PortChannel1", "fe80::3", mac), neighbor("Ethernet0", "224.0.0.1", mac), neighbor("Ethernet0", "10.0.0.3", "ff:ff:ff:ff:ff:ff"),
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac), neighbor("Ethernet0", "2001:db8::2", mac),
+		neighbor("Ethernet0", "fe80::2", mac),
+		neighbor("PortChannel1", "fe80::3", mac), neighbor("Ethernet0", "224.0.0.1", mac),
+		neighbor("Ethernet0", "10.0.0.3", "ff:ff:ff:ff:ff:ff"),
 		neighbor("eth0", "10.0.0.4", mac), neighbor("Ethernet12", "10.0.0.5", mac))
 	const (
 		v4    = "Ethernet0:10.0.0.2 family=IPv4 neigh=" + mac
@@ -540,7 +551,8 @@ func TestNeighborsOfBefore(t *testing.T) {
 		two = "Ethernet0:10.0.0.3 family=IPv4 neigh=02:00:00:00:00:12"
 	)
 	b.k.fails = true
-	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:11 family=IPv4", "NEIGH_TABLE:Ethernet0:10.0.0.3 neigh=02:00:00:00:00:12 family=IPv4")
+	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:11 family=IPv4",
+		"NEIGH_TABLE:Ethernet0:10.0.0.3 neigh=02:00:00:00:00:12 family=IPv4")
 	b.ports()
 	b.wantNeighbors("at the beginning", one, two)
 	b.k.fails = false
@@ -566,7 +578,8 @@ func TestNextHopsAreAskedFor(t *testing.T) {
 	b := newBench(t)
 	b.ports()
 	b.set("ROUTE_TABLE:10.5.0.0/16 nexthop=10.0.0.2,10.0.0.3 ifname=Ethernet0,Ethernet0",
-		"ROUTE_TABLE:10.6.0.0/16 nexthop=10.0.0.3,10.8.0.2 ifname=Ethernet0,Ethernet8", "ROUTE_TABLE:10.7.0.0/16 blackhole=true",
+		"ROUTE_TABLE:10.6.0.0/16 nexthop=10.0.0.3,10.8.0.2 ifname=Ethernet0,Ethernet8",
+		"ROUTE_TABLE:10.7.0.0/16 blackhole=true",
 		"ROUTE_TABLE:10.8.0.0/16 nexthop=0.0.0.0 ifname=Ethernet0")
 	asked := func(what string, want ...string) {
 		t.Helper()

@@ -124,7 +124,8 @@ func TestLinux(t *testing.T) {
 			}
 		}
 	}
-	if err := k.Set("Ethernet0", Device{}, Device{}, true); err == nil || !strings.Contains(err.Error(), "no such device: syncd makes it") {
+	if err := k.Set("Ethernet0", Device{}, Device{}, true); err == nil ||
+		!strings.Contains(err.Error(), "no such device: syncd makes it") {
 		t.Errorf("a device that is not there: %v", err)
 	}
 	tap, err := devices.Open("Ethernet0")
@@ -157,9 +158,11 @@ func TestLinux(t *testing.T) {
 	shows("addr show Ethernet0", "NO-CARRIER", "mtu 9100", "02:00:00:00:00:aa", "10.0.0.1/24", "2001:db8::1/64")
 	shows("link show Ethernet0", netdev.Alias)
 	ip(t, "addr add 10.7.0.7/24 dev Ethernet0")
-	second := Device{MAC: schema.MAC{2, 0, 0, 0, 0, 0xbb}, MTU: 1500, Up: true, Carrier: true, Routed: true, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("2001:db8::1/64")}}
+	second := Device{MAC: schema.MAC{2, 0, 0, 0, 0, 0xbb}, MTU: 1500, Up: true, Carrier: true, Routed: true,
+		Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("2001:db8::1/64")}}
 	set(second, first, false)
-	shows("addr show Ethernet0", "LOWER_UP", "mtu 1500", "02:00:00:00:00:bb", "10.0.1.1/24", "2001:db8::1/64", "!10.0.0.1/24", "10.7.0.7/24")
+	shows("addr show Ethernet0", "LOWER_UP", "mtu 1500", "02:00:00:00:00:bb", "10.0.1.1/24", "2001:db8::1/64",
+		"!10.0.0.1/24", "10.7.0.7/24")
 
 	// While another has the device too, it keeps its carrier and gets no frame, whatever becomes of the process that made
 	// it; frames come to the next one.
@@ -185,7 +188,8 @@ func TestLinux(t *testing.T) {
 	ip(t, "link add Ethernet4 type veth peer name other")
 	_, opened := devices.Open("Ethernet4")
 	for _, err := range []error{opened, k.Set("Ethernet4", first, Device{}, true)} {
-		if err == nil || !strings.Contains(err.Error(), "(veth) which is no host interface of tamtam's: rename or remove it") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "(veth) which is no host interface of tamtam's: rename or remove it") {
 			t.Errorf("another's interface: %v", err)
 		}
 	}
@@ -202,7 +206,8 @@ func TestLinux(t *testing.T) {
 		for deadline := time.After(time.Minute); ; {
 			select {
 			case n := <-told:
-				if keyOf(n) == keyOf(want) && n.Gone == want.Gone && (n.Gone || n.MAC == want.MAC && n.Permanent == want.Permanent) {
+				if keyOf(n) == keyOf(want) && n.Gone == want.Gone && (n.Gone ||
+					n.MAC == want.MAC && n.Permanent == want.Permanent) {
 					return
 				}
 			case <-deadline:
@@ -210,7 +215,8 @@ func TestLinux(t *testing.T) {
 			}
 		}
 	}
-	n := Neighbor{Interface: "Ethernet0", Addr: netip.MustParseAddr("10.0.1.2"), MAC: schema.MAC{2, 0, 0, 0, 0, 0x11}, Permanent: true}
+	n := Neighbor{Interface: "Ethernet0", Addr: netip.MustParseAddr("10.0.1.2"), MAC: schema.MAC{2, 0, 0, 0, 0, 0x11},
+		Permanent: true}
 	if err := k.SetNeighbor(n, true); err != nil {
 		t.Fatal(err)
 	}

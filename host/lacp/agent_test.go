@@ -23,9 +23,10 @@ type bench struct {
 }
 
 func newBench(t *testing.T, change ...func(*Aggregate)) *bench {
-	b := &bench{T: t, a: New(), now: noon, c: Aggregate{Name: "PortChannel1", System: sys(1), Key: 11, Up: true, Members: []Member{
-		{Name: "Ethernet0", Number: 1, MAC: sys(1).MAC, Up: true}, {Name: "Ethernet4", Number: 5, MAC: sys(1).MAC, Up: true},
-	}}}
+	b := &bench{T: t, a: New(), now: noon, c: Aggregate{Name: "PortChannel1", System: sys(1), Key: 11, Up: true,
+		Members: []Member{
+			{Name: "Ethernet0", Number: 1, MAC: sys(1).MAC, Up: true}, {Name: "Ethernet4", Number: 5, MAC: sys(1).MAC, Up: true},
+		}}}
 	for _, f := range change {
 		f(&b.c)
 	}
@@ -75,7 +76,8 @@ func (b *bench) pass(d time.Duration) {
 
 // partner is what system n says at a port; it knows what we said last.
 func (b *bench) partner(n byte, port string, state State) Info {
-	i := Info{System: sys(n), Key: 7, PortPriority: PortPriority, Port: 1 + uint16(len(port)), State: state | Activity | Aggregation}
+	i := Info{System: sys(n), Key: 7, PortPriority: PortPriority, Port: 1 + uint16(len(port)),
+		State: state | Activity | Aggregation}
 	if port == "Ethernet4" {
 		i.Port++
 	}
@@ -157,11 +159,13 @@ func TestNegotiation(t *testing.T) {
 	b.want("current collecting (partner 02:00:00:00:00:02 does not collect); current attached (" + out + ")")
 	b.both(2, Synchronization|Collecting)
 	b.want("current distributing; current distributing")
-	if s := b.a.Statuses(b.now)[0]; s.Actor.State != Activity|Aggregation|allSync || s.Actor.Port != 1 || s.Actor.Key != 11 {
+	if s := b.a.Statuses(b.now)[0]; s.Actor.State != Activity|Aggregation|allSync || s.Actor.Port != 1 ||
+		s.Actor.Key != 11 {
 		t.Errorf("says %+v", s.Actor)
 	}
 	b.both(2, Synchronization)
-	b.want("current collecting (partner 02:00:00:00:00:02 does not collect); current collecting (partner 02:00:00:00:00:02 does not collect)")
+	b.want("current collecting (partner 02:00:00:00:00:02 does not collect); current collecting (partner " +
+		"02:00:00:00:00:02 does not collect)")
 	b.both(2, 0)
 	b.want("current attached (" + out + "); current attached (" + out + ")")
 }
@@ -179,7 +183,8 @@ func negotiated(t *testing.T, change ...func(*Aggregate)) *bench {
 	return b
 }
 
-// 6.4.12: what was heard counts for 90 seconds, or 3 if we ask for fast transmission; then the partner has 3 seconds more.
+// 6.4.12: what was heard counts for 90 seconds, or 3 if we ask for fast transmission; then the partner has 3 seconds
+// more.
 func TestReceiveMachineTimes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -291,7 +296,8 @@ func TestSelection(t *testing.T) {
 		says(b, "Ethernet4", b.partner(1, "Ethernet4", allSync))
 		b.want("current distributing; current detached (the partner is this switch itself)")
 		says(b, "Ethernet4", b.partner(3, "Ethernet4", allSync))
-		b.want("current distributing; current detached (partner 02:00:00:00:00:03 with key 7 is not that of PortChannel1, 02:00:00:00:00:02 with key 7)")
+		b.want("current distributing; current detached (partner 02:00:00:00:00:03 with key 7 is not that of PortChannel1, " +
+			"02:00:00:00:00:02 with key 7)")
 		// It is that which stays when the other has gone.
 		b.up(0, false)
 		b.want("disabled detached (the port is down); current waiting (waits up to 2s for others to be aggregated with)")
@@ -301,7 +307,8 @@ func TestSelection(t *testing.T) {
 		i := b.partner(2, "Ethernet4", allSync)
 		i.Key = 8
 		says(b, "Ethernet4", i)
-		b.want("current distributing; current detached (partner 02:00:00:00:00:02 with key 8 is not that of PortChannel1, 02:00:00:00:00:02 with key 7)")
+		b.want("current distributing; current detached (partner 02:00:00:00:00:02 with key 8 is not that of PortChannel1, " +
+			"02:00:00:00:00:02 with key 7)")
 	})
 	t.Run("one partner that does not aggregate has one port", func(t *testing.T) {
 		b := newBench(t)
@@ -341,7 +348,8 @@ func TestPortDown(t *testing.T) {
 	b.want("current distributing; current distributing")
 	b.c.Up = false
 	b.configure()
-	b.want("disabled detached (PortChannel1 is down by configuration); disabled detached (PortChannel1 is down by configuration)")
+	b.want("disabled detached (PortChannel1 is down by configuration); disabled detached (PortChannel1 is down by " +
+		"configuration)")
 }
 
 // Fallback: while nobody is heard at any port, the first that is up carries traffic.
@@ -365,7 +373,8 @@ func TestCollectingIsSaidWhenInForce(t *testing.T) {
 	b := newBench(t)
 	b.a.Configure(b.now, []Aggregate{b.c})
 	say := func(state State) {
-		if err := b.a.Receive(b.now, "Ethernet0", format(sys(2).MAC, b.partner(2, "Ethernet0", state), b.a.Statuses(b.now)[0].Actor)); err != nil {
+		if err := b.a.Receive(b.now, "Ethernet0", format(sys(2).MAC, b.partner(2, "Ethernet0", state),
+			b.a.Statuses(b.now)[0].Actor)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -401,7 +410,8 @@ func TestRestart(t *testing.T) {
 	}
 	b.wantSpoke("1 1")
 	b.pass(LongTime)
-	b.want("expired attached (nothing more was heard of partner 02:00:00:00:00:02); expired attached (nothing more was heard of partner 02:00:00:00:00:02)")
+	b.want("expired attached (nothing more was heard of partner 02:00:00:00:00:02); expired attached (nothing more was " +
+		"heard of partner 02:00:00:00:00:02)")
 	// A port that is down meanwhile begins anew.
 	b.a, b.c.Members[1].Up = New(), false
 	b.configure()
@@ -475,8 +485,10 @@ func TestDiscarded(t *testing.T) {
 		why   Discarded
 		frame []byte
 	}{
-		{Short, nil}, {Short, good[:15]}, {Short, good[:55]}, {BadType, with(13, 0xcc)}, {BadAddress, with(5, 0)}, {BadAddress, with(6, 1)},
-		{BadSubtype, with(14, 3)}, {BadVersion, with(15, 0)}, {BadTLV, with(16, 2)}, {BadTLV, with(17, 19)}, {BadTLV, with(36, 1)},
+		{Short, nil}, {Short, good[:15]}, {Short, good[:55]}, {BadType, with(13, 0xcc)}, {BadAddress, with(5, 0)},
+		{BadAddress, with(6, 1)},
+		{BadSubtype, with(14, 3)}, {BadVersion, with(15, 0)}, {BadTLV, with(16, 2)}, {BadTLV, with(17, 19)},
+		{BadTLV, with(36, 1)},
 		{BadTLV, with(37, 0)}, {BadTLV, marker(3)}, {Short, marker(1)[:30]},
 	} {
 		b := newBench(t)
@@ -528,7 +540,8 @@ func TestMarkers(t *testing.T) {
 }
 
 func FuzzReceive(f *testing.F) {
-	f.Add(format(sys(2).MAC, Info{System: sys(2), Key: 7, Port: 3, State: 0x3d}, Info{System: sys(1), Key: 11, Port: 1}), uint16(1))
+	f.Add(format(sys(2).MAC, Info{System: sys(2), Key: 7, Port: 3, State: 0x3d}, Info{System: sys(1), Key: 11, Port: 1}),
+		uint16(1))
 	f.Add(marker(1), uint16(5000))
 	f.Fuzz(func(t *testing.T, frame []byte, wait uint16) {
 		b := newBench(t, fast, fallback)

@@ -67,8 +67,8 @@ func TestIncarnation(t *testing.T) {
 	b.want("current distributing; current distributing")
 }
 
-// Of a port 10 LACPDUs are taken in a second, whoever sends them and whatever they say; the link beside it sees nothing of
-// that, and when it ends all is well again.
+// Of a port 10 LACPDUs are taken in a second, whoever sends them and whatever they say; the link beside it sees nothing
+// of that, and when it ends all is well again.
 func TestFlappingPartner(t *testing.T) {
 	b := negotiated(t)
 	for round := range 50 {
@@ -128,8 +128,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Random frames, and LACPDUs with random bytes in them, of any length: each is counted once, a port that is up sends no more than
-// the standard lets it, and two switches that are well negotiate behind that.
+// Random frames, and LACPDUs with random bytes in them, of any length: each is counted once, a port that is up sends no
+// more than the standard lets it, and two switches that are well negotiate behind that.
 func TestHostileFrames(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -37,13 +37,15 @@ type flight struct {
 }
 
 func newNetwork(t *testing.T, rng *rand.Rand, ports int) *network {
-	n := &network{T: t, rng: rng, now: noon, silent: map[string]bool{}, lag: time.Duration(rng.IntN(20)) * time.Millisecond}
+	n := &network{T: t, rng: rng, now: noon, silent: map[string]bool{},
+		lag: time.Duration(rng.IntN(20)) * time.Millisecond}
 	for e := range n.ends {
 		n.ends[e] = New()
 		n.heard[e], n.stale[e], n.asked[e] = map[string]State{}, map[string]time.Time{}, map[string]bool{}
 		n.conf[e] = Aggregate{Name: "PortChannel1", System: sys(byte(1 + e)), Key: 11, Up: true, Fast: rng.IntN(2) == 0}
 		for p := range ports {
-			n.conf[e].Members = append(n.conf[e].Members, Member{Name: fmt.Sprint("Ethernet", p), Number: uint16(p + 1), MAC: sys(byte(1 + e)).MAC})
+			n.conf[e].Members = append(n.conf[e].Members, Member{Name: fmt.Sprint("Ethernet", p), Number: uint16(p + 1),
+				MAC: sys(byte(1 + e)).MAC})
 		}
 		n.configure(e)
 	}
@@ -149,8 +151,8 @@ func (n *network) land() {
 	}
 }
 
-// check holds the ends to what may never be: one distributes to a partner that it last heard say that it does not collect, or
-// for longer than what was heard counts to one that does not.
+// check holds the ends to what may never be: one distributes to a partner that it last heard say that it does not
+// collect, or for longer than what was heard counts to one that does not.
 func (n *network) check() {
 	for e := range n.ends {
 		life := LongTime
@@ -183,8 +185,8 @@ func (n *network) check() {
 	}
 }
 
-// Two agents whose links lose, delay and reorder LACPDUs, are cut and heal, noticed or not, and who are restarted, never
-// distribute to nobody for longer than the timers of the standard say, and agree soon after all is well again.
+// Two agents whose links lose, delay and reorder LACPDUs, are cut and heal, noticed or not, and who are restarted,
+// never distribute to nobody for longer than the timers of the standard say, and agree soon after all is well again.
 func TestTwoAgents(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 15}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -210,8 +212,8 @@ func TestTwoAgents(t *testing.T) {
 				n.set(e, m.Name, true)
 			}
 		}
-		// At worst both have given the other up, and speak every 30 seconds. A LACPDU that an earlier one has overtaken, which
-		// no link does, is put right by the next.
+		// At worst both have given the other up, and speak every 30 seconds. A LACPDU that an earlier one has overtaken,
+		// which no link does, is put right by the next.
 		n.pass(2*SlowPeriodic + AggregateWait + time.Second)
 		for range 20 {
 			n.pass(10 * time.Second)

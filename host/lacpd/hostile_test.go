@@ -103,11 +103,13 @@ func TestForgedRows(t *testing.T) {
 		s.set(swss.StateDB, forged.table, forged.key, forged.row)
 		b.step()
 		b.want(fmt.Sprint("forged ", forged), want)
-		if row := s.row(swss.StateDB, schema.StateLACP, "PortChannel1"); row["links"] != "1" || len(s.row(swss.StateDB, schema.StateLACP, "PortChannel9")) > 0 {
+		if row := s.row(swss.StateDB, schema.StateLACP, "PortChannel1"); row["links"] != "1" ||
+			len(s.row(swss.StateDB, schema.StateLACP, "PortChannel9")) > 0 {
 			t.Errorf("forged %v: the PortChannel is %v", forged, row)
 		}
 	}
-	if err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateLACPMember).Del(t.Context(), "PortChannel1|Ethernet0"); err != nil {
+	if err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateLACPMember).Del(t.Context(),
+		"PortChannel1|Ethernet0"); err != nil {
 		t.Fatal(err)
 	}
 	b.step()
@@ -133,7 +135,8 @@ func TestHostileRows(t *testing.T) {
 		pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 		value := func() string {
 			return pick("", "0", "1", "-1", "65535", "65536", "99999999999999999999999", "true", "TRUE", "auto", "x", "\x00\xff",
-				strings.Repeat("9", 5000), "02:00:00:00:00:01", "ff:ff:ff:ff:ff:ff", "1/11", "18446744073709551615/11", "/", "2/11/02:00:00:00:00:01",
+				strings.Repeat("9", 5000), "02:00:00:00:00:01", "ff:ff:ff:ff:ff:ff", "1/11", "18446744073709551615/11", "/",
+				"2/11/02:00:00:00:00:01",
 				"distributing", "collecting", "current", "up", "down", "unknown", "lacp", "enabled")
 		}
 		fields := func(names ...string) swss.FieldValues {
@@ -151,7 +154,8 @@ func TestHostileRows(t *testing.T) {
 		s := b.all[0]
 		for range 10 {
 			lag := pick("PortChannel1", "PortChannel2", "PortChannel-1", "PortChannel99999", "x", "PortChannel0001")
-			port := pick("Ethernet0", "Ethernet4", "Ethernet65535", "Ethernet99999999999", "Ethernet-4", "eth", "Ethernet0:Ethernet4")
+			port := pick("Ethernet0", "Ethernet4", "Ethernet65535", "Ethernet99999999999", "Ethernet-4", "eth",
+				"Ethernet0:Ethernet4")
 			put := func(db swss.DBName, table, key string, row swss.FieldValues) {
 				if err := swss.NewTable(s.redis.DB(db), table).Set(t.Context(), key, row); err != nil {
 					t.Fatal(err)
@@ -159,17 +163,20 @@ func TestHostileRows(t *testing.T) {
 			}
 			switch rng.IntN(8) {
 			case 0:
-				put(swss.ConfigDB, schema.CfgPortChannel, lag, fields("min_links", "fallback", "fast_rate", "lacp_key", "static", "system_mac", "mtu", "protocol", "incarnation"))
+				put(swss.ConfigDB, schema.CfgPortChannel, lag, fields("min_links", "fallback", "fast_rate", "lacp_key", "static",
+					"system_mac", "mtu", "protocol", "incarnation"))
 			case 1:
 				put(swss.ConfigDB, schema.CfgPortChannelMbr, lag+"|"+port, fields("status", "collecting", "incarnation", "alias"))
 			case 2:
-				put(swss.ApplDB, schema.AppLAG, lag, fields("min_links", "fallback", "fast_rate", "lacp_key", "static", "protocol", "incarnation", "system_mac"))
+				put(swss.ApplDB, schema.AppLAG, lag, fields("min_links", "fallback", "fast_rate", "lacp_key", "static", "protocol",
+					"incarnation", "system_mac"))
 			case 3:
 				put(swss.ApplDB, schema.AppLAGMember, lag+":"+port, fields("status", "collecting", "incarnation", "oper_status"))
 			case 4:
 				put(swss.StateDB, schema.StateLACP, lag, fields("links", "reason", "incarnation", "partner"))
 			case 5, 6:
-				put(swss.StateDB, schema.StateLACPMember, lag+"|"+port, fields(append(info, "mux", "incarnation", "fallback", "runner.state")...))
+				put(swss.StateDB, schema.StateLACPMember, lag+"|"+port, fields(
+					append(info, "mux", "incarnation", "fallback", "runner.state")...))
 			default:
 				put(swss.ApplDB, schema.AppPort, port, fields("oper_status", "speed", "lanes"))
 			}

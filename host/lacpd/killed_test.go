@@ -116,7 +116,8 @@ func TestMadeAnewWhileLACPIsDead(t *testing.T) {
 			s.start()
 			b.pass(4 * time.Second)
 			b.want("LACP is back", bothUp)
-			if got := strings.Join(s.asic[len(s.asic)-4:], ", "); !strings.Contains(got, "Ethernet0 collecting") || s.carries() != schema.OperUp {
+			if got := strings.Join(s.asic[len(s.asic)-4:], ", "); !strings.Contains(got, "Ethernet0 collecting") ||
+				s.carries() != schema.OperUp {
 				t.Errorf("it was put into force %q", s.asic)
 			}
 		})
@@ -208,7 +209,8 @@ func TestKilledAnywhereWhileLACPIsDead(t *testing.T) {
 						t.Fatalf("killed behind %d commands: %q", n, s.asic)
 					}
 				}
-				if is := s.row(swss.ApplDB, schema.AppLAGMember, "PortChannel1:Ethernet0"); ceased && is["status"] != schema.MemberDisabled {
+				if is := s.row(swss.ApplDB, schema.AppLAGMember, "PortChannel1:Ethernet0"); ceased &&
+					is["status"] != schema.MemberDisabled {
 					t.Fatalf("killed behind %d commands: %q, and the row is %v", n, s.asic, is)
 				}
 				s.start()

@@ -17,8 +17,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A bench is two switches, of which each has tammgrd, LACP and, in orchagent's place, one who puts into force what is asked for;
-// what one sends at a port the other receives there. Time is simulated.
+// A bench is two switches, of which each has tammgrd, LACP and, in orchagent's place, one who puts into force what is
+// asked for; what one sends at a port the other receives there. Time is simulated.
 type bench struct {
 	*testing.T
 	now time.Time
@@ -62,7 +62,8 @@ func newBench(t *testing.T, lag string) *bench {
 // configure configures the PortChannel, with ports that are up.
 func (s *side) configure(lag string) {
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
-		s.set(swss.ConfigDB, schema.CfgPort, port, "lanes="+strings.TrimPrefix(port, "Ethernet")+" speed=10000 admin_status=up")
+		s.set(swss.ConfigDB, schema.CfgPort, port, "lanes="+strings.TrimPrefix(port, "Ethernet")+
+			" speed=10000 admin_status=up")
 		s.set(swss.ConfigDB, schema.CfgPortChannelMbr, "PortChannel1|"+port, "NULL=NULL")
 		s.up(port, "up")
 	}
@@ -230,7 +231,8 @@ func (s *side) members() string {
 	}
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
-		all = append(all, strings.TrimSpace(strings.TrimPrefix(key, "PortChannel1|")+" "+rows[key]["mux"]+" "+rows[key]["reason"]))
+		all = append(all, strings.TrimSpace(strings.TrimPrefix(key, "PortChannel1|")+" "+rows[key]["mux"]+" "+
+			rows[key]["reason"]))
 	}
 	return strings.Join(all, "; ")
 }
@@ -245,38 +247,45 @@ func (s *side) row(db swss.DBName, table, key string) swss.FieldValues {
 
 const bothUp = "Ethernet0 distributing; Ethernet4 distributing"
 
-// Two switches aggregate their links: no member does anything before it is agreed, each receives before it sends, and what is
-// said is in rows.
+// Two switches aggregate their links: no member does anything before it is agreed, each receives before it sends, and
+// what is said is in rows.
 func TestTwoSwitches(t *testing.T) {
 	b := newBench(t, "admin_status=up fast_rate=true min_links=2")
 	waits := "waiting waits up to 2s for others to be aggregated with"
 	b.want("in the beginning", "Ethernet0 "+waits+"; Ethernet4 "+waits)
 	for _, s := range b.all {
-		if row := s.row(swss.StateDB, schema.StateLACP, "PortChannel1"); row["links"] != "0" || row["reason"] != "0 of its members carry traffic, want 2" {
+		if row := s.row(swss.StateDB, schema.StateLACP, "PortChannel1"); row["links"] != "0" ||
+			row["reason"] != "0 of its members carry traffic, want 2" {
 			t.Errorf("the PortChannel is %v", row)
 		}
 	}
 	b.pass(4 * time.Second)
 	b.want("after 4 s", bothUp)
 	for i, s := range b.all {
-		if got := strings.Join(s.asic, ", "); got != "Ethernet0 down, Ethernet4 down, Ethernet0 collecting, Ethernet4 collecting, Ethernet0 up, Ethernet4 up" {
+		if got := strings.Join(s.asic,
+			", "); got != "Ethernet0 down, Ethernet4 down, Ethernet0 collecting, Ethernet4 collecting, Ethernet0 up, "+
+			"Ethernet4 up" {
 			t.Errorf("side %d did %s", i, got)
 		}
-		lag, member := s.row(swss.StateDB, schema.StateLACP, "PortChannel1"), s.row(swss.StateDB, schema.StateLACPMember, "PortChannel1|Ethernet4")
+		lag, member := s.row(swss.StateDB, schema.StateLACP, "PortChannel1"),
+			s.row(swss.StateDB, schema.StateLACPMember, "PortChannel1|Ethernet4")
 		other := fmt.Sprintf("02:00:00:00:00:%02x", 2-i)
 		if lag["partner"] != other || lag["links"] != "2" || lag["reason"] != "" || lag["runner.fast_rate"] != "true" {
 			t.Errorf("side %d: the PortChannel is %v", i, lag)
 		}
 		for field, want := range map[string]string{
-			"runner.partner_lacpdu_info.system": other, "runner.partner_lacpdu_info.port": "5", "runner.partner_lacpdu_info.state": "63",
-			"runner.actor_lacpdu_info.key": "11", "runner.actor_lacpdu_info.state": "63", "runner.state": "current", "runner.selected": "true",
-			"link.up": "true", "churned": "",
+			"runner.partner_lacpdu_info.system": other, "runner.partner_lacpdu_info.port": "5",
+			"runner.partner_lacpdu_info.state": "63",
+			"runner.actor_lacpdu_info.key":     "11", "runner.actor_lacpdu_info.state": "63", "runner.state": "current",
+			"runner.selected": "true",
+			"link.up":         "true", "churned": "",
 		} {
 			if member[field] != want {
 				t.Errorf("side %d: %s is %q, want %q", i, field, member[field], want)
 			}
 		}
-		if c := s.row(swss.CountersDB, schema.CountersLACP, "PortChannel1:Ethernet0"); c["lacpdu-sent"] == "0" || c["lacpdu-received"] == "0" ||
+		if c := s.row(swss.CountersDB, schema.CountersLACP, "PortChannel1:Ethernet0"); c["lacpdu-sent"] == "0" ||
+			c["lacpdu-received"] == "0" ||
 			c["discarded-bad-tlv"] != "0" || c["changed"] != "1" {
 			t.Errorf("side %d counted %v", i, c)
 		}
@@ -291,8 +300,8 @@ func TestTwoSwitches(t *testing.T) {
 	b.want("it heals", bothUp)
 }
 
-// Neither who speaks LACP nor tammgrd can be restarted so that anything of an aggregation changes; nor does it while the state of the
-// ASIC is unknown, and the CPU port away, for less than the partner waits.
+// Neither who speaks LACP nor tammgrd can be restarted so that anything of an aggregation changes; nor does it while
+// the state of the ASIC is unknown, and the CPU port away, for less than the partner waits.
 func TestRestartChangesNothing(t *testing.T) {
 	b := newBench(t, "admin_status=up")
 	b.pass(4 * time.Second)
@@ -346,7 +355,8 @@ func TestStatic(t *testing.T) {
 	b.pass(2 * time.Second)
 	b.want("static", "")
 	for _, s := range b.all {
-		if len(s.row(swss.StateDB, schema.StateLACP, "PortChannel1"))+len(s.row(swss.CountersDB, schema.CountersLACP, "PortChannel1:Ethernet0")) > 0 {
+		if len(s.row(swss.StateDB, schema.StateLACP, "PortChannel1"))+
+			len(s.row(swss.CountersDB, schema.CountersLACP, "PortChannel1:Ethernet0")) > 0 {
 			t.Error("LACP still says something of it")
 		}
 		if does := s.row(swss.ApplDB, schema.AppLAGMember, "PortChannel1:Ethernet0"); does["status"] != schema.MemberEnabled {

@@ -14,7 +14,8 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func agent(name string, last byte) *Agent {
 	a := New()
-	a.Configure(noon, System{MAC: [6]byte{2, 0, 0, 0, 0, last}, Name: name, Description: "tamtam"}, []Port{{"Ethernet0", "etp1"}, {"Ethernet4", ""}})
+	a.Configure(noon, System{MAC: [6]byte{2, 0, 0, 0, 0, last}, Name: name, Description: "tamtam"},
+		[]Port{{"Ethernet0", "etp1"}, {"Ethernet4", ""}})
 	return a
 }
 
@@ -49,9 +50,11 @@ func TestPortsSpeak(t *testing.T) {
 func TestTwoSwitches(t *testing.T) {
 	a, b := agent("s1", 1), agent("s2", 2)
 	f := a.Frames()[0].Data
-	want := append([]byte{1, 0x80, 0xc2, 0, 0, 0x0e, 2, 0, 0, 0, 0, 1, 0x88, 0xcc, 2, 7, 4, 2, 0, 0, 0, 0, 1, 4, 5, 7}, "etp1"...)
+	want := append([]byte{1, 0x80, 0xc2, 0, 0, 0x0e, 2, 0, 0, 0, 0, 1, 0x88, 0xcc, 2, 7, 4, 2, 0, 0, 0, 0, 1, 4, 5, 7},
+		"etp1"...)
 	want = append(want, 6, 2, 0, 120, 8, 9)
-	want = append(append(want, "Ethernet0"...), 10, 2, 's', '1', 12, 6, 't', 'a', 'm', 't', 'a', 'm', 14, 4, 0, 20, 0, 20, 0, 0)
+	want = append(append(want, "Ethernet0"...), 10, 2, 's', '1', 12, 6, 't', 'a', 'm', 't', 'a', 'm', 14, 4, 0, 20, 0, 20,
+		0, 0)
 	if !bytes.Equal(f, want) {
 		t.Errorf("says\n%x\nwant\n%x", f, want)
 	}
@@ -65,7 +68,8 @@ func TestTwoSwitches(t *testing.T) {
 		t.Errorf("says %v to somebody new", again)
 	}
 	got := fmt.Sprintf("%+v", b.Neighbors())
-	if want := fmt.Sprintf("%+v", []Neighbor{{Port: "Ethernet4", ChassisSubtype: 4, PortSubtype: 7, ChassisID: "02:00:00:00:00:01", PortID: "etp1",
+	if want := fmt.Sprintf("%+v", []Neighbor{{Port: "Ethernet4", ChassisSubtype: 4, PortSubtype: 7,
+		ChassisID: "02:00:00:00:00:01", PortID: "etp1",
 		PortDescription: "Ethernet0", SystemName: "s1", SystemDescription: "tamtam", Supported: 20, Enabled: 20, Heard: noon,
 		Expires: noon.Add(120 * time.Second), Index: 1}}); got != want {
 		t.Errorf("heard\n%s\nwant\n%s", got, want)
@@ -93,10 +97,13 @@ func TestWhatIsHeard(t *testing.T) {
 	}{
 		{"the least", "", "02:00:00:00:00:09 x  invalid IP", pdu(chassis, port, ttl(60), end)},
 		{"addresses as ids, and a management address", "", "10.0.0.9 2001:db8::9 r 10.0.0.7", pdu(
-			tlv(tlvChassis, 5, 1, 10, 0, 0, 9), tlv(tlvPort, append([]byte{4, 2}, netip.MustParseAddr("2001:db8::9").AsSlice()...)...), ttl(60),
+			tlv(tlvChassis, 5, 1, 10, 0, 0, 9), tlv(tlvPort, append([]byte{4, 2},
+				netip.MustParseAddr("2001:db8::9").AsSlice()...)...), ttl(60),
 			tlv(tlvSystemName, 'r'), tlv(tlvManagement, 5, 1, 10, 0, 0, 7, 1, 0, 0, 0, 0, 0), end)},
-		{"what is no text", "", "02:00:00:00:00:09 0102 ff invalid IP", pdu(chassis, tlv(tlvPort, 5, 1, 2), ttl(60), tlv(tlvSystemName, 0xff), end)},
-		{"types that nobody knows are left out", "", "02:00:00:00:00:09 x  invalid IP", pdu(chassis, port, ttl(60), tlv(100, 1), tlv(127, 0, 0x12, 0x0f, 1), end)},
+		{"what is no text", "", "02:00:00:00:00:09 0102 ff invalid IP",
+			pdu(chassis, tlv(tlvPort, 5, 1, 2), ttl(60), tlv(tlvSystemName, 0xff), end)},
+		{"types that nobody knows are left out", "", "02:00:00:00:00:09 x  invalid IP",
+			pdu(chassis, port, ttl(60), tlv(100, 1), tlv(127, 0, 0x12, 0x0f, 1), end)},
 		{"the wrong order", "TLV 2 has type 3, want 2", "", pdu(chassis, ttl(60), port, end)},
 		{"two names of the chassis", "a second TLV of type 1", "", pdu(chassis, port, ttl(60), chassis, end)},
 		{"no end", "ends without an end", "", pdu(chassis, port, ttl(60))},
@@ -129,7 +136,8 @@ func TestNeighborsEnd(t *testing.T) {
 	a := agent("s1", 1)
 	say := func(at time.Duration, n byte, life uint16) {
 		t.Helper()
-		if err := a.Receive(noon.Add(at), "Ethernet0", pdu(tlv(tlvChassis, 4, 2, 0, 0, 0, 0, n), port, ttl(life), end)); err != nil {
+		if err := a.Receive(noon.Add(at), "Ethernet0", pdu(tlv(tlvChassis, 4, 2, 0, 0, 0, 0, n), port, ttl(life),
+			end)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,7 +41,8 @@ func (k *fakeKernel) Open(name string) (Tap, error) {
 		return nil, errors.New("there is an interface of this name")
 	}
 	delete(k.left, name)
-	k.taps[name] = &fakeTap{kernel: k, name: name, sent: make(chan []byte), closed: make(chan struct{}), lost: make(chan struct{}), hold: new(os.File)}
+	k.taps[name] = &fakeTap{kernel: k, name: name, sent: make(chan []byte), closed: make(chan struct{}),
+		lost: make(chan struct{}), hold: new(os.File)}
 	return k.taps[name], nil
 }
 
@@ -159,7 +160,8 @@ func TestFrames(t *testing.T) {
 	h, k := newHost(t)
 	ports := []Port{{"Ethernet0", true}, {"Ethernet4", true}, {"Ethernet8", true}}
 	h.SetPorts(ports, false)
-	set(t, h, cpuport.Interface{Name: "PortChannel1", LAG: true, LACP: true, Members: []string{"Ethernet4", "Ethernet8"}, Senders: []string{"Ethernet4"}, Up: true},
+	set(t, h, cpuport.Interface{Name: "PortChannel1", LAG: true, LACP: true, Members: []string{"Ethernet4", "Ethernet8"},
+		Senders: []string{"Ethernet4"}, Up: true},
 		cpuport.Interface{Name: "Vlan10", VLAN: 10, Up: true}, cpuport.Interface{Name: "Loopback0", Up: true})
 	var client []string
 	line := fakeLine{make(chan cpuport.Packet), make(chan string, 1), &client}
@@ -172,9 +174,12 @@ func TestFrames(t *testing.T) {
 	cut := packet("Ethernet0", 0, "ip2me", "cut")
 	cut.Len = 1500
 	for _, p := range []cpuport.Packet{
-		packet("Ethernet0", 0, "ip2me", "one"), packet("Ethernet4", 0, "arp_req", "two"), packet("Ethernet4", 0, "stp", "three"),
-		packet("Ethernet0", 10, "arp_req", "abcdefghijkl\x81\x00\x00\x0aXXpayload"), packet("Ethernet0", 20, "ip2me", "five"), packet("Ethernet0", 10, "lldp", "six"),
-		packet("Ethernet12", 0, "ip2me", "seven"), cut, packet("Ethernet4", 0, "lacp", slow), packet("Ethernet0", 0, "lacp", slow),
+		packet("Ethernet0", 0, "ip2me", "one"), packet("Ethernet4", 0, "arp_req", "two"),
+		packet("Ethernet4", 0, "stp", "three"),
+		packet("Ethernet0", 10, "arp_req", "abcdefghijkl\x81\x00\x00\x0aXXpayload"), packet("Ethernet0", 20, "ip2me", "five"),
+		packet("Ethernet0", 10, "lldp", "six"),
+		packet("Ethernet12", 0, "ip2me", "seven"), cut, packet("Ethernet4", 0, "lacp", slow),
+		packet("Ethernet0", 0, "lacp", slow),
 		packet("Ethernet0", 0, "tam", "report"),
 	} {
 		line.punted <- p
@@ -190,7 +195,8 @@ func TestFrames(t *testing.T) {
 			t.Errorf("%s received %q, want %q", name, got, want)
 		}
 	}
-	if want := []string{"two", "abcdefghijkl\x81\x00\x00\x0aXXpayload", "six", slow, "report"}; !slices.Equal(client, want) {
+	if want := []string{"two", "abcdefghijkl\x81\x00\x00\x0aXXpayload", "six", slow, "report"}; !slices.Equal(client,
+		want) {
 		t.Errorf("hostifd has %q, want %q", client, want)
 	}
 	lost := func(want string) {
@@ -202,7 +208,8 @@ func TestFrames(t *testing.T) {
 	lost("1 cut, 1 of no interface")
 	var l Line = line
 	h.line.Store(&l)
-	for name, want := range map[string]string{"Ethernet0": "Ethernet0 0 x", "PortChannel1": "Ethernet4 0 x", "Vlan10": " 10 x", "Ethernet8": "Ethernet8 0 x"} {
+	for name, want := range map[string]string{"Ethernet0": "Ethernet0 0 x", "PortChannel1": "Ethernet4 0 x",
+		"Vlan10": " 10 x", "Ethernet8": "Ethernet8 0 x"} {
 		k.taps[name].sent <- []byte("x")
 		if got := <-line.sent; got != want {
 			t.Errorf("%s sent %q, want %q", name, got, want)

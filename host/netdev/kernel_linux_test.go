@@ -118,7 +118,8 @@ func TestRandomHolders(t *testing.T) {
 	if err := NewKernel().Remove("Ethernet0"); err != nil {
 		t.Error(err)
 	}
-	old := &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "Ethernet0"}, Mode: netlink.TUNTAP_MODE_TAP, Flags: netlink.TUNTAP_NO_PI}
+	old := &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "Ethernet0"}, Mode: netlink.TUNTAP_MODE_TAP,
+		Flags: netlink.TUNTAP_NO_PI}
 	if err := netlink.LinkAdd(old); err != nil {
 		t.Fatal(err)
 	}

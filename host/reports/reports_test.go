@@ -45,7 +45,8 @@ func TestParse(t *testing.T) {
 		{six, "[2001:db8::1]:50000", "[2001:db8::7]:4739", 32},
 	} {
 		d, err := Parse(tt.frame)
-		if err != nil || d.From.String() != tt.from || d.To.String() != tt.to || d.DSCP != tt.dscp || string(d.Payload) != "abc" {
+		if err != nil || d.From.String() != tt.from || d.To.String() != tt.to || d.DSCP != tt.dscp ||
+			string(d.Payload) != "abc" {
 			t.Errorf("%+v, %v", d, err)
 		}
 	}
@@ -140,7 +141,8 @@ func TestSenderCounts(t *testing.T) {
 	}
 	fail = nil
 	send(1)
-	if row := step()["192.0.2.1:50000>192.0.2.7:1"]; row["LAST_ERROR"] != "" || row["ERRORS"] != "1" || row["MESSAGES"] != "1" {
+	if row := step()["192.0.2.1:50000>192.0.2.7:1"]; row["LAST_ERROR"] != "" || row["ERRORS"] != "1" ||
+		row["MESSAGES"] != "1" {
 		t.Errorf("after it went well: %v", row)
 	}
 	for port := range 100 {
@@ -149,7 +151,8 @@ func TestSenderCounts(t *testing.T) {
 	if rows := step(); len(rows) != MaxStreams || rows["192.0.2.1:50000>192.0.2.7:199"] == nil {
 		t.Errorf("%d rows of 102 streams", len(rows))
 	}
-	if now := netip.MustParseAddrPort("192.0.2.7:1"); s.streams[schema.DropStream(netip.MustParseAddrPort("192.0.2.1:50000"), now)] != nil {
+	if now := netip.MustParseAddrPort("192.0.2.7:1"); s.streams[schema.DropStream(
+		netip.MustParseAddrPort("192.0.2.1:50000"), now)] != nil {
 		t.Error("the stream that was quiet for the longest is remembered")
 	}
 }

@@ -33,8 +33,8 @@ func (s *socketTest) Refused() error {
 func (s *socketTest) Local() netip.Addr { return netip.MustParseAddr("192.0.2.99") }
 func (s *socketTest) Close() error      { *s.closed++; return nil }
 
-// A daemon without an address of its own is called by the host's; what is wrong with a collector is told until it has been
-// right for a while; rows of an earlier daemon and ways to collectors that are gone do not stay.
+// A daemon without an address of its own is called by the host's; what is wrong with a collector is told until it has
+// been right for a while; rows of an earlier daemon and ways to collectors that are gone do not stay.
 func TestDaemon(t *testing.T) {
 	r := swsstest.Start(t)
 	set := func(db swss.DBName, table, key string, row swss.FieldValues) {

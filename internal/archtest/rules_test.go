@@ -211,7 +211,8 @@ var rules = []room{
 	// numbers of files that must be whole
 	{name: "collector/whole", modules: []string{yaml}},
 	{name: "collector/capture", modules: []string{gopacket, xsys}},
-	{name: "host/hostd", below: rooms("host/hostrows host/lacpd host/lldpd host/cpuport host orch/forward orch swss swss/schema")},
+	{name: "host/hostd",
+		below: rooms("host/hostrows host/lacpd host/lldpd host/cpuport host orch/forward orch swss swss/schema")},
 	// Linux' interfaces and neighbours
 	{name: "host/hostifd", modules: []string{netlink, xsync, xsys}, below: rooms(`
 		host/netdev host/beside host/hostrows host/cpuport host orch/forward orch swss swss/schema`)},

@@ -44,16 +44,22 @@ func TestTopologyIsChecked(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", "name \"\": want small letters"},
 		{"a field nobody knows", "name: x\ntopologie: {}\n", "field topologie not found"},
-		{"a node without an image", "name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n", "node a: want a kind and an image"},
+		{"a node without an image", "name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n",
+			"node a: want a kind and an image"},
 		{"a node that is nothing", "name: x\ntopology:\n  nodes:\n    a:\n", "node a: want a kind and an image"},
 		{"a name of a shell", "name: x\ntopology:\n  nodes:\n    a;b: {kind: linux, image: i}\n", `node "a;b": want`},
-		{"a file that is not there", "name: x\ntopology:\n  nodes:\n    a: {kind: linux, image: i, binds: [\"no:/x\"]}\n", "node a: bind: "},
-		{"a link to nobody", two + "  links:\n    - endpoints: [\"a:eth1\", \"c:eth1\"]\n", `link end "c:eth1": want NODE:INTERFACE`},
-		{"an interface twice", two + "  links:\n    - endpoints: [\"a:eth1\", \"b:eth1\"]\n    - endpoints: [\"a:eth1\", \"b:eth2\"]\n",
+		{"a file that is not there", "name: x\ntopology:\n  nodes:\n    a: {kind: linux, image: i, binds: [\"no:/x\"]}\n",
+			"node a: bind: "},
+		{"a link to nobody", two + "  links:\n    - endpoints: [\"a:eth1\", \"c:eth1\"]\n",
+			`link end "c:eth1": want NODE:INTERFACE`},
+		{"an interface twice",
+			two + "  links:\n    - endpoints: [\"a:eth1\", \"b:eth1\"]\n    - endpoints: [\"a:eth1\", \"b:eth2\"]\n",
 			`link end "a:eth1" is there twice`},
 		{"the management interface", two + "  links:\n    - endpoints: [\"a:eth0\", \"b:eth1\"]\n", `link end "a:eth0"`},
-		{"a command that is none", "name: x\ntopology:\n  nodes:\n    a: {kind: linux, image: i, exec: [\"true\", \" \"]}\n", `node a: exec: " ": want a command`},
-		{"variables", "name: ${NOT_SET_ANYWHERE:=x}\ntopology:\n  nodes:\n    a: {kind: linux, image: \"${NOT_SET_ANYWHERE:=i}\"}\n", ""},
+		{"a command that is none", "name: x\ntopology:\n  nodes:\n    a: {kind: linux, image: i, exec: [\"true\", \" \"]}\n",
+			`node a: exec: " ": want a command`},
+		{"variables",
+			"name: ${NOT_SET_ANYWHERE:=x}\ntopology:\n  nodes:\n    a: {kind: linux, image: \"${NOT_SET_ANYWHERE:=i}\"}\n", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -64,7 +64,8 @@ func tree(t *testing.T, page, tool string) *checker {
 		}
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"README.md": "# readme\n", "docs/page.md": page, "tool": "#!/bin/sh\n" + tool + "\n"} {
+	for name, text := range map[string]string{"README.md": "# readme\n", "docs/page.md": page,
+		"tool": "#!/bin/sh\n" + tool + "\n"} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -242,7 +243,8 @@ func TestWhatIsWrong(t *testing.T) {
 		{"figures: long", "figures: mask (", "mask: error parsing regexp"},
 		{"<!-- figures: long -->\n", "", "docs/page.md:36: commands or output without an annotation in front"},
 		{"<!-- figures: file list.txt -->\n", "", "page.md:17: commands or output without an annotation in front"},
-		{"<!-- figures: long -->\n", "<!-- figures: long -->\n\n", "want a fenced block, a table or a picture in the next line"},
+		{"<!-- figures: long -->\n", "<!-- figures: long -->\n\n",
+			"want a fenced block, a table or a picture in the next line"},
 		{"\ncat list.txt | \\\n  sed 's/.*/| & |/'\n", "", "docs/page.md:23: no commands"},
 		{"# A page", "The chip does 5 Mpps.", "docs/page.md:1: a measured figure that no command makes"},
 		{"# A page", "| a | measured |\n| --- | --- |\n| x | 5 |", "docs/page.md:1: a measured figure that no command makes"},
@@ -259,7 +261,8 @@ func TestWhatIsWrong(t *testing.T) {
 
 // -update writes what the commands give, and nothing else of the page changes.
 func TestUpdate(t *testing.T) {
-	wrong := strings.NewReplacer("7\n$", "8\n9\n$", "| second |", "| 2 |\n| 3 |", "tool bad", "...\ntool bat\n").Replace(example)
+	wrong := strings.NewReplacer("7\n$", "8\n9\n$", "| second |", "| 2 |\n| 3 |", "tool bad",
+		"...\ntool bat\n").Replace(example)
 	c := tree(t, wrong, `echo some; echo tool "$@"`)
 	c.update = "1"
 	good, told := c.check(t)
@@ -268,11 +271,13 @@ func TestUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A line that is shown beside others that are left out cannot be found again when it is another one.
-	if want := strings.Replace(example, "tool bad", "...\ntool bat\n", 1); good || string(text) != want || !strings.Contains(told, "no counterpart") {
+	if want := strings.Replace(example, "tool bad", "...\ntool bat\n", 1); good || string(text) != want ||
+		!strings.Contains(told, "no counterpart") {
 		t.Errorf("%s\n%s", told, text)
 	}
 
-	numbers := "<!-- figures: machine -->\n" + fence + "\n$ printf 'a\\nb\\nc  17\\nd\\n'\n...\nc  4  \n...\n" + fence + "\n"
+	numbers := "<!-- figures: machine -->\n" + fence + "\n$ printf 'a\\nb\\nc  17\\nd\\n'\n...\nc  4  \n...\n" + fence +
+		"\n"
 	for update, want := range map[string]string{"": "c  4  \n", "1": "c  4  \n", "all": "c  17\n"} {
 		c := tree(t, numbers, "")
 		c.update = update
@@ -336,11 +341,13 @@ sonic(config)# end
 '''
 `, "'''", fence)
 	tool := `[ "$4" = --echo ] || exit 9
-for p in "sonic# " "sonic(config)# " "sonic(config)# "; do read line; echo "$p$line"; [ "$line" != "no such" ] || echo "%Error" >&2; done`
+for p in "sonic# " "sonic(config)# " "sonic(config)# "; do read line
+	echo "$p$line"; [ "$line" != "no such" ] || echo "%Error" >&2; done`
 	if good, told := tree(t, page, tool).check(t); !good {
 		t.Error(told)
 	}
-	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good || !strings.Contains(told, "    + %Error\n") {
+	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good ||
+		!strings.Contains(told, "    + %Error\n") {
 		t.Error(told)
 	}
 }
@@ -355,14 +362,17 @@ sonic(config-tam-fm)# task x
 sonic(config-tam-fm)# query y
 '''
 `, "'''", fence)
-	tool := `while read line; do echo "sonic(some)# $line"; [ "$line" != "task x" ] || echo %Error; done | sed 's/(some)# \(task\|query\)/(config-tam-fm)# \1/'`
+	tool := `while read line; do echo "sonic(some)# $line"; [ "$line" != "task x" ] || echo %Error; done | sed ` +
+		`'s/(some)# \(task\|query\)/(config-tam-fm)# \1/'`
 	if good, told := tree(t, page, tool).check(t); !good {
 		t.Error(told)
 	}
-	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good || !strings.Contains(told, "    + %Error\n") {
+	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good ||
+		!strings.Contains(told, "    + %Error\n") {
 		t.Error(told)
 	}
-	if good, told := tree(t, page, "echo one line").check(t); good || !strings.Contains(told, "    - sonic(config-tam-fm)# task x\n") {
+	if good, told := tree(t, page, "echo one line").check(t); good ||
+		!strings.Contains(told, "    - sonic(config-tam-fm)# task x\n") {
 		t.Error(told)
 	}
 }
@@ -389,7 +399,8 @@ subscribe --data /tam
 '''
 `, "'''", fence)
 	tool := `case $1 in
-up) ip -o link show dev eth7 >/dev/null || exit 1; echo "tamtam: the switch is up: Redis at 127.0.0.1:77, port 1"; exec sleep 60 ;;
+up) ip -o link show dev eth7 >/dev/null || exit 1
+	echo "tamtam: the switch is up: Redis at 127.0.0.1:77, port 1"; exec sleep 60 ;;
 *) echo "$@" | sed "s|--data [^ ]*|--data|" ;;
 esac`
 	if good, told := tree(t, page, tool).check(t); !good {
@@ -408,14 +419,16 @@ func TestTwice(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.tree, "docs", "second.md"), text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if good, told := c.check(t); good || !strings.Contains(told, `docs/second.md:1: the figures of "tamtam bench asic" stand in docs/page.md already`) {
+	if good, told := c.check(t); good || !strings.Contains(told,
+		`docs/second.md:1: the figures of "tamtam bench asic" stand in docs/page.md already`) {
 		t.Error(told)
 	}
 }
 
 // -only takes one page, or one block with what it needs.
 func TestOnly(t *testing.T) {
-	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6, "page:2": 0, "README": 0,
+	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6,
+		"page:2": 0, "README": 0,
 		"page:24-36": 6, "page:2-16": 2} {
 		c := tree(t, example, `echo tool "$@"`)
 		c.only = only
@@ -423,7 +436,8 @@ func TestOnly(t *testing.T) {
 			t.Errorf("%s: %d blocks, want %d: %s", only, c.blocks, blocks, told)
 		}
 	}
-	setup := "<!-- figures: setup, long\necho 5 >five\n-->\n\n" + strings.Replace(example, "cat seven\n7", "cat seven five\n7\n5", 1)
+	setup := "<!-- figures: setup, long\necho 5 >five\n-->\n\n" +
+		strings.Replace(example, "cat seven\n7", "cat seven five\n7\n5", 1)
 	for quick, want := range map[bool]bool{false: true, true: false} {
 		c := tree(t, setup, `echo tool "$@"`)
 		c.only, c.quick = "page:16", quick

@@ -26,7 +26,8 @@ func FuzzX(f *testing.F) {}
 		t.Fatal(err)
 	}
 	random, fuzz := targets(file)
-	if want := []string{"TestRandom", "TestInSubtest"}; !slices.Equal(random, want) || !slices.Equal(fuzz, []string{"FuzzX"}) {
+	if want := []string{"TestRandom", "TestInSubtest"}; !slices.Equal(random, want) ||
+		!slices.Equal(fuzz, []string{"FuzzX"}) {
 		t.Errorf("random tests %q, want %q; fuzz targets %q, want FuzzX", random, want, fuzz)
 	}
 }
@@ -72,14 +73,19 @@ func TestOutcome(t *testing.T) {
 		{"two variants of each case", report(100, 3, 0) + report(100, 3, 0), random, nil, 6, 3, 0, nil},
 		{"left out", "--- SKIP: TestX (0.00s)\nPASS\n", random, nil, 0, 0, 0, nil},
 		{"a case failed", "--- FAIL: TestX (0.1s)\n" + report(100, 3, 1) + "    --- FAIL: TestX/seed (0.00s)\n" +
-			"        --- FAIL: TestX/seed/101 (0.00s)\n            x_test.go:7: lost\n", random, exit, 3, 3, 1, []string{one(101, 1)}},
-		{"what all cases have in common", "--- FAIL: TestX (0.1s)\n" + report(100, 3, 0) + "    x_test.go:12: nothing stamped\n",
+			"        --- FAIL: TestX/seed/101 (0.00s)\n            x_test.go:7: lost\n", random, exit, 3, 3, 1,
+			[]string{one(101, 1)}},
+		{"what all cases have in common", "--- FAIL: TestX (0.1s)\n" + report(100, 3, 0) +
+			"    x_test.go:12: nothing stamped\n",
 			random, exit, 3, 3, 1, []string{one(100, 3)}},
-		{"the process died in a case", "=== RUN   TestX/seed/100\n=== RUN   TestX/seed/101\nfatal error: all goroutines are asleep\n",
+		{"the process died in a case",
+			"=== RUN   TestX/seed/100\n=== RUN   TestX/seed/101\nfatal error: all goroutines are asleep\n",
 			random, exit, 2, 2, 1, []string{one(101, 1)}},
 		{"the process died at once", "panic: no\n", random, exit, 0, 0, 1, []string{one(100, 3)}},
-		{"fuzzing", "fuzz: elapsed: 3s, execs: 810 (270/sec), new interesting: 1 (total: 9)\nPASS\n", fuzz, nil, 810, 0, 0, nil},
-		{"an input that fails", "--- FAIL: FuzzX (0.1s)\n    Failing input written to testdata/fuzz/FuzzX/5aa1\n", fuzz, exit, 0, 0, 1,
+		{"fuzzing", "fuzz: elapsed: 3s, execs: 810 (270/sec), new interesting: 1 (total: 9)\nPASS\n", fuzz, nil, 810, 0, 0,
+			nil},
+		{"an input that fails", "--- FAIL: FuzzX (0.1s)\n    Failing input written to testdata/fuzz/FuzzX/5aa1\n", fuzz, exit,
+			0, 0, 1,
 			[]string{"go test -run '^FuzzX$/^5aa1$' tamtam/x"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

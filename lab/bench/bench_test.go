@@ -132,7 +132,8 @@ func TestTableRecord(t *testing.T) {
 	for _, r := range results {
 		units[r.Unit]++
 	}
-	if want := (map[string]int{"": 5, "Mpps": 4, "bits": 6, "ms": 5, "per packet": 3, "per second": 2, "times": 6}); !maps.Equal(units, want) {
+	if want := (map[string]int{"": 5, "Mpps": 4, "bits": 6, "ms": 5, "per packet": 3, "per second": 2,
+		"times": 6}); !maps.Equal(units, want) {
 		t.Errorf("figures by unit %v, want %v", units, want)
 	}
 }

@@ -49,7 +49,8 @@ func framesIn(t *testing.T, file string) map[uint32][]byte {
 	}
 }
 
-// goldenHeader is what stands in front of the IPv4 packet of a small frame between first and second, as tshark shows it:
+// goldenHeader is what stands in front of the IPv4 packet of a small frame between first and second, as tshark shows
+// it:
 //
 //	Ethernet II, Src: 02:00:00:00:01:01, Dst: 02:00:00:00:01:02, Type: IPv6
 //	Internet Protocol Version 6, Src: 2001:db8:ff::1, Dst: 2001:db8:ff::3
@@ -111,7 +112,8 @@ func TestAltMarkEncapEndToEnd(t *testing.T) {
 			}
 		}
 	}
-	if put, taken := counted("first", "ENCAPSULATED"), counted("last", "DECAPSULATED"); put == "0" || taken == "0" || put <= taken && len(put) == len(taken) {
+	if put, taken := counted("first", "ENCAPSULATED"),
+		counted("last", "DECAPSULATED"); put == "0" || taken == "0" || put <= taken && len(put) == len(taken) {
 		t.Errorf("%s got a header, and it was taken off %s", put, taken)
 	}
 	if err := l.Close(); err != nil {
@@ -124,14 +126,16 @@ func TestAltMarkEncapEndToEnd(t *testing.T) {
 			continue
 		}
 		marked[f[60]>>2&3]++
-		if len(f) == 108 && hex.EncodeToString(f[:61])[:len(goldenHeader)-1] == goldenHeader[:len(goldenHeader)-1] && f[60]>>4 == 5 {
+		if len(f) == 108 && hex.EncodeToString(f[:61])[:len(goldenHeader)-1] == goldenHeader[:len(goldenHeader)-1] &&
+			f[60]>>4 == 5 {
 			golden++
 		}
 	}
 	if golden < 1000 || marked[0] == 0 || marked[2] == 0 || marked[1]+marked[3] < 10 {
 		t.Errorf("%d small frames have the header that they should; by L and D: %d", golden, marked)
 	}
-	sent, got := framesIn(t, filepath.Join(dir, "client.sent.pcap")), framesIn(t, filepath.Join(dir, "server.received.pcap"))
+	sent, got := framesIn(t, filepath.Join(dir, "client.sent.pcap")),
+		framesIn(t, filepath.Join(dir, "server.received.pcap"))
 	if len(got) != int(web.Received) || len(sent) != int(web.Sent) || web.Received == 0 || web.Sent == web.Received {
 		t.Errorf("%d frames sent and %d received; the lab says %d and %d", len(sent), len(got), web.Sent, web.Received)
 	}

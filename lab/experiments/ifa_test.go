@@ -136,7 +136,8 @@ func TestIFATellsTheTruth(t *testing.T) {
 	same(t, "queues", queuesIn(t, file), wantQueues)
 	two, voice := r.Flows["two"].Received, r.Flows["voice"].Received
 	if len(wantPackets) != int(two+voice) || waited == 0 || marked != 4*voice {
-		t.Errorf("%d packets, which waited %d times and were in queue 5 %d times; the server has %d and %d", len(wantPackets), waited,
+		t.Errorf("%d packets, which waited %d times and were in queue 5 %d times; the server has %d and %d", len(wantPackets),
+			waited,
 			marked, two, voice)
 	}
 }

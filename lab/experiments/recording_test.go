@@ -34,7 +34,8 @@ func TestTableRecordRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lab.Run(t.Context(), top, lab.Options{Workers: 1}); err == nil || !strings.Contains(err.Error(), program) {
+		if _, err := lab.Run(t.Context(), top, lab.Options{Workers: 1}); err == nil ||
+			!strings.Contains(err.Error(), program) {
 			t.Errorf("program %s: %v", program, err)
 		}
 	}
@@ -53,7 +54,8 @@ func TestSmallProgram(t *testing.T) {
 	}
 	report := r.Reports["tablerecord"].(*recording.Report)
 	full := report.Curve("fork-full").Points[0].Metrics
-	for name, want := range map[string]float64{"ours": 2, "ball-larus-sequences": 2, "ball-larus-walks": 3, "one-bit-per-table": 3} {
+	for name, want := range map[string]float64{"ours": 2, "ball-larus-sequences": 2, "ball-larus-walks": 3,
+		"one-bit-per-table": 3} {
 		if m := full[name]; m == nil || m.Min != want || m.Max != want {
 			t.Errorf("%s: %+v, want %v", name, m, want)
 		}

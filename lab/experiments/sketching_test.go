@@ -41,7 +41,8 @@ func TestFlyMonCapture(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	top, err := Open("flymon-fig14a", []string{"flymon.traffic.pcap=" + path, "flymon.memory=[96KiB]", "flymon.curves.univmon.memory=[96KiB]", "flymon.threshold=500", "checks=[]"})
+	top, err := Open("flymon-fig14a", []string{"flymon.traffic.pcap=" + path, "flymon.memory=[96KiB]",
+		"flymon.curves.univmon.memory=[96KiB]", "flymon.threshold=500", "checks=[]"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +66,12 @@ func TestFlyMonRefused(t *testing.T) {
 		t.Skip("nothing for the race detector")
 	}
 	for set, want := range map[string]string{
-		"flymon.study=nothing":                                    `flymon.study: "nothing": want one of heavy-hitters`,
-		"flymon.traffic.packets=5":                                `flymon.traffic.packets: "5": want one for each of 120000 flows`,
-		"flymon.traffic.time=0s":                                  "flymon.traffic.time",
-		"flymon.curves.cms.algorithm=none":                        `flymon.curves[cms].algorithm: "none": want original-beaucoup, univmon or one of`,
+		"flymon.study=nothing": `flymon.study: "nothing": want one of heavy-hitters`,
+		"flymon.traffic.packets=5": `flymon.traffic.packets: "5": want one for each of ` +
+			`120000 flows`,
+		"flymon.traffic.time=0s": "flymon.traffic.time",
+		"flymon.curves.cms.algorithm=none": `flymon.curves[cms].algorithm: "none": want ` +
+			`original-beaucoup, univmon or one of`,
 		"flymon.memory=[]":                                        "flymon.curves[cms].memory",
 		"flymon.memory=[12]":                                      `"12": want a whole number with its unit`,
 		"flymon.geometry.depth=1000":                              `flymon.geometry.depth: "1000": want a power of two`,
@@ -80,7 +83,8 @@ func TestFlyMonRefused(t *testing.T) {
 		"switches=[{name: s1}]":                                   "no switches, hosts or traffic beside a study",
 		"checks=[{name: x, measured: flymon.cms.f1.max, max: 1}]": `"flymon.cms.f1.max": no such metric`,
 	} {
-		short := []string{"flymon.traffic={packets: 60, flows: 30, time: 1s}", "flymon.curves=[{name: cms, algorithm: cms}]", "flymon.memory=[12KiB]"}
+		short := []string{"flymon.traffic={packets: 60, flows: 30, time: 1s}", "flymon.curves=[{name: cms, algorithm: cms}]",
+			"flymon.memory=[12KiB]"}
 		if strings.HasPrefix(set, "flymon.traffic.packets") || strings.HasPrefix(set, "flymon.curves") {
 			short = nil
 		}
@@ -96,7 +100,8 @@ func TestFlyMonRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lab.New(t.Context(), top, lab.Options{Workers: 1}); err == nil || !strings.Contains(err.Error(), "no switches to build") {
+	if _, err := lab.New(t.Context(), top, lab.Options{Workers: 1}); err == nil ||
+		!strings.Contains(err.Error(), "no switches to build") {
 		t.Errorf("New builds a study: %v", err)
 	}
 }
@@ -123,7 +128,8 @@ func TestFlyMonWorkers(t *testing.T) {
 	if text[0] != text[1] || text[0] == text[2] {
 		t.Errorf("1 worker:\n%s\n3 workers:\n%s\nseed 9:\n%s", text[0], text[1], text[2])
 	}
-	r, err := lab.Run(t.Context(), open("flymon-fig14f", "flymon.curves.d3.memory=[144KiB]", "checks=[{name: are, measured: flymon.d3.144KiB.are.max, max: 0.001}]"), lab.Options{Workers: 1})
+	r, err := lab.Run(t.Context(), open("flymon-fig14f", "flymon.curves.d3.memory=[144KiB]",
+		"checks=[{name: are, measured: flymon.d3.144KiB.are.max, max: 0.001}]"), lab.Options{Workers: 1})
 	if err != nil || r.Passed() {
 		t.Errorf("a check that cannot be met passes: %v", err)
 	}

@@ -44,7 +44,8 @@ func TestLegendCoversNothing(t *testing.T) {
 			{Name: "c", Points: []Point{{0, 0.9}, {1, 0.9}}}, {Name: "d", Points: []Point{{0, 0.1}, {1, 0.1}}},
 			{Name: "e", Points: []Point{{0.03, 0}, {0.03, 1}}}, {Name: "f", Points: []Point{{0.97, 0}, {0.97, 1}}},
 		}, false},
-		{"bars", []Curve{{Name: "bars", Points: []Point{{0, 0.5}, {0.5, 0.5}, {1, 0.5}}, Most: []Range{{0, 1}, {0, 1}, {0, 1}}}}, true},
+		{"bars", []Curve{{Name: "bars", Points: []Point{{0, 0.5}, {0.5, 0.5}, {1, 0.5}},
+			Most: []Range{{0, 1}, {0, 1}, {0, 1}}}}, true},
 	}
 	for _, tt := range tests {
 		f := &Figure{Panels: []Panel{{Curves: tt.curves}}}
@@ -204,9 +205,11 @@ func TestWrite(t *testing.T) {
 			curve("measured", 12, func(x float64) float64 { return 1 + x }),
 			{Style: Theory, Points: []Point{{0, 1}, {1, 900}}},
 			{Name: "true", Style: Truth, Colour: 1, Points: []Point{{0.5, 3}}},
-			{Name: "spread", Colour: 2, Points: []Point{{0, 50}, {1, 60}}, Most: []Range{{40, 70}, {50, 80}}, Half: []Range{{45, 60}, {55, 70}}},
+			{Name: "spread", Colour: 2, Points: []Point{{0, 50}, {1, 60}}, Most: []Range{{40, 70}, {50, 80}},
+				Half: []Range{{45, 60}, {55, 70}}},
 		}},
-		{X: Axis{Label: "x"}, Curves: []Curve{{Style: Series, Points: []Point{{0, 1}, {1, 2}}}, {Points: []Point{{0, 1}}, Most: []Range{{0, 2}}}}},
+		{X: Axis{Label: "x"}, Curves: []Curve{{Style: Series, Points: []Point{{0, 1}, {1, 2}}},
+			{Points: []Point{{0, 1}}, Most: []Range{{0, 2}}}}},
 	}}
 	var first map[string][]byte
 	for range 2 {

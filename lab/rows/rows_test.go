@@ -50,8 +50,8 @@ func ran(t *testing.T, experiment string) (top *lab.Topology, dir string, r *lab
 	return top, dir, r, shown
 }
 
-// The ways of packets that the collector makes of a lab's records are those that `tamtam path` makes of them: hop by hop,
-// with ports, times, tables, and how they ended.
+// The ways of packets that the collector makes of a lab's records are those that `tamtam path` makes of them: hop by
+// hop, with ports, times, tables, and how they ended.
 func TestJourneys(t *testing.T) {
 	top, dir, r, shown := ran(t, "record-ecmp")
 	var got []string
@@ -100,7 +100,8 @@ func TestJourneys(t *testing.T) {
 		text := fmt.Sprint(way.Flow, " from ", way.From)
 		for _, v := range way.Visits {
 			for _, e := range v.Exits {
-				if text += fmt.Sprint("; ", v.Switch, " ", v.In, " ", e.Out, " ", int64(v.Arrived), " ", strings.ReplaceAll(e.Path, " > ", ", ")); e.End != "" {
+				if text += fmt.Sprint("; ", v.Switch, " ", v.In, " ", e.Out, " ", int64(v.Arrived), " ",
+					strings.ReplaceAll(e.Path, " > ", ", ")); e.End != "" {
 					text += "; " + e.End
 				}
 				if strings.HasPrefix(e.End, "dropped") {
@@ -125,7 +126,8 @@ func textOf(j *result.Journey) string {
 	return text + "; " + j.End
 }
 
-// Of a switch whose chip began anew in the run nobody knows what its ports sent before: there is no load, and it is told.
+// Of a switch whose chip began anew in the run nobody knows what its ports sent before: there is no load, and it is
+// told.
 func TestChipAnew(t *testing.T) {
 	_, _, _, shown := ran(t, "link-failure")
 	for _, k := range shown.network.Links {

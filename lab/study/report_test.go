@@ -42,7 +42,8 @@ func TestMetric(t *testing.T) {
 			t.Errorf("%s: %v %v, want %d", name, m, ok, want)
 		}
 	}
-	for _, name := range []string{"c.1.x.min", "a.2.x.min", "a.1.y.min", "b.1.x.q1", "a.1.x.theory", "b.x.outside", "b.x.all", "a"} {
+	for _, name := range []string{"c.1.x.min", "a.2.x.min", "a.1.y.min", "b.1.x.q1", "a.1.x.theory", "b.x.outside",
+		"b.x.all", "a"} {
 		if m, ok := r.Metric(name); ok {
 			t.Errorf("%s: %v", name, m)
 		}
@@ -72,7 +73,8 @@ func TestWriteColumns(t *testing.T) {
 	var r Curves
 	r.Add("a", "fig", "1KiB", 1024, "x", Predicted([]float64{1.23456}, Prediction{1, 0.5, 2}))
 	var out bytes.Buffer
-	if err := r.WriteColumns(&out, "memory", "curve", "at", "x", "median", "theory", "bounds", "seeds", "figure", "metric"); err != nil {
+	if err := r.WriteColumns(&out, "memory", "curve", "at", "x", "median", "theory", "bounds", "seeds", "figure",
+		"metric"); err != nil {
 		t.Fatal(err)
 	}
 	want := "Curve memory X Median Theory Bounds Seeds Figure Metric a 1KiB 1024 1.235 1 0.5 to 2 1 fig x"

@@ -115,7 +115,8 @@ func TestAgain(t *testing.T) {
 	working.Go(func() {
 		defer stop()
 		all, posted, err := f.Post(t.Context(), board(log, "sweep"), o)
-		if want := (Posted{Workers: map[string]int{"first": 1, "second": 1}, Again: 1}); err != nil || len(all) != 2 || !reflect.DeepEqual(posted, want) {
+		if want := (Posted{Workers: map[string]int{"first": 1, "second": 1}, Again: 1}); err != nil || len(all) != 2 ||
+			!reflect.DeepEqual(posted, want) {
 			t.Errorf("%d outcomes, %+v, want %+v: %v", len(all), posted, want, err)
 		}
 	})
@@ -212,7 +213,8 @@ func TestTurnLost(t *testing.T) {
 			t.Errorf("%v, %+v: %v", all, posted, err)
 		}
 	})
-	if what := <-lost; !strings.Contains(what, "board b: the turn is over: ") || !strings.Contains(what, "waiting for another") {
+	if what := <-lost; !strings.Contains(what, "board b: the turn is over: ") ||
+		!strings.Contains(what, "waiting for another") {
 		t.Errorf("told: %s", what)
 	}
 	if err := (&Board{Log: log, Name: "b", Program: o.Program}).Work(ctx, o); err != nil {
@@ -275,7 +277,8 @@ func TestRefused(t *testing.T) {
 		}
 	})
 	err = board("q").Work(ctx, o) // before there is another
-	if want := "this is v-q, program q; the sweep wants v-p, program p"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "this is v-q, program q; the sweep wants v-p, program p"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("another program: %v, want %s", err, want)
 	}
 	working.Go(func() {
@@ -311,8 +314,9 @@ func TestDiffer(t *testing.T) {
 		"a failure": {right, failed("out of luck"), "two results of one job differ"},
 		"a success": {failed("out of luck"), right, "two results of one job differ"},
 		"failures":  {failed("out of luck"), failed("no luck"), "failed in different ways: out of luck; no luck"},
-		"a text":    {func(name, right, _ string) reply { return reply{Job: name, Result: right + " "} }, right, "want the form of a result's file"},
-		"no text":   {func(name, _, _ string) reply { return reply{Job: name, Result: "{}"} }, right, "0 results: want 2"},
+		"a text": {func(name, right, _ string) reply { return reply{Job: name, Result: right + " "} }, right,
+			"want the form of a result's file"},
+		"no text": {func(name, _, _ string) reply { return reply{Job: name, Result: "{}"} }, right, "0 results: want 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, o, _ := files(t)
@@ -380,8 +384,10 @@ func TestPostRefused(t *testing.T) {
 		{func(_ *File, b *Board) { b.Name = "A" }, `the board's name: "A": want 1 to 48`},
 		{func(_ *File, b *Board) { b.Name = strings.Repeat("a", 49) }, "want 1 to 48"},
 		{func(_ *File, b *Board) { b.Hold = -1 }, "the board's hold: -1ns: want 0 or more"},
-		{func(f *File, _ *Board) { f.Set = []string{"description=" + outside} }, fmt.Sprintf("names the file %q: want files in its folder", outside)},
-		{func(f *File, _ *Board) { f.Set = []string{"description=../" + filepath.Base(f.dir) + "/pair.yaml"} }, `/pair.yaml": want files in its folder`},
+		{func(f *File, _ *Board) { f.Set = []string{"description=" + outside} },
+			fmt.Sprintf("names the file %q: want files in its folder", outside)},
+		{func(f *File, _ *Board) { f.Set = []string{"description=../" + filepath.Base(f.dir) + "/pair.yaml"} },
+			`/pair.yaml": want files in its folder`},
 		{func(f *File, _ *Board) {
 			f.Experiment, f.Vary, f.Plots, f.Set = "two-switches", nil, nil, []string{"description=file.go"}
 		}, `experiment: "two-switches": a setting names the file "file.go": want that of an experiment which is a file`},
@@ -407,10 +413,14 @@ func TestPostRefused(t *testing.T) {
 
 // Whatever stands in a topic is refused, or is what it says.
 func FuzzMessages(f *testing.F) {
-	f.Add([]byte(`{"program":"p","version":"v","bundle":{"first":1,"count":1,"sum":"x"},"index":3,"name":"0123456789abcdef01234567.json"}`))
+	f.Add([]byte(
+		`{"program":"p","version":"v","bundle":{"first":1,"count":1,"sum":"x"},"index":3,` +
+			`"name":"0123456789abcdef01234567.json"}`))
 	f.Add([]byte(`{"by":"a/1","job":"0123456789abcdef01234567.json","failed":"x"}`))
 	f.Add([]byte(`{"sweep":{"Experiment":"x","Seeds":{"First":1,"Count":1},"Results":[{"Name":"a","Measured":"b"}]}}`))
-	f.Add([]byte(`{"sweep":{"Experiment":"./x","Seeds":{"First":1,"Count":1},"Results":[{"Name":"a","Measured":"b"}]},"path":"/a/x","files":{"y":"AA=="}}`))
+	f.Add([]byte(
+		`{"sweep":{"Experiment":"./x","Seeds":{"First":1,"Count":1},"Results":[{"Name":"a","Measured":"b"}]},"path":"/a/x",` +
+			`"files":{"y":"AA=="}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := parsePost(data, "p"); err == nil && p.Program == "p" && !isName(p.Name) {
 			t.Errorf("%+v", p)

@@ -19,7 +19,8 @@ func TestLeave(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := leave(path, []byte("two\n")); err == nil || !strings.Contains(err.Error(), "two results of one job differ, "+path) {
+		if err := leave(path, []byte("two\n")); err == nil || !strings.Contains(err.Error(),
+			"two results of one job differ, "+path) {
 			t.Errorf("another result: %v", err)
 		}
 	}
@@ -28,7 +29,8 @@ func TestLeave(t *testing.T) {
 			t.Errorf("%s: %q, %v: want %q", name, text, err, want)
 		}
 	}
-	if out, err := new(File).read(path, Job{}); out != nil || err == nil || !strings.Contains(err.Error(), "remove both to run the job again") {
+	if out, err := new(File).read(path, Job{}); out != nil || err == nil ||
+		!strings.Contains(err.Error(), "remove both to run the job again") {
 		t.Errorf("read: %v, %v", out, err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 2 {
@@ -44,8 +46,9 @@ func TestParseOutcome(t *testing.T) {
 		`{"results": [{"name": "lost"}, {"name": "late"}]}`:             `results[1]: name: "late": want "delay"`,
 		`{"results": [{"name": "lost"}, {"name": "delay"}], "more": 1}`: `unknown field "more"`,
 		`{`: "unexpected EOF",
-		`{"seed": 2, "values": ["7"], "results": [{"name": "lost"}, {"name": "delay"}]}`: `it is of seed 2, values ["7"]: want seed 0`,
-		`{"results": [{"name": "lost"}, {"name": "delay"}]}`:                             "want the form of a result's file",
+		`{"seed": 2, "values": ["7"], "results": [{"name": "lost"}, {"name": "delay"}]}`: `it is of seed 2, values ["7"]: ` +
+			`want seed 0`,
+		`{"results": [{"name": "lost"}, {"name": "delay"}]}`: "want the form of a result's file",
 	} {
 		if out, err := f.parseOutcome([]byte(text), Job{}); out != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v: want %s", text, out, err, want)
@@ -56,7 +59,8 @@ func TestParseOutcome(t *testing.T) {
 // No byte of a result's file can change, be missing or come behind it without being seen.
 func TestDamagedResult(t *testing.T) {
 	f := &File{Results: []Result{{Name: "lost"}}}
-	out := &Outcome{Job: Job{Values: []string{"0.1"}, Seed: 3}, Results: []Number{{Name: "lost", Value: 1207, Unit: "packets"}}, Failed: []string{"all"}}
+	out := &Outcome{Job: Job{Values: []string{"0.1"}, Seed: 3}, Results: []Number{
+		{Name: "lost", Value: 1207, Unit: "packets"}}, Failed: []string{"all"}}
 	text, err := out.text()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +85,8 @@ func TestDamagedResult(t *testing.T) {
 	}
 }
 
-// A run that has measured nothing has no part in mean, least and most, and a row of such runs has no numbers, nor a point.
+// A run that has measured nothing has no part in mean, least and most, and a row of such runs has no numbers, nor a
+// point.
 func TestUnmeasured(t *testing.T) {
 	f := &File{Vary: []Vary{{Path: "loss", Values: []string{"0.5", "1"}}}, Results: []Result{{Name: "delay"}},
 		Plots: []Plot{{Result: "delay", Over: "loss"}}}
@@ -90,7 +95,8 @@ func TestUnmeasured(t *testing.T) {
 			Results: []Number{{Name: "delay", Value: value, Unit: "ps", Unmeasured: unmeasured}}}
 	}
 	rows := f.Rows([]Outcome{of("0.5", 5000, false), of("0.5", 0, true), of("0.5", 7000, false), of("1", 0, true)})
-	if r := rows[0]; len(rows) != 2 || r.Runs != 2 || r.Unmeasured != 1 || r.Mean != 6 || r.Least != 5 || rows[1].Runs != 0 {
+	if r := rows[0]; len(rows) != 2 || r.Runs != 2 || r.Unmeasured != 1 || r.Mean != 6 || r.Least != 5 ||
+		rows[1].Runs != 0 {
 		t.Errorf("%+v", rows)
 	}
 	dir := t.TempDir()
@@ -102,10 +108,12 @@ func TestUnmeasured(t *testing.T) {
 	if !strings.HasSuffix(table.String(), last) {
 		t.Errorf("%s\nwant %s", table.String(), last)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "sweep.csv")); err != nil || !strings.HasSuffix(string(text), "\n1,delay,ns,0,,,,,,,,0,1\n") {
+	if text, err := os.ReadFile(filepath.Join(dir, "sweep.csv")); err != nil ||
+		!strings.HasSuffix(string(text), "\n1,delay,ns,0,,,,,,,,0,1\n") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if fig, err := f.figure(0, f.Plots[0], rows); err != nil || len(fig.Panels[0].Curves) != 1 || len(fig.Panels[0].Curves[0].Points) != 1 {
+	if fig, err := f.figure(0, f.Plots[0], rows); err != nil || len(fig.Panels[0].Curves) != 1 ||
+		len(fig.Panels[0].Curves[0].Points) != 1 {
 		t.Errorf("%+v, %v: want one point", fig, err)
 	}
 }
@@ -120,12 +128,15 @@ func TestDeviationOfOne(t *testing.T) {
 		runs        []Outcome
 		table, file string
 	}{
-		{[]Outcome{of(7)}, "lost    1     7     -          7      7       7     packets  passed\n", "\nlost,packets,1,7,,7,7,7,7,7,0,0\n"},
-		{[]Outcome{of(7), of(7)}, "lost    2     7     0          7      7       7     packets  passed\n", "\nlost,packets,2,7,0,7,7,7,7,7,0,0\n"},
+		{[]Outcome{of(7)}, "lost    1     7     -          7      7       7     packets  passed\n",
+			"\nlost,packets,1,7,,7,7,7,7,7,0,0\n"},
+		{[]Outcome{of(7), of(7)}, "lost    2     7     0          7      7       7     packets  passed\n",
+			"\nlost,packets,2,7,0,7,7,7,7,7,0,0\n"},
 	} {
 		dir, rows := t.TempDir(), f.Rows(c.runs)
 		var table strings.Builder
-		if err := errors.Join(f.WriteText(&table, rows), f.Write(dir, rows)); err != nil || !strings.HasSuffix(table.String(), c.table) {
+		if err := errors.Join(f.WriteText(&table, rows), f.Write(dir, rows)); err != nil ||
+			!strings.HasSuffix(table.String(), c.table) {
 			t.Errorf("%v\n%s\nwant %s", err, table.String(), c.table)
 		}
 		if text, err := os.ReadFile(filepath.Join(dir, "sweep.csv")); err != nil || !strings.HasSuffix(string(text), c.file) {

@@ -65,10 +65,11 @@ func files(t *testing.T) (f *File, o Options, runs *atomic.Int32) {
 		t.Fatal(err)
 	}
 	runs = &atomic.Int32{}
-	return f, Options{Out: filepath.Join(dir, "out"), Program: "p", Workers: 2, Open: func(name string, set []string, short bool) (*lab.Topology, error) {
-		runs.Add(1)
-		return lab.Load(name, set)
-	}}, runs
+	return f, Options{Out: filepath.Join(dir, "out"), Program: "p", Workers: 2,
+		Open: func(name string, set []string, short bool) (*lab.Topology, error) {
+			runs.Add(1)
+			return lab.Load(name, set)
+		}}, runs
 }
 
 // Each combination and seed is run once; statistics are of the seeds; what is there already is taken, and whatever is
@@ -88,7 +89,8 @@ func TestRun(t *testing.T) {
 		}
 	}
 	rows := f.Rows(all)
-	if len(rows) != 12 || rows[0].Runs != 3 || rows[0].Most != 0 || rows[8].Mean < 30 || rows[8].Mean > 70 || rows[8].Deviation == 0 || rows[1].Unit != "ns" {
+	if len(rows) != 12 || rows[0].Runs != 3 || rows[0].Most != 0 || rows[8].Mean < 30 || rows[8].Mean > 70 ||
+		rows[8].Deviation == 0 || rows[1].Unit != "ns" {
 		t.Errorf("%+v", rows)
 	}
 	if err := f.Write(o.Out, rows); err != nil {
@@ -178,7 +180,8 @@ func TestChangedMeanwhile(t *testing.T) {
 func TestVaryTwice(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count = 1
-	f.Vary = []Vary{{Path: "links.1.loss", Values: []string{"0.1", "0.2"}}, {Path: "links.far.loss", Values: []string{"0"}}}
+	f.Vary = []Vary{{Path: "links.1.loss", Values: []string{"0.1", "0.2"}},
+		{Path: "links.far.loss", Values: []string{"0"}}}
 	all, err := f.Run(t.Context(), o)
 	if want := `vary: "links.far.loss" sets what "links.1.loss" sets: want one of both`; len(all) > 0 || err == nil ||
 		!strings.Contains(err.Error(), want) {
@@ -240,7 +243,8 @@ func TestRunRefused(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count = 1
 	o.Progress = func(done, _ int) {
-		if _, err := f.Run(t.Context(), o); done == 1 && (err == nil || !strings.Contains(err.Error(), "another sweep works in this directory")) {
+		if _, err := f.Run(t.Context(), o); done == 1 && (err == nil ||
+			!strings.Contains(err.Error(), "another sweep works in this directory")) {
 			t.Errorf("a second sweep: %v", err)
 		}
 	}
@@ -255,15 +259,18 @@ func TestRunRefused(t *testing.T) {
 	if err := os.WriteFile(names[3], []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := f.Run(t.Context(), o); len(all) != 5 || err == nil || !strings.Contains(err.Error(), names[3]) || !strings.Contains(err.Error(), "remove it to run the job again") {
+	if all, err := f.Run(t.Context(), o); len(all) != 5 || err == nil || !strings.Contains(err.Error(), names[3]) ||
+		!strings.Contains(err.Error(), "remove it to run the job again") {
 		t.Errorf("%d, %v", len(all), err)
 	}
 	f.Vary[0].Values[2] = "-1"
-	if all, err := f.Run(t.Context(), o); len(all) != 3 || err == nil || !strings.Contains(err.Error(), "seed 5, [links.far.loss=-1 traffic.t.size=64]") {
+	if all, err := f.Run(t.Context(), o); len(all) != 3 || err == nil ||
+		!strings.Contains(err.Error(), "seed 5, [links.far.loss=-1 traffic.t.size=64]") {
 		t.Errorf("%d, %v", len(all), err)
 	}
 	f.Results[0].Measured = "flow.t.gone"
-	if _, err := f.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), `result lost: "flow.t.gone": no such metric`) {
+	if _, err := f.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(),
+		`result lost: "flow.t.gone": no such metric`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -307,13 +314,15 @@ func TestParse(t *testing.T) {
 		{"over: links.far.loss", "over: x", `plots[0]: over: "x": want one of links.far.loss, traffic.t.size`},
 		{"values: [0, 0.1, 0.5]", "values: [0, 10us, nan]", `plots[0]: over: links.far.loss has "10us": want numbers`},
 		{"values: [0, 0.1, 0.5]", "values: [0, .inf, NaN]", `plots[0]: over: links.far.loss has "NaN": want numbers`},
-		{"over: links.far.loss", "over: links.far.loss, scale: log", `plots[0]: over: links.far.loss has "0": want numbers above 0`},
+		{"over: links.far.loss", "over: links.far.loss, scale: log",
+			`plots[0]: over: links.far.loss has "0": want numbers above 0`},
 		{"first: 5", "first: 18446744073709551614", "seeds: first 18446744073709551614: want 3 seeds below 2^64"},
 		{"\nplots:", "\n---\nplots:", "there is a second document"},
 		{"over: links.far.loss", "over: links.far.loss, scale: cubic", `scale: "cubic": want linear or log`},
 		{"seeds:", "sedes:", "field sedes not found"},
 	} {
-		if _, err := Parse([]byte(strings.Replace(aSweep, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Parse([]byte(strings.Replace(aSweep, c.old, c.new, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q for %q: %v, want %s", c.new, c.old, err, c.want)
 		}
 	}

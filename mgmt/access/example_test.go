@@ -17,7 +17,8 @@ func ExampleReadUsers() {
 	for _, u := range users {
 		fmt.Println(u.Name, u.Role)
 	}
-	roles, err := access.ParseRoles(strings.NewReader("porter read /interfaces\nporter write /interfaces/interface/config/description\n"))
+	roles, err := access.ParseRoles(
+		strings.NewReader("porter read /interfaces\nporter write /interfaces/interface/config/description\n"))
 	if err != nil {
 		fmt.Println(err)
 		return

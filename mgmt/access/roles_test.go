@@ -38,7 +38,8 @@ func TestParseRoles(t *testing.T) {
 
 // The longest path comes first, of equally long ones that with the most keys, and then the one that allows less.
 func TestOrderOfRules(t *testing.T) {
-	roles, err := ParseRoles(strings.NewReader("r read /\nr write /a/b\nr none /a/b[c=d]\nr write /a/b[e=f]\nr read /a/b/x\n"))
+	roles, err := ParseRoles(
+		strings.NewReader("r read /\nr write /a/b\nr none /a/b[c=d]\nr write /a/b[e=f]\nr read /a/b/x\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,8 @@ func TestOwnLinesOfBuiltIn(t *testing.T) {
 		{"", "operator", "/config-rows", "read"}, {"", "operator", "/config-rows/row[table=PORT]", "write"},
 		{"", "operator", "/config-rows/row[table=TACPLUS_SERVER]", "not named"},
 		{"", "operator", "/config-rows/row[table=DEVICE_METADATA]", "not named"},
-		{"operator none /qos", "operator", "/config-rows", "none"}, {"operator none /qos", "operator", "sonic-db:/", "not named"},
+		{"operator none /qos", "operator", "/config-rows", "none"},
+		{"operator none /qos", "operator", "sonic-db:/", "not named"},
 		{"operator none /qos", "operator", "/config-rows/row[table=PORT]", "not named"},
 		{"operator none /qos\noperator read /config-rows", "operator", "/config-rows", "read"},
 		{"operator none /qos", "read-only", "sonic-db:/", "read"},
@@ -88,7 +90,8 @@ func TestOwnLinesOfBuiltIn(t *testing.T) {
 // FuzzRoles: any text is refused, or is lines that say the same when they are written again.
 func FuzzRoles(f *testing.F) {
 	for _, s := range []string{
-		"r read /", "r write /a[b=c]/d\nr none sonic-db:/X/Y", `r read /a[b=\]\\]`, "operator none /a:b", "# x", "r none a:/", "",
+		"r read /", "r write /a[b=c]/d\nr none sonic-db:/X/Y", `r read /a[b=\]\\]`, "operator none /a:b", "# x", "r none a:/",
+		"",
 	} {
 		f.Add(s)
 	}
@@ -162,7 +165,8 @@ func TestFirstAndEdit(t *testing.T) {
 		return users, string(text)
 	}
 	users, text := read()
-	if len(users) != 1 || users[0].Role != Admin || bcrypt.CompareHashAndPassword([]byte(users[0].Password), []byte(password)) != nil ||
+	if len(users) != 1 || users[0].Role != Admin || bcrypt.CompareHashAndPassword([]byte(users[0].Password),
+		[]byte(password)) != nil ||
 		strings.Contains(text, password) {
 		t.Errorf("%s", text)
 	}

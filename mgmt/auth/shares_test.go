@@ -10,8 +10,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// TestRandomShares: while a client waits, none that has more places gets one, and each of those with as many one at most;
-// no place is lost, and none stays free while somebody waits.
+// TestRandomShares: while a client waits, none that has more places gets one, and each of those with as many one at
+// most; no place is lost, and none stays free while somebody waits.
 func TestRandomShares(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -50,7 +50,8 @@ func TestRandomShares(t *testing.T) {
 						continue
 					}
 					if held[w.client] > held[o.client] {
-						t.Fatalf("%s has %d places and gets one, while %s waits with %d", w.client, held[w.client], o.client, held[o.client])
+						t.Fatalf("%s has %d places and gets one, while %s waits with %d", w.client, held[w.client], o.client,
+							held[o.client])
 					}
 					if held[w.client] < held[o.client] {
 						continue

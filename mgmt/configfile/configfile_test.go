@@ -31,7 +31,8 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 1; i <= 5; i++ {
-		if _, err := a.Add(Note{Time: at, User: "u", Kind: "save", Comment: "a\nb"}, rowsOf(fmt.Sprint(i)), needed); err != nil {
+		if _, err := a.Add(Note{Time: at, User: "u", Kind: "save", Comment: "a\nb"}, rowsOf(fmt.Sprint(i)),
+			needed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,11 +117,13 @@ func (f *failing) Read(b []byte) (int, error) {
 
 // A number, which SONiC writes in quotes, is what stands there.
 func TestNumbers(t *testing.T) {
-	rows, err := Parse([]byte(`{"PORT":{"Ethernet0":{"speed":1600000,"id":12345678901234567890,"x":1.50,"up":true,"l":[1,2000000]}}}`))
+	rows, err := Parse(
+		[]byte(`{"PORT":{"Ethernet0":{"speed":1600000,"id":12345678901234567890,"x":1.50,"up":true,"l":[1,2000000]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := swss.FieldValues{"speed": "1600000", "id": "12345678901234567890", "x": "1.50", "up": "true", "l@": "1,2000000"}
+	want := swss.FieldValues{"speed": "1600000", "id": "12345678901234567890", "x": "1.50", "up": "true",
+		"l@": "1,2000000"}
 	if diff := cmp.Diff(want, rows["PORT"]["Ethernet0"]); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}

@@ -47,18 +47,20 @@ func scrape(t *testing.T, r *swss.Redis) (text string, values []string) {
 }
 
 var rows = map[string]string{
-	"STATE_DB TAMTAM_HEALTH|orchagent":                 "state=ready",
-	"STATE_DB TAMTAM_HEALTH|hostd":                     "state=waiting",
-	"STATE_DB TAMTAM_CONSISTENCY|orchagent":            "objects=119 drift=2 healed=1",
-	"STATE_DB TAMTAM_WIRE|Ethernet0":                   "status=up received=9 sent=? lost-ring-full=2 dropped-acl=0 dropped-ttl=N/A",
-	"STATE_DB TAMTAM_ALARM|syncd-silent":               "severity=CRITICAL",
-	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|a":          "status=active",
-	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|b":          "status=active",
-	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|c":          "status=failed reason=no",
-	"APPL_DB PORT_TABLE:Ethernet0":                     "oper_status=up",
-	"APPL_DB PORT_TABLE:Ethernet4":                     "oper_status=down",
-	"COUNTERS_DB COUNTERS_PORT_NAME_MAP":               "Ethernet0=oid:0x1 Ethernet4=oid:0x2",
-	"COUNTERS_DB COUNTERS:oid:0x1":                     "SAI_PORT_STAT_IF_IN_OCTETS=640 SAI_PORT_STAT_IF_IN_UCAST_PKTS=10 SAI_PORT_STAT_IF_OUT_DISCARDS=0 SAI_PORT_STAT_IF_IN_ERRORS=many",
+	"STATE_DB TAMTAM_HEALTH|orchagent":      "state=ready",
+	"STATE_DB TAMTAM_HEALTH|hostd":          "state=waiting",
+	"STATE_DB TAMTAM_CONSISTENCY|orchagent": "objects=119 drift=2 healed=1",
+	"STATE_DB TAMTAM_WIRE|Ethernet0": "status=up received=9 sent=? lost-ring-full=2 dropped-acl=0 " +
+		"dropped-ttl=N/A",
+	"STATE_DB TAMTAM_ALARM|syncd-silent":      "severity=CRITICAL",
+	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|a": "status=active",
+	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|b": "status=active",
+	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|c": "status=failed reason=no",
+	"APPL_DB PORT_TABLE:Ethernet0":            "oper_status=up",
+	"APPL_DB PORT_TABLE:Ethernet4":            "oper_status=down",
+	"COUNTERS_DB COUNTERS_PORT_NAME_MAP":      "Ethernet0=oid:0x1 Ethernet4=oid:0x2",
+	"COUNTERS_DB COUNTERS:oid:0x1": "SAI_PORT_STAT_IF_IN_OCTETS=640 " +
+		"SAI_PORT_STAT_IF_IN_UCAST_PKTS=10 SAI_PORT_STAT_IF_OUT_DISCARDS=0 SAI_PORT_STAT_IF_IN_ERRORS=many",
 	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:dns":        "MATCHED_PACKETS=5 STAMPED_PACKETS=3 NOT_STAMPED_MTU=2",
 	"COUNTERS_DB TAM_IFA_COUNTERS:edge":                "MATCHED=7 HOP_LIMIT=1 COUNTED_SINCE=2026-01-01T00:00:00Z",
 	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:\xff\xfe_x": "MATCHED_PACKETS=5",
@@ -180,7 +182,8 @@ func TestStarts(t *testing.T) {
 func TestOutputsAndResources(t *testing.T) {
 	r := swsstest.Start(t)
 	put(t, r, map[string]string{
-		"STATE_DB TAMTAM_OUTPUT|otlp-grpc-h:4317": "status=failed sent=7 sent-bytes=700 failures=2 waiting=3 waiting-bytes=300 " +
+		"STATE_DB TAMTAM_OUTPUT|otlp-grpc-h:4317": "status=failed sent=7 sent-bytes=700 failures=2 waiting=3 " +
+			"waiting-bytes=300 " +
 			"dropped-full=1 dropped-old=2 dropped-refused=0 dropped-other=9",
 		"STATE_DB TAMTAM_OUTPUT|syslog-x": "status=invalid",
 		"COUNTERS_DB CRM:STATS":           "crm_stats_ipv4_route_used=5 crm_stats_ipv4_route_available=95",
@@ -196,7 +199,8 @@ func TestOutputsAndResources(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, strings.Join(got, "\n"))
 		}
 	}
-	if text := strings.Join(got, "\n"); strings.Contains(text, "other") || strings.Contains(text, `sent_total{output="syslog-x"`) {
+	if text := strings.Join(got, "\n"); strings.Contains(text, "other") ||
+		strings.Contains(text, `sent_total{output="syslog-x"`) {
 		t.Errorf("what nobody has counted is told:\n%s", text)
 	}
 }

@@ -44,11 +44,13 @@ func TestRulesAndDashboardAskForWhatIsServed(t *testing.T) {
 	if err := json.Unmarshal(read(t, dashboard), &d); err != nil || d.UID == "" || len(d.Panels) == 0 {
 		t.Fatalf("%s: %v, %d panels", dashboard, err, len(d.Panels))
 	}
-	source := regexp.MustCompile(`uid: (\w+)`).FindSubmatch(read(t, filepath.Join(dir, "grafana/provisioning/datasources/prometheus.yaml")))
+	source := regexp.MustCompile(`uid: (\w+)`).FindSubmatch(read(t,
+		filepath.Join(dir, "grafana/provisioning/datasources/prometheus.yaml")))
 	ids := map[int]bool{}
 	for _, p := range d.Panels {
 		if ids[p.ID] || p.Datasource.UID != string(source[1]) || len(p.Targets) == 0 {
-			t.Errorf("panel %d: its id is taken, its data source %q is not %s, or it shows nothing", p.ID, p.Datasource.UID, source[1])
+			t.Errorf("panel %d: its id is taken, its data source %q is not %s, or it shows nothing", p.ID, p.Datasource.UID,
+				source[1])
 		}
 		ids[p.ID] = true
 	}

@@ -74,8 +74,8 @@ func run(t *testing.T, o *Output) (end func()) {
 	}
 }
 
-// A receiver that goes away in the middle: what comes meanwhile waits, and what there is no room for is counted. When it
-// is back, everything that waited is sent, in order, and nothing twice.
+// A receiver that goes away in the middle: what comes meanwhile waits, and what there is no room for is counted. When
+// it is back, everything that waited is sent, in order, and nothing twice.
 func TestReceiverIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{}
@@ -211,7 +211,8 @@ func TestParseTarget(t *testing.T) {
 // Any text is a target that is written and read again as the same, or an error.
 func FuzzParseTarget(f *testing.F) {
 	schemes := map[string]Scheme{"grpc": {Port: "4317"}, "http": {Port: "4318", Path: true}}
-	for _, text := range []string{"grpc://a", "http://[::1]:1/x", "http://a/%2f", "http://a//", "grpc://[fe80::1%25eth0]:1", "grpC://::1"} {
+	for _, text := range []string{"grpc://a", "http://[::1]:1/x", "http://a/%2f", "http://a//",
+		"grpc://[fe80::1%25eth0]:1", "grpC://::1"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

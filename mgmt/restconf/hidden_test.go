@@ -202,7 +202,8 @@ func talk(r *rand.Rand, rows map[string]string, n int) map[string]string {
 	row := fmt.Sprintf("text=1_failed:\x1f%s:\x1fwhy resource=%s severity=MAJOR time-created=1 type-id=X", about, table)
 	said[fmt.Sprintf("STATE_DB TAMTAM_ALARM|%s-%d", table, n)] = row
 	said["STATE_DB TAMTAM_UNAPPLIED|"+table+"|"+name] = "invalid=" + about + " no-effect=" + about
-	said[fmt.Sprint("STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|other", n)] = "status=pending reason=waits\x1ffor\x1f" + about + " by=x"
+	said[fmt.Sprint("STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|other", n)] = "status=pending reason=waits\x1ffor\x1f" + about +
+		" by=x"
 	said[fmt.Sprint("CONFIG_DB TAM_SAMPLINGRATE_TABLE|other", n)] = "sampling-rate=7"
 	said["STATE_DB TAMTAM_HEALTH|orchagent"] = "state=degraded owner=x reason=stuck\x1fat\x1f" + about
 	said["STATE_DB TAMTAM_CONSISTENCY|tammgrd"] = "state=drifted open=1 reason=differs:\x1f" + about
@@ -289,7 +290,8 @@ func (g *guarded) outputs(r *rand.Rand, name string, paths []*gpb.Path) map[stri
 			out["rest "+elemsText(p.GetElem())] = textOf(g.t, answer)
 		}
 	}
-	for _, ask := range []string{`list-drops {}`, `trace-packet {"in":"Ethernet0"}`, `why-flow {"src":"10.0.0.1","dst":"10.0.0.2"}`} {
+	for _, ask := range []string{`list-drops {}`, `trace-packet {"in":"Ethernet0"}`,
+		`why-flow {"src":"10.0.0.1","dst":"10.0.0.2"}`} {
 		op, in, _ := strings.Cut(ask, " ")
 		said, err := g.engine.Operate(ctx, op, []byte(in))
 		out[ask] = string(said) + fmt.Sprint(err)
@@ -344,7 +346,8 @@ func asItIs(top string) bool {
 	return slices.Contains([]string{"config-rows", "configurations", "tallies", "not-in-force"}, top)
 }
 
-// hide chooses a list, an entry, or what is above lists, and returns it with the tokens that it shows the administrator.
+// hide chooses a list, an entry, or what is above lists, and returns it with the tokens that it shows the
+// administrator.
 func (g *guarded) hide(r *rand.Rand) (path []*gpb.PathElem, gone map[string]bool) {
 	g.t.Helper()
 	for tries := 0; len(gone) == 0 && tries < 1000; tries++ {
@@ -396,8 +399,8 @@ func withoutAsked(asked, answer string) string {
 	return answer
 }
 
-// TestHiddenRows: what a line takes away at one path, in whichever row of whichever table it is, no answer contains; and
-// secrets are shown to the administrator alone.
+// TestHiddenRows: what a line takes away at one path, in whichever row of whichever table it is, no answer contains;
+// and secrets are shown to the administrator alone.
 func TestHiddenRows(t *testing.T) {
 	g := emptyGuarded(t)
 	if _, err := g.engine.Operate(g.as("root"), "commit", []byte(`{}`)); err != nil {

@@ -26,7 +26,8 @@ func TestLogin(t *testing.T) {
 		access.User{Name: "guest", Password: "guest", Role: access.ReadOnly})
 	b.rows(someRows)
 	url := b.serve()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a test
+	//nolint:gosec // a test
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
 	for _, tt := range []struct {
 		name, password, method string
@@ -190,8 +191,8 @@ func randomRows(rnd *rand.Rand) map[string]string {
 	return rows
 }
 
-// The description of the tree: what it refers to is there, and each path can be asked for. TAMTAM_OPENAPI names a file for
-// it, which make openapi has a validator read.
+// The description of the tree: what it refers to is there, and each path can be asked for. TAMTAM_OPENAPI names a file
+// for it, which make openapi has a validator read.
 func TestOpenAPI(t *testing.T) {
 	b := newBed(t)
 	b.rows(someRows)
@@ -233,11 +234,13 @@ func TestOpenAPI(t *testing.T) {
 			_, after, _ := strings.Cut(rest, "}")
 			uri = before + "x" + after
 		}
-		if code := b.do("GET "+uri, "").StatusCode; code != http.StatusOK && code != http.StatusNotFound && code != http.StatusBadRequest {
+		if code := b.do("GET "+uri, "").StatusCode; code != http.StatusOK && code != http.StatusNotFound &&
+			code != http.StatusBadRequest {
 			t.Errorf("GET %s: %d", uri, code)
 		}
 	}
-	if len(doc.Paths) < 50 || doc.Paths["/restconf/data/openconfig-tam:tam/collectors/collector={collector-name}"]["put"] == nil {
+	if len(doc.Paths) < 50 ||
+		doc.Paths["/restconf/data/openconfig-tam:tam/collectors/collector={collector-name}"]["put"] == nil {
 		t.Errorf("%d paths", len(doc.Paths))
 	}
 }
@@ -256,7 +259,8 @@ func TestLibrary(t *testing.T) {
 			} `json:"module-set"`
 		} `json:"ietf-yang-library:yang-library"`
 	}
-	if err := json.Unmarshal([]byte(textOf(t, b.do("GET /restconf/data/ietf-yang-library:yang-library", ""))), &library); err != nil {
+	if err := json.Unmarshal([]byte(textOf(t, b.do("GET /restconf/data/ietf-yang-library:yang-library", ""))),
+		&library); err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]bool{"ietf-restconf": true}
@@ -274,17 +278,21 @@ func TestLibrary(t *testing.T) {
 		}
 	}
 	b.check(step{request: "GET /restconf/yang/nothing", code: 404, tag: "invalid-value"})
-	b.check(step{request: "PUT /restconf/data/ietf-yang-library:yang-library", body: `{}`, code: 405, tag: "operation-not-supported"})
+	b.check(step{request: "PUT /restconf/data/ietf-yang-library:yang-library", body: `{}`, code: 405,
+		tag: "operation-not-supported"})
 	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/capabilities", code: 200,
 		words: []string{"defaults:1.0?basic-mode=report-all"}})
 	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state?depth=2", code: 200,
 		want: `{"ietf-restconf-monitoring:restconf-state":{"capabilities":{},"streams":{}}}`})
 	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/streams?depth=2", code: 200,
 		want: `{"ietf-restconf-monitoring:streams":{"stream":[{"name":"changes"}]}}`})
-	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?fields=module-set", code: 400, tag: "invalid-value"})
-	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?content=config", code: 404, tag: "invalid-value"})
+	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?fields=module-set", code: 400,
+		tag: "invalid-value"})
+	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?content=config", code: 404,
+		tag: "invalid-value"})
 	b.check(step{request: "GET /restconf/operations/", code: 200, words: []string{"tamtam-operations:copy"}})
-	b.check(step{request: "GET /restconf/data/ietf-yang-library:modules-state", code: 200, words: []string{`"conformance-type":"import"`}})
+	b.check(step{request: "GET /restconf/data/ietf-yang-library:modules-state", code: 200,
+		words: []string{`"conformance-type":"import"`}})
 }
 
 // Whatever stands in a URI, the answer is one of RESTCONF, and reading changes nothing.
@@ -292,7 +300,8 @@ func FuzzURI(f *testing.F) {
 	b := newBed(f)
 	b.rows(someRows)
 	before := b.config()
-	for _, path := range []string{c1, interfaces + "=Ethernet0", "/restconf/data/", "/restconf/streams/changes?filter=/a"} {
+	for _, path := range []string{c1, interfaces + "=Ethernet0", "/restconf/data/",
+		"/restconf/streams/changes?filter=/a"} {
 		f.Add(path, "depth=2")
 	}
 	f.Add(c1, "fields=a(b;c/d);e")
@@ -354,13 +363,15 @@ func TestOpenConfigPlaces(t *testing.T) {
 	)
 	for _, s := range []step{
 		{request: "PUT " + list + "/address=10.0.0.1", body: ten, code: 201},
-		{request: "GET " + list + "/address=10.0.0.1/config", code: 200, want: `{"openconfig-if-ip:config":{"ip":"10.0.0.1","prefix-length":24}}`},
+		{request: "GET " + list + "/address=10.0.0.1/config", code: 200,
+			want: `{"openconfig-if-ip:config":{"ip":"10.0.0.1","prefix-length":24}}`},
 		{request: "GET " + routed + "/addresses?content=config", code: 200,
 			want: `{"tamtam-routing:addresses":{"address":[{"prefix":"10.0.0.1/24","config":{"prefix":"10.0.0.1/24"}}]}}`},
 		{request: "PUT " + list + "/address=10.0.0.1", body: strings.ReplaceAll(ten, "24", "16"), code: 204},
 		{request: "GET " + routed + "/addresses/address=10.0.0.1%2F24", code: 404, tag: "invalid-value"},
 		{request: "POST " + list, body: ten, code: 409, tag: "data-exists"},
-		{request: "PATCH " + e0 + "/openconfig-if-ethernet:ethernet/config", body: `{"openconfig-if-ethernet:config":{"port-speed":"SPEED_25GB"}}`, code: 204},
+		{request: "PATCH " + e0 + "/openconfig-if-ethernet:ethernet/config",
+			body: `{"openconfig-if-ethernet:config":{"port-speed":"SPEED_25GB"}}`, code: 204},
 		{request: "GET " + e0 + "/openconfig-if-ethernet:ethernet/config", code: 200,
 			want: `{"openconfig-if-ethernet:config":{"port-speed":"openconfig-if-ethernet:SPEED_25GB"}}`},
 		{request: "DELETE " + list + "/address=10.0.0.1", code: 204},

@@ -47,8 +47,12 @@ func TestMethods(t *testing.T) {
 		// 3.1: where the root is, and what it has.
 		{request: "GET /.well-known/host-meta", code: 200, words: []string{"<Link rel='restconf' href='/restconf'/>"}},
 		{request: "GET /restconf", code: 200,
-			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null],"tamtam-operations:list-drops":[null],"tamtam-operations:trace-packet":[null],"tamtam-operations:why-flow":[null]},"yang-library-version":"2019-01-04"}}`},
-		{request: "GET /restconf/yang-library-version", code: 200, want: `{"ietf-restconf:yang-library-version":"2019-01-04"}`},
+			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],` +
+				`"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null],` +
+				`"tamtam-operations:list-drops":[null],"tamtam-operations:trace-packet":[null],` +
+				`"tamtam-operations:why-flow":[null]},"yang-library-version":"2019-01-04"}}`},
+		{request: "GET /restconf/yang-library-version", code: 200,
+			want: `{"ietf-restconf:yang-library-version":"2019-01-04"}`},
 		{request: "GET /restconf/nothing", code: 404, tag: "invalid-value"},
 		{request: "GET /other", code: 404, tag: "invalid-value"},
 
@@ -67,17 +71,22 @@ func TestMethods(t *testing.T) {
 		{request: "GET " + interfaces, code: 200, want: `{"openconfig-tam:interfaces":["Ethernet0"]}`},
 		{request: "GET " + interfaces + "=Ethernet0", code: 200, want: `{"openconfig-tam:interfaces":["Ethernet0"]}`},
 		{request: "GET " + interfaces + "=Ethernet4", code: 404, tag: "invalid-value"},
-		{request: "GET " + c2, code: 404, tag: "invalid-value", words: []string{"/openconfig-tam:tam/collectors/collector[name='c2']"}},
-		{request: "GET /restconf/data/openconfig-tam:tam/tailstamping-sessions/tailstamping-session=s1/state/counters/matched-octets",
+		{request: "GET " + c2, code: 404, tag: "invalid-value", words: []string{
+			"/openconfig-tam:tam/collectors/collector[name='c2']"}},
+		{request: "GET /restconf/data/openconfig-tam:tam/tailstamping-sessions/tailstamping-session=s1/state/counters/" +
+			"matched-octets",
 			code: 200, want: `{"openconfig-tam:matched-octets":"18446744073709551615"}`},
 
 		// 4.4.1: POST creates a child, once.
 		{request: "POST " + collectors, body: newC2, code: 201, words: []string{"Location: " + c2}},
 		{request: "POST " + collectors, body: newC2, code: 409, tag: "data-exists"},
-		{request: "POST " + collectors, body: `{"openconfig-tam:collector":[{"config":{"ip":"10.0.0.2"}}]}`, code: 400, tag: "missing-element",
+		{request: "POST " + collectors, body: `{"openconfig-tam:collector":[{"config":{"ip":"10.0.0.2"}}]}`, code: 400,
+			tag:   "missing-element",
 			words: []string{"key name"}},
-		{request: "POST " + collectors, body: `{"collector":[{"name":"c3"}]}`, code: 400, tag: "invalid-value", words: []string{"openconfig-tam:collector"}},
-		{request: "POST " + interfaces[:len(interfaces)-len("/interfaces")], body: `{"openconfig-tam:interfaces":["Ethernet4"]}`, code: 201,
+		{request: "POST " + collectors, body: `{"collector":[{"name":"c3"}]}`, code: 400, tag: "invalid-value",
+			words: []string{"openconfig-tam:collector"}},
+		{request: "POST " + interfaces[:len(interfaces)-len("/interfaces")],
+			body: `{"openconfig-tam:interfaces":["Ethernet4"]}`, code: 201,
 			words: []string{"Location: " + interfaces + "=Ethernet4"}},
 		{request: "GET " + interfaces, code: 200, want: `{"openconfig-tam:interfaces":["Ethernet0","Ethernet4"]}`},
 
@@ -85,7 +94,8 @@ func TestMethods(t *testing.T) {
 		{request: "PUT " + c2, body: strings.ReplaceAll(newC2, "9071", "9072"), code: 204},
 		{request: "GET " + c2 + "/config/port", code: 200, want: `{"openconfig-tam:port":9072}`},
 		{request: "PUT " + collectors + "/collector=c3", body: strings.ReplaceAll(newC2, "c2", "c3"), code: 201},
-		{request: "PUT " + c2, body: strings.ReplaceAll(newC2, `"c2"`, `"c9"`), code: 400, tag: "invalid-value", words: []string{"is not the key"}},
+		{request: "PUT " + c2, body: strings.ReplaceAll(newC2, `"c2"`, `"c9"`), code: 400, tag: "invalid-value",
+			words: []string{"is not the key"}},
 		{request: "PUT " + c2 + "/config/port", body: `{"openconfig-tam:port":9073}`, code: 204},
 		{request: "PUT " + c2 + "/config/port", body: `{"openconfig-tam:ip":"10.0.0.1"}`, code: 400, tag: "invalid-value"},
 		{request: "PUT " + c2 + "/state", body: `{"openconfig-tam:state":{}}`, code: 405, tag: "operation-not-supported",
@@ -96,13 +106,18 @@ func TestMethods(t *testing.T) {
 		{request: "PUT " + interfaces + "=Ethernet4", body: `{"openconfig-tam:interfaces":["Ethernet4"]}`, code: 204},
 
 		// 4.6: PATCH merges, into what is there.
-		{request: "PATCH " + collectors, body: `{"openconfig-tam:collectors":{"collector":[{"name":"c4","config":{"ip":"10.0.0.4","port":9074}}]}}`, code: 204},
+		{request: "PATCH " + collectors,
+			body: `{"openconfig-tam:collectors":{"collector":[{"name":"c4","config":{"ip":"10.0.0.4","port":9074}}]}}`,
+			code: 204},
 		{request: "PATCH " + c2, body: `{"openconfig-tam:collector":[{"name":"c2","config":{"port":9074}}]}`, code: 204},
 		{request: "GET " + c2 + "/config/ip", code: 200, want: `{"openconfig-tam:ip":"10.0.0.2"}`},
-		{request: "PATCH " + collectors + "/collector=c9", body: strings.ReplaceAll(newC2, "c2", "c9"), code: 404, tag: "invalid-value"},
-		{request: "PATCH " + c2 + "/config", body: `{"openconfig-tam:config":{"port":99999}}`, code: 400, tag: "invalid-value",
+		{request: "PATCH " + collectors + "/collector=c9", body: strings.ReplaceAll(newC2, "c2", "c9"), code: 404,
+			tag: "invalid-value"},
+		{request: "PATCH " + c2 + "/config", body: `{"openconfig-tam:config":{"port":99999}}`, code: 400,
+			tag:   "invalid-value",
 			words: []string{"collector[name='c2']/config/port", "99999"}},
-		{request: "PATCH /restconf/data/openconfig-tam:tam/switch/config/switch-id", body: `{"openconfig-tam:switch-id":17}`, code: 204},
+		{request: "PATCH /restconf/data/openconfig-tam:tam/switch/config/switch-id", body: `{"openconfig-tam:switch-id":17}`,
+			code: 204},
 
 		// 4.7: DELETE.
 		{request: "DELETE " + interfaces + "=Ethernet4", code: 204},
@@ -110,7 +125,8 @@ func TestMethods(t *testing.T) {
 		{request: "DELETE " + interfaces + "=Ethernet4", code: 404, tag: "invalid-value"},
 		{request: "DELETE " + c2, code: 204},
 		{request: "DELETE " + c2, code: 404, tag: "invalid-value"},
-		{request: "DELETE " + collectors + "/collector", code: 405, tag: "operation-not-supported", words: []string{"collector=name"}},
+		{request: "DELETE " + collectors + "/collector", code: 405, tag: "operation-not-supported",
+			words: []string{"collector=name"}},
 		{request: "DELETE " + collectors + "/collector=*", code: 404, tag: "invalid-value", words: []string{"wildcard"}},
 		{request: "DELETE /restconf/data", code: 405, tag: "operation-not-supported"},
 		{request: "DELETE /restconf/data/openconfig-tam:tam/flowgroups/flowgroup=f1", code: 409, tag: "in-use",
@@ -155,7 +171,8 @@ func TestBadRequests(t *testing.T) {
 	before := b.config()
 	for _, s := range []step{
 		{request: "GET /restconf/data/tam", code: 400, tag: "invalid-value", words: []string{"openconfig-tam:tam"}},
-		{request: "GET /restconf/data/openconfig-tam:tam/colectors", code: 404, tag: "invalid-value", words: []string{"collectors"}},
+		{request: "GET /restconf/data/openconfig-tam:tam/colectors", code: 404, tag: "invalid-value",
+			words: []string{"collectors"}},
 		{request: "GET /restconf/data/openconfig-interfaces:tam", code: 404, tag: "invalid-value"},
 		{request: "GET " + c1 + "/config/port/x", code: 404, tag: "invalid-value"},
 		{request: "GET " + collectors + "/collector/config", code: 404, tag: "invalid-value"},
@@ -171,30 +188,38 @@ func TestBadRequests(t *testing.T) {
 		{request: "GET " + c1 + "?nothing", code: 400, tag: "invalid-value"},
 		{request: "PATCH " + c1 + "?depth=1", body: `{}`, code: 400, tag: "invalid-value"},
 		{request: "GET " + c1, headers: []string{"Accept: application/yang-data+xml"}, code: 406, tag: "invalid-value"},
-		{request: "GET " + c1, headers: []string{"Accept: */*;q=0.00, application/yang-data+json; q=0"}, code: 406, tag: "invalid-value"},
+		{request: "GET " + c1, headers: []string{"Accept: */*;q=0.00, application/yang-data+json; q=0"}, code: 406,
+			tag: "invalid-value"},
 		{request: "PATCH " + c1, body: `<a/>`, headers: []string{"Content-Type: application/yang-data+xml"}, code: 415,
 			tag: "operation-not-supported"},
 		{request: "PATCH " + c1, body: `{`, code: 400, tag: "malformed-message"},
 		{request: "PATCH " + c1, body: `[]`, code: 400, tag: "malformed-message"},
 		{request: "PATCH " + c1, body: `{"a":1,"b":2}`, code: 400, tag: "malformed-message", words: []string{"2 members"}},
-		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[],"openconfig-tam:collector":[]}`, code: 400, tag: "malformed-message"},
+		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[],"openconfig-tam:collector":[]}`, code: 400,
+			tag: "malformed-message"},
 		{request: "PATCH " + c1, body: `{"a":1} x`, code: 400, tag: "malformed-message", words: []string{"behind"}},
-		{request: "PATCH " + c1 + "/config", body: `{"openconfig-tam:config":{"port":1,"port":2}}`, code: 400, tag: "invalid-value",
+		{request: "PATCH " + c1 + "/config", body: `{"openconfig-tam:config":{"port":1,"port":2}}`, code: 400,
+			tag:   "invalid-value",
 			words: []string{`\"port\" is there twice`}},
 		{request: "PATCH " + c1 + "/config", body: `{"openconfig-tam:config":{"port":1,"openconfig-tam:port":2}}`, code: 400,
 			tag: "invalid-value", words: []string{"is there twice"}},
-		{request: "PATCH " + collectors, body: `{"openconfig-tam:collectors":{"collector":[` + twin + `,` + twin + `]}}`, code: 400,
-			tag: "invalid-value", words: []string{"is there twice", "[name='c9']"}},
-		{request: "PATCH " + c1, body: `{}`, headers: []string{"Content-Encoding: gzip"}, code: 415, tag: "operation-not-supported"},
+		{request: "PATCH " + collectors, body: `{"openconfig-tam:collectors":{"collector":[` + twin + `,` + twin + `]}}`,
+			code: 400,
+			tag:  "invalid-value", words: []string{"is there twice", "[name='c9']"}},
+		{request: "PATCH " + c1, body: `{}`, headers: []string{"Content-Encoding: gzip"}, code: 415,
+			tag: "operation-not-supported"},
 		{request: "GET " + c1 + "?fields=config/prot", code: 400, tag: "invalid-value", words: []string{"prot", "protocol"}},
 		{request: "GET " + c1 + "?fields=config/port/x", code: 400, tag: "invalid-value", words: []string{"nothing below"}},
 		{request: "GET " + c1 + "?fields=other:config", code: 400, tag: "invalid-value"},
 		{request: "PATCH " + c1, body: "{\"\xff\":1}", code: 400, tag: "malformed-message"},
-		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[]}`, code: 400, tag: "invalid-value", words: []string{"0 entries"}},
+		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[]}`, code: 400, tag: "invalid-value",
+			words: []string{"0 entries"}},
 		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":7}`, code: 400, tag: "invalid-value"},
-		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[{"name":"c1","nothing":1}]}`, code: 400, tag: "invalid-value"},
+		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[{"name":"c1","nothing":1}]}`, code: 400,
+			tag: "invalid-value"},
 		{request: "POST " + c1 + "/config/port", body: `{"a:b":1}`, code: 400, tag: "invalid-value"},
-		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":"` + strings.Repeat("x", maxBody) + `"}`, code: 413, tag: "too-big"},
+		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":"` + strings.Repeat("x", maxBody) + `"}`, code: 413,
+			tag: "too-big"},
 	} {
 		b.check(s)
 	}
@@ -220,14 +245,17 @@ func TestEntityTags(t *testing.T) {
 		{request: "GET " + c1, headers: []string{"If-None-Match: " + tag(c1)}, code: 200}, // its state may be another
 		{request: "PATCH " + c1 + "/config", body: patch(1), headers: []string{"If-Match: " + was}, code: 204},
 		{request: "GET " + c1 + "/config", headers: []string{"If-None-Match: " + was}, code: 200},
-		{request: "PATCH " + c1 + "/config", body: patch(2), headers: []string{"If-Match: " + was}, code: 412, tag: "operation-failed"},
+		{request: "PATCH " + c1 + "/config", body: patch(2), headers: []string{"If-Match: " + was}, code: 412,
+			tag: "operation-failed"},
 		{request: "DELETE " + c1, headers: []string{"If-Match: " + was}, code: 412, tag: "operation-failed"},
 		{request: "GET " + c1 + "/config/port", code: 200, want: `{"openconfig-tam:port":1}`},
 		{request: "PUT " + c2, body: newC2, headers: []string{"If-None-Match: *"}, code: 201},
 		{request: "PUT " + c2, body: newC2, headers: []string{"If-None-Match: *"}, code: 412},
-		{request: "PUT " + collectors + "/collector=c3", body: strings.ReplaceAll(newC2, "c2", "c3"), headers: []string{"If-Match: *"}, code: 412,
+		{request: "PUT " + collectors + "/collector=c3", body: strings.ReplaceAll(newC2, "c2", "c3"),
+			headers: []string{"If-Match: *"}, code: 412,
 			words: []string{"not there"}},
-		{request: "POST " + collectors, body: strings.ReplaceAll(newC2, "c2", "c3"), headers: []string{"If-Match: " + tag(collectors)}, code: 412},
+		{request: "POST " + collectors, body: strings.ReplaceAll(newC2, "c2", "c3"),
+			headers: []string{"If-Match: " + tag(collectors)}, code: 412},
 	} {
 		b.check(s)
 	}
@@ -239,7 +267,8 @@ func TestEntityTags(t *testing.T) {
 	if a := tag(session); a != tag(session) {
 		t.Error("the entity-tag changes with the counters")
 	}
-	if got := b.do("PATCH "+c1+"/config", patch(3), "If-Match: "+tag(c1+"/config")); got.StatusCode != http.StatusNoContent {
+	if got := b.do("PATCH "+c1+"/config", patch(3), "If-Match: "+
+		tag(c1+"/config")); got.StatusCode != http.StatusNoContent {
 		t.Errorf("with the tag of now: %s", got.Status)
 	}
 }
@@ -255,11 +284,14 @@ func TestViews(t *testing.T) {
 			want: `{"openconfig-tam:collectors":{"collector":[{"name":"c1"}]}}`},
 		{request: at + "/collectors?depth=3&content=config", code: 200,
 			want: `{"openconfig-tam:collectors":{"collector":[{"name":"c1","config":{}}]}}`},
-		{request: at + "?fields=collectors/collector(config(ip;port));tailstamping-sessions/tailstamping-session/config/flowgroup", code: 200,
+		{request: at +
+			"?fields=collectors/collector(config(ip;port));tailstamping-sessions/tailstamping-session/config/flowgroup",
+			code: 200,
 			want: `{"openconfig-tam:tam":{"collectors":{"collector":[{"name":"c1","config":{"ip":"10.0.0.9","port":9070}}]},` +
 				`"tailstamping-sessions":{"tailstamping-session":[{"name":"s1","config":{"flowgroup":"f1"}}]}}}`},
 		{request: at + "/collectors/collector=c1?fields=config;config/ip&content=config", code: 200,
-			want: `{"openconfig-tam:collector":[{"name":"c1","config":{"name":"c1","ip":"10.0.0.9","port":9070,"protocol":"UDP","encapsulation":"NONE"}}]}`},
+			want: `{"openconfig-tam:collector":[{"name":"c1","config":{"name":"c1","ip":"10.0.0.9","port":9070,` +
+				`"protocol":"UDP","encapsulation":"NONE"}}]}`},
 		{request: at + "/switch?content=nonconfig&fields=state/op-switch-id", code: 200,
 			want: `{"openconfig-tam:switch":{"state":{"op-switch-id":2020}}}`},
 	} {
@@ -275,15 +307,21 @@ func TestOperations(t *testing.T) {
 	for _, s := range []step{
 		{request: "GET /restconf/operations", code: 200, words: []string{`"tamtam-operations:copy":[null]`}},
 		{request: "GET " + operation + "copy", code: 405, tag: "operation-not-supported", words: []string{"Allow: POST"}},
-		{request: "POST " + operation + "nothing", code: 404, tag: "invalid-value", words: []string{"tamtam-operations:copy"}},
+		{request: "POST " + operation + "nothing", code: 404, tag: "invalid-value",
+			words: []string{"tamtam-operations:copy"}},
 		{request: "POST " + operation + "copy", body: `{"tamtam-operations:copy":{}}`, code: 400, tag: "invalid-value"},
-		{request: "POST " + operation + "copy", body: `{"tamtam-operations:input":{"source":"running"}}`, code: 400, tag: "invalid-value",
+		{request: "POST " + operation + "copy", body: `{"tamtam-operations:input":{"source":"running"}}`, code: 400,
+			tag:   "invalid-value",
 			words: []string{"destination is missing"}},
 		{request: "POST " + operation + "copy", code: 400, tag: "invalid-value", words: []string{"is missing"}},
-		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"src":"10.0.0.1"}}`, code: 400, tag: "invalid-value"},
-		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"in":"Ethernet0"}}`, code: 503, tag: "operation-failed"},
-		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"everything"}}`, code: 400, tag: "invalid-value"},
-		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"interfaces"}}`, code: 204},
+		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"src":"10.0.0.1"}}`, code: 400,
+			tag: "invalid-value"},
+		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"in":"Ethernet0"}}`, code: 503,
+			tag: "operation-failed"},
+		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"everything"}}`,
+			code: 400, tag: "invalid-value"},
+		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"interfaces"}}`,
+			code: 204},
 	} {
 		b.check(s)
 	}

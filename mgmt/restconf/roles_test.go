@@ -34,23 +34,26 @@ import (
 
 // tokenRows are rows whose names and values are told apart, and told from everything else: tN.
 var tokenRows = map[string]string{
-	"CONFIG_DB PORT|Ethernet0":                       "lanes=0,1,2,3 speed=100000 alias=t1a index=1 mtu=9100 admin_status=up description=t1b",
-	"CONFIG_DB PORT|Ethernet4":                       "lanes=4,5,6,7 speed=100000 alias=t2a index=2 description=t2b",
-	"CONFIG_DB TAM_COLLECTORS_TABLE|t3a":             "ipaddress=10.0.0.3 port=4739 protocol=UDP",
-	"CONFIG_DB TAM_COLLECTORS_TABLE|t4a":             "ipaddress=10.0.0.4 port=4739 protocol=UDP",
-	"CONFIG_DB TAM_SAMPLINGRATE_TABLE|t5a":           "sampling-rate=17",
-	"CONFIG_DB TAM_FLOWGROUP_TABLE|t6a":              "table-name=TAM id=7",
-	"CONFIG_DB ACL_RULE|TAM|t6a":                     "PRIORITY=100 SRC_IP=13.92.96.32 DST_IP=7.72.235.82/32 L4_DST_PORT=236 IN_PORTS=Ethernet0",
-	"CONFIG_DB TAM_TAILSTAMPING_TABLE|t7a":           "flowgroup=t6a",
-	"CONFIG_DB ACL_TABLE|TAM":                        "type=TAM stage=INGRESS ports=Ethernet0",
-	"CONFIG_DB TAM_FEATURES_TABLE|TAILSTAMPING":      "status=ACTIVE",
-	"CONFIG_DB DEVICE_METADATA|localhost":            "hostname=t8a mac=02:00:00:00:00:01 secret=t8b",
-	"CONFIG_DB TACPLUS_SERVER|10.9.9.9":              "passkey=t9a",
-	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|t7a":      "status=failed reason=t10a since=2026-01-02T03:04:05Z by=orchagent",
-	"STATE_DB TAM_STATE_FLOWGROUP_TABLE|t6a":         "status=active reason= since=2026-01-02T03:04:05Z by=tammgrd",
-	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:t7a":      "MATCHED_PACKETS=7656 STAMPED_PACKETS=7600",
-	"APPL_DB TAM_TAILSTAMPING_TABLE:t7a":             "acl-table-name=TAM acl-rule-name=t6a",
-	"APPL_DB PORT_TABLE:Ethernet0":                   "lanes=0,1,2,3 speed=100000 alias=t1a index=1 mtu=9100 admin_status=up oper_status=up description=t1b",
+	"CONFIG_DB PORT|Ethernet0": "lanes=0,1,2,3 speed=100000 alias=t1a index=1 mtu=9100 " +
+		"admin_status=up description=t1b",
+	"CONFIG_DB PORT|Ethernet4":             "lanes=4,5,6,7 speed=100000 alias=t2a index=2 description=t2b",
+	"CONFIG_DB TAM_COLLECTORS_TABLE|t3a":   "ipaddress=10.0.0.3 port=4739 protocol=UDP",
+	"CONFIG_DB TAM_COLLECTORS_TABLE|t4a":   "ipaddress=10.0.0.4 port=4739 protocol=UDP",
+	"CONFIG_DB TAM_SAMPLINGRATE_TABLE|t5a": "sampling-rate=17",
+	"CONFIG_DB TAM_FLOWGROUP_TABLE|t6a":    "table-name=TAM id=7",
+	"CONFIG_DB ACL_RULE|TAM|t6a": "PRIORITY=100 SRC_IP=13.92.96.32 DST_IP=7.72.235.82/32 " +
+		"L4_DST_PORT=236 IN_PORTS=Ethernet0",
+	"CONFIG_DB TAM_TAILSTAMPING_TABLE|t7a":      "flowgroup=t6a",
+	"CONFIG_DB ACL_TABLE|TAM":                   "type=TAM stage=INGRESS ports=Ethernet0",
+	"CONFIG_DB TAM_FEATURES_TABLE|TAILSTAMPING": "status=ACTIVE",
+	"CONFIG_DB DEVICE_METADATA|localhost":       "hostname=t8a mac=02:00:00:00:00:01 secret=t8b",
+	"CONFIG_DB TACPLUS_SERVER|10.9.9.9":         "passkey=t9a",
+	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|t7a": "status=failed reason=t10a since=2026-01-02T03:04:05Z by=orchagent",
+	"STATE_DB TAM_STATE_FLOWGROUP_TABLE|t6a":    "status=active reason= since=2026-01-02T03:04:05Z by=tammgrd",
+	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:t7a": "MATCHED_PACKETS=7656 STAMPED_PACKETS=7600",
+	"APPL_DB TAM_TAILSTAMPING_TABLE:t7a":        "acl-table-name=TAM acl-rule-name=t6a",
+	"APPL_DB PORT_TABLE:Ethernet0": "lanes=0,1,2,3 speed=100000 alias=t1a index=1 mtu=9100 " +
+		"admin_status=up oper_status=up description=t1b",
 	"STATE_DB TAM_STATE_FEATURES_TABLE|TAILSTAMPING": "op-status=ACTIVE reason= since=2026-01-02T03:04:05Z by=orchagent",
 }
 
@@ -234,8 +237,8 @@ func (g *guarded) shares(a, b string, rows bool) bool {
 	return false
 }
 
-// alsoAt are where the rows of a list are, too, of which the experiment does not tell: entries that many rows are, and a row
-// that has entries whatever is in it.
+// alsoAt are where the rows of a list are, too, of which the experiment does not tell: entries that many rows are, and
+// a row that has entries whatever is in it.
 var alsoAt = map[string][]string{
 	"/components/component[name=port-":                       {"interfaces", "lldp", "qos", "altmark"},
 	"/config-rows/row[key=localhost][table=DEVICE_METADATA]": {"network-instances", "components", "system", "lldp"},
@@ -437,8 +440,8 @@ func (g *guarded) leaks(asked, answer string) {
 	}
 }
 
-// TestRandomRoles: whatever lines a role has, it sees and changes by every way in just what a look at each line for each
-// node says; and no answer, nor any error, tells more.
+// TestRandomRoles: whatever lines a role has, it sees and changes by every way in just what a look at each line for
+// each node says; and no answer, nor any error, tells more.
 func TestRandomRoles(t *testing.T) {
 	g := newGuarded(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8, Short: 3}, func(t *testing.T, seed uint64) {
@@ -629,7 +632,8 @@ func (g *guarded) checkSet(o oracle, r *rand.Rand) {
 		}
 		req.Update, may = []*gpb.Update{{Path: p, Val: values[0].GetVal()}}, o.level(path) == 2
 	case r.IntN(4) == 0 && n.Type() == nil && !n.List():
-		req.Replace = []*gpb.Update{{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte("{}")}}}}
+		req.Replace = []*gpb.Update{{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{
+			JsonIetfVal: []byte("{}")}}}}
 	default:
 		req.Delete = []*gpb.Path{p}
 	}

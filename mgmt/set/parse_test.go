@@ -62,11 +62,16 @@ func TestWildcardsOfASet(t *testing.T) {
 func FuzzUpdate(f *testing.F) {
 	m := offline(f)
 	for _, s := range []string{
-		`path{elem{name:"tam"}} val{json_ietf_val:"{\"openconfig-tam:samplers\":{\"sampler\":[{\"name\":\"a\",\"config\":{\"sampling-rate\":1}}]}}"}`,
+		`path{elem{name:"tam"}} ` +
+			`val{json_ietf_val:"{\"openconfig-tam:samplers\":{\"sampler\":[{\"name\":\"a\",` +
+			`\"config\":{\"sampling-rate\":1}}]}}"}`,
 		`path{elem{name:"tam"} elem{name:"switch"} elem{name:"config"} elem{name:"switch-id"}} val{uint_val:1}`,
 		`path{elem{name:"tam"} elem{name:"samplers"} elem{name:"sampler"}} val{json_val:"[{},{\"name\":1},null]"}`,
-		`path{elem{name:"tam"} elem{name:"flowgroups"} elem{name:"flowgroup" key{key:"name" value:"f"}} elem{name:"config"} elem{name:"interfaces"}} val{leaflist_val{element{string_val:"Ethernet0"}}}`,
-		`path{elem{name:"tam"} elem{name:"tablerecord-sessions"} elem{name:"tablerecord-session" key{key:"name" value:"r"}} elem{name:"config"}} val{json_ietf_val:"{\"must-record\":[\"a\",\"a\",\"b,c\"],\"truncate\":63,\"phv\":\"16+\"}"}`,
+		`path{elem{name:"tam"} elem{name:"flowgroups"} elem{name:"flowgroup" key{key:"name" value:"f"}} ` +
+			`elem{name:"config"} elem{name:"interfaces"}} val{leaflist_val{element{string_val:"Ethernet0"}}}`,
+		`path{elem{name:"tam"} elem{name:"tablerecord-sessions"} elem{name:"tablerecord-session" key{key:"name" ` +
+			`value:"r"}} elem{name:"config"}} ` +
+			`val{json_ietf_val:"{\"must-record\":[\"a\",\"a\",\"b,c\"],\"truncate\":63,\"phv\":\"16+\"}"}`,
 		`val{ascii_val:"x"}`, `val{}`, ``,
 	} {
 		f.Add([]byte(s))

@@ -14,8 +14,8 @@ import (
 // mostBytes is how large a page of anything may be.
 const mostBytes = 1 << 20
 
-// Of ten thousand of everything each page has so much that a browser can show it, says what is not there, and leads to the
-// rest.
+// Of ten thousand of everything each page has so much that a browser can show it, says what is not there, and leads to
+// the rest.
 func TestLarge(t *testing.T) {
 	const many = 10_000
 	at := testNow.UnixNano() - 1e9
@@ -24,13 +24,17 @@ func TestLarge(t *testing.T) {
 	for i := range many {
 		name, flow := fmt.Sprintf("s%d", i), fmt.Sprintf("UDP 10.0.0.1:%d > 10.0.0.2:9", i)
 		f.network.Nodes = append(f.network.Nodes, Node{Name: name, ID: uint32(i + 1)})
-		f.network.Links = append(f.network.Links, Link{A: End{name, "Ethernet0", 0}, B: End{fmt.Sprintf("s%d", (i+1)%many), "Ethernet4", 4},
+		f.network.Links = append(f.network.Links, Link{A: End{name, "Ethernet0", 0},
+			B:  End{fmt.Sprintf("s%d", (i+1)%many), "Ethernet4", 4},
 			AB: Traffic{LostKnown: true, Lost: int64(i % 3)}})
-		f.switches = append(f.switches, Switch{Name: name, Objects: []Object{{Name: "PORT|Ethernet0", Standing: Failed, Reason: "none"}}})
+		f.switches = append(f.switches, Switch{Name: name, Objects: []Object{
+			{Name: "PORT|Ethernet0", Standing: Failed, Reason: "none"}}})
 		b.Hops = append(b.Hops, result.Hop{Window: w, Flow: flow, Path: "x", Switch: uint32(i + 1), Packets: 1})
-		b.Drops = append(b.Drops, result.Drop{Window: w, Switch: name, Queue: -1, Reason: fmt.Sprint("reason", i), Rule: fmt.Sprint("rule", i), Source: "ipfix"})
+		b.Drops = append(b.Drops, result.Drop{Window: w, Switch: name, Queue: -1, Reason: fmt.Sprint("reason", i),
+			Rule: fmt.Sprint("rule", i), Source: "ipfix"})
 		b.Losses = append(b.Losses, result.Loss{Window: w, Flow: flow, From: name, To: "b", Status: "ok", Known: true})
-		b.Journeys = append(b.Journeys, result.Journey{Time: at + int64(i), Key: flow, End: fmt.Sprint("end", i), Hops: []result.JourneyHop{hop(-1, name, "", "", at)}})
+		b.Journeys = append(b.Journeys, result.Journey{Time: at + int64(i), Key: flow, End: fmt.Sprint("end", i),
+			Hops: []result.JourneyHop{hop(-1, name, "", "", at)}})
 		b.Sketches = append(b.Sketches, result.Sketch{Time: at, Switch: name, Task: fmt.Sprint("task", i), Key: flow})
 		b.Sources = append(b.Sources, result.Source{Name: name, Kind: fmt.Sprint("kind", i)})
 	}
@@ -40,9 +44,12 @@ func TestLarge(t *testing.T) {
 	}
 	p := put(t, b, func(c *Config) { c.Topology, c.Switches = f, f })
 	for at, want := range map[string]string{
-		"/": "Rows 1 to 50 of 20,000", "/?page=400": "Rows 19,951 to 20,000 of 20,000", "/flows": "5,000 rows of ways of flows left out",
-		"/packets": "8,000 rows of packets left out", "/drops": "5,000 rows of drops left out", "/marking": "9,000 rows of series",
-		"/sketches": "Rows 1 to 50 of 10,000", "/sources": "8,000 rows of sources left out", "/switches": "Rows 1 to 50 of 10,000",
+		"/": "Rows 1 to 50 of 20,000", "/?page=400": "Rows 19,951 to 20,000 of 20,000",
+		"/flows":   "5,000 rows of ways of flows left out",
+		"/packets": "8,000 rows of packets left out", "/drops": "5,000 rows of drops left out",
+		"/marking":  "9,000 rows of series",
+		"/sketches": "Rows 1 to 50 of 10,000", "/sources": "8,000 rows of sources left out",
+		"/switches":       "Rows 1 to 50 of 10,000",
 		"/switch?name=s0": "Objects 1 to 50 of 10,001", "/switch?name=s0&page=2": "8,976 more are not shown",
 	} {
 		r, text := get(t, p, at)
@@ -55,7 +62,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// However many ask at once, each is answered with the page or told to come again, and what is read for one is there for all.
+// However many ask at once, each is answered with the page or told to come again, and what is read for one is there for
+// all.
 func TestManyAtOnce(t *testing.T) {
 	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}}, nil)
 	var all sync.WaitGroup

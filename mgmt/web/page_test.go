@@ -47,7 +47,8 @@ func TestNothingKnown(t *testing.T) {
 	}
 	crawl(t, p, 5)
 	for at, want := range map[string]string{
-		"/": "No topology", "/flows": "No collector here", "/switches": "is not known", "/drops": "No drops", "/sources": "No source",
+		"/": "No topology", "/flows": "No collector here", "/switches": "is not known", "/drops": "No drops",
+		"/sources": "No source",
 	} {
 		if _, text := get(t, p, at); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %q", at, want)
@@ -80,8 +81,10 @@ func TestUnknownAndFlags(t *testing.T) {
 	w := result.Window{Start: at, Length: 1}
 	p := put(t, &result.Batch{
 		Hops: []result.Hop{
-			{Window: w, Flow: "f", Path: "x", Switch: 1, Packets: 5, Resident: result.Distribution{Count: 5, Sum: 5000, Min: 900, Max: 1100}},
-			{Window: w, Flow: "f", Path: "x", Index: 1, Switch: 2, Packets: 5, Unknown: 5, Flags: result.Gap | result.Silent | 1<<12},
+			{Window: w, Flow: "f", Path: "x", Switch: 1, Packets: 5, Resident: result.Distribution{Count: 5, Sum: 5000, Min: 900,
+				Max: 1100}},
+			{Window: w, Flow: "f", Path: "x", Index: 1, Switch: 2, Packets: 5, Unknown: 5,
+				Flags: result.Gap | result.Silent | 1<<12},
 		},
 		Losses: []result.Loss{
 			{Flow: "web", From: "a", To: "b", Period: 1, Window: w, Status: "missing", Detail: "nothing came from b"},
@@ -90,16 +93,21 @@ func TestUnknownAndFlags(t *testing.T) {
 			{Flow: "some", From: "a", To: "b", Period: 1, Window: w, Status: "ok", Known: true, Sent: 3, Received: 2, Lost: 1,
 				Mean: result.MeanDelay{Unknown: "1 of 3 packets were lost"}},
 		},
-		Sketches: []result.Sketch{{Time: at, Switch: "a", Task: "t", Key: "k", Estimate: 5, Low: 1, High: 4, Bounded: true, Truth: 9, Known: true}},
-		Drops:    []result.Drop{{Window: w, Switch: "a", Queue: -1, Reason: "ttl", Packets: 3, First: at, Last: at, Source: "ipfix", Flags: result.Overflow}},
+		Sketches: []result.Sketch{{Time: at, Switch: "a", Task: "t", Key: "k", Estimate: 5, Low: 1, High: 4, Bounded: true,
+			Truth: 9, Known: true}},
+		Drops: []result.Drop{{Window: w, Switch: "a", Queue: -1, Reason: "ttl", Packets: 3, First: at, Last: at,
+			Source: "ipfix", Flags: result.Overflow}},
 	}, nil)
 	for at, wants := range map[string][]string{
-		"/flows":                         {"at least 1.000 µs", "gap: messages of a source were lost", "silent: closed", "flags 0x1000: not known"},
-		"/flow?flow=f&path=x":            {"link not known, in the switch not known", "5 without times"},
-		"/marking":                       {"1 not known", `class="m-unknown"`, "whole path"},
-		"/periods?flow=web&from=a&to=b":  {"nothing came from b", `data-of="Lost"><span class="nk">not known`, `data-of="Mean of all"><span class="nk">not measured`},
-		"/periods?flow=all&from=a&to=b":  {`data-of="Mean of all">-1.500 µs</td>`},
-		"/periods?flow=some&from=a&to=b": {`data-of="Mean of all"><span class="nk">not known</span> <small>1 of 3 packets were lost`},
+		"/flows": {"at least 1.000 µs", "gap: messages of a source were lost", "silent: closed",
+			"flags 0x1000: not known"},
+		"/flow?flow=f&path=x": {"link not known, in the switch not known", "5 without times"},
+		"/marking":            {"1 not known", `class="m-unknown"`, "whole path"},
+		"/periods?flow=web&from=a&to=b": {"nothing came from b", `data-of="Lost"><span class="nk">not known`,
+			`data-of="Mean of all"><span class="nk">not measured`},
+		"/periods?flow=all&from=a&to=b": {`data-of="Mean of all">-1.500 µs</td>`},
+		"/periods?flow=some&from=a&to=b": {
+			`data-of="Mean of all"><span class="nk">not known</span> <small>1 of 3 packets were lost`},
 		"/sketches":                      {"truth outside the bound", "1 lie outside", "1 to 4"},
 		"/drops":                         {"overflow: more than there was room for", "not exact", "before one"},
 		"/":                              {"Not all of this time is exact", "nobody told the topology", "switch 2"},
@@ -139,7 +147,8 @@ func TestAge(t *testing.T) {
 	// A window may end later than what is in it, and than now.
 	w := result.Window{Start: at, Length: 10_000_000_000}
 	for want, b := range map[string]*result.Batch{
-		"Newest data: 5.600 ms": {Drops: []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at, Last: at + 100_000}}},
+		"Newest data: 5.600 ms": {Drops: []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at,
+			Last: at + 100_000}}},
 		"Newest data: 6.000 ms": {Hops: []result.Hop{{Window: w, Flow: "f", Path: "x", Packets: 1}}},
 	} {
 		if _, text := get(t, put(t, b, ended), "/drops"); !strings.Contains(text, want) {
@@ -159,7 +168,8 @@ func TestFlaggedViews(t *testing.T) {
 		Journeys: []result.Journey{{Time: at, Key: "k", Flags: result.Missing}},
 		Sketches: []result.Sketch{{Time: at, Switch: "a", Task: "t"}},
 	}, nil)
-	for at, want := range map[string]string{"/": "gap late", "/flows": "gap", "/packets": "missing", "/drops": "overflow", "/marking": "late",
+	for at, want := range map[string]string{"/": "gap late", "/flows": "gap", "/packets": "missing", "/drops": "overflow",
+		"/marking":  "late",
 		"/sketches": "", "/switches": "", "/sources": ""} {
 		_, text := get(t, p, at)
 		_, notice, found := strings.Cut(text, "Not all of this time is exact")
@@ -186,7 +196,8 @@ func TestBadRequests(t *testing.T) {
 		{"/flows?since=all&since=1m", 400, "is there 2 times"}, {"/flow?flow=x", 404, "no stamps of it"},
 		{"/packet?key=a&time=b", 400, "want nanoseconds"}, {"/packet?key=a&time=1", 404, "not among those"},
 		{"/switch?name=x", 404, "there is none of this name"}, {"/flows?%zz", 400, "cannot be read"},
-		{"/flows?q=" + strings.Repeat("x", 5000), 414, "longer than"}, {"/static/page.css", 404, "no such page"}, {"/page.css/", 404, "no such page"},
+		{"/flows?q=" + strings.Repeat("x", 5000), 414, "longer than"}, {"/static/page.css", 404, "no such page"},
+		{"/page.css/", 404, "no such page"},
 		{"/periods?flow=x", 404, "no periods"},
 	} {
 		r, text := get(t, p, tt.at)
@@ -240,7 +251,8 @@ func TestEnter(t *testing.T) {
 	for _, at := range []string{"/", "/events", "/page.js", "/switch?name=x"} {
 		r, text := get(t, p, at)
 		if r.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(r.Header.Get("WWW-Authenticate"), "Basic realm=") ||
-			!strings.Contains(text, "user or password is wrong") || strings.Contains(text, "<nav") || strings.Contains(text, "secret name") {
+			!strings.Contains(text, "user or password is wrong") || strings.Contains(text, "<nav") ||
+			strings.Contains(text, "secret name") {
 			t.Errorf("%s without a login: %s\n%s", at, r.Status, text)
 		}
 	}
@@ -259,7 +271,8 @@ func TestSources(t *testing.T) {
 		partition string
 		source    result.Source
 	}{
-		{"p", result.Source{Name: "leaf1", Kind: "drop", Events: 5, Lost: 1}}, {"p", result.Source{Name: "leaf1", Kind: "drop", Events: 50, Lost: 2}},
+		{"p", result.Source{Name: "leaf1", Kind: "drop", Events: 5, Lost: 1}},
+		{"p", result.Source{Name: "leaf1", Kind: "drop", Events: 50, Lost: 2}},
 		{"q", result.Source{Name: "leaf1", Kind: "drop", Events: 7, Silent: true, Latest: testNow.UnixNano() - 5e9}},
 		{"q", result.Source{Name: "leaf1", Kind: "drop", Events: 70, Silent: true, Latest: testNow.UnixNano() - 4e9}},
 	} {
@@ -298,7 +311,8 @@ func (d damagedStore) Each(ctx context.Context, from, to int64, yield func(*resu
 // What can be read is shown, and on every page why there should be more.
 func TestTroubles(t *testing.T) {
 	b := &result.Batch{Partition: "drops-0", First: 1, Position: result.Position{Last: 1, Low: 2}}
-	b.Drops = []result.Drop{{Window: result.Window{Start: testNow.UnixNano() - 1e9, Length: 1e9}, Switch: "leaf1", Reason: "NO_ROUTE"}}
+	b.Drops = []result.Drop{{Window: result.Window{Start: testNow.UnixNano() - 1e9, Length: 1e9}, Switch: "leaf1",
+		Reason: "NO_ROUTE"}}
 	p := put(t, b, func(c *Config) {
 		c.Store = damagedStore{c.Store.(result.Store)}
 		c.Troubles = func() []string { return []string{"the disk has no room"} }
@@ -329,13 +343,15 @@ func TestBounds(t *testing.T) {
 	at := testNow.UnixNano()
 	b := &result.Batch{}
 	for i := range mostDrops + 7 {
-		b.Drops = append(b.Drops, result.Drop{Window: result.Window{Start: at}, Switch: "s", Reason: strconv.Itoa(i), Source: "ipfix"})
+		b.Drops = append(b.Drops, result.Drop{Window: result.Window{Start: at}, Switch: "s", Reason: strconv.Itoa(i),
+			Source: "ipfix"})
 	}
 	for i := range 2*mostJourneys + 100 {
 		b.Journeys = append(b.Journeys, result.Journey{Time: at + int64(i), Key: strconv.Itoa(i)})
 	}
 	for i := range 2*mostPeriods + 3 {
-		b.Losses = append(b.Losses, result.Loss{Flow: "f", From: "a", To: "b", Period: uint64(i), Window: result.Window{Start: at}})
+		b.Losses = append(b.Losses, result.Loss{Flow: "f", From: "a", To: "b", Period: uint64(i),
+			Window: result.Window{Start: at}})
 	}
 	s, err := read(t.Context(), put(t, b, nil).cfg.Store, 0, math.MaxInt64, testNow)
 	if err != nil {
@@ -344,7 +360,8 @@ func TestBounds(t *testing.T) {
 	if len(s.drops) != mostDrops || s.left["drops"] != 7 {
 		t.Errorf("%d drops, %d left out", len(s.drops), s.left["drops"])
 	}
-	if n := len(s.journeys); n != mostJourneys || s.journeys[n-1].Key != strconv.Itoa(2*mostJourneys+99) || s.left["packets"] != mostJourneys+100 {
+	if n := len(s.journeys); n != mostJourneys || s.journeys[n-1].Key != strconv.Itoa(2*mostJourneys+99) ||
+		s.left["packets"] != mostJourneys+100 {
 		t.Errorf("%d packets, the last %s, %d left out", n, s.journeys[n-1].Key, s.left["packets"])
 	}
 	for _, x := range s.series {
@@ -361,17 +378,23 @@ func TestBounds(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
-		{durText(0), "0 ns"}, {durText(999), "999 ns"}, {durText(1234), "1.234 µs"}, {durText(12_345), "12.35 µs"}, {durText(-1_500_000), "-1.500 ms"},
-		{durText(90e9), "90.00 s"}, {count(-1234567), "-1,234,567"}, {count(999), "999"}, {numberText(math.NaN()), "not known"},
-		{numberText(math.Inf(1)), "+∞"}, {numberText(1234.6), "1,235"}, {numberText(0.12345), "0.1235"}, {rateText(0), "not known"},
-		{rateText(100_000), "100 Gb/s"}, {rateText(2500), "2500 Mb/s"}, {percentText(0.0001), "< 0.1 %"}, {percentText(0), "0.0 %"},
-		{ageText(-time.Second), "0 s"}, {ageText(50 * time.Hour), "2 days"}, {count(math.MinInt64), "-9,223,372,036,854,775,808"},
+		{durText(0), "0 ns"}, {durText(999), "999 ns"}, {durText(1234), "1.234 µs"}, {durText(12_345), "12.35 µs"},
+		{durText(-1_500_000), "-1.500 ms"},
+		{durText(90e9), "90.00 s"}, {count(-1234567), "-1,234,567"}, {count(999), "999"},
+		{numberText(math.NaN()), "not known"},
+		{numberText(math.Inf(1)), "+∞"}, {numberText(1234.6), "1,235"}, {numberText(0.12345), "0.1235"},
+		{rateText(0), "not known"},
+		{rateText(100_000), "100 Gb/s"}, {rateText(2500), "2500 Mb/s"}, {percentText(0.0001), "< 0.1 %"},
+		{percentText(0), "0.0 %"},
+		{ageText(-time.Second), "0 s"}, {ageText(50 * time.Hour), "2 days"},
+		{count(math.MinInt64), "-9,223,372,036,854,775,808"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%q, want %q", tt.got, tt.want)
 		}
 	}
-	if natural("Ethernet16", "Ethernet4") <= 0 || natural("a", "a") != 0 || natural("leaf2", "leaf10") >= 0 || natural("01", "1") == 0 {
+	if natural("Ethernet16", "Ethernet4") <= 0 || natural("a", "a") != 0 || natural("leaf2", "leaf10") >= 0 ||
+		natural("01", "1") == 0 {
 		t.Error("names are not in the order of their numbers")
 	}
 }
@@ -530,8 +553,10 @@ func luminance(t *testing.T, colour string) (sum float64) {
 // FuzzRequest: whatever is asked, the answer is a whole page, and never a failure of ours.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
-		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&at=x", "/drops?reason=%00&rule=a",
-		"/periods?flow=web&cluster=1&from=leaf1&to=spine1", "/switch?name=leaf1&standing=failed", "/%2e%2e/static", "/sketches?task=heavy&page=9999",
+		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&at=x",
+		"/drops?reason=%00&rule=a",
+		"/periods?flow=web&cluster=1&from=leaf1&to=spine1", "/switch?name=leaf1&standing=failed", "/%2e%2e/static",
+		"/sketches?task=heavy&page=9999",
 	} {
 		f.Add(s)
 	}
@@ -578,8 +603,10 @@ func TestAmends(t *testing.T) {
 		return result.Loss{Window: window(start), Flow: "web", Period: uint64(start / 10), Known: true, Lost: lost}
 	}
 	put(&result.Batch{Partition: "altmark-0", First: 1, Position: result.Position{Last: 1},
-		Losses: []result.Loss{loss(10, 1), loss(20, 2), loss(30, 3)}, Amends: []result.Amend{{From: 29, To: 30, Flags: result.Gap}}})
-	put(&result.Batch{Partition: "altmark-0", First: 2, Position: result.Position{Last: 2}, Losses: []result.Loss{loss(10, 7)}})
+		Losses: []result.Loss{loss(10, 1), loss(20, 2), loss(30, 3)},
+		Amends: []result.Amend{{From: 29, To: 30, Flags: result.Gap}}})
+	put(&result.Batch{Partition: "altmark-0", First: 2, Position: result.Position{Last: 2},
+		Losses: []result.Loss{loss(10, 7)}})
 	s, err := read(t.Context(), store, 0, 100, testNow)
 	if err != nil {
 		t.Fatal(err)

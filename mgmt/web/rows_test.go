@@ -13,7 +13,8 @@ import (
 
 // Names of the network of the tests, with what a hostile switch may call itself.
 var (
-	hostile = []string{`<script>alert(1)</script>`, `" onload="x`, "'; DROP", "a\x00b\n", "javascript:alert(1)", "&amp;{{.}}", "\xff\xfe",
+	hostile = []string{`<script>alert(1)</script>`, `" onload="x`, "'; DROP", "a\x00b\n", "javascript:alert(1)",
+		"&amp;{{.}}", "\xff\xfe",
 		"\u202egnol\u2066", "\x1b[31m\r\n\t", strings.Repeat("long", 50), strings.Repeat("\u0301", 60)}
 	testSwitch  = []string{"leaf1", "leaf2", "spine1", "spine2"}
 	testReasons = []string{"acl-deny", "no-route", "ttl", "tail-drop"}
@@ -81,34 +82,45 @@ func (w *world) batch(n int) *result.Batch {
 		flow, path := w.flow(), fmt.Sprint(i%7)
 		for k, sw := range []uint32{257, 513, 258} {
 			if w.r.IntN(9) > 0 {
-				b.Hops = append(b.Hops, result.Hop{Window: w.window(), Flow: flow, Path: path, Index: k, Switch: sw, In: uint16(w.r.IntN(3)),
-					Out: uint16(w.r.IntN(3)), Packets: w.r.Int64N(1e6), Unknown: w.r.Int64N(2), Resident: w.dist(), Link: w.dist(), Flags: w.flags()})
+				b.Hops = append(b.Hops, result.Hop{Window: w.window(), Flow: flow, Path: path, Index: k, Switch: sw,
+					In:  uint16(w.r.IntN(3)),
+					Out: uint16(w.r.IntN(3)), Packets: w.r.Int64N(1e6), Unknown: w.r.Int64N(2), Resident: w.dist(), Link: w.dist(),
+					Flags: w.flags()})
 			}
 		}
-		b.Drops = append(b.Drops, result.Drop{Window: w.window(), Switch: w.text(testSwitch...), Port: w.text("Ethernet0", ""),
+		b.Drops = append(b.Drops, result.Drop{Window: w.window(), Switch: w.text(testSwitch...),
+			Port:  w.text("Ethernet0", ""),
 			Queue: w.r.IntN(3) - 1, Reason: w.text(testReasons...), Rule: w.text("", "TABLE|RULE_1"), Flow: w.flow(),
-			Packets: w.r.Int64N(1000), First: w.time(), Last: w.time(), Source: w.text("ipfix", "sflow", "record"), Flags: w.flags()})
-		b.Losses = append(b.Losses, result.Loss{Flow: w.text("web"), Cluster: w.text("", "1"), From: w.text("leaf1"), To: w.text("spine1", "spine1+spine2"),
-			Period: uint64(i), Window: w.window(), Status: w.text("ok", "flagged", "missing"), Known: w.r.IntN(3) > 0, Sent: 100, Received: 100,
-			Lost: w.r.Int64N(3), Delay: w.dist(), Detail: w.text("", "clock-step"),
-			Mean: []result.MeanDelay{{}, {Known: true, Delay: w.r.Int64N(1e6) - 1000, Sum: "7"}, {Unknown: "2 of 100 packets were lost"}}[w.r.IntN(3)]})
+			Packets: w.r.Int64N(1000), First: w.time(), Last: w.time(), Source: w.text("ipfix", "sflow", "record"),
+			Flags: w.flags()})
+		b.Losses = append(b.Losses, result.Loss{Flow: w.text("web"), Cluster: w.text("", "1"), From: w.text("leaf1"),
+			To:     w.text("spine1", "spine1+spine2"),
+			Period: uint64(i), Window: w.window(), Status: w.text("ok", "flagged", "missing"), Known: w.r.IntN(3) > 0, Sent: 100,
+			Received: 100,
+			Lost:     w.r.Int64N(3), Delay: w.dist(), Detail: w.text("", "clock-step"),
+			Mean: []result.MeanDelay{{}, {Known: true, Delay: w.r.Int64N(1e6) - 1000, Sum: "7"},
+				{Unknown: "2 of 100 packets were lost"}}[w.r.IntN(3)]})
 		b.Journeys = append(b.Journeys, w.journey(i))
-		b.Sketches = append(b.Sketches, result.Sketch{Time: w.time(), Switch: w.text(testSwitch...), Task: w.text("heavy", "distinct"),
-			Key: w.text("10.0.1.2", "10.0.3.2"), Estimate: w.r.Float64() * 1e6, Low: 10, High: 1e6, Bounded: w.r.IntN(2) == 0,
+		b.Sketches = append(b.Sketches, result.Sketch{Time: w.time(), Switch: w.text(testSwitch...),
+			Task: w.text("heavy", "distinct"),
+			Key:  w.text("10.0.1.2", "10.0.3.2"), Estimate: w.r.Float64() * 1e6, Low: 10, High: 1e6, Bounded: w.r.IntN(2) == 0,
 			Truth: w.r.Float64() * 2e6, Known: w.r.IntN(2) == 0, Flags: w.text("", "early")})
-		b.Sources = append(b.Sources, result.Source{Name: w.text("leaf1", "leaf2", "h1"), Kind: w.text("ipfix", "tailstamp"), Events: 7,
-			Lost: w.r.Int64N(2), Late: w.r.Int64N(2), Latest: w.time(), Silent: w.r.IntN(2) == 0})
+		b.Sources = append(b.Sources, result.Source{Name: w.text("leaf1", "leaf2", "h1"), Kind: w.text("ipfix", "tailstamp"),
+			Events: 7,
+			Lost:   w.r.Int64N(2), Late: w.r.Int64N(2), Latest: w.time(), Silent: w.r.IntN(2) == 0})
 	}
 	return b
 }
 
 func (w *world) journey(i int) result.Journey {
-	j := result.Journey{Time: w.time(), Flow: w.flow(), Key: fmt.Sprintf("k%d", i/2), From: w.text("h1", ""), End: "forwarded out of the network", Flags: w.flags()}
+	j := result.Journey{Time: w.time(), Flow: w.flow(), Key: fmt.Sprintf("k%d", i/2), From: w.text("h1", ""),
+		End: "forwarded out of the network", Flags: w.flags()}
 	if w.r.IntN(3) == 0 {
 		j.Ambiguous, j.Candidate, j.Of = true, 1, 2
 	}
 	for k := range 1 + w.r.IntN(4) {
-		h := result.JourneyHop{Parent: w.r.IntN(k+1) - 1, Perhaps: w.text("", "", "spine1:Ethernet0 after 5µs"), Switch: w.text(testSwitch...), In: w.text("Ethernet0", ""), Out: w.text("Ethernet4", ""),
+		h := result.JourneyHop{Parent: w.r.IntN(k+1) - 1, Perhaps: w.text("", "", "spine1:Ethernet0 after 5µs"),
+			Switch: w.text(testSwitch...), In: w.text("Ethernet0", ""), Out: w.text("Ethernet4", ""),
 			Queue: w.r.IntN(3) - 1, Depth: w.r.Int64N(9000) - 1, Tables: w.text("", "chip.acl hit, chip.route ran")}
 		if w.r.IntN(4) > 0 {
 			h.Arrival = j.Time + int64(k)*2000
@@ -130,21 +142,26 @@ func (w *world) fabric() *fabric {
 		f.network.Nodes = append(f.network.Nodes, Node{Name: name, ID: uint32(257 + 255*(i/2) + i%2 + i/2)})
 		f.switches = append(f.switches, w.sw(name))
 	}
-	f.network.Nodes = append(f.network.Nodes, Node{Name: w.text("h1"), Host: true}, Node{Name: "h2", Host: true}, Node{Name: "who", Unknown: true})
+	f.network.Nodes = append(f.network.Nodes, Node{Name: w.text("h1"), Host: true}, Node{Name: "h2", Host: true},
+		Node{Name: "who", Unknown: true})
 	for i, leaf := range testSwitch[:2] {
 		for k, spine := range testSwitch[2:] {
-			f.network.Links = append(f.network.Links, Link{Name: leaf + "-" + spine, Mbps: 10_000, Oper: w.text("up", "down", ""),
-				A: End{leaf, fmt.Sprintf("Ethernet%d", 4+4*k), uint16(1 + k)}, B: End{spine, fmt.Sprintf("Ethernet%d", 4*i), uint16(i)},
-				AB: w.traffic(), BA: w.traffic()})
+			f.network.Links = append(f.network.Links, Link{Name: leaf + "-" + spine, Mbps: 10_000,
+				Oper: w.text("up", "down", ""),
+				A:    End{leaf, fmt.Sprintf("Ethernet%d", 4+4*k), uint16(1 + k)},
+				B:    End{spine, fmt.Sprintf("Ethernet%d", 4*i), uint16(i)},
+				AB:   w.traffic(), BA: w.traffic()})
 		}
 		host := f.network.Nodes[4+i].Name
-		f.network.Links = append(f.network.Links, Link{A: End{Node: host}, B: End{leaf, "Ethernet0", 0}, AB: w.traffic(), BA: w.traffic()})
+		f.network.Links = append(f.network.Links, Link{A: End{Node: host}, B: End{leaf, "Ethernet0", 0}, AB: w.traffic(),
+			BA: w.traffic()})
 	}
 	return f
 }
 
 func (w *world) traffic() Traffic {
-	return Traffic{Counted: w.r.IntN(3) > 0, Frames: w.r.Int64N(1e6), Load: w.r.Float64(), LostKnown: w.r.IntN(2) == 0, Lost: w.r.Int64N(2)}
+	return Traffic{Counted: w.r.IntN(3) > 0, Frames: w.r.Int64N(1e6), Load: w.r.Float64(), LostKnown: w.r.IntN(2) == 0,
+		Lost: w.r.Int64N(2)}
 }
 
 func (w *world) sw(name string) Switch {
@@ -156,11 +173,14 @@ func (w *world) sw(name string) Switch {
 	}
 	for i := range 60 {
 		s.Objects = append(s.Objects, Object{Name: fmt.Sprintf("TAM_TAILSTAMPING_TABLE|%s%d", w.text("a"), i),
-			Standing: standings[w.r.IntN(len(standings))], Status: w.text("active", "pending"), Reason: w.text("", "feature is not active"),
-			Since: w.now.Add(-time.Hour), Unapplied: []string{w.text("no-effect: fec has no effect", "unknown: there is no field a")}})
+			Standing: standings[w.r.IntN(len(standings))], Status: w.text("active", "pending"),
+			Reason: w.text("", "feature is not active"),
+			Since:  w.now.Add(-time.Hour), Unapplied: []string{w.text("no-effect: fec has no effect",
+				"unknown: there is no field a")}})
 	}
 	for i := range 4 {
-		s.Ports = append(s.Ports, Port{Name: fmt.Sprintf("Ethernet%d", 4*i), Oper: w.text("up", "down", ""), Admin: "up", Mbps: 10_000 * int64(w.r.IntN(2)),
+		s.Ports = append(s.Ports, Port{Name: fmt.Sprintf("Ethernet%d", 4*i), Oper: w.text("up", "down", ""), Admin: "up",
+			Mbps:     10_000 * int64(w.r.IntN(2)),
 			Counters: map[string]uint64{"in": w.r.Uint64(), "dropped": uint64(w.r.IntN(2))}})
 	}
 	if w.r.IntN(2) == 0 {
@@ -183,11 +203,15 @@ func (w *world) own(s *Switch) {
 	}
 	for range 3 {
 		s.Book.Last = append(s.Book.Last, Death{Time: w.now, In: w.text("Ethernet0", ""), Out: w.text("", "Ethernet4"),
-			Queue: w.text("", "3, behind 90 bytes"), Reason: w.text("acl", ""), Text: w.text("a rule", ""), Rule: w.text("ACL rule A|1", ""),
-			Flow: w.flow(), Bytes: 60, Tables: []string{w.text("chip.acl EDGE hit A|1")}, Unknown: []string{w.text("program tables")}[w.r.IntN(2):]})
-		m := MarkingSession{Name: w.text("m", ""), Error: w.text("", "bad"), Role: w.text("", "transit"), Timing: w.text("exact"), Guard: time.Duration(w.r.IntN(2))}
+			Queue: w.text("", "3, behind 90 bytes"), Reason: w.text("acl", ""), Text: w.text("a rule", ""),
+			Rule: w.text("ACL rule A|1", ""),
+			Flow: w.flow(), Bytes: 60, Tables: []string{w.text("chip.acl EDGE hit A|1")},
+			Unknown: []string{w.text("program tables")}[w.r.IntN(2):]})
+		m := MarkingSession{Name: w.text("m", ""), Error: w.text("", "bad"), Role: w.text("", "transit"),
+			Timing: w.text("exact"), Guard: time.Duration(w.r.IntN(2))}
 		for i := range w.r.IntN(3) {
-			m.Periods = append(m.Periods, MarkingPeriod{Error: w.text("", "no JSON"), Number: uint64(i), Read: w.text("", "5.0"), Clock: w.text("", "PTP"),
+			m.Periods = append(m.Periods, MarkingPeriod{Error: w.text("", "no JSON"), Number: uint64(i), Read: w.text("", "5.0"),
+				Clock: w.text("", "PTP"),
 				Flags: []string{w.text("late")}[w.r.IntN(2):]})
 		}
 		s.Marking = append(s.Marking, m)
@@ -206,7 +230,8 @@ func (w *world) page(t *testing.T, rows int) *Page {
 		}
 	}
 	f := w.fabric()
-	cfg := Config{Title: "a test", Store: m, Topology: f, Switches: f, Own: w.r.IntN(4) == 0, Now: func() time.Time { return w.now },
+	cfg := Config{Title: "a test", Store: m, Topology: f, Switches: f, Own: w.r.IntN(4) == 0,
+		Now: func() time.Time { return w.now },
 		Alarms: rulesOf(t, 0.005, `graphs: [{name: web, links: [[leaf1, spine1], [leaf1, spine2]], points: [
 			{switch: leaf1, target: "l1:1", session: w}, {switch: spine1, target: "s1:1", session: w},
 			{switch: spine2, target: "s2:1", session: w}]}]`)}

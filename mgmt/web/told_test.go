@@ -38,18 +38,24 @@ func TestTold(t *testing.T) {
 	p := put(t, &result.Batch{
 		Hops: []result.Hop{
 			{Window: w, Flow: "f", Path: "x", Switch: 1, In: 0, Out: 4, Packets: 5, Resident: delay(600)},
-			{Window: w, Flow: "f", Path: "x", Index: 1, Switch: 3, In: 0, Out: 4, Packets: 5, Resident: delay(600), Link: delay(250)},
-			{Window: w, Flow: "f", Path: "x", Index: 2, Switch: 2, In: 4, Out: 8, Packets: 5, Resident: delay(600), Link: delay(77_000)},
+			{Window: w, Flow: "f", Path: "x", Index: 1, Switch: 3, In: 0, Out: 4, Packets: 5, Resident: delay(600),
+				Link: delay(250)},
+			{Window: w, Flow: "f", Path: "x", Index: 2, Switch: 2, In: 4, Out: 8, Packets: 5, Resident: delay(600),
+				Link: delay(77_000)},
 			{Window: w, Flow: "g", Path: "y", Switch: 1, In: 0, Out: 4, Packets: 7, Resident: delay(600)}, // over another wire
-			{Window: w, Flow: "g", Path: "y", Index: 1, Switch: 2, In: 4, Out: 8, Packets: 7, Resident: delay(600), Link: delay(999_000)},
+			{Window: w, Flow: "g", Path: "y", Index: 1, Switch: 2, In: 4, Out: 8, Packets: 7, Resident: delay(600),
+				Link: delay(999_000)},
 			{Window: w, Flow: "h", Path: "z", Switch: 9, In: 0, Out: 4, Packets: 1, Resident: delay(600)},
 		},
-		Losses: []result.Loss{{Flow: "web", From: "leaf1", To: "spine1", Period: 1, Window: w, Status: "ok", Known: true, Sent: 100,
+		Losses: []result.Loss{{Flow: "web", From: "leaf1", To: "spine1", Period: 1, Window: w, Status: "ok", Known: true,
+			Sent:     100,
 			Received: 97, Lost: 3}},
 	}, func(c *Config) { c.Topology = Told(n, "net.yaml") })
 	r, text := get(t, p, "/")
-	for _, want := range []string{"topology from net.yaml", "leaf1:Ethernet4 → leaf2:Ethernet4", "ids the topology does not have: switch 9",
-		`class="n-unknown"`, `class="n-host"`, "leaf1:Ethernet4 to spine1:Ethernet0: not known, load not known, delay 250 ns, lost 3 of 100 packets",
+	for _, want := range []string{"topology from net.yaml", "leaf1:Ethernet4 → leaf2:Ethernet4",
+		"ids the topology does not have: switch 9",
+		`class="n-unknown"`, `class="n-host"`,
+		"leaf1:Ethernet4 to spine1:Ethernet0: not known, load not known, delay 250 ns, lost 3 of 100 packets",
 		"spine1:Ethernet4 to leaf2:Ethernet4: not known, load not known, delay 77.00 µs, lost not known"} {
 		if r.StatusCode != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s, and does not say %q:\n%s", r.Status, want, text)
@@ -65,7 +71,8 @@ func TestTold(t *testing.T) {
 
 // The number of a port is that of its name, and of no other.
 func TestPortNumber(t *testing.T) {
-	for name, want := range map[string]uint16{"Ethernet0": 0, "Ethernet124": 124, "Ethernet04": noPort, "7": noPort, "eth1": noPort,
+	for name, want := range map[string]uint16{"Ethernet0": 0, "Ethernet124": 124, "Ethernet04": noPort, "7": noPort,
+		"eth1":          noPort,
 		"Ethernet65535": noPort, "Ethernet70000": noPort, "": noPort} {
 		if got := PortNumber(name); got != want {
 			t.Errorf("%q: %d, want %d", name, got, want)
@@ -75,21 +82,24 @@ func TestPortNumber(t *testing.T) {
 
 // What was lost downwards alone is told at the line, too, and that it was downwards.
 func TestLostDownwards(t *testing.T) {
-	n := told{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}}, Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
-		AB: Traffic{LostKnown: true}, BA: Traffic{LostKnown: true, Lost: 1234}}}}}
+	n := told{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
+		Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
+			AB: Traffic{LostKnown: true}, BA: Traffic{LostKnown: true, Lost: 1234}}}}}
 	_, text := get(t, put(t, &result.Batch{}, func(c *Config) { c.Topology = n }), "/")
 	if !strings.Contains(text, `class="label bad">1,234 lost down<`) {
 		t.Errorf("the picture does not say what was lost:\n%s", text)
 	}
 }
 
-// A load that is known to lie between two values is told as such, in the table and at the line, which is as thick as the most
-// of it.
+// A load that is known to lie between two values is told as such, in the table and at the line, which is as thick as
+// the most of it.
 func TestLoadWithin(t *testing.T) {
 	n := told{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}}, Links: []Link{{A: End{Node: "a", Port: "Ethernet0"},
 		B: End{Node: "b", Port: "p"}, Oper: "up", AB: Traffic{Within: &Load{Low: 0.25, High: 0.5}}}}}}
-	_, text := get(t, put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}}, func(c *Config) { c.Topology = n }), "/")
-	for _, want := range []string{`data-of="Load">25.0 % to 50.0 %<`, `stroke-width="3.5"`, "a:Ethernet0 to b:p: up, load 25.0 % to 50.0 %",
+	_, text := get(t, put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}},
+		func(c *Config) { c.Topology = n }), "/")
+	for _, want := range []string{`data-of="Load">25.0 % to 50.0 %<`, `stroke-width="3.5"`,
+		"a:Ethernet0 to b:p: up, load 25.0 % to 50.0 %",
 		"b:p to a:Ethernet0: up, load not known", `data-of="Frames"><span class="nk">not known`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)

@@ -186,7 +186,8 @@ func TestAmendedDrops(t *testing.T) {
 	}
 }
 
-// A packet of which more came late is told again, and is one; packets that are alike, elsewhere at that time, are others.
+// A packet of which more came late is told again, and is one; packets that are alike, elsewhere at that time, are
+// others.
 func TestToldAgain(t *testing.T) {
 	at := recent().Start
 	way := func(port, end string, flags result.Flags) result.Journey {

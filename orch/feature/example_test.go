@@ -8,7 +8,8 @@ import (
 
 // What a window says is taken apart by attribute.
 func ExampleValue() {
-	values, err := feature.ParseEntry([]byte(`{"attributes":[{"labels":{"value":["web"]}},{"counters":{"value":[21,2100]}}]}`))
+	values, err := feature.ParseEntry(
+		[]byte(`{"attributes":[{"labels":{"value":["web"]}},{"counters":{"value":[21,2100]}}]}`))
 	if err != nil {
 		fmt.Println(err)
 		return

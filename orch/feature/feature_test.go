@@ -446,7 +446,8 @@ func TestRows(t *testing.T) {
 	rows := &feature.Rows{Table: "T"}
 	f := &feature.Feature[flow, struct{}]{Counters: []*feature.Rows{rows}}
 	f.Name, f.Table, f.State = "X", "X_TABLE", "X_STATE"
-	if err := f.Start(b.Ctx, feature.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: orch.NewFeatures(b.Daemon)}); err != nil {
+	if err := f.Start(b.Ctx, feature.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis,
+		Features: orch.NewFeatures(b.Daemon)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -477,8 +478,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Rows that the chip of another syncd counted are gone when an orch starts, and so is what operators cleared of them: this
-// chip may have counted more by the time it is read first. The same chip's stay.
+// Rows that the chip of another syncd counted are gone when an orch starts, and so is what operators cleared of them:
+// this chip may have counted more by the time it is read first. The same chip's stay.
 func TestRowsOfAnotherChip(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	counters := b.Redis.DB(swss.CountersDB)
@@ -502,7 +503,8 @@ func TestRowsOfAnotherChip(t *testing.T) {
 			t.Fatal(err)
 		}
 		cleared := counters.Client().HExists(b.Ctx, schema.CountersCleared, "T:x").Val()
-		if row := b.Row(swss.CountersDB, "T", "x"); len(row) > 0 != tt.kept || cleared != tt.kept || (rows.Get("x") != nil) != tt.kept {
+		if row := b.Row(swss.CountersDB, "T", "x"); len(row) > 0 != tt.kept || cleared != tt.kept ||
+			(rows.Get("x") != nil) != tt.kept {
 			t.Errorf("syncd %q: row %v, cleared %v, want both: %v", tt.run, row, cleared, tt.kept)
 		}
 	}

@@ -68,11 +68,15 @@ func TestOutput(t *testing.T) {
 		row    swss.FieldValues
 		status string
 	}{
-		{"forward", func(b *Output) { b.Forward(k, swss.FieldValues{"a": "1", "b": "2"}, s) }, swss.FieldValues{"a": "1", "b": "2"}, waiting},
-		{"lose a field", func(b *Output) { b.Forward(k, swss.FieldValues{"a": "3"}, s) }, swss.FieldValues{"a": "3"}, waiting},
+		{"forward", func(b *Output) { b.Forward(k, swss.FieldValues{"a": "1", "b": "2"}, s) },
+			swss.FieldValues{"a": "1", "b": "2"}, waiting},
+		{"lose a field", func(b *Output) { b.Forward(k, swss.FieldValues{"a": "3"}, s) }, swss.FieldValues{"a": "3"},
+			waiting},
 		{"withdraw", func(b *Output) { b.Drop(k); b.Report(s, "failed", "no") }, nil, "failed|no|tammgrd"},
-		{"forward again", func(b *Output) { b.Forward(k, swss.FieldValues{"a": "3"}, s) }, swss.FieldValues{"a": "3"}, waiting},
-		{"keep and tell", func(b *Output) { b.Keep(k, swss.FieldValues{"a": "4"}); b.Report(s, "active", "") }, swss.FieldValues{"a": "4"}, "active||tammgrd"},
+		{"forward again", func(b *Output) { b.Forward(k, swss.FieldValues{"a": "3"}, s) }, swss.FieldValues{"a": "3"},
+			waiting},
+		{"keep and tell", func(b *Output) { b.Keep(k, swss.FieldValues{"a": "4"}); b.Report(s, "active", "") },
+			swss.FieldValues{"a": "4"}, "active||tammgrd"},
 		{"gone", func(b *Output) { b.Drop(k); b.Unreport(s) }, nil, ""},
 	}
 	// Each step by the same output, and by one that starts on what the last left.

@@ -13,7 +13,8 @@ import (
 func (b *bench) addHop(sw sai.OID, addr string) {
 	b.T.Helper()
 	ip := netip.MustParseAddr(addr)
-	vr, err := b.Fake.Get(b.Ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)})
+	vr, err := b.Fake.Get(b.Ctx, sai.Obj(sai.ObjectTypeSwitch, sw),
+		[]sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)})
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func TestMirrorRuleFollowsItsSession(t *testing.T) {
 	b.Step()
 	b.WantStatus(schema.StateACLRule, "T|R", "Active")
 	k := b.Rec.LiveOf(sai.ObjectTypeACLEntry)[0]
-	if v, _ := sai.Find(b.Fake.Attrs(k), sai.ACLEntryAttrActionMirrorIngress); v == nil || v.(sai.Action).Param.(sai.OIDs)[0] != oid {
+	if v, _ := sai.Find(b.Fake.Attrs(k), sai.ACLEntryAttrActionMirrorIngress); v == nil ||
+		v.(sai.Action).Param.(sai.OIDs)[0] != oid {
 		t.Errorf("the entry mirrors to %v, want %s", v, oid)
 	}
 	delete(b.sessions.oids, "s1")

@@ -43,17 +43,21 @@ func TestCallsAreSONiCs(t *testing.T) {
 	b.Step()
 	b.WantStatus(schema.StateACLTable, "DATA", "Active")
 	b.WantCalls(
-		"c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=2:PORT,LAG|FIELD_SRC_IP=true|FIELD_DST_IP=true|FIELD_OUTER_VLAN_ID=true|"+
+		"c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=2:PORT,"+
+			"LAG|FIELD_SRC_IP=true|FIELD_DST_IP=true|FIELD_OUTER_VLAN_ID=true|"+
 			"FIELD_L4_SRC_PORT=true|FIELD_L4_DST_PORT=true|FIELD_ETHER_TYPE=true|FIELD_IP_PROTOCOL=true|FIELD_TCP_FLAGS=true|"+
 			"FIELD_ACL_IP_TYPE=true|FIELD_ICMP_TYPE=true|FIELD_ICMP_CODE=true|"+
 			"FIELD_ACL_RANGE_TYPE=2:L4_SRC_PORT_RANGE,L4_DST_PORT_RANGE|ACL_STAGE=INGRESS",
 		"c|ACL_TABLE_GROUP:acl_table_group#0|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL",
 		"s|PORT:port#1|INGRESS_ACL=acl_table_group#0",
-		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0|ACL_TABLE_GROUP_ID=acl_table_group#0|ACL_TABLE_ID=acl_table#0|PRIORITY=100",
+		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0|ACL_TABLE_GROUP_ID=acl_table_group#0|ACL_TABLE_ID=acl_table#0|"+
+			"PRIORITY=100",
 		"c|ACL_TABLE_GROUP:acl_table_group#1|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL",
 		"s|PORT:port#2|INGRESS_ACL=acl_table_group#1",
-		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#1|ACL_TABLE_GROUP_ID=acl_table_group#1|ACL_TABLE_ID=acl_table#0|PRIORITY=100")
-	b.rule("DATA:R1", "PRIORITY", "100", "SRC_IP", "10.0.0.0/8", "L4_DST_PORT_RANGE", "80-90", "TCP_FLAGS", "0x2/0x12", "PACKET_ACTION", "DROP")
+		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#1|ACL_TABLE_GROUP_ID=acl_table_group#1|ACL_TABLE_ID=acl_table#0|"+
+			"PRIORITY=100")
+	b.rule("DATA:R1", "PRIORITY", "100", "SRC_IP", "10.0.0.0/8", "L4_DST_PORT_RANGE", "80-90", "TCP_FLAGS", "0x2/0x12",
+		"PACKET_ACTION", "DROP")
 	b.Step()
 	b.WantStatus(schema.StateACLRule, "DATA|R1", "Active")
 	b.WantCalls(
@@ -69,8 +73,10 @@ func TestCallsAreSONiCs(t *testing.T) {
 	b.Del(schema.AppACLTable, "DATA")
 	b.Step()
 	b.WantCalls(
-		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#0",
-		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#1", "s|PORT:port#2|INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#1",
+		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|INGRESS_ACL=null",
+		"r|ACL_TABLE_GROUP:acl_table_group#0",
+		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#1", "s|PORT:port#2|INGRESS_ACL=null",
+		"r|ACL_TABLE_GROUP:acl_table_group#1",
 		"r|ACL_TABLE:acl_table#0")
 }
 
@@ -91,13 +97,17 @@ func TestBatch(t *testing.T) {
 		"C|ACL_COUNTER:acl_counter#1|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true",
 		"C|ACL_COUNTER:acl_counter#2|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true",
 		"c|ACL_RANGE:acl_range#0|TYPE=L4_DST_PORT_RANGE|LIMIT=1,2",
-		"C|ACL_ENTRY:acl_entry#0|TABLE_ID=acl_table#0|PRIORITY=30|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#0|FIELD_ACL_RANGE_TYPE=1:acl_range#0|ACTION_PACKET_ACTION=DROP",
-		"C|ACL_ENTRY:null|TABLE_ID=acl_table#0|PRIORITY=20|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#1|FIELD_SRC_IP=1.2.3.4&mask:255.255.255.255|ACTION_PACKET_ACTION=FORWARD",
+		"C|ACL_ENTRY:acl_entry#0|TABLE_ID=acl_table#0|PRIORITY=30|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#0|"+
+			"FIELD_ACL_RANGE_TYPE=1:acl_range#0|ACTION_PACKET_ACTION=DROP",
+		"C|ACL_ENTRY:null|TABLE_ID=acl_table#0|PRIORITY=20|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#1|"+
+			"FIELD_SRC_IP=1.2.3.4&mask:255.255.255.255|ACTION_PACKET_ACTION=FORWARD",
 		"E|INVALID_PARAMETER",
-		"C|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=10|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#2|FIELD_ACL_RANGE_TYPE=1:acl_range#0|ACTION_PACKET_ACTION=DROP",
+		"C|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=10|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#2|"+
+			"FIELD_ACL_RANGE_TYPE=1:acl_range#0|ACTION_PACKET_ACTION=DROP",
 		"r|ACL_COUNTER:acl_counter#1")
 	b.WantStatus(schema.StateACLRule, "DATA|R1", "Active")
-	b.WantStatus(schema.StateACLRule, "DATA|R3", "Inactive: create the entry of ACL rule DATA|R3: the switch refused a value (SAI_STATUS_INVALID_PARAMETER)")
+	b.WantStatus(schema.StateACLRule, "DATA|R3",
+		"Inactive: create the entry of ACL rule DATA|R3: the switch refused a value (SAI_STATUS_INVALID_PARAMETER)")
 	b.Del(schema.AppACLRule, "DATA:R2")
 	b.Step()
 	b.WantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_COUNTER:acl_counter#0") // R1 still uses the range
@@ -117,10 +127,12 @@ func TestTableUpdate(t *testing.T) {
 	b.table("DATA", "L3", "Ethernet4,Ethernet8")
 	b.Step()
 	b.WantCalls(
-		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#0",
+		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|INGRESS_ACL=null",
+		"r|ACL_TABLE_GROUP:acl_table_group#0",
 		"c|ACL_TABLE_GROUP:acl_table_group#2|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL",
 		"s|PORT:port#3|INGRESS_ACL=acl_table_group#2",
-		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#2|ACL_TABLE_GROUP_ID=acl_table_group#2|ACL_TABLE_ID=acl_table#0|PRIORITY=100")
+		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#2|ACL_TABLE_GROUP_ID=acl_table_group#2|ACL_TABLE_ID=acl_table#0|"+
+			"PRIORITY=100")
 	b.Set(schema.AppACLTable, "DATA", "TYPE", "L3", "STAGE", "EGRESS", "PORTS", "Ethernet4")
 	b.Step()
 	b.WantStatus(schema.StateACLRule, "DATA|R1", "Active")
@@ -160,7 +172,10 @@ func TestStatuses(t *testing.T) {
 		table string
 		rule  string // of T|R
 	}{
-		{"rule without table", func(b *bench) { b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP") },
+		{"rule without table", func(b *bench) {
+			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION",
+				"DROP")
+		},
 			"", "Pending creation: no ACL table T"},
 		{"table without its type", func(b *bench) {
 			b.table("T", "MINE", "")
@@ -174,7 +189,8 @@ func TestStatuses(t *testing.T) {
 			b.ports.LAGs["PortChannel1"], b.ports.LAGOf["Ethernet0"] = b.lag(), "PortChannel1"
 			b.table("T", "L3", "Ethernet0,Ethernet4")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
-		}, "Inactive: port Ethernet0 is a member of PortChannel1: bind the table to PortChannel1 instead", "Pending creation: ACL table T: port Ethernet0"},
+		}, "Inactive: port Ethernet0 is a member of PortChannel1: bind the table to PortChannel1 instead",
+			"Pending creation: ACL table T: port Ethernet0"},
 		{"table type that binds ports only", func(b *bench) {
 			b.ports.LAGs["PortChannel1"] = b.lag()
 			b.table("T", "MUX", "PortChannel1")
@@ -191,7 +207,8 @@ func TestStatuses(t *testing.T) {
 		{"invalid rule", func(b *bench) {
 			b.table("T", "L3", "")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1/33", "L4_SRC_PORT", "x", "PACKET_ACTION", "DROP")
-		}, "Active", `Inactive: SRC_IP "1.1.1.1/33": want an IPv4 address or prefix such as 192.0.2.1 or 192.0.2.0/24; L4_SRC_PORT "x"`},
+		}, "Active",
+			`Inactive: SRC_IP "1.1.1.1/33": want an IPv4 address or prefix such as 192.0.2.1 or 192.0.2.0/24; L4_SRC_PORT "x"`},
 		{"priority beyond the switch's", func(b *bench) {
 			b.table("T", "L3", "")
 			b.rule("T:R", "PRIORITY", "20000", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
@@ -215,7 +232,8 @@ func TestStatuses(t *testing.T) {
 		{"redirect to two next hops", func(b *bench) {
 			b.table("T", "L3", "")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "REDIRECT_ACTION", "10.0.0.1@Ethernet0,10.0.0.9@Ethernet0")
-		}, "Active", "Inactive: redirect to 10.0.0.1@Ethernet0,10.0.0.9@Ethernet0: only redirection to one next hop can be done"},
+		}, "Active",
+			"Inactive: redirect to 10.0.0.1@Ethernet0,10.0.0.9@Ethernet0: only redirection to one next hop can be done"},
 		{"mirror", func(b *bench) {
 			b.table("T", "MIRROR", "")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "MIRROR_ACTION", "session1")
@@ -255,7 +273,8 @@ func TestCustomType(t *testing.T) {
 	b.table("T", "MINE", "")
 	b.Step()
 	b.WantCalls()
-	b.Set(schema.AppACLTableType, "MINE", "MATCHES", "SRC_IP,IN_PORTS", "ACTIONS", "PACKET_ACTION,COUNTER", "BIND_POINTS", "PORT")
+	b.Set(schema.AppACLTableType, "MINE", "MATCHES", "SRC_IP,IN_PORTS", "ACTIONS", "PACKET_ACTION,COUNTER", "BIND_POINTS",
+		"PORT")
 	b.Step()
 	b.WantStatus(schema.StateACLTableType, "MINE", "active")
 	b.WantCalls("c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=1:PORT|FIELD_SRC_IP=true|FIELD_IN_PORTS=true|" +
@@ -334,7 +353,8 @@ func TestTableFull(t *testing.T) {
 	b.rule("T:R1", "PRIORITY", "2", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 	b.rule("T:R2", "PRIORITY", "1", "SRC_IP", "1.1.1.2", "PACKET_ACTION", "DROP")
 	b.Step()
-	b.WantStatus(schema.StateACLRule, "T|R2", "Pending creation: create the entry of ACL rule T|R2: the switch has no room for it (SAI_STATUS_TABLE_FULL")
+	b.WantStatus(schema.StateACLRule, "T|R2",
+		"Pending creation: create the entry of ACL rule T|R2: the switch has no room for it (SAI_STATUS_TABLE_FULL")
 	b.Del(schema.AppACLRule, "T:R1")
 	b.Step()
 	b.WantStatus(schema.StateACLRule, "T|R2", "Active")
@@ -357,11 +377,13 @@ func TestCountersAndCRM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := crm["ACL_STATS:INGRESS:PORT"]; r["crm_stats_acl_table_used"] != "1" || r["crm_stats_acl_table_available"] != "3" || r["crm_stats_acl_group_used"] != "1" {
+	if r := crm["ACL_STATS:INGRESS:PORT"]; r["crm_stats_acl_table_used"] != "1" ||
+		r["crm_stats_acl_table_available"] != "3" || r["crm_stats_acl_group_used"] != "1" {
 		t.Errorf("ACL_STATS:INGRESS:PORT = %v", r)
 	}
 	table := fmt.Sprintf("ACL_TABLE_STATS:0x%x", uint64(b.Rec.LiveOf(sai.ObjectTypeACLTable)[0].OID))
-	if r := crm[table]; r["crm_stats_acl_entry_used"] != "1" || r["crm_stats_acl_entry_available"] != "999" || r["crm_stats_acl_counter_used"] != "1" {
+	if r := crm[table]; r["crm_stats_acl_entry_used"] != "1" || r["crm_stats_acl_entry_available"] != "999" ||
+		r["crm_stats_acl_counter_used"] != "1" {
 		t.Errorf("%s = %v", table, r)
 	}
 	rows := swss.NewTable(db, schema.CountersTable)
@@ -374,7 +396,8 @@ func TestCountersAndCRM(t *testing.T) {
 		t.Errorf("the counter's row stays: %v, %v; polled: %v", found, err, b.Poller.Count(""))
 	}
 	config := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
-	if err := config.Set(b.Ctx, "ACL", swss.FieldValues{"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "2500"}); err != nil {
+	if err := config.Set(b.Ctx, "ACL", swss.FieldValues{"FLEX_COUNTER_STATUS": "enable",
+		"POLL_INTERVAL": "2500"}); err != nil {
 		t.Fatal(err)
 	}
 	b.Step()
@@ -386,7 +409,8 @@ func TestCountersAndCRM(t *testing.T) {
 func TestStageCapability(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	row, _, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateACLStageCap).Get(b.Ctx, "INGRESS")
-	if err != nil || row["is_action_list_mandatory"] != "false" || !strings.Contains(row["action_list"], "PACKET_ACTION,REDIRECT_ACTION,") {
+	if err != nil || row["is_action_list_mandatory"] != "false" ||
+		!strings.Contains(row["action_list"], "PACKET_ACTION,REDIRECT_ACTION,") {
 		t.Errorf("INGRESS = %v, %v", row, err)
 	}
 }
@@ -405,8 +429,8 @@ func (f fewActions) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.En
 	return f.API.EnumCapability(ctx, id)
 }
 
-// SWITCH_CAPABILITY has the actions of ACL rules as SONiC's acl-loader reads them: what it does not find there it leaves
-// out of the rules that it installs.
+// SWITCH_CAPABILITY has the actions of ACL rules as SONiC's acl-loader reads them: what it does not find there it
+// leaves out of the rules that it installs.
 func TestSwitchCapability(t *testing.T) {
 	for name, tt := range map[string]struct {
 		few  fewActions
@@ -455,7 +479,8 @@ func TestLabels(t *testing.T) {
 			t.Errorf("label of %s = %q, want %q", tt.key, got, tt.want)
 		}
 	}
-	if label(entryKey{feature: schema.FeatureTailStamping}, key(long+"1")) == label(entryKey{feature: schema.FeatureTailStamping}, key(long+"2")) {
+	if label(entryKey{feature: schema.FeatureTailStamping}, key(long+"1")) == label(
+		entryKey{feature: schema.FeatureTailStamping}, key(long+"2")) {
 		t.Error("two rules have one label")
 	}
 }

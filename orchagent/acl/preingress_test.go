@@ -51,7 +51,8 @@ func TestPreIngress(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, calls)
 		}
 	}
-	if strings.Contains(calls, "PORT:") || strings.Contains(calls, "IN_PORTS=2") || strings.Count(calls, "|ACL_TABLE_GROUP:") != 1 {
+	if strings.Contains(calls, "PORT:") || strings.Contains(calls, "IN_PORTS=2") ||
+		strings.Count(calls, "|ACL_TABLE_GROUP:") != 1 {
 		t.Errorf("bound otherwise too:\n%s", calls)
 	}
 	b.Rec.Reset()
@@ -74,10 +75,12 @@ func TestPreIngress(t *testing.T) {
 	if err := b.unbindVariants(); err != nil {
 		t.Fatal(err)
 	}
-	if left := slices.Concat(b.Rec.LiveOf(sai.ObjectTypeACLTable), b.Rec.LiveOf(sai.ObjectTypeACLTableGroup), b.Rec.LiveOf(sai.ObjectTypeACLEntry)); len(left) > 0 {
+	if left := slices.Concat(b.Rec.LiveOf(sai.ObjectTypeACLTable), b.Rec.LiveOf(sai.ObjectTypeACLTableGroup),
+		b.Rec.LiveOf(sai.ObjectTypeACLEntry)); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if v, _ := sai.Find(b.Fake.Attrs(sai.Obj(sai.ObjectTypeSwitch, b.orch.sw)), sai.SwitchAttrPreIngressACL); v != sai.NullOID {
+	if v, _ := sai.Find(b.Fake.Attrs(sai.Obj(sai.ObjectTypeSwitch, b.orch.sw)),
+		sai.SwitchAttrPreIngressACL); v != sai.NullOID {
 		t.Errorf("the switch is bound to %v", v)
 	}
 }

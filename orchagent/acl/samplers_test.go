@@ -42,7 +42,8 @@ func TestRulesSample(t *testing.T) {
 			t.Errorf("an entry samples by %v, want one in 512", v)
 		}
 		v, _ = sai.Find(b.Fake.Attrs(k), sai.ACLEntryAttrActionCounter)
-		l, _ := sai.Find(b.Fake.Attrs(sai.Obj(sai.ObjectTypeACLCounter, v.(sai.Action).Param.(sai.OID))), sai.ACLCounterAttrLabel)
+		l, _ := sai.Find(b.Fake.Attrs(sai.Obj(sai.ObjectTypeACLCounter, v.(sai.Action).Param.(sai.OID))),
+			sai.ACLCounterAttrLabel)
 		labels[string(l.(sai.Text))] = true
 	}
 	if !labels["T|a"] || !labels["T|b"] {

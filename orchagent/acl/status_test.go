@@ -31,7 +31,8 @@ func TestReasons(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, saitest.Options{})
-			b.orch.capability[schema.StageIngress] = sai.ACLCapability{Actions: sai.Enums{sai.ACLActionTypePacketAction, sai.ACLActionTypeCounter}}
+			b.orch.capability[schema.StageIngress] = sai.ACLCapability{Actions: sai.Enums{sai.ACLActionTypePacketAction,
+				sai.ACLActionTypeCounter}}
 			b.table("T", "L3", "")
 			b.rule("T:R", tt.fields...)
 			b.Step()
@@ -49,7 +50,8 @@ func TestAttributeAtFault(t *testing.T) {
 	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 	b.Step()
 	b.WantStatus(schema.StateACLRule, "T|R",
-		"Inactive: create the entry of ACL rule T|R: the switch does not support it (SAI_STATUS_ATTR_NOT_SUPPORTED_4 SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP")
+		"Inactive: create the entry of ACL rule T|R: the switch does not support it (SAI_STATUS_ATTR_NOT_SUPPORTED_4 "+
+			"SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP")
 }
 
 // A table of type TAM and its rules are in the ASIC while a session uses them;
@@ -88,7 +90,9 @@ func TestManyAbsentPorts(t *testing.T) {
 	}
 	b.table("T", "L3", strings.Join(names, ","))
 	b.Step()
-	b.WantStatus(schema.StateACLTable, "T", "Active: to be bound when they exist: Ethernet1,Ethernet2,Ethernet3,Ethernet5,Ethernet6,Ethernet7,Ethernet9,Ethernet10 and 988 more")
+	b.WantStatus(schema.StateACLTable, "T",
+		"Active: to be bound when they exist: "+
+			"Ethernet1,Ethernet2,Ethernet3,Ethernet5,Ethernet6,Ethernet7,Ethernet9,Ethernet10 and 988 more")
 }
 
 // Rows of FLEX_COUNTER_TABLE and CRM that are not valid count for nothing, and

@@ -72,7 +72,8 @@ func TestVariantsCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := b.Calls()
-	if !strings.Contains(calls[0], "|FIELD_ACL_USER_META=true|") || !strings.Contains(calls[0], "|ACL_ACTION_TYPE_LIST=2:COUNTER,SET_ACL_META_DATA|") {
+	if !strings.Contains(calls[0], "|FIELD_ACL_USER_META=true|") ||
+		!strings.Contains(calls[0], "|ACL_ACTION_TYPE_LIST=2:COUNTER,SET_ACL_META_DATA|") {
 		t.Errorf("table: %s", calls[0])
 	}
 	entries := slices.DeleteFunc(calls, func(l string) bool { return !strings.HasPrefix(l, "C|") })
@@ -113,7 +114,8 @@ func TestVariantsBesideAnotherFeature(t *testing.T) {
 	if err := b.bindVariants(colours(1)); err != nil {
 		t.Fatal(err)
 	}
-	if errs := b.orch.BindMany(b.Ctx, schema.FeatureTailStamping, stamp, []schema.ACLRuleKey{flow}, []string{"s"}); errs[0] != nil {
+	if errs := b.orch.BindMany(b.Ctx, schema.FeatureTailStamping, stamp, []schema.ACLRuleKey{flow},
+		[]string{"s"}); errs[0] != nil {
 		t.Fatal(errs)
 	}
 	names := b.names()
@@ -138,7 +140,8 @@ func TestVariantInstead(t *testing.T) {
 	b.table("TAM", "TAM", "")
 	b.rule("TAM:F1", "PRIORITY", "5", "DSCP", "8")
 	b.Step()
-	v := Variant{Name: "1", Raise: 1, Match: []sai.Attr{{ID: sai.ACLEntryAttrFieldDSCP, Value: sai.Match(sai.Uint(9), sai.Uint(63))}}}
+	v := Variant{Name: "1", Raise: 1, Match: []sai.Attr{{ID: sai.ACLEntryAttrFieldDSCP,
+		Value: sai.Match(sai.Uint(9), sai.Uint(63))}}}
 	if err := b.bindVariants([]Variant{v}); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +152,8 @@ func TestVariantInstead(t *testing.T) {
 		t.Errorf("DSCP %v, priority %v", dscp, priority)
 	}
 	v.Raise = 20000
-	if err := b.bindVariants([]Variant{v}); err == nil || !strings.Contains(err.Error(), "there must be room for an entry 20000 above it") {
+	if err := b.bindVariants([]Variant{v}); err == nil || !strings.Contains(err.Error(),
+		"there must be room for an entry 20000 above it") {
 		t.Errorf("a priority that is not there: %v", err)
 	}
 }
@@ -232,7 +236,8 @@ func TestVariantThatStaysGoesLater(t *testing.T) {
 // them, or none is there: then the user hears of it.
 func TestVariantsChangeTogether(t *testing.T) {
 	for _, change := range []struct{ name, priority, field, value string }{
-		{"in place", "6", "SRC_IP", "10.0.0.0/8"}, {"two attributes", "6", "SRC_IP", "11.0.0.0/8"}, {"made anew", "5", "DST_IP", "10.0.0.0/8"},
+		{"in place", "6", "SRC_IP", "10.0.0.0/8"}, {"two attributes", "6", "SRC_IP", "11.0.0.0/8"},
+		{"made anew", "5", "DST_IP", "10.0.0.0/8"},
 	} {
 		t.Run(change.name, func(t *testing.T) {
 			for n := 1; ; n++ {
@@ -365,11 +370,13 @@ func TestReserveVariants(t *testing.T) {
 		}
 		b.told = nil
 		table := b.Rec.LiveOf(sai.ObjectTypeACLTable)
-		if err := b.orch.BindVariants(b.Ctx, am, []schema.ACLRuleKey{other}, []string{"t"}, [][]Variant{marking})[0]; err != nil {
+		if err := b.orch.BindVariants(b.Ctx, am, []schema.ACLRuleKey{other}, []string{"t"},
+			[][]Variant{marking})[0]; err != nil {
 			t.Fatal(err)
 		}
 		same := slices.Equal(b.Rec.LiveOf(sai.ObjectTypeACLTable), table)
-		if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); n != 3 || same != reserved || slices.Contains(b.told, flow) == reserved {
+		if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); n != 3 || same != reserved ||
+			slices.Contains(b.told, flow) == reserved {
 			t.Errorf("reserved %v: %d entries, the same table %v, told %v", reserved, n, same, b.told)
 		}
 	}
@@ -418,12 +425,17 @@ func TestInForce(t *testing.T) {
 		ports    int // -1: any
 	}{
 		{func() {}, false, 5, "SRC_IP 10.0.0.0/8", "", -1},
-		{func() { b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8", "L4_SRC_PORT_RANGE", "1-5") }, true, 5, "SRC_IP 10.0.0.0/8, L4_SRC_PORT_RANGE 1-5", "", -1},
-		{func() { b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8", "L4_SRC_PORT_RANGE", "1-6") }, true, 5, "SRC_IP 10.0.0.0/8, L4_SRC_PORT_RANGE 1-6", "", -1},
+		{func() { b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8", "L4_SRC_PORT_RANGE", "1-5") }, true, 5,
+			"SRC_IP 10.0.0.0/8, L4_SRC_PORT_RANGE 1-5", "", -1},
+		{func() { b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8", "L4_SRC_PORT_RANGE", "1-6") }, true, 5,
+			"SRC_IP 10.0.0.0/8, L4_SRC_PORT_RANGE 1-6", "", -1},
 		{func() { b.rule("TAM:F1", "PRIORITY", "9", "SRC_IP", "10.0.0.0/8") }, true, 9, "SRC_IP 10.0.0.0/8", "", -1},
-		{func() { b.rule("TAM:F1", "PRIORITY", "9", "SRC_IP", "10.0.0.0/8", "IN_PORTS", "Ethernet0,Ethernet4") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4", "Ethernet0,Ethernet4", 2},
-		{func() { b.table("TAM", "TAM", "Ethernet4") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4", "Ethernet0,Ethernet4@Ethernet4", 1},
-		{func() { b.table("TAM", "TAM", "Ethernet8") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4", "Ethernet0,Ethernet4@Ethernet8", 0},
+		{func() { b.rule("TAM:F1", "PRIORITY", "9", "SRC_IP", "10.0.0.0/8", "IN_PORTS", "Ethernet0,Ethernet4") }, true, 9,
+			"SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4", "Ethernet0,Ethernet4", 2},
+		{func() { b.table("TAM", "TAM", "Ethernet4") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4",
+			"Ethernet0,Ethernet4@Ethernet4", 1},
+		{func() { b.table("TAM", "TAM", "Ethernet8") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4",
+			"Ethernet0,Ethernet4@Ethernet8", 0},
 	} {
 		b.told = nil
 		step.do()
@@ -437,7 +449,8 @@ func TestInForce(t *testing.T) {
 		if in.Ports == nil {
 			ports = -1
 		}
-		if got := strings.Join(matches, ", "); !ok || got != step.matches || in.Lowest != step.priority || in.Highest != step.priority+1 ||
+		if got := strings.Join(matches, ", "); !ok || got != step.matches || in.Lowest != step.priority ||
+			in.Highest != step.priority+1 ||
 			in.Interfaces != step.at || ports != step.ports {
 			t.Errorf("in force: %+v, want %+v", in, step)
 		}

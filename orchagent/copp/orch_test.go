@@ -112,7 +112,8 @@ const (
 var rows = []string{
 	"g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6,lacp" + policed,
 	"g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,neigh_discovery",
-	"default queue=1 meter_type=bytes mode=tr_tcm color=blind cir=1 cbs=2 pir=3 pbs=4 green_action=forward yellow_action=drop red_action=drop",
+	"default queue=1 meter_type=bytes mode=tr_tcm color=blind cir=1 cbs=2 pir=3 pbs=4 green_action=forward " +
+		"yellow_action=drop red_action=drop",
 }
 
 var want = []string{
@@ -125,7 +126,8 @@ var want = []string{
 	"policer " + twoRates, "policer " + policer,
 }
 
-const twoRates = "CBS=2 CIR=1 COLOR_SOURCE=COLOR_SOURCE_BLIND METER_TYPE=SAI_METER_TYPE_BYTES MODE=MODE_TR_TCM PBS=4 PIR=3 " +
+const twoRates = "CBS=2 CIR=1 COLOR_SOURCE=COLOR_SOURCE_BLIND METER_TYPE=SAI_METER_TYPE_BYTES MODE=MODE_TR_TCM PBS=4 " +
+	"PIR=3 " +
 	"RED_PACKET_ACTION=DROP YELLOW_PACKET_ACTION=DROP"
 
 func TestTraps(t *testing.T) {
@@ -139,7 +141,8 @@ func TestTraps(t *testing.T) {
 	}
 	// A trap moves to another group in place.
 	b.Rec.Reset()
-	b.do("g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6", "g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,lacp,neigh_discovery")
+	b.do("g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6",
+		"g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,lacp,neigh_discovery")
 	if n := len(b.Fake.Created()); n != 8 {
 		t.Errorf("%d objects: %s", n, b.Rec.Text())
 	}
@@ -149,8 +152,8 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// How a policer becomes another: by setting what SAI lets be set; else by another one, which the group has before the old
-// one goes.
+// How a policer becomes another: by setting what SAI lets be set; else by another one, which the group has before the
+// old one goes.
 func TestPolicerChanges(t *testing.T) {
 	for _, tt := range []struct{ name, from, to, calls string }{
 		{"the rate", policed, strings.Replace(policed, "cir=600", "cir=6000", 1), "set SAI_POLICER_ATTR_CIR"},
@@ -174,7 +177,8 @@ func TestPolicerChanges(t *testing.T) {
 				word := strings.Split(line, "|")
 				switch what := strings.SplitN(word[1], ":", 2)[0]; word[0] {
 				case "c", "r":
-					calls = append(calls, map[string]string{"c": "create ", "r": "remove "}[word[0]]+strings.TrimPrefix(what, "SAI_OBJECT_TYPE_"))
+					calls = append(calls, map[string]string{"c": "create ", "r": "remove "}[word[0]]+
+						strings.TrimPrefix(what, "SAI_OBJECT_TYPE_"))
 				case "s":
 					calls = append(calls, "set "+strings.SplitN(word[2], "=", 2)[0])
 				}
@@ -199,8 +203,10 @@ func TestUnsupported(t *testing.T) {
 	b.do("g2 trap_ids=lacp" + strings.Replace(policed, "drop", "copy", 1))
 	for group, want := range map[string]string{
 		"g1": "failed: queue 8: the CPU port of this switch has queues 0 to 7",
-		"g2": "failed: SAI_POLICER_ATTR_RED_PACKET_ACTION SAI_PACKET_ACTION_COPY: this switch has SAI_PACKET_ACTION_FORWARD, SAI_PACKET_ACTION_DROP",
-		"g3": "failed: meter_type is missing: want packets or bytes with cir; mode is missing: want sr_tcm, tr_tcm or storm with cir; cbs is missing: want a burst with cir",
+		"g2": "failed: SAI_POLICER_ATTR_RED_PACKET_ACTION SAI_PACKET_ACTION_COPY: this switch has " +
+			"SAI_PACKET_ACTION_FORWARD, SAI_PACKET_ACTION_DROP",
+		"g3": "failed: meter_type is missing: want packets or bytes with cir; mode is missing: want sr_tcm, tr_tcm or " +
+			"storm with cir; cbs is missing: want a burst with cir",
 	} {
 		if got := b.status(group); got != want {
 			t.Errorf("%s: %s\nwant %s", group, got, want)

@@ -28,7 +28,8 @@ func newBench(t *testing.T) *bench {
 	sw, ports := b.CreateSwitch()
 	b.sw, b.ports = sw, orchtest.NewPorts(ports)
 	var err error
-	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Switch: sw, Poller: b.Poller})
+	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Switch: sw,
+		Poller: b.Poller})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,8 @@ func (b *bench) asic() (list []string) {
 		} {
 			if v, ok := sai.Find(b.Fake.Attrs(k), id); ok {
 				s, _ := sai.FormatValue(id, v)
-				text += " " + strings.NewReplacer("SAI_DEBUG_COUNTER_TYPE_", "", "SAI_IN_DROP_REASON_", "", "SAI_OUT_DROP_REASON_", "").Replace(s)
+				text += " " + strings.NewReplacer("SAI_DEBUG_COUNTER_TYPE_", "", "SAI_IN_DROP_REASON_", "", "SAI_OUT_DROP_REASON_",
+					"").Replace(s)
 			}
 		}
 		list = append(list, strings.TrimSpace(text))
@@ -95,7 +97,8 @@ func (b *bench) want(polled int, want ...string) {
 
 func (b *bench) status(table, key string) string { return b.Status(table + "|" + key) }
 
-// Counters follow their rows and those of their reasons, in any order, and syncd reads them of all ports or of the switch.
+// Counters follow their rows and those of their reasons, in any order, and syncd reads them of all ports or of the
+// switch.
 func TestDebugCounters(t *testing.T) {
 	b := newBench(t)
 	b.do("a:TTL")

@@ -89,12 +89,14 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	b.way("10.9.0.2", 2)
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
 	for i, port := range []string{"Ethernet0", "Ethernet4"} {
-		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu", "9100", "admin_status", "up")
+		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu",
+			"9100", "admin_status", "up")
 	}
 	b.Set(schema.AppPort, schema.PortConfigDone, "count", "2")
 	b.Set(schema.AppACLTable, "TAM_FLOW_GROUP_G", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "")
 	for i := 1; i <= 2; i++ {
-		b.Set(schema.AppACLRule, fmt.Sprint("TAM_FLOW_GROUP_G:R", i), "PRIORITY", "100", "SRC_IP", fmt.Sprintf("10.%d.0.0/16", i))
+		b.Set(schema.AppACLRule, fmt.Sprint("TAM_FLOW_GROUP_G:R", i), "PRIORITY", "100", "SRC_IP",
+			fmt.Sprintf("10.%d.0.0/16", i))
 	}
 	b.run()
 	b.Rec.Reset()
@@ -104,7 +106,8 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 // way has the way to a collector lead to a neighbour with that last byte.
 func (b *bench) way(to string, mac byte) {
 	b.world.ways[netip.MustParseAddr(to)] = orch.Way{
-		Port: "Ethernet4", Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, mac}, AtPort: netip.MustParseAddr("10.0.0.1"),
+		Port: "Ethernet4", Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, mac},
+		AtPort: netip.MustParseAddr("10.0.0.1"),
 	}
 	b.world.routed.Publish(b.Ctx, struct{}{})
 }

@@ -62,7 +62,8 @@ func TestAnyOrder(t *testing.T) {
 			b.whole()
 		}
 		b.want("s", "active")
-		want := "ACL_ENTRY=2 " + byManagement + strings.ReplaceAll(strings.ReplaceAll(oneCollector, "COLLECTOR=1", "COLLECTOR=2"),
+		want := "ACL_ENTRY=2 " + byManagement + strings.ReplaceAll(strings.ReplaceAll(oneCollector, "COLLECTOR=1",
+			"COLLECTOR=2"),
 			"TRANSPORT=1", "TRANSPORT=2")
 		if got := b.objects(); got != want {
 			t.Errorf("in the ASIC: %s, want %s", got, want)
@@ -102,7 +103,8 @@ func TestBadRows(t *testing.T) {
 		if got := b.Status(schema.StateTAMDropMonitor + "|s"); tt.want != "" && !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%.60s: %s, want %s", tt.fields, got, tt.want)
 		}
-		if row := b.Row(swss.StateDB, schema.StateTAMDropMonitor, "s"); tt.want != "" && (row["status"] != "inactive" || row["status_detail"] != row["reason"]) {
+		if row := b.Row(swss.StateDB, schema.StateTAMDropMonitor, "s"); tt.want != "" &&
+			(row["status"] != "inactive" || row["status_detail"] != row["reason"]) {
 			t.Errorf("%.60s: what SONiC's fields say: %v", tt.fields, row)
 		}
 		if tt.want != "" && b.objects() != "" {
@@ -128,10 +130,12 @@ func TestBadRows(t *testing.T) {
 		b.Set(schema.AppTAMDestination, "bad", fields...)
 		b.session("s", "bad")
 		b.Step()
-		if got := b.Status(schema.StateTAMDestination + "|bad"); strings.HasPrefix(got, "active") || !strings.Contains(got, want) {
+		if got := b.Status(schema.StateTAMDestination + "|bad"); strings.HasPrefix(got, "active") ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", row, got, want)
 		}
-		if got := b.Status(schema.StateTAMDropMonitor + "|s"); !strings.HasPrefix(got, "pending: ") || !strings.Contains(got, `collector "bad"`) {
+		if got := b.Status(schema.StateTAMDropMonitor + "|s"); !strings.HasPrefix(got, "pending: ") ||
+			!strings.Contains(got, `collector "bad"`) {
 			t.Errorf("%s: the session is %s", row, got)
 		}
 		b.Del(schema.AppTAMSession, "s")
@@ -146,7 +150,8 @@ func TestBadRows(t *testing.T) {
 // Each SAI call fails once, as a session comes and as it goes: nothing is half there, and the status says why. With its
 // row written again it is right; what could not be taken out is tried again by itself.
 func TestEveryCallFails(t *testing.T) {
-	const whole = byManagement + "TAM=1 TAM_COLLECTOR=2 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_EVENT_THRESHOLD=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=2"
+	const whole = byManagement +
+		"TAM=1 TAM_COLLECTOR=2 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_EVENT_THRESHOLD=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=2"
 	for n := 1; ; n++ {
 		b := newBench(t, saitest.Options{})
 		b.collector("c1", "10.9.0.1")
@@ -206,12 +211,14 @@ func TestFollows(t *testing.T) {
 	b.Rec.Reset()
 	b.way("10.9.0.1", 7)
 	b.Step()
-	if got := b.Rec.Lines(); len(got) != 1 || !strings.Contains(got[0], "SAI_TAM_COLLECTOR_ATTR_DST_MAC=02:00:00:00:00:07") {
+	if got := b.Rec.Lines(); len(got) != 1 || !strings.Contains(got[0],
+		"SAI_TAM_COLLECTOR_ATTR_DST_MAC=02:00:00:00:00:07") {
 		t.Errorf("another neighbour: %v", got)
 	}
 	b.Del(schema.AppTAMSession, "b")
 	b.Step()
-	if got := b.objects(); got != byManagement+strings.ReplaceAll(strings.ReplaceAll(oneCollector, "COLLECTOR=1", "COLLECTOR=2"), "TRANSPORT=1", "TRANSPORT=2") {
+	if got := b.objects(); got != byManagement+strings.ReplaceAll(
+		strings.ReplaceAll(oneCollector, "COLLECTOR=1", "COLLECTOR=2"), "TRANSPORT=1", "TRANSPORT=2") {
 		t.Errorf("after one has gone: %s", got)
 	}
 	b.collector("c2", "10.8.0.1") // behind ports now, where nothing leads

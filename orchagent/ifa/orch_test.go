@@ -200,7 +200,8 @@ func TestUnsupported(t *testing.T) {
 // session makes a session of the flow group web.
 func (b *bench) session(role string, fields ...string) {
 	b.T.Helper()
-	b.Set(schema.AppTAMIFA, "s", append([]string{"role", role, "acl-table-name", "TAM", "acl-rule-names", "web"}, fields...)...)
+	b.Set(schema.AppTAMIFA, "s", append([]string{"role", role, "acl-table-name", "TAM", "acl-rule-names", "web"},
+		fields...)...)
 	b.Step()
 }
 
@@ -230,7 +231,8 @@ func TestSessionsFollow(t *testing.T) {
 	b.session("initiator", "sampling-rate", "8", "hop_limit", "3")
 	b.wantSession("active", 1, 1, 0, 1)
 	object := b.Rec.LiveOf(sai.ObjectTypeTAMInt)[0]
-	if d, n := b.Attr(object, sai.TAMIntAttrDeviceID), b.Attr(object, sai.TAMIntAttrMaxHopCount); d != sai.Uint(9) || n != sai.Uint(3) {
+	if d, n := b.Attr(object, sai.TAMIntAttrDeviceID),
+		b.Attr(object, sai.TAMIntAttrMaxHopCount); d != sai.Uint(9) || n != sai.Uint(3) {
 		t.Errorf("device %v, at most %v hops", d, n)
 	}
 	b.device("device-id", "1048576")
@@ -268,8 +270,8 @@ func TestTransitIsShared(t *testing.T) {
 	b.wantTransit("active", 0)
 }
 
-// Whichever call fails as a session comes, nothing of it is left behind, and it is in force when nothing fails any more;
-// whichever fails as it goes, it is gone a little later.
+// Whichever call fails as a session comes, nothing of it is left behind, and it is in force when nothing fails any
+// more; whichever fails as it goes, it is gone a little later.
 func TestEveryFailureOfASessionIsUndone(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		b := newBench(t)

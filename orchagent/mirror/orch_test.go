@@ -162,7 +162,8 @@ func (b *bench) asic() []string {
 		list = append(list, line)
 	}
 	for n, oid := range b.ports.All {
-		for what, id := range map[string]sai.AttrID{"receives": sai.PortAttrIngressMirrorSession, "sends": sai.PortAttrEgressMirrorSession} {
+		for what, id := range map[string]sai.AttrID{"receives": sai.PortAttrIngressMirrorSession,
+			"sends": sai.PortAttrEgressMirrorSession} {
 			got, err := b.Fake.Get(b.Ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(id, 4)})
 			if err != nil {
 				b.T.Fatal(err)
@@ -198,7 +199,8 @@ func TestSessions(t *testing.T) {
 		{"an empty PortChannel", []string{"empty", "a type=SPAN dst_port=Ethernet12 src_port=PortChannel1"},
 			[]string{"a TYPE=SAI_MIRROR_SESSION_TYPE_LOCAL MONITOR_PORT=Ethernet12 TC=0"},
 			map[string]string{"a": "inactive reason=PortChannel1 has no members: nothing is copied monitor_port=Ethernet12"}},
-		{"an empty PortChannel beside a port", []string{"empty", span}, nil, map[string]string{"a": "active monitor_port=Ethernet12"}},
+		{"an empty PortChannel beside a port", []string{"empty", span}, nil,
+			map[string]string{"a": "active monitor_port=Ethernet12"}},
 		{"a PortChannel that gets a member",
 			[]string{"empty", "a type=SPAN dst_port=Ethernet12 src_port=PortChannel1", "lag Ethernet4"}, nil,
 			map[string]string{"a": "active monitor_port=Ethernet12"}},
@@ -207,20 +209,33 @@ func TestSessions(t *testing.T) {
 			map[string]string{"a": "inactive reason=PortChannel1 has no members: nothing is copied monitor_port=Ethernet12"}},
 		{"ERSPAN without a route", []string{erspan}, nil, map[string]string{"e": "inactive reason=no route to 10.0.0.2"}},
 		{"ERSPAN", []string{erspan, "way Ethernet8 100"}, []string{
-			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=100 VLAN_HEADER_VALID=true ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_II IPHDR_VERSION=4 TOS=32 TTL=64 SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=35006",
+			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=100 VLAN_HEADER_VALID=true " +
+				"ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_II IPHDR_VERSION=4 TOS=32 TTL=64 " +
+				"SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 " +
+				"DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=35006",
 			"e copies what Ethernet0 sends",
-		}, map[string]string{"e": "active monitor_port=Ethernet8 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=100"}},
+		}, map[string]string{
+			"e": "active monitor_port=Ethernet8 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=100"}},
 		{"ERSPAN III", []string{erspan + " gre_type=0x22eb", "way Ethernet8 0"}, []string{
-			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=0 VLAN_HEADER_VALID=false ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_III IPHDR_VERSION=4 TOS=32 TTL=64 SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=8939",
+			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=0 VLAN_HEADER_VALID=false " +
+				"ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_III IPHDR_VERSION=4 TOS=32 TTL=64 " +
+				"SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 " +
+				"DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=8939",
 			"e copies what Ethernet0 sends",
 		}, map[string]string{"e": "active monitor_port=Ethernet8 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9"}},
 		{"ERSPAN III where the ASIC lacks it", []string{"without III", erspan + " gre_type=0x22eb", "way Ethernet8 0"}, nil,
-			map[string]string{"e": "inactive reason=gre_type 0x22eb is ERSPAN type III, whose header the switch cannot make: want 0x88be or another type"}},
-		{"the route goes", []string{erspan, "way Ethernet8 100", "way"}, nil, map[string]string{"e": "inactive reason=no route to 10.0.0.2"}},
-		{"a route by a PortChannel", []string{"way PortChannel1 0", "lag Ethernet4 Ethernet8", "e src_ip=10.0.0.1 dst_ip=10.0.0.2"}, nil,
+			map[string]string{
+				"e": "inactive reason=gre_type 0x22eb is ERSPAN type III, whose header the switch cannot make: want 0x88be or " +
+					"another type"}},
+		{"the route goes", []string{erspan, "way Ethernet8 100", "way"}, nil,
+			map[string]string{"e": "inactive reason=no route to 10.0.0.2"}},
+		{"a route by a PortChannel", []string{"way PortChannel1 0", "lag Ethernet4 Ethernet8",
+			"e src_ip=10.0.0.1 dst_ip=10.0.0.2"}, nil,
 			map[string]string{"e": "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9"}},
-		{"the monitor port goes", []string{"lag Ethernet4", span, "port- Ethernet12"}, nil, map[string]string{"a": "inactive reason=no port Ethernet12"}},
-		{"two sessions for one port", []string{"lag Ethernet4", span, "b type=SPAN dst_port=Ethernet8 src_port=Ethernet0"}, nil,
+		{"the monitor port goes", []string{"lag Ethernet4", span, "port- Ethernet12"}, nil,
+			map[string]string{"a": "inactive reason=no port Ethernet12"}},
+		{"two sessions for one port", []string{"lag Ethernet4", span, "b type=SPAN dst_port=Ethernet8 src_port=Ethernet0"},
+			nil,
 			map[string]string{"b": "inactive reason=Ethernet0 is mirrored by session a monitor_port=Ethernet8"}},
 	}
 	for _, tt := range tests {
@@ -252,7 +267,8 @@ func TestFollowing(t *testing.T) {
 	b.do("way Ethernet8 0", erspan)
 	b.told = nil
 	b.do("way Ethernet4 7")
-	if len(b.told) > 0 || b.state("e") != "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=7" {
+	if len(b.told) > 0 ||
+		b.state("e") != "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=7" {
 		t.Errorf("told %v, state %s", b.told, b.state("e"))
 	}
 	b.do(strings.Replace(erspan, "src_ip=10.0.0.1", "src_ip=10.0.0.7", 1))
@@ -262,8 +278,10 @@ func TestFollowing(t *testing.T) {
 }
 
 var lines = []string{
-	span, erspan, "-a", "-e", "a type=SPAN dst_port=Ethernet8 src_port=Ethernet4", "e src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=9", "b src_ip=10.0.0.3 dst_ip=10.0.0.2 src_port=Ethernet0", "-b",
-	"e src_ip=10.0.0.1 dst_ip=nowhere", "way Ethernet8 0", "way Ethernet4 5", "way PortChannel1 0", "way", "lag Ethernet4 Ethernet8", "lag Ethernet4", "lag",
+	span, erspan, "-a", "-e", "a type=SPAN dst_port=Ethernet8 src_port=Ethernet4",
+	"e src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=9", "b src_ip=10.0.0.3 dst_ip=10.0.0.2 src_port=Ethernet0", "-b",
+	"e src_ip=10.0.0.1 dst_ip=nowhere", "way Ethernet8 0", "way Ethernet4 5", "way PortChannel1 0", "way",
+	"lag Ethernet4 Ethernet8", "lag Ethernet4", "lag",
 	"port- Ethernet12", "port+ Ethernet12", "port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
 }
 
@@ -277,7 +295,8 @@ func TestConvergence(t *testing.T) {
 			b.do(lines[r.IntN(len(lines))])
 		}
 		once := newBench(t)
-		once.ports.OIDs, once.ports.LAGs, once.ports.LAGOf, once.ways.to = b.ports.OIDs, b.ports.LAGs, b.ports.LAGOf, b.ways.to
+		once.ports.OIDs, once.ports.LAGs, once.ports.LAGOf, once.ways.to = b.ports.OIDs, b.ports.LAGs, b.ports.LAGOf,
+			b.ways.to
 		for k, f := range b.orch.ledger.Rows {
 			line := k.Key
 			for name, v := range f {
@@ -302,7 +321,8 @@ func TestEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t)
 		b.Rec.FailAt(n, sai.StatusFailure)
-		b.do("lag Ethernet4", "way Ethernet8 0", span, erspan, "way Ethernet4 5", strings.Replace(span, "queue=3", "queue=4", 1))
+		b.do("lag Ethernet4", "way Ethernet8 0", span, erspan, "way Ethernet4 5",
+			strings.Replace(span, "queue=3", "queue=4", 1))
 		if b.Rec.Changes() < n {
 			break
 		}

@@ -48,7 +48,8 @@ func TestRouterPort(t *testing.T) {
 	if first != 0 {
 		t.Errorf("told with %d bridge ports in the ASIC", first)
 	}
-	if _, bp, err := b.orch.BridgePort("Vlan10", "Ethernet0"); err != nil || b.orch.BridgePortName(bp) != "Ethernet0" || b.orch.BridgePortOf("Ethernet0") != bp {
+	if _, bp, err := b.orch.BridgePort("Vlan10", "Ethernet0"); err != nil || b.orch.BridgePortName(bp) != "Ethernet0" ||
+		b.orch.BridgePortOf("Ethernet0") != bp {
 		t.Errorf("bridge port %s, %v", bp, err)
 	}
 
@@ -84,7 +85,8 @@ func TestSwitchSettings(t *testing.T) {
 	}{
 		{[]string{"fdb_aging_time", "600"}, sw + "FDB_AGING_TIME=600"},
 		{[]string{"fdb_aging_time", "600", "ecmp_hash_seed", "0"}, ""},
-		{[]string{"fdb_aging_time", "30", "ecmp_hash_seed", "7"}, sw + "FDB_AGING_TIME=30\n" + sw + "ECMP_DEFAULT_HASH_SEED=7"},
+		{[]string{"fdb_aging_time", "30", "ecmp_hash_seed", "7"}, sw + "FDB_AGING_TIME=30\n" + sw +
+			"ECMP_DEFAULT_HASH_SEED=7"},
 	} {
 		if got := set(tt.fields...); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.fields, got, tt.want)

@@ -86,7 +86,8 @@ func (b *bench) wantCalls(want ...string) {
 func TestStart(t *testing.T) {
 	b := newBench(t)
 	b.wantCalls(
-		"c|SWITCH:#0|INIT_SWITCH=true|SRC_MAC_ADDRESS=02:00:00:00:00:01|FDB_EVENT_NOTIFY=0x1|PORT_STATE_CHANGE_NOTIFY=0x1|SWITCH_SHUTDOWN_REQUEST_NOTIFY=0x1",
+		"c|SWITCH:#0|INIT_SWITCH=true|SRC_MAC_ADDRESS=02:00:00:00:00:01|FDB_EVENT_NOTIFY=0x1|PORT_STATE_CHANGE_NOTIFY=0x1|"+
+			"SWITCH_SHUTDOWN_REQUEST_NOTIFY=0x1",
 		"r|VLAN_MEMBER:#0", "r|VLAN_MEMBER:#1", "r|VLAN_MEMBER:#2", "r|VLAN_MEMBER:#3",
 		"r|BRIDGE_PORT:#0", "r|BRIDGE_PORT:#1", "r|BRIDGE_PORT:#2", "r|BRIDGE_PORT:#3")
 	b.port("Ethernet4", "5,6,7,8")
@@ -109,7 +110,8 @@ func TestStart(t *testing.T) {
 		t.Error("no PORT_TABLE:PortInitDone")
 	}
 	oid, _, _ := b.orch.Port("Ethernet4")
-	if got := b.Row(swss.CountersDB, schema.CountersPortNameMap, "")["Ethernet4"]; got != oid.String() || !b.Poller.Polls(oid) {
+	if got := b.Row(swss.CountersDB, schema.CountersPortNameMap, "")["Ethernet4"]; got != oid.String() ||
+		!b.Poller.Polls(oid) {
 		t.Errorf("name map has %q, polled: %v", got, b.Poller.Polls(oid))
 	}
 }
@@ -128,11 +130,14 @@ func TestBreakout(t *testing.T) {
 	b.Step()
 	b.wantCalls(
 		"r|VLAN_MEMBER:#4", "s|PORT:#1|PORT_VLAN_ID=1",
-		"s|BRIDGE_PORT:#4|ADMIN_STATE=false", "f|FDB_FLUSH|BRIDGE_PORT_ID=#4", "r|BRIDGE_PORT:#4", "s|HOSTIF:#0|VLAN_TAG=STRIP",
+		"s|BRIDGE_PORT:#4|ADMIN_STATE=false", "f|FDB_FLUSH|BRIDGE_PORT_ID=#4", "r|BRIDGE_PORT:#4",
+		"s|HOSTIF:#0|VLAN_TAG=STRIP",
 		"r|HOSTIF:#0", "s|PORT:#1|ADMIN_STATE=false", "r|PORT:#1",
-		"c|PORT:#5|HW_LANE_LIST=2:1,2|SPEED=100000", "c|HOSTIF:#2|TYPE=NETDEV|OBJ_ID=#5|NAME=Ethernet0", "s|PORT:#5|MTU=9122", "s|PORT:#5|ADMIN_STATE=true",
+		"c|PORT:#5|HW_LANE_LIST=2:1,2|SPEED=100000", "c|HOSTIF:#2|TYPE=NETDEV|OBJ_ID=#5|NAME=Ethernet0", "s|PORT:#5|MTU=9122",
+		"s|PORT:#5|ADMIN_STATE=true",
 		"s|HOSTIF:#2|OPER_STATUS=false",
-		"c|PORT:#6|HW_LANE_LIST=2:3,4|SPEED=100000", "c|HOSTIF:#3|TYPE=NETDEV|OBJ_ID=#6|NAME=Ethernet2", "s|PORT:#6|MTU=9122", "s|PORT:#6|ADMIN_STATE=true",
+		"c|PORT:#6|HW_LANE_LIST=2:3,4|SPEED=100000", "c|HOSTIF:#3|TYPE=NETDEV|OBJ_ID=#6|NAME=Ethernet2", "s|PORT:#6|MTU=9122",
+		"s|PORT:#6|ADMIN_STATE=true",
 		"s|HOSTIF:#3|OPER_STATUS=false",
 		"c|BRIDGE_PORT:#5|TYPE=PORT|PORT_ID=#5|ADMIN_STATE=true|FDB_LEARNING_MODE=HW", "s|HOSTIF:#2|VLAN_TAG=KEEP",
 		"c|VLAN_MEMBER:#5|VLAN_ID=#1|BRIDGE_PORT_ID=#5|VLAN_TAGGING_MODE=UNTAGGED", "s|PORT:#5|PORT_VLAN_ID=10")
@@ -161,8 +166,8 @@ func TestConflicts(t *testing.T) {
 	b.WantStatus(schema.StateLAGMember, "PortChannel2|Ethernet0", "pending: Ethernet0 is a member of PortChannel1")
 }
 
-// A member receives before it sends, and ceases to send first; the PortChannel is up while as many members as it takes send
-// on ports that are up, and what each does is told in its row.
+// A member receives before it sends, and ceases to send first; the PortChannel is up while as many members as it takes
+// send on ports that are up, and what each does is told in its row.
 func TestMinLinks(t *testing.T) {
 	b := newSwitch(t)
 	downs := []string{}
@@ -220,7 +225,8 @@ func TestLAG(t *testing.T) {
 	b.Step()
 	b.wantCalls("c|LAG:#0", "c|LAG_MEMBER:#0|LAG_ID=#0|PORT_ID=#2|EGRESS_DISABLE=true|INGRESS_DISABLE=true")
 	_, members, ok := b.orch.LAG("PortChannel1")
-	if _, lag, _ := b.orch.Port("Ethernet4"); !ok || lag != "PortChannel1" || !slices.Equal(members, []string{"Ethernet4"}) {
+	if _, lag, _ := b.orch.Port("Ethernet4"); !ok || lag != "PortChannel1" ||
+		!slices.Equal(members, []string{"Ethernet4"}) {
 		t.Errorf("member of %q, members %v", lag, members)
 	}
 	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
@@ -316,7 +322,8 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		for _, s := range states {
 			b.WantStatus(s[0], s[1], "active")
 		}
-		for _, table := range []string{schema.AppVLANMember, schema.AppVLAN, schema.AppLAGMember, schema.AppLAG, schema.AppPort} {
+		for _, table := range []string{schema.AppVLANMember, schema.AppVLAN, schema.AppLAGMember, schema.AppLAG,
+			schema.AppPort} {
 			for _, key := range []string{"Vlan10:Ethernet8", "Vlan10", "PortChannel1:Ethernet4", "PortChannel1", "Ethernet8"} {
 				b.Del(table, key)
 			}

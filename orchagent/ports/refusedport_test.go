@@ -11,12 +11,13 @@ import (
 	"tamtam/sai"
 )
 
-// The field that is at fault is named with the limit, where the status numbers its attribute, as SAI has it, or where it
-// exceeds what the switch began with.
+// The field that is at fault is named with the limit, where the status numbers its attribute, as SAI has it, or where
+// it exceeds what the switch began with.
 func TestRefusedPort(t *testing.T) {
 	const refused = "the switch refused a value (SAI_STATUS_INVALID_PARAMETER"
 	known := limits{lanes: []uint32{1, 2, 3, 4, 8}, speeds: map[string]string{speedsField(4): "40000, 100000"}}
-	const lanes = " SAI_PORT_ATTR_HW_LANE_LIST: lanes 5,6,7,8: the switch has no lane 5, it began with ports on lanes 1-4,8)"
+	const lanes = " SAI_PORT_ATTR_HW_LANE_LIST: lanes 5,6,7,8: the switch has no lane 5, it began with ports on lanes " +
+		"1-4,8)"
 	const speed = " SAI_PORT_ATTR_SPEED: speed 123 of a port of 4 lanes: it runs at one of 40000, 100000)"
 	for _, tt := range []struct {
 		limits limits

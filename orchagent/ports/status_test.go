@@ -59,12 +59,14 @@ func TestOperStatusOfWhatIsGone(t *testing.T) {
 	state := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StatePort)
 	b.port("Ethernet4", "5,6,7,8")
 	b.Step()
-	if err := state.Set(b.Ctx, "Ethernet4", swss.FieldValues{"status": "failed", "by": "tammgrd", "oper_status": "up"}); err != nil {
+	if err := state.Set(b.Ctx, "Ethernet4", swss.FieldValues{"status": "failed", "by": "tammgrd",
+		"oper_status": "up"}); err != nil {
 		t.Fatal(err)
 	}
 	b.Del(schema.AppPort, "Ethernet4")
 	b.Step()
-	if row := b.Row(swss.StateDB, schema.StatePort, "Ethernet4"); row["oper_status"] != "down" || row["status"] != "failed" {
+	if row := b.Row(swss.StateDB, schema.StatePort, "Ethernet4"); row["oper_status"] != "down" ||
+		row["status"] != "failed" {
 		t.Errorf("the row is %v", row)
 	}
 	if row := b.Row(swss.ApplDB, schema.AppPort, "Ethernet4"); len(row) > 0 {
@@ -106,7 +108,8 @@ func TestFlexCounterRow(t *testing.T) {
 		ms      int64
 	}{
 		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "2000"}, "active", false, 2000},
-		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "fast"}, `failed: POLL_INTERVAL "fast": want a number in 10..3600000`, true, 1000},
+		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "fast"},
+			`failed: POLL_INTERVAL "fast": want a number in 10..3600000`, true, 1000},
 		{nil, "", true, 1000},
 	} {
 		if err := flex.Del(b.Ctx, "PORT"); err != nil {

@@ -22,7 +22,8 @@ var whole = []string{
 	"DSCP_TO_TC_MAP_TABLE:AZURE 0=0 46=5", "DOT1P_TO_TC_MAP_TABLE:AZURE 7=7", "TC_TO_QUEUE_MAP_TABLE:AZURE 5=3",
 	"PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4 dscp_to_tc_map=AZURE dot1p_to_tc_map=AZURE tc_to_queue_map=AZURE pfc_enable=3",
 	"SCHEDULER_TABLE:s0 type=STRICT", "SCHEDULER_TABLE:s1 type=DWRR weight=7",
-	"WRED_PROFILE_TABLE:w ecn=ecn_all wred_green_enable=true green_min_threshold=1000 green_max_threshold=2000 green_drop_probability=5",
+	"WRED_PROFILE_TABLE:w ecn=ecn_all wred_green_enable=true green_min_threshold=1000 green_max_threshold=2000 " +
+		"green_drop_probability=5",
 	"QUEUE_TABLE:Ethernet0:0-1 scheduler=s1 wred_profile=w", "QUEUE_TABLE:Ethernet0,Ethernet4:7 scheduler=s0",
 	"BUFFER_POOL_TABLE:p type=egress mode=dynamic size=1000000", "BUFFER_PROFILE_TABLE:f pool=p size=0 dynamic_th=-2",
 	"BUFFER_QUEUE_TABLE:Ethernet4:0-1 profile=f",
@@ -43,14 +44,22 @@ var wholeASIC = []string{
 	"Ethernet4:0 SAI_QUEUE_ATTR_BUFFER_PROFILE_ID=BUFFER_PROFILE_TABLE:f",
 	"Ethernet4:1 SAI_QUEUE_ATTR_BUFFER_PROFILE_ID=BUFFER_PROFILE_TABLE:f",
 	"Ethernet4:7 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s0",
-	"SAI_OBJECT_TYPE_BUFFER_POOL SAI_BUFFER_POOL_ATTR_TYPE=SAI_BUFFER_POOL_TYPE_EGRESS SAI_BUFFER_POOL_ATTR_SIZE=1000000 SAI_BUFFER_POOL_ATTR_THRESHOLD_MODE=SAI_BUFFER_POOL_THRESHOLD_MODE_DYNAMIC",
-	"SAI_OBJECT_TYPE_BUFFER_PROFILE SAI_BUFFER_PROFILE_ATTR_POOL_ID=BUFFER_POOL_TABLE:p SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE=0 SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE=SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH=-2",
+	"SAI_OBJECT_TYPE_BUFFER_POOL SAI_BUFFER_POOL_ATTR_TYPE=SAI_BUFFER_POOL_TYPE_EGRESS " +
+		"SAI_BUFFER_POOL_ATTR_SIZE=1000000 SAI_BUFFER_POOL_ATTR_THRESHOLD_MODE=SAI_BUFFER_POOL_THRESHOLD_MODE_DYNAMIC",
+	"SAI_OBJECT_TYPE_BUFFER_PROFILE SAI_BUFFER_PROFILE_ATTR_POOL_ID=BUFFER_POOL_TABLE:p " +
+		"SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE=0 " +
+		"SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE=SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC " +
+		"SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH=-2",
 	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_DOT1P_TO_TC SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=7 to 7",
-	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_DSCP_TO_TC SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=0 to 0, 46 to 5",
+	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_DSCP_TO_TC SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=0 to " +
+		"0, 46 to 5",
 	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_TC_TO_QUEUE SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=5 to 3",
-	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_DWRR SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT=7",
+	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_DWRR " +
+		"SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT=7",
 	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_STRICT",
-	"SAI_OBJECT_TYPE_WRED SAI_WRED_ATTR_GREEN_ENABLE=true SAI_WRED_ATTR_GREEN_MIN_THRESHOLD=1000 SAI_WRED_ATTR_GREEN_MAX_THRESHOLD=2000 SAI_WRED_ATTR_GREEN_DROP_PROBABILITY=5 SAI_WRED_ATTR_ECN_MARK_MODE=SAI_ECN_MARK_MODE_ALL",
+	"SAI_OBJECT_TYPE_WRED SAI_WRED_ATTR_GREEN_ENABLE=true SAI_WRED_ATTR_GREEN_MIN_THRESHOLD=1000 " +
+		"SAI_WRED_ATTR_GREEN_MAX_THRESHOLD=2000 SAI_WRED_ATTR_GREEN_DROP_PROBABILITY=5 " +
+		"SAI_WRED_ATTR_ECN_MARK_MODE=SAI_ECN_MARK_MODE_ALL",
 }
 
 // plain says maps of the ASIC in few words.
@@ -113,14 +122,21 @@ func TestStatuses(t *testing.T) {
 		do        []string
 		want      string
 	}{
-		{"no such scheduler", "QUEUE_TABLE|Ethernet0|0", []string{"QUEUE_TABLE:Ethernet0:0 scheduler=s9"}, "pending: SCHEDULER_TABLE s9 is not in the ASIC"},
-		{"no such pool", "BUFFER_PROFILE_TABLE|f", []string{"BUFFER_PROFILE_TABLE:f pool=q static_th=5"}, "pending: no buffer pool q"},
-		{"no such port", "QUEUE_TABLE|Ethernet8|0", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet8:0 scheduler=s"}, "pending: no port Ethernet8"},
-		{"no such queue", "QUEUE_TABLE|Ethernet0|8", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet0:8 scheduler=s"}, "failed: Ethernet0 has no queue 8: it has 8, from 0 on"},
-		{"two for one queue", "QUEUE_TABLE|Ethernet0|0-1", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"},
+		{"no such scheduler", "QUEUE_TABLE|Ethernet0|0", []string{"QUEUE_TABLE:Ethernet0:0 scheduler=s9"},
+			"pending: SCHEDULER_TABLE s9 is not in the ASIC"},
+		{"no such pool", "BUFFER_PROFILE_TABLE|f", []string{"BUFFER_PROFILE_TABLE:f pool=q static_th=5"},
+			"pending: no buffer pool q"},
+		{"no such port", "QUEUE_TABLE|Ethernet8|0", []string{"SCHEDULER_TABLE:s type=WRR",
+			"QUEUE_TABLE:Ethernet8:0 scheduler=s"}, "pending: no port Ethernet8"},
+		{"no such queue", "QUEUE_TABLE|Ethernet0|8", []string{"SCHEDULER_TABLE:s type=WRR",
+			"QUEUE_TABLE:Ethernet0:8 scheduler=s"}, "failed: Ethernet0 has no queue 8: it has 8, from 0 on"},
+		{"two for one queue", "QUEUE_TABLE|Ethernet0|0-1", []string{"SCHEDULER_TABLE:s type=WRR",
+			"QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"},
 			"failed: queue 0 of Ethernet0 is configured by Ethernet0|0"},
-		{"two for one queue: the other", "QUEUE_TABLE|Ethernet0|0", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"}, "active"},
-		{"a bad row", "SCHEDULER_TABLE|s", []string{"SCHEDULER_TABLE:s type=WRR weight=0"}, `failed: weight "0": want a number in 1..100`},
+		{"two for one queue: the other", "QUEUE_TABLE|Ethernet0|0", []string{"SCHEDULER_TABLE:s type=WRR",
+			"QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"}, "active"},
+		{"a bad row", "SCHEDULER_TABLE|s", []string{"SCHEDULER_TABLE:s type=WRR weight=0"},
+			`failed: weight "0": want a number in 1..100`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,7 +154,8 @@ func TestStatuses(t *testing.T) {
 func TestPoolGoes(t *testing.T) {
 	for _, other := range []string{"", "BUFFER_POOL_TABLE:p type=both mode=static size=5"} {
 		b := newBench(t)
-		b.do("BUFFER_POOL_TABLE:p type=egress mode=dynamic size=1000000", "BUFFER_PROFILE_TABLE:f pool=p size=0 dynamic_th=-2",
+		b.do("BUFFER_POOL_TABLE:p type=egress mode=dynamic size=1000000",
+			"BUFFER_PROFILE_TABLE:f pool=p size=0 dynamic_th=-2",
 			"BUFFER_QUEUE_TABLE:Ethernet0:2 profile=f")
 		if other != "" {
 			b.do(other) // made anew: the old one is removed when the profile has the new one
@@ -167,7 +184,8 @@ func TestMakeBeforeBreak(t *testing.T) {
 	b := newBench(t)
 	b.do(whole...)
 	b.Rec.Reset()
-	b.do("SCHEDULER_TABLE:s1 type=STRICT", "BUFFER_POOL_TABLE:p type=both mode=dynamic size=1000000", "DSCP_TO_TC_MAP_TABLE:AZURE 0=1")
+	b.do("SCHEDULER_TABLE:s1 type=STRICT", "BUFFER_POOL_TABLE:p type=both mode=dynamic size=1000000",
+		"DSCP_TO_TC_MAP_TABLE:AZURE 0=1")
 	for _, l := range b.Rec.Lines() {
 		if strings.Contains(l, "oid:0x0") {
 			t.Error(l)
@@ -183,12 +201,16 @@ func TestMakeBeforeBreak(t *testing.T) {
 
 // changes are lines that lead somewhere and back.
 var changes = append(slices.Clone(whole),
-	"DSCP_TO_TC_MAP_TABLE:AZURE 1=1", "-DSCP_TO_TC_MAP_TABLE:AZURE", "-TC_TO_QUEUE_MAP_TABLE:AZURE", "-PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4",
+	"DSCP_TO_TC_MAP_TABLE:AZURE 1=1", "-DSCP_TO_TC_MAP_TABLE:AZURE", "-TC_TO_QUEUE_MAP_TABLE:AZURE",
+	"-PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4",
 	"PORT_QOS_MAP_TABLE:Ethernet4 dscp_to_tc_map=AZURE", "-PORT_QOS_MAP_TABLE:Ethernet4",
-	"SCHEDULER_TABLE:s0 type=WRR weight=2", "SCHEDULER_TABLE:s1 type=DWRR weight=9", "SCHEDULER_TABLE:s1 type=NONE", "-SCHEDULER_TABLE:s0",
-	"QUEUE_TABLE:Ethernet0:0-1 scheduler=s0", "QUEUE_TABLE:Ethernet0:1-9 scheduler=s0", "QUEUE_TABLE:Ethernet0:0 wred_profile=w", "-QUEUE_TABLE:Ethernet0:0-1", "-QUEUE_TABLE:Ethernet0:0",
+	"SCHEDULER_TABLE:s0 type=WRR weight=2", "SCHEDULER_TABLE:s1 type=DWRR weight=9", "SCHEDULER_TABLE:s1 type=NONE",
+	"-SCHEDULER_TABLE:s0",
+	"QUEUE_TABLE:Ethernet0:0-1 scheduler=s0", "QUEUE_TABLE:Ethernet0:1-9 scheduler=s0",
+	"QUEUE_TABLE:Ethernet0:0 wred_profile=w", "-QUEUE_TABLE:Ethernet0:0-1", "-QUEUE_TABLE:Ethernet0:0",
 	"-WRED_PROFILE_TABLE:w", "WRED_PROFILE_TABLE:w wred_green_enable=true green_min_threshold=5 green_max_threshold=9",
-	"BUFFER_POOL_TABLE:p type=both mode=static size=5", "-BUFFER_POOL_TABLE:p", "BUFFER_PROFILE_TABLE:f pool=p static_th=800", "-BUFFER_PROFILE_TABLE:f",
+	"BUFFER_POOL_TABLE:p type=both mode=static size=5", "-BUFFER_POOL_TABLE:p",
+	"BUFFER_PROFILE_TABLE:f pool=p static_th=800", "-BUFFER_PROFILE_TABLE:f",
 	"-BUFFER_QUEUE_TABLE:Ethernet4:0-1", "BUFFER_QUEUE_TABLE:Ethernet0:2 profile=f",
 	"port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
 )
@@ -240,7 +262,8 @@ func TestEveryCallFails(t *testing.T) {
 			b := newBench(t)
 			b.Rec.FailAt(n, status)
 			b.do(whole...)
-			b.do("SCHEDULER_TABLE:s1 type=STRICT", "WRED_PROFILE_TABLE:w wred_green_enable=true green_min_threshold=5 green_max_threshold=9")
+			b.do("SCHEDULER_TABLE:s1 type=STRICT",
+				"WRED_PROFILE_TABLE:w wred_green_enable=true green_min_threshold=5 green_max_threshold=9")
 			if b.Rec.Changes() < n {
 				break
 			}
@@ -272,7 +295,8 @@ func TestCounters(t *testing.T) {
 		t.Errorf("%d queues are polled", n)
 	}
 	config := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
-	if err := config.Set(b.Ctx, "QUEUE_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "500"}); err != nil {
+	if err := config.Set(b.Ctx, "QUEUE_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "disable",
+		"POLL_INTERVAL": "500"}); err != nil {
 		t.Fatal(err)
 	}
 	b.do("port- Ethernet4")

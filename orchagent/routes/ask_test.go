@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// asks are the neighbours that others are told to ask for since the last time, "-" in front of those that need no asking
-// any more.
+// asks are the neighbours that others are told to ask for since the last time, "-" in front of those that need no
+// asking any more.
 func (b *bench) asks() string {
 	b.T.Helper()
 	db := b.Redis.DB(swss.ApplDB).Client()

@@ -53,7 +53,8 @@ func TestPortDown(t *testing.T) {
 		if got := b.Status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != step.status {
 			t.Errorf("%s: got %q, want %q", step.do, got, step.status)
 		}
-		if got, status := b.leads("10.8.0.0/16"), b.Status("STATIC_ROUTE_TABLE|10.8.0.0/16"); got != "10.4.0.2" || status != "active" {
+		if got, status := b.leads("10.8.0.0/16"),
+			b.Status("STATIC_ROUTE_TABLE|10.8.0.0/16"); got != "10.4.0.2" || status != "active" {
 			t.Errorf("%s: the route with one next hop leads to %q: %s", step.do, got, status)
 		}
 	}

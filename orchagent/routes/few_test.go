@@ -70,7 +70,8 @@ func randomLine(rnd *rand.Rand) string {
 	case 4:
 		return pick("-port ", "port ", "-link ", "link ") + pick("Vlan10", "Ethernet4")
 	}
-	key := pick("", "default:") + pick("10.9.0.0/16", "10.9.1.0/24", "10.0.0.0/24", "10.1.0.0/24", "10.0.0.1/32", "0.0.0.0/0", "10.9.9.9", "bad")
+	key := pick("", "default:") + pick("10.9.0.0/16", "10.9.1.0/24", "10.0.0.0/24", "10.1.0.0/24", "10.0.0.1/32",
+		"0.0.0.0/0", "10.9.9.9", "bad")
 	hops := []string{
 		"blackhole=true", "ifname=" + name, fmt.Sprintf("nexthop=10.0.0.%d ifname=%s", host, name),
 		fmt.Sprintf("nexthop=10.0.0.%d,10.1.0.%d ifname=Vlan10,Ethernet4", host, rnd.IntN(4)),

@@ -172,7 +172,8 @@ func (b *bench) asic() (list []string) {
 }
 
 var alwaysThere = []string{
-	"route 0.0.0.0/0 DROP none", "route ::/0 DROP none", "route fe80::/10 FORWARD cpu", "route fe80::ff:fe00:1/128 FORWARD cpu",
+	"route 0.0.0.0/0 DROP none", "route ::/0 DROP none", "route fe80::/10 FORWARD cpu",
+	"route fe80::ff:fe00:1/128 FORWARD cpu",
 }
 
 type viewer struct {
@@ -204,7 +205,8 @@ func (v viewer) attrs(k sai.Key) string {
 	out := ""
 	for _, a := range v.Fake.Attrs(k) {
 		switch a.ID {
-		case sai.RouterInterfaceAttrVirtualRouterID, sai.RouterInterfaceAttrType, sai.NextHopAttrType, sai.NextHopGroupAttrType:
+		case sai.RouterInterfaceAttrVirtualRouterID, sai.RouterInterfaceAttrType, sai.NextHopAttrType,
+			sai.NextHopGroupAttrType:
 			continue
 		}
 		text, err := sai.FormatValue(a.ID, a.Value)

@@ -17,7 +17,8 @@ import (
 )
 
 var routed = []string{
-	"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10:10.0.0.1/24", "INTF_TABLE:Ethernet4 mtu=1500", "INTF_TABLE:Ethernet4:10.4.0.1/24",
+	"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10:10.0.0.1/24", "INTF_TABLE:Ethernet4 mtu=1500",
+	"INTF_TABLE:Ethernet4:10.4.0.1/24",
 }
 
 func TestRouting(t *testing.T) {
@@ -57,21 +58,28 @@ func TestRouting(t *testing.T) {
 			},
 		},
 		{
-			name: "a loopback", do: []string{"INTF_TABLE:Loopback0", "INTF_TABLE:Loopback0:10.1.0.1/32", "INTF_TABLE:Loopback0:2001:db8::1/128"},
-			want:   []string{"route 10.1.0.1/32 FORWARD cpu", "route 2001:db8::1/128 FORWARD cpu"},
-			status: map[string]string{"INTERFACE_TABLE|Loopback0": "active", "INTERFACE_TABLE|Loopback0|2001:db8::1/128": "active"},
+			name: "a loopback", do: []string{"INTF_TABLE:Loopback0", "INTF_TABLE:Loopback0:10.1.0.1/32",
+				"INTF_TABLE:Loopback0:2001:db8::1/128"},
+			want: []string{"route 10.1.0.1/32 FORWARD cpu", "route 2001:db8::1/128 FORWARD cpu"},
+			status: map[string]string{"INTERFACE_TABLE|Loopback0": "active",
+				"INTERFACE_TABLE|Loopback0|2001:db8::1/128": "active"},
 		},
 		{
-			name: "a route to a neighbour", do: append(slices.Clone(routed), neigh, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10"),
+			name: "a route to a neighbour", do: append(slices.Clone(routed), neigh,
+				"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10"),
 			want:   and("neighbour 10.0.0.2 on "+vlan+" 02:00:00:00:00:02", "route 10.9.0.0/16 FORWARD hop 10.0.0.2 "+vlan),
 			status: map[string]string{"STATIC_ROUTE_TABLE|10.9.0.0/16": "active", "NEIGH_TABLE|Vlan10|10.0.0.2": "active"},
 		},
 		{
-			name: "a route waits for its neighbour", do: append(slices.Clone(routed), "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10"), want: base,
-			status: map[string]string{"STATIC_ROUTE_TABLE|10.9.0.0/16": "pending: no neighbour 10.0.0.2 on Vlan10: there is no row NEIGH|Vlan10|10.0.0.2"},
+			name: "a route waits for its neighbour",
+			do:   append(slices.Clone(routed), "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10"), want: base,
+			status: map[string]string{
+				"STATIC_ROUTE_TABLE|10.9.0.0/16": "pending: no neighbour 10.0.0.2 on Vlan10: there is no row " +
+					"NEIGH|Vlan10|10.0.0.2"},
 		},
 		{
-			name: "ECMP, shared", do: append(slices.Clone(routed), neigh, third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
+			name: "ECMP, shared", do: append(slices.Clone(routed), neigh, third,
+				"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
 				"ROUTE_TABLE:0.0.0.0/0 nexthop=10.4.0.2,10.0.0.2 ifname=Ethernet4,Vlan10"),
 			want: and("neighbour 10.0.0.2 on "+vlan+" 02:00:00:00:00:02", "neighbour 10.4.0.2 on "+port+" 02:00:00:00:00:04",
 				"group{ hop 10.0.0.2 "+vlan+", hop 10.4.0.2 "+port+" }",
@@ -79,59 +87,81 @@ func TestRouting(t *testing.T) {
 				"route 0.0.0.0/0 FORWARD group{ hop 10.0.0.2 "+vlan+", hop 10.4.0.2 "+port+" }"),
 		},
 		{
-			name: "ECMP with one neighbour", do: append(slices.Clone(routed), third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4"),
-			want:   and("neighbour 10.4.0.2 on "+port+" 02:00:00:00:00:04", "route 10.9.0.0/16 FORWARD hop 10.4.0.2 "+port),
-			status: map[string]string{"STATIC_ROUTE_TABLE|10.9.0.0/16": "active: no neighbour 10.0.0.2 on Vlan10: there is no row NEIGH|Vlan10|10.0.0.2"},
+			name: "ECMP with one neighbour", do: append(slices.Clone(routed), third,
+				"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4"),
+			want: and("neighbour 10.4.0.2 on "+port+" 02:00:00:00:00:04", "route 10.9.0.0/16 FORWARD hop 10.4.0.2 "+port),
+			status: map[string]string{
+				"STATIC_ROUTE_TABLE|10.9.0.0/16": "active: no neighbour 10.0.0.2 on Vlan10: there is no row NEIGH|Vlan10|10.0.0.2"},
 		},
 		{
-			name: "the second neighbour comes, and goes", do: append(slices.Clone(routed), third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "step", neigh, "step", "-"+third),
+			name: "the second neighbour comes, and goes",
+			do: append(slices.Clone(routed), third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
+				"step", neigh, "step", "-"+third),
 			want: and("neighbour 10.0.0.2 on "+vlan+" 02:00:00:00:00:02", "route 10.9.0.0/16 FORWARD hop 10.0.0.2 "+vlan),
 		},
 		{
-			name: "weights", do: append(slices.Clone(routed), neigh, third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4 weight=1,3"),
+			name: "weights", do: append(slices.Clone(routed), neigh, third,
+				"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4 weight=1,3"),
 			want: and("neighbour 10.0.0.2 on "+vlan+" 02:00:00:00:00:02", "neighbour 10.4.0.2 on "+port+" 02:00:00:00:00:04",
 				"group{ hop 10.0.0.2 "+vlan+", hop 10.4.0.2 "+port+" 3 }",
 				"route 10.9.0.0/16 FORWARD group{ hop 10.0.0.2 "+vlan+", hop 10.4.0.2 "+port+" 3 }"),
 		},
 		{
-			name: "a blackhole becomes a route and the other way round", do: append(slices.Clone(routed), neigh, "ROUTE_TABLE:10.8.0.0/16 blackhole=true", "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10",
+			name: "a blackhole becomes a route and the other way round",
+			do: append(slices.Clone(routed), neigh, "ROUTE_TABLE:10.8.0.0/16 blackhole=true",
+				"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10",
 				"step", "ROUTE_TABLE:10.9.0.0/16 blackhole=true", "ROUTE_TABLE:10.8.0.0/16 nexthop=10.0.0.2 ifname=Vlan10"),
-			want: and("neighbour 10.0.0.2 on "+vlan+" 02:00:00:00:00:02", "route 10.8.0.0/16 FORWARD hop 10.0.0.2 "+vlan, "route 10.9.0.0/16 DROP none"),
+			want: and("neighbour 10.0.0.2 on "+vlan+" 02:00:00:00:00:02", "route 10.8.0.0/16 FORWARD hop 10.0.0.2 "+vlan,
+				"route 10.9.0.0/16 DROP none"),
 		},
 		{
-			name: "connected comes first", do: append(slices.Clone(routed), neigh, "ROUTE_TABLE:10.4.0.0/24 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10 nexthop=0.0.0.0", "ROUTE_TABLE:10.4.0.1 blackhole=true",
+			name: "connected comes first", do: append(slices.Clone(routed), neigh,
+				"ROUTE_TABLE:10.4.0.0/24 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10 nexthop=0.0.0.0",
+				"ROUTE_TABLE:10.4.0.1 blackhole=true",
 				"ROUTE_TABLE:10.0.0.1 ifname=Vlan10 nexthop=0.0.0.0"),
 			want: and("neighbour 10.0.0.2 on " + vlan + " 02:00:00:00:00:02"),
 			status: map[string]string{
 				"STATIC_ROUTE_TABLE|10.4.0.0/24": "pending: 10.4.0.0/24 is connected to Ethernet4, and that comes first",
-				"STATIC_ROUTE_TABLE|10.0.0.0/24": "active", "STATIC_ROUTE_TABLE|10.0.0.1": "active", "STATIC_ROUTE_TABLE|10.4.0.1": "pending: 10.4.0.1/32 is the switch's own",
+				"STATIC_ROUTE_TABLE|10.0.0.0/24": "active", "STATIC_ROUTE_TABLE|10.0.0.1": "active",
+				"STATIC_ROUTE_TABLE|10.4.0.1": "pending: 10.4.0.1/32 is the switch's own",
 			},
 		},
 		{
-			name: "a neighbour's MAC and an interface's MTU change", do: append(slices.Clone(routed), neigh, "step", "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09", "INTF_TABLE:Ethernet4", "INTF_TABLE:Vlan10 mtu=1500"),
+			name: "a neighbour's MAC and an interface's MTU change",
+			do: append(slices.Clone(routed), neigh, "step", "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09",
+				"INTF_TABLE:Ethernet4", "INTF_TABLE:Vlan10 mtu=1500"),
 			want: []string{
-				"neighbour 10.0.0.2 on rif Vlan10 02:00:00:00:00:01 1500 02:00:00:00:00:09", "rif Ethernet4 02:00:00:00:00:01 9100", "rif Vlan10 02:00:00:00:00:01 1500",
+				"neighbour 10.0.0.2 on rif Vlan10 02:00:00:00:00:01 1500 02:00:00:00:00:09", "rif Ethernet4 02:00:00:00:00:01 9100",
+				"rif Vlan10 02:00:00:00:00:01 1500",
 				"route 10.0.0.0/24 FORWARD rif Vlan10 02:00:00:00:00:01 1500", "route 10.0.0.1/32 FORWARD cpu",
 				"route 10.4.0.0/24 FORWARD rif Ethernet4 02:00:00:00:00:01 9100", "route 10.4.0.1/32 FORWARD cpu",
 			},
 		},
 		{
-			name: "a port goes with all that is on it, and comes back", do: append(slices.Clone(routed), third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4", "step", "-port Ethernet4", "port Ethernet4"),
+			name: "a port goes with all that is on it, and comes back",
+			do: append(slices.Clone(routed), third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4", "step",
+				"-port Ethernet4", "port Ethernet4"),
 			want: and("neighbour 10.4.0.2 on "+port+" 02:00:00:00:00:04", "route 10.9.0.0/16 FORWARD hop 10.4.0.2 "+port),
 		},
 		{
-			name: "link-local neighbours have no host route", do: []string{"INTF_TABLE:Ethernet4 ipv6_use_link_local_only=enable", "NEIGH_TABLE:Ethernet4:fe80::2 neigh=02:00:00:00:00:02", "ROUTE_TABLE:::/0 nexthop=fe80::2 ifname=Ethernet4"},
+			name: "link-local neighbours have no host route",
+			do: []string{"INTF_TABLE:Ethernet4 ipv6_use_link_local_only=enable",
+				"NEIGH_TABLE:Ethernet4:fe80::2 neigh=02:00:00:00:00:02", "ROUTE_TABLE:::/0 nexthop=fe80::2 ifname=Ethernet4"},
 			want: []string{
-				"neighbour fe80::2 on rif Ethernet4 02:00:00:00:00:01 9100 02:00:00:00:00:02 true", "rif Ethernet4 02:00:00:00:00:01 9100",
+				"neighbour fe80::2 on rif Ethernet4 02:00:00:00:00:01 9100 02:00:00:00:00:02 true",
+				"rif Ethernet4 02:00:00:00:00:01 9100",
 				"route ::/0 FORWARD hop fe80::2 rif Ethernet4 02:00:00:00:00:01 9100",
 			},
 		},
 		{
-			name: "all goes", do: append(append(slices.Clone(routed), neigh, third, "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "step"),
-				"-INTF_TABLE:Vlan10", "-INTF_TABLE:Ethernet4", "-INTF_TABLE:Vlan10:10.0.0.1/24", "-INTF_TABLE:Ethernet4:10.4.0.1/24", "-"+neigh, "-"+third, "-ROUTE_TABLE:10.9.0.0/16"),
+			name: "all goes", do: append(append(slices.Clone(routed), neigh, third,
+				"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "step"),
+				"-INTF_TABLE:Vlan10", "-INTF_TABLE:Ethernet4", "-INTF_TABLE:Vlan10:10.0.0.1/24",
+				"-INTF_TABLE:Ethernet4:10.4.0.1/24", "-"+neigh, "-"+third, "-ROUTE_TABLE:10.9.0.0/16"),
 		},
 		{
-			name: "bad rows", do: []string{"INTF_TABLE:Ethernet4 mtu=3", "ROUTE_TABLE:10.9.0.0/16 nexthop=x ifname=Vlan10", "NEIGH_TABLE:Vlan10:10.0.0.2"},
+			name: "bad rows", do: []string{"INTF_TABLE:Ethernet4 mtu=3", "ROUTE_TABLE:10.9.0.0/16 nexthop=x ifname=Vlan10",
+				"NEIGH_TABLE:Vlan10:10.0.0.2"},
 			status: map[string]string{
 				"INTERFACE_TABLE|Ethernet4":      `failed: mtu "3": want a number in 68..9216`,
 				"STATIC_ROUTE_TABLE|10.9.0.0/16": `failed: nexthop "x": want an IP address`,
@@ -160,8 +190,10 @@ func TestRouting(t *testing.T) {
 func TestCalls(t *testing.T) {
 	b := newBench(t)
 	b.Rec.Reset()
-	b.do("INTF_TABLE:Ethernet4", "INTF_TABLE:Ethernet4:10.4.0.1/24", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:02",
-		"NEIGH_TABLE:Ethernet4:10.4.0.3 neigh=02:00:00:00:00:03", "ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2,10.4.0.3 ifname=Ethernet4,Ethernet4")
+	b.do("INTF_TABLE:Ethernet4", "INTF_TABLE:Ethernet4:10.4.0.1/24",
+		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:02",
+		"NEIGH_TABLE:Ethernet4:10.4.0.3 neigh=02:00:00:00:00:03",
+		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2,10.4.0.3 ifname=Ethernet4,Ethernet4")
 	b.do("-NEIGH_TABLE:Ethernet4:10.4.0.3")
 	var got []string
 	for _, l := range b.Rec.Lines() {
@@ -173,12 +205,15 @@ func TestCalls(t *testing.T) {
 		"c ROUTER_INTERFACE", "C ROUTE_ENTRY", "C ROUTE_ENTRY",
 		"C NEIGHBOR_ENTRY", "C NEIGHBOR_ENTRY", "C NEXT_HOP", "C NEXT_HOP",
 		"c NEXT_HOP_GROUP", "C NEXT_HOP_GROUP_MEMBER", "C NEXT_HOP_GROUP_MEMBER", "C ROUTE_ENTRY",
-		"S ROUTE_ENTRY", "r NEXT_HOP_GROUP_MEMBER", "r NEXT_HOP_GROUP_MEMBER", "r NEXT_HOP_GROUP", "R NEXT_HOP", "R NEIGHBOR_ENTRY",
+		"S ROUTE_ENTRY", "r NEXT_HOP_GROUP_MEMBER", "r NEXT_HOP_GROUP_MEMBER", "r NEXT_HOP_GROUP", "R NEXT_HOP",
+		"R NEIGHBOR_ENTRY",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	const first = "C|SAI_OBJECT_TYPE_ROUTE_ENTRY:{\"dest\":\"10.4.0.0/24\",\"switch_id\":\"oid:0x2100000000\",\"vr\":\"oid:0x300000000\"}|SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION=SAI_PACKET_ACTION_FORWARD|SAI_ROUTE_ENTRY_ATTR_NEXT_HOP_ID=oid:0x600000000"
+	const first = "C|SAI_OBJECT_TYPE_ROUTE_ENTRY:{\"dest\":\"10.4.0.0/24\",\"switch_id\":\"oid:0x2100000000\"," +
+		"\"vr\":\"oid:0x300000000\"}|SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION=SAI_PACKET_ACTION_FORWARD|" +
+		"SAI_ROUTE_ENTRY_ATTR_NEXT_HOP_ID=oid:0x600000000"
 	if !slices.Contains(b.Rec.Lines(), first) {
 		t.Errorf("no\n%s\nin\n%s", first, b.Rec.Text())
 	}
@@ -187,8 +222,10 @@ func TestCalls(t *testing.T) {
 // Whichever call fails, what was done before is undone, the row that failed says so, and once it is
 // written again all is as if nothing had failed.
 func TestEveryCallFails(t *testing.T) {
-	rows := append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
-		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:10.8.0.0/16 nexthop=10.0.0.2 ifname=Vlan10")
+	rows := append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
+		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
+		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
+		"ROUTE_TABLE:10.8.0.0/16 nexthop=10.0.0.2 ifname=Vlan10")
 	changed := []string{"NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09", "ROUTE_TABLE:10.8.0.0/16 blackhole=true",
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2 ifname=Ethernet4", "INTF_TABLE:Ethernet4 mtu=1400"}
 	once := newBench(t)
@@ -227,7 +264,8 @@ func TestEveryCallFails(t *testing.T) {
 				gone = append(gone, "-"+row)
 			}
 			b.do(gone...)
-			if left := b.asic(); len(left) > 0 || len(b.orch.routes) != 4 || len(b.orch.hops)+len(b.orch.groups)+len(b.orch.rifs) > 0 {
+			if left := b.asic(); len(left) > 0 || len(b.orch.routes) != 4 ||
+				len(b.orch.hops)+len(b.orch.groups)+len(b.orch.rifs) > 0 {
 				t.Errorf("%s at call %d: left over: %v", status, n, left)
 			}
 			if s := b.statuses(); len(s) > 0 {
@@ -241,10 +279,12 @@ func TestEveryCallFails(t *testing.T) {
 // when there is room.
 func TestNoRoomForGroups(t *testing.T) {
 	b := newBench(t)
-	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04")...)
+	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
+		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04")...)
 	b.Rec.FailAt(1, sai.StatusInsufficientResources)
 	b.do("ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4")
-	want := "active: only 10.4.0.2 on Ethernet4 is used: create the group of next hops: the switch has no room for it (SAI_STATUS_INSUFFICIENT_RESOURCES)"
+	want := "active: only 10.4.0.2 on Ethernet4 is used: create the group of next hops: the switch has no room for it " +
+		"(SAI_STATUS_INSUFFICIENT_RESOURCES)"
 	if got := b.Status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
@@ -258,8 +298,10 @@ func TestLookup(t *testing.T) {
 	b := newBench(t)
 	told := 0
 	b.orch.Changes().Subscribe(func(context.Context, struct{}) { told++ })
-	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
-		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:10.9.9.0/24 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.9.9.9 blackhole=true")...)
+	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
+		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
+		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
+		"ROUTE_TABLE:10.9.9.0/24 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.9.9.9 blackhole=true")...)
 	for _, tt := range []struct{ to, want string }{
 		{"10.9.0.1", "{Ethernet4 10.4.0.2 02:00:00:00:00:04 02:00:00:00:00:01 10.4.0.1} <nil>"},
 		{"10.9.9.1", "{Vlan10 10.0.0.2 02:00:00:00:00:02 02:00:00:00:00:01 10.0.0.1} <nil>"},
@@ -277,7 +319,8 @@ func TestLookup(t *testing.T) {
 	if _, ok := b.orch.NextHop("Vlan10", addr("10.0.0.2")); !ok || told == 0 {
 		t.Errorf("next hop found: %v; told %d times", ok, told)
 	}
-	if u := b.orch.Used(); u[sai.SwitchAttrAvailableIPv4RouteEntry] != 8 || u[sai.SwitchAttrAvailableNextHopGroupMemberEntry] != 2 || u[sai.SwitchAttrAvailableIPv4NeighborEntry] != 2 {
+	if u := b.orch.Used(); u[sai.SwitchAttrAvailableIPv4RouteEntry] != 8 ||
+		u[sai.SwitchAttrAvailableNextHopGroupMemberEntry] != 2 || u[sai.SwitchAttrAvailableIPv4NeighborEntry] != 2 {
 		t.Errorf("used %v", u)
 	}
 }
@@ -299,7 +342,8 @@ func TestOwnAddress(t *testing.T) {
 	want("10.9.0.1", "Vlan10", "10.0.0.1")
 	want("10.9.0.1", "Ethernet8", "10.4.0.1")
 	want("2001:db8::9", "Ethernet4", "")
-	b.do("INTF_TABLE:Loopback1 NULL=NULL", "INTF_TABLE:Loopback1:10.255.0.1/32 scope=global", "INTF_TABLE:Loopback1:2001:db8::1/128 scope=global")
+	b.do("INTF_TABLE:Loopback1 NULL=NULL", "INTF_TABLE:Loopback1:10.255.0.1/32 scope=global",
+		"INTF_TABLE:Loopback1:2001:db8::1/128 scope=global")
 	want("10.9.0.1", "Ethernet4", "10.255.0.1")
 	want("2001:db8::9", "Ethernet4", "2001:db8::1")
 }
@@ -308,7 +352,8 @@ func TestOwnAddress(t *testing.T) {
 func TestRoutesGoInBulk(t *testing.T) {
 	const routes = 10_000
 	b := newBench(t)
-	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04")...)
+	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
+		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04")...)
 	var rows, moved []swss.Row
 	var gone []string
 	for i := range routes {
@@ -348,16 +393,27 @@ func TestRoutesGoInBulk(t *testing.T) {
 // is said about the rows are a function of the last of them.
 func TestConvergence(t *testing.T) {
 	lines := []string{
-		"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10 mtu=1500", "INTF_TABLE:Vlan10 loopback_action=drop", "INTF_TABLE:Vlan10 mtu=x", "-INTF_TABLE:Vlan10",
-		"INTF_TABLE:Vlan10:10.0.0.1/24", "-INTF_TABLE:Vlan10:10.0.0.1/24", "INTF_TABLE:Ethernet4", "INTF_TABLE:Ethernet4 mac_addr=02:00:00:00:00:77", "-INTF_TABLE:Ethernet4",
-		"INTF_TABLE:Ethernet4:10.4.0.1/24", "-INTF_TABLE:Ethernet4:10.4.0.1/24", "INTF_TABLE:Ethernet8", "-INTF_TABLE:Ethernet8", "INTF_TABLE:Ethernet8:10.0.0.1/24", "-INTF_TABLE:Ethernet8:10.0.0.1/24",
+		"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10 mtu=1500", "INTF_TABLE:Vlan10 loopback_action=drop",
+		"INTF_TABLE:Vlan10 mtu=x", "-INTF_TABLE:Vlan10",
+		"INTF_TABLE:Vlan10:10.0.0.1/24", "-INTF_TABLE:Vlan10:10.0.0.1/24", "INTF_TABLE:Ethernet4",
+		"INTF_TABLE:Ethernet4 mac_addr=02:00:00:00:00:77", "-INTF_TABLE:Ethernet4",
+		"INTF_TABLE:Ethernet4:10.4.0.1/24", "-INTF_TABLE:Ethernet4:10.4.0.1/24", "INTF_TABLE:Ethernet8",
+		"-INTF_TABLE:Ethernet8", "INTF_TABLE:Ethernet8:10.0.0.1/24", "-INTF_TABLE:Ethernet8:10.0.0.1/24",
 		"INTF_TABLE:Loopback0", "INTF_TABLE:Loopback0:10.0.0.2/32", "-INTF_TABLE:Loopback0",
-		"NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09", "-NEIGH_TABLE:Vlan10:10.0.0.2",
-		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04", "-NEIGH_TABLE:Ethernet4:10.4.0.2", "NEIGH_TABLE:Ethernet8:fe80::2 neigh=02:00:00:00:00:04",
-		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.9.0.0/16 blackhole=true", "-ROUTE_TABLE:10.9.0.0/16",
-		"ROUTE_TABLE:0.0.0.0/0 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:0.0.0.0/0 nexthop=10.4.0.2 ifname=Ethernet4", "-ROUTE_TABLE:0.0.0.0/0",
-		"ROUTE_TABLE:::/0 nexthop=fe80::2,:: ifname=Ethernet8,Ethernet8", "-ROUTE_TABLE:::/0", "ROUTE_TABLE:10.0.0.0/24 ifname=Ethernet4 nexthop=0.0.0.0", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10", "-ROUTE_TABLE:10.0.0.0/24",
-		"-port Vlan10", "port Vlan10", "-port Ethernet4", "port Ethernet4", "-link Ethernet4", "link Ethernet4", "-link Vlan10", "link Vlan10", "step", "step",
+		"NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:09",
+		"-NEIGH_TABLE:Vlan10:10.0.0.2",
+		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04", "-NEIGH_TABLE:Ethernet4:10.4.0.2",
+		"NEIGH_TABLE:Ethernet8:fe80::2 neigh=02:00:00:00:00:04",
+		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
+		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.9.0.0/16 blackhole=true",
+		"-ROUTE_TABLE:10.9.0.0/16",
+		"ROUTE_TABLE:0.0.0.0/0 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4",
+		"ROUTE_TABLE:0.0.0.0/0 nexthop=10.4.0.2 ifname=Ethernet4", "-ROUTE_TABLE:0.0.0.0/0",
+		"ROUTE_TABLE:::/0 nexthop=fe80::2,:: ifname=Ethernet8,Ethernet8", "-ROUTE_TABLE:::/0",
+		"ROUTE_TABLE:10.0.0.0/24 ifname=Ethernet4 nexthop=0.0.0.0", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10",
+		"-ROUTE_TABLE:10.0.0.0/24",
+		"-port Vlan10", "port Vlan10", "-port Ethernet4", "port Ethernet4", "-link Ethernet4", "link Ethernet4",
+		"-link Vlan10", "link Vlan10", "step", "step",
 	}
 	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 9))

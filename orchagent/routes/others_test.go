@@ -191,7 +191,8 @@ func TestListOfAFormerProcess(t *testing.T) {
 }
 
 // What is in the ASIC is published as SONiC's orchagent does, with the row's fields; a route that waits or has left is
-// published as unavailable, and one that is written once more is published again. Rows of STATIC_ROUTE are not asked for.
+// published as unavailable, and one that is written once more is published again. Rows of STATIC_ROUTE are not asked
+// for.
 func TestRoutesInTheASICArePublished(t *testing.T) {
 	b := newBench(t)
 	l := swss.NewListener(b.Redis)

@@ -62,7 +62,8 @@ func TestAdoptedObjectsAreThoseThatWere(t *testing.T) {
 	for i, port := range []int{2, 1} {
 		id, _ := g.agent.Public(made[i])
 		want := sai.FormatKey(sai.Obj(sai.ObjectTypeLAG, id))
-		if !slices.Contains(g.redis.DB(swss.ASICDB).Client().Keys(t.Context(), protocol.ASICState+":*").Val(), protocol.ASICState+":"+want) {
+		if !slices.Contains(g.redis.DB(swss.ASICDB).Client().Keys(t.Context(), protocol.ASICState+":*").Val(),
+			protocol.ASICState+":"+want) {
 			t.Errorf("ASIC_STATE has no %s", want)
 		}
 		if g.member(g.ports()[port]) != id {
@@ -112,7 +113,8 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 	for name, spoil := range map[string]func(g *rig){
 		"STATE_DB was emptied": func(g *rig) { g.redis.DB(swss.StateDB).Client().FlushDB(context.Background()) },
 		"a view was begun": func(g *rig) {
-			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "TEMP_ASIC_STATE:SAI_OBJECT_TYPE_LAG:oid:0x2000000000099", "NULL", "NULL")
+			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(),
+				"TEMP_ASIC_STATE:SAI_OBJECT_TYPE_LAG:oid:0x2000000000099", "NULL", "NULL")
 		},
 		"a view that others have begun": func(g *rig) { // and the one who would have noticed was killed
 			forged := swss.Entry{Key: protocol.InitView, Body: "[]", Op: "S" + protocol.OpNotify}
@@ -127,7 +129,8 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 			g.must("set", g.client.requests.Push(context.Background(), set.Entry()))
 		},
 		"a row that nobody can read": func(g *rig) {
-			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "ASIC_STATE:SAI_OBJECT_TYPE_WINGS:oid:0x1", "NULL", "NULL")
+			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "ASIC_STATE:SAI_OBJECT_TYPE_WINGS:oid:0x1", "NULL",
+				"NULL")
 		},
 		"a view that was made in vain": func(g *rig) {
 			g.must("INIT_VIEW", NewAgent(g.redis, g.client).unmark(context.Background()))
@@ -154,7 +157,8 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 // What a client asked for before it was killed is in what the next one adopts, though nobody has read the answer.
 func TestAdoptsWhatWasAskedForLast(t *testing.T) {
 	g, calls := adopted(t)
-	last := protocol.Message{Key: "SAI_OBJECT_TYPE_VLAN:oid:0x26000000000777", Op: protocol.OpCreate, Fields: []swss.Pair{{Field: "SAI_VLAN_ATTR_VLAN_ID", Value: "7"}}}
+	last := protocol.Message{Key: "SAI_OBJECT_TYPE_VLAN:oid:0x26000000000777", Op: protocol.OpCreate,
+		Fields: []swss.Pair{{Field: "SAI_VLAN_ATTR_VLAN_ID", Value: "7"}}}
 	g.must("ask", g.client.requests.Push(t.Context(), last.Entry()))
 	g.must("ask", g.client.requests.Push(t.Context(), switchQuestion().Entry()))
 	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
@@ -164,7 +168,8 @@ func TestAdoptsWhatWasAskedForLast(t *testing.T) {
 	lags(g, 1, 2)
 	g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
 	lines := calls()
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "c|SAI_OBJECT_TYPE_VLAN") || !strings.HasPrefix(lines[1], "r|SAI_OBJECT_TYPE_VLAN") {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "c|SAI_OBJECT_TYPE_VLAN") ||
+		!strings.HasPrefix(lines[1], "r|SAI_OBJECT_TYPE_VLAN") {
 		t.Errorf("the ASIC got %q, want the VLAN made and removed", lines)
 	}
 }

@@ -98,7 +98,8 @@ func BenchmarkPoll10000(b *testing.B) {
 		}
 		oids, _ := c.BulkCreate(ctx, sai.ObjectTypeACLCounter, objs)
 		on := true
-		if err := c.SetCounterGroup(ctx, "ACL_STAT_COUNTER", CounterGroup{Interval: 1e9, Mode: flex.StatsModeRead, Enabled: &on}); err != nil {
+		if err := c.SetCounterGroup(ctx, "ACL_STAT_COUNTER", CounterGroup{Interval: 1e9, Mode: flex.StatsModeRead,
+			Enabled: &on}); err != nil {
 			b.Fatal(err)
 		}
 		ids := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}

@@ -39,12 +39,16 @@ func TestNotifications(t *testing.T) {
 		want     sai.Notification
 	}{
 		{sai.PortState{Port: g.rid(port), Oper: sai.PortOperStatusUp}, "port_state_change",
-			`[{"port_error_status":"SAI_PORT_ERROR_STATUS_CLEAR","port_id":"oid:0x1000000000002","port_state":"SAI_PORT_OPER_STATUS_UP"}]`,
+			`[{"port_error_status":"SAI_PORT_ERROR_STATUS_CLEAR","port_id":"oid:0x1000000000002",` +
+				`"port_state":"SAI_PORT_OPER_STATUS_UP"}]`,
 			sai.PortState{Port: port, Oper: sai.PortOperStatusUp}},
 		{sai.FDBEvent{Event: sai.FDBEventLearned, Entry: realEntry, Attrs: learned}, "fdb_event",
-			`[{"fdb_entry":"{\"bvid\":\"` + vlan.String() + `\",\"mac\":\"02:00:00:00:00:09\",\"switch_id\":\"oid:0x21000000000000\"}","fdb_event":"SAI_FDB_EVENT_LEARNED","list":[{"id":"SAI_FDB_ENTRY_ATTR_BRIDGE_PORT_ID","value":"` + bp.String() + `"}]}]`,
+			`[{"fdb_entry":"{\"bvid\":\"` + vlan.String() +
+				`\",\"mac\":\"02:00:00:00:00:09\",\"switch_id\":\"oid:0x21000000000000\"}","fdb_event":"SAI_FDB_EVENT_LEARNED",` +
+				`"list":[{"id":"SAI_FDB_ENTRY_ATTR_BRIDGE_PORT_ID","value":"` + bp.String() + `"}]}]`,
 			sai.FDBEvent{Event: sai.FDBEventLearned, Entry: entry, Attrs: attrs(sai.FDBEntryAttrBridgePortID, bp)}},
-		{sai.ShutdownRequest{Switch: g.rid(protocol.SwitchVID)}, "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`, sai.ShutdownRequest{Switch: protocol.SwitchVID}},
+		{sai.ShutdownRequest{Switch: g.rid(protocol.SwitchVID)}, "switch_shutdown_request",
+			`{"switch_id":"oid:0x21000000000000"}`, sai.ShutdownRequest{Switch: protocol.SwitchVID}},
 	} {
 		g.server.Notifier.Notify(ctx, tt.n)
 		g.must("Sync", l.Sync(ctx))
@@ -122,7 +126,8 @@ func TestNotificationDuringCreate(t *testing.T) {
 	}
 	for _, q := range [][]string{
 		{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"},
-		{"SAI_OBJECT_TYPE_PORT:oid:0x1000000005000", `["SAI_PORT_ATTR_HW_LANE_LIST","1:77","SAI_PORT_ATTR_SPEED","1000"]`, "Screate"},
+		{"SAI_OBJECT_TYPE_PORT:oid:0x1000000005000", `["SAI_PORT_ATTR_HW_LANE_LIST","1:77","SAI_PORT_ATTR_SPEED","1000"]`,
+			"Screate"},
 	} {
 		if err := server.answer(ctx, swss.Peeked{Entry: entry(q)}); err != nil {
 			t.Fatal(err)
@@ -188,7 +193,8 @@ func TestKillInTheMiddle(t *testing.T) {
 		// The request reaches the backend, but its outcome is never written.
 		killed := NewServer(r, g.fake, ServerOptions{})
 		killed.processor.objects.Replace(g.server.processor.objects.IDs)
-		words := []string{"SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000002000", `["SAI_ACL_COUNTER_ATTR_TABLE_ID","` + table.String() + `"]`, "Screate"}
+		words := []string{"SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000002000",
+			`["SAI_ACL_COUNTER_ATTR_TABLE_ID","` + table.String() + `"]`, "Screate"}
 		if n == 2 {
 			words = []string{"SAI_OBJECT_TYPE_ACL_TABLE:" + table.String(), "{}", "Dremove"}
 		}

@@ -64,12 +64,15 @@ func TestPollCounters(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
 	g.createSwitch()
 	vid, real := g.counter()
-	g.must("group", g.client.SetCounterGroup(ctx, aclGroup, CounterGroup{Interval: 10 * time.Second, Mode: flex.StatsModeRead, Enabled: enable(false)}))
+	g.must("group", g.client.SetCounterGroup(ctx, aclGroup, CounterGroup{Interval: 10 * time.Second,
+		Mode: flex.StatsModeRead, Enabled: enable(false)}))
 	g.must("start", g.client.StartPoll(ctx, aclGroup, flex.FieldACLCounters, aclField, vid))
-	if got, want := g.row(swss.FlexCounterDB, "FLEX_COUNTER_GROUP_TABLE:"+aclGroup), "FLEX_COUNTER_STATUS=disable POLL_INTERVAL=10000 STATS_MODE=STATS_MODE_READ"; got != want {
+	if got, want := g.row(swss.FlexCounterDB, "FLEX_COUNTER_GROUP_TABLE:"+aclGroup),
+		"FLEX_COUNTER_STATUS=disable POLL_INTERVAL=10000 STATS_MODE=STATS_MODE_READ"; got != want {
 		t.Errorf("group row %q, want %q", got, want)
 	}
-	if got, want := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:"+aclGroup+":"+vid.String()), flex.FieldACLCounters+"="+strings.Join(aclField, ","); got != want {
+	if got, want := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:"+aclGroup+":"+vid.String()),
+		flex.FieldACLCounters+"="+strings.Join(aclField, ","); got != want {
 		t.Errorf("counter row %q, want %q", got, want)
 	}
 	row := "COUNTERS:" + vid.String()
@@ -131,20 +134,24 @@ func TestFlexCounterTable(t *testing.T) {
 	g.fake.PokeStat(real, sai.PortStatIfInOctets, 640)
 	groups := swss.NewProducer(g.redis.DB(swss.FlexCounterDB), "FLEX_COUNTER_GROUP_TABLE")
 	counters := swss.NewProducer(g.redis.DB(swss.FlexCounterDB), "FLEX_COUNTER_TABLE")
-	group := []swss.Pair{{Field: flex.FieldPollInterval, Value: "1000"}, {Field: flex.FieldStatsMode, Value: flex.StatsModeReadAndClear}, {Field: flex.FieldStatus, Value: "enable"}}
+	group := []swss.Pair{{Field: flex.FieldPollInterval, Value: "1000"},
+		{Field: flex.FieldStatsMode, Value: flex.StatsModeReadAndClear}, {Field: flex.FieldStatus, Value: "enable"}}
 	g.must("group", groups.Set(ctx, "PORT_STAT_COUNTER", group, ""))
 	ids := []swss.Pair{{Field: flex.FieldPortCounters, Value: "SAI_PORT_STAT_IF_IN_OCTETS,SAI_PORT_STAT_IF_OUT_OCTETS"}}
 	g.must("counter", counters.Set(ctx, "PORT_STAT_COUNTER:"+port.String(), ids, ""))
 	g.must("unknown", counters.Set(ctx, "PORT_STAT_COUNTER:oid:0x1000000009999", ids, ""))
-	g.must("nonsense", counters.Set(ctx, "PORT_STAT_COUNTER:"+port.String(), []swss.Pair{{Field: flex.FieldPortCounters, Value: "NO_SUCH"}}, ""))
+	g.must("nonsense", counters.Set(ctx, "PORT_STAT_COUNTER:"+port.String(),
+		[]swss.Pair{{Field: flex.FieldPortCounters, Value: "NO_SUCH"}}, ""))
 	if next := g.poll(0); next != time.Second {
 		t.Errorf("next at %v", next)
 	}
-	if got, want := g.row(swss.CountersDB, "COUNTERS:"+port.String()), "SAI_PORT_STAT_IF_IN_OCTETS=640 SAI_PORT_STAT_IF_OUT_OCTETS=0"; got != want {
+	if got, want := g.row(swss.CountersDB, "COUNTERS:"+port.String()),
+		"SAI_PORT_STAT_IF_IN_OCTETS=640 SAI_PORT_STAT_IF_OUT_OCTETS=0"; got != want {
 		t.Errorf("row %q, want %q", got, want)
 	}
 	g.poll(time.Second)
-	if got, want := g.row(swss.CountersDB, "COUNTERS:"+port.String()), "SAI_PORT_STAT_IF_IN_OCTETS=0 SAI_PORT_STAT_IF_OUT_OCTETS=0"; got != want {
+	if got, want := g.row(swss.CountersDB, "COUNTERS:"+port.String()),
+		"SAI_PORT_STAT_IF_IN_OCTETS=0 SAI_PORT_STAT_IF_OUT_OCTETS=0"; got != want {
 		t.Errorf("row after a read that clears %q, want %q", got, want)
 	}
 	if got := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:PORT_STAT_COUNTER:oid:0x1000000009999"); got != "" {
@@ -200,8 +207,10 @@ func TestViewStopsFormerPolls(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
 	g.createSwitch()
 	port := g.ports()[0]
-	g.must("group", g.client.SetCounterGroup(ctx, "PORT_STAT_COUNTER", CounterGroup{Interval: time.Second, Enabled: enable(true)}))
-	g.must("start", g.client.StartPoll(ctx, "PORT_STAT_COUNTER", flex.FieldPortCounters, []string{"SAI_PORT_STAT_IF_IN_OCTETS"}, port))
+	g.must("group", g.client.SetCounterGroup(ctx, "PORT_STAT_COUNTER",
+		CounterGroup{Interval: time.Second, Enabled: enable(true)}))
+	g.must("start", g.client.StartPoll(ctx, "PORT_STAT_COUNTER", flex.FieldPortCounters,
+		[]string{"SAI_PORT_STAT_IF_IN_OCTETS"}, port))
 	if got := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:PORT_STAT_COUNTER:"+port.String()); got == "" {
 		t.Fatal("the port is not polled")
 	}

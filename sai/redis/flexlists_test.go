@@ -71,7 +71,8 @@ func TestRandomCounterLists(t *testing.T) {
 		all := slices.Clone(sai.ObjectMeta(sai.ObjectTypePort).Stats)
 		r.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 		uncounted := all[:r.IntN(len(all))]
-		g := newRig(t, swsstest.Start(t), saitest.New(saitest.Options{Ports: portCount, Uncounted: uncounted}), ServerOptions{})
+		g := newRig(t, swsstest.Start(t), saitest.New(saitest.Options{Ports: portCount, Uncounted: uncounted}),
+			ServerOptions{})
 		g.createSwitch()
 		mode := []string{flex.StatsModeRead, flex.StatsModeReadAndClear}[r.IntN(2)]
 		g.must("group", g.client.SetCounterGroup(ctx, "G",

@@ -25,8 +25,11 @@ func FuzzServer(f *testing.F) {
 		{"SAI_OBJECT_TYPE_FDB_FLUSH:oid:0x21000000000000", "[]", "Sflush"},
 		{"SAI_OBJECT_TYPE_PORT:oid:0x1000000000002", `["SAI_PORT_STAT_IF_IN_OCTETS",""]`, "Sget_stats"},
 		{"oid:0x21000000000000", `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","LIST_SIZE","500"]`, "Sstats_capability_query"},
-		{"oid:0x21000000000000", `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","ATTR_ID","SAI_PORT_ATTR_SPEED"]`, "Sattribute_capability_query"},
-		{"oid:0x21000000000000", `["SAI_GENERIC_PROGRAMMABLE_ATTR_OBJECT_NAME","1:97","OBJECT_TYPE","SAI_OBJECT_TYPE_GENERIC_PROGRAMMABLE"]`, "Sobject_type_get_availability_query"},
+		{"oid:0x21000000000000", `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","ATTR_ID","SAI_PORT_ATTR_SPEED"]`,
+			"Sattribute_capability_query"},
+		{"oid:0x21000000000000",
+			`["SAI_GENERIC_PROGRAMMABLE_ATTR_OBJECT_NAME","1:97","OBJECT_TYPE","SAI_OBJECT_TYPE_GENERIC_PROGRAMMABLE"]`,
+			"Sobject_type_get_availability_query"},
 		{"G:oid:0x1000000000002", `["PORT_COUNTER_ID_LIST","SAI_PORT_STAT_IF_IN_OCTETS"]`, "Sstart_poll"},
 		{"G", `["POLL_INTERVAL","1","FLEX_COUNTER_STATUS","enable"]`, "Sset_counter_group"},
 		{"APPLY_VIEW", "[]", "Snotify"},
@@ -60,7 +63,10 @@ func FuzzServer(f *testing.F) {
 // What is no notification is refused.
 func FuzzParseNotification(f *testing.F) {
 	f.Add("port_state_change", `[{"port_error_status":"0x0","port_id":"oid:0x1","port_state":"SAI_PORT_OPER_STATUS_UP"}]`)
-	f.Add("fdb_event", `[{"fdb_entry":"{\"bvid\":\"oid:0x26000000000001\",\"mac\":\"02:00:00:00:00:09\",\"switch_id\":\"oid:0x21000000000000\"}","fdb_event":"SAI_FDB_EVENT_LEARNED","list":[{"id":"SAI_FDB_ENTRY_ATTR_BRIDGE_PORT_ID","value":"oid:0x3a000000000001"}]}]`)
+	f.Add("fdb_event",
+		`[{"fdb_entry":"{\"bvid\":\"oid:0x26000000000001\",\"mac\":\"02:00:00:00:00:09\",`+
+			`\"switch_id\":\"oid:0x21000000000000\"}","fdb_event":"SAI_FDB_EVENT_LEARNED",`+
+			`"list":[{"id":"SAI_FDB_ENTRY_ATTR_BRIDGE_PORT_ID","value":"oid:0x3a000000000001"}]}]`)
 	f.Add("switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`)
 	f.Fuzz(func(t *testing.T, op, data string) {
 		list, err := ParseNotification(swss.KeyOpFieldsValues{Op: op, Key: data})

@@ -162,7 +162,8 @@ func TestRedisComesBack(t *testing.T) {
 	for i := range 3 {
 		redis.Stop()
 		_, err := g.client.Create(ctx, sai.ObjectTypeACLTable, aTable)
-		if _, ok := sai.StatusOf(err); ok || err == nil || errors.Is(err, ErrUnknown) || !errors.Is(err, swss.ErrUnavailable) {
+		if _, ok := sai.StatusOf(err); ok || err == nil || errors.Is(err, ErrUnknown) ||
+			!errors.Is(err, swss.ErrUnavailable) {
 			t.Fatalf("create without Redis: %v", err)
 		}
 		redis.Start()
@@ -225,7 +226,8 @@ func TestRedisHangs(t *testing.T) {
 			return err
 		},
 		"set": func(ctx context.Context) error {
-			return g.client.Set(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.Attr{ID: sai.SwitchAttrSrcMACAddress, Value: sai.MAC{2}})
+			return g.client.Set(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID),
+				sai.Attr{ID: sai.SwitchAttrSrcMACAddress, Value: sai.MAC{2}})
 		},
 		"bulk": func(ctx context.Context) error {
 			_, errs := g.client.BulkCreate(ctx, sai.ObjectTypeACLTable, [][]sai.Attr{aTable})
@@ -267,8 +269,11 @@ func TestMisfits(t *testing.T) {
 		call   func(c *Client) error
 		status sai.Status // success: lost
 	}{
-		{"get: too many", [3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_PORT_LIST","0:null","SAI_SWITCH_ATTR_PORT_LIST","0:null"]`, "Sgetresponse"}, getPorts, 0},
-		{"get: another attribute", [3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_CPU_PORT","oid:0x0"]`, "Sgetresponse"}, getPorts, 0},
+		{"get: too many",
+			[3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_PORT_LIST","0:null","SAI_SWITCH_ATTR_PORT_LIST","0:null"]`,
+				"Sgetresponse"}, getPorts, 0},
+		{"get: another attribute", [3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_CPU_PORT","oid:0x0"]`, "Sgetresponse"},
+			getPorts, 0},
 		{"get: no JSON", [3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH`, "Sgetresponse"}, getPorts, 0},
 		{"get: no status", [3]string{"SAI_STATUS_ODD", `[]`, "Sgetresponse"}, getPorts, 0},
 		{"get: refused", [3]string{"SAI_STATUS_NOT_IMPLEMENTED", `[]`, "Sgetresponse"}, getPorts, sai.StatusNotImplemented},
@@ -308,7 +313,8 @@ func TestMisfits(t *testing.T) {
 }
 
 func getPorts(c *Client) error {
-	_, err := c.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 8)})
+	_, err := c.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID),
+		[]sai.Attr{sai.Want(sai.SwitchAttrPortList, 8)})
 	return err
 }
 

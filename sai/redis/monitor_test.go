@@ -87,7 +87,9 @@ func TestCommandsAsSONiC(t *testing.T) {
 	// The ids that the server took for what it found in the switch are not
 	// compared: those that the client takes begin where the test has set the
 	// counter.
-	preset := slices.IndexFunc(ours, func(c swsstest.Command) bool { return c.Args[0] == "SET" && c.Args[1] == protocol.KeyVIDCounter })
+	preset := slices.IndexFunc(ours, func(c swsstest.Command) bool {
+		return c.Args[0] == "SET" && c.Args[1] == protocol.KeyVIDCounter
+	})
 	found := func(c swsstest.Command) bool { return c.Args[0] == "INCR" }
 	got := append(protocolOf(slices.DeleteFunc(slices.Clone(ours[:preset]), found)), protocolOf(ours[preset:])...)
 	takes := func(c swsstest.Command) bool {

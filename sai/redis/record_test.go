@@ -29,7 +29,8 @@ func TestRecording(t *testing.T) {
 	_, err = c.Get(ctx, k, []sai.Attr{sai.Want(sai.ACLCounterAttrPackets, 1)})
 	g.must("get", err)
 	g.must("remove", c.Remove(ctx, k))
-	text := strings.NewReplacer("2026-01-02.03:04:05.678901|", "", table.String(), "TABLE", oids[0].String(), "FIRST", oids[1].String(), "SECOND").Replace(out.String())
+	text := strings.NewReplacer("2026-01-02.03:04:05.678901|", "", table.String(), "TABLE", oids[0].String(), "FIRST",
+		oids[1].String(), "SECOND").Replace(out.String())
 	want := `a|INIT_VIEW
 A|SAI_STATUS_SUCCESS
 c|SAI_OBJECT_TYPE_SWITCH:oid:0x21000000000000|SAI_SWITCH_ATTR_INIT_SWITCH=true

@@ -83,10 +83,11 @@ func TestOutcomeIntoFullRedis(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.StartServer(t).Open()
 	var told []string
-	s := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }}, ServerOptions{TempView: true, Tell: func(why string) {
-		told = append(told, why)
-		memory(t, r, "0")
-	}})
+	s := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }},
+		ServerOptions{TempView: true, Tell: func(why string) {
+			told = append(told, why)
+			memory(t, r, "0")
+		}})
 	if err := s.Load(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +108,12 @@ func TestOutcomeIntoFullRedis(t *testing.T) {
 // ASIC_DB is no longer what the chip was made of: syncd does nothing more with this chip, and says why.
 func TestDatabaseIsNotTheChips(t *testing.T) {
 	for name, change := range map[string]func(ctx context.Context, r *swss.Redis) error{
-		"emptied":       func(ctx context.Context, r *swss.Redis) error { return r.DB(swss.ASICDB).Client().FlushDB(ctx).Err() },
-		"another syncd": func(ctx context.Context, r *swss.Redis) error { return newJournal(r.DB(swss.ASICDB), "2").begin(ctx) },
+		"emptied": func(ctx context.Context, r *swss.Redis) error {
+			return r.DB(swss.ASICDB).Client().FlushDB(ctx).Err()
+		},
+		"another syncd": func(ctx context.Context, r *swss.Redis) error {
+			return newJournal(r.DB(swss.ASICDB), "2").begin(ctx)
+		},
 		"an older state": func(ctx context.Context, r *swss.Redis) error {
 			return r.DB(swss.ASICDB).Client().HSet(ctx, KeySyncd, fieldOutcomes, 0).Err()
 		},
@@ -205,7 +210,8 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 		answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 		for e := range requests {
 			if strings.HasPrefix(e.Op, "S"+protocol.OpAttrQuery) {
-				_ = answers.Push(ctx, swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "S" + protocol.AnswerOp(protocol.OpAttrQuery)})
+				_ = answers.Push(ctx, swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]",
+					Op: "S" + protocol.AnswerOp(protocol.OpAttrQuery)})
 			}
 		}
 	}()
@@ -297,10 +303,12 @@ func TestViewWithoutASwitchIsNotApplied(t *testing.T) {
 // longer. The next view removes what was forged.
 func TestForgedRequest(t *testing.T) {
 	for name, forged := range map[string]swss.Entry{
-		"an object":  {Key: "SAI_OBJECT_TYPE_ACL_TABLE:oid:0x7000000009999", Body: `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, Op: "Screate"},
-		"a view":     {Key: protocol.InitView, Body: "[]", Op: "Snotify"},
-		"a question": {Key: protocol.SwitchVID.String(), Body: `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","ATTR_ID","SAI_PORT_ATTR_MTU"]`, Op: "S" + protocol.OpAttrQuery},
-		"nonsense":   {Key: "x", Body: "y", Op: "z"},
+		"an object": {Key: "SAI_OBJECT_TYPE_ACL_TABLE:oid:0x7000000009999",
+			Body: `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, Op: "Screate"},
+		"a view": {Key: protocol.InitView, Body: "[]", Op: "Snotify"},
+		"a question": {Key: protocol.SwitchVID.String(),
+			Body: `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","ATTR_ID","SAI_PORT_ATTR_MTU"]`, Op: "S" + protocol.OpAttrQuery},
+		"nonsense": {Key: "x", Body: "y", Op: "z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
@@ -338,7 +346,8 @@ func TestForgedRequest(t *testing.T) {
 func TestGarbageKeys(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		for _, key := range []string{
-			requestList, responseList, protocol.KeyVIDToRID, protocol.KeyRIDToVID, protocol.KeyColdVIDs, protocol.KeyVIDCounter, KeySyncd, protocol.KeyHidden, protocol.KeyLanes,
+			requestList, responseList, protocol.KeyVIDToRID, protocol.KeyRIDToVID, protocol.KeyColdVIDs, protocol.KeyVIDCounter,
+			KeySyncd, protocol.KeyHidden, protocol.KeyLanes,
 			"a row", "the switch's row", "an entry's row",
 		} {
 			t.Run(key, func(t *testing.T) {
@@ -354,7 +363,8 @@ func TestGarbageKeys(t *testing.T) {
 					g.createSwitch()
 					table = g.create(sai.ObjectTypeACLTable, aTable)
 					router := g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)
-					g.must("route", g.client.CreateEntry(ctx, sai.RouteEntry{Switch: protocol.SwitchVID, VR: router, Dest: netip.MustParsePrefix("10.0.0.0/8")},
+					g.must("route", g.client.CreateEntry(ctx, sai.RouteEntry{Switch: protocol.SwitchVID, VR: router,
+						Dest: netip.MustParsePrefix("10.0.0.0/8")},
 						attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)))
 					g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 				}
@@ -414,7 +424,8 @@ func TestGarbageInAMapIsFound(t *testing.T) {
 		g.createSwitch()
 		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 		db := r.DB(swss.ASICDB).Client()
-		for _, name := range []string{protocol.KeyVIDToRID, protocol.KeyRIDToVID, protocol.KeyColdVIDs, protocol.KeyHidden, protocol.KeyLanes} {
+		for _, name := range []string{protocol.KeyVIDToRID, protocol.KeyRIDToVID, protocol.KeyColdVIDs, protocol.KeyHidden,
+			protocol.KeyLanes} {
 			before := db.HGetAll(ctx, name).Val()
 			if len(before) == 0 {
 				t.Fatalf("%s is empty", name)

@@ -44,7 +44,8 @@ func TestReplay(t *testing.T) {
 		}
 		for name, vid := range b.made {
 			if name == "counter0" {
-				g.must("set", g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLCounter, vid), sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text("new")}))
+				g.must("set", g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLCounter, vid),
+					sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text("new")}))
 			}
 		}
 	})

@@ -101,7 +101,8 @@ func TestNoFlushInView(t *testing.T) {
 	})
 }
 
-// A comparison of views may take as long as it takes while there is a syncd. Meanwhile it is told, and nothing else asked.
+// A comparison of views may take as long as it takes while there is a syncd. Meanwhile it is told, and nothing else
+// asked.
 func TestLongComparison(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Hour, View: time.Nanosecond})
 	began := o.begin()
@@ -134,7 +135,8 @@ func (o *oddSyncd) drain() {
 func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 	r := swsstest.Start(t)
 	asic := r.DB(swss.ASICDB)
-	if err := asic.Client().HSet(t.Context(), protocol.KeyVIDToRID, protocol.SwitchVID.String(), "oid:0x21000000000000").Err(); err != nil {
+	if err := asic.Client().HSet(t.Context(), protocol.KeyVIDToRID, protocol.SwitchVID.String(),
+		"oid:0x21000000000000").Err(); err != nil {
 		t.Fatal(err)
 	}
 	doubts = make(chan string, 100)
@@ -200,7 +202,8 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	if err := <-began; err != nil {
 		t.Error(err)
 	}
-	if want := []string{protocol.OpNotify, protocol.OpEnumQuery, protocol.OpStatsQuery, protocol.OpNotify}; !slices.Equal(asked, want) {
+	if want := []string{protocol.OpNotify, protocol.OpEnumQuery, protocol.OpStatsQuery,
+		protocol.OpNotify}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }
@@ -239,8 +242,8 @@ func TestStoppedSyncd(t *testing.T) {
 	})
 }
 
-// A syncd without a name is marked in the map of ids. The mark stays while objects come and go, and is gone with the map,
-// which the next one writes anew: that one knows nothing of the view, nor what to poll.
+// A syncd without a name is marked in the map of ids. The mark stays while objects come and go, and is gone with the
+// map, which the next one writes anew: that one knows nothing of the view, nor what to poll.
 func TestNamelessSyncdIsMarked(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()
@@ -268,12 +271,14 @@ func TestNamelessSyncdIsMarked(t *testing.T) {
 		is("not met", false)
 		do(c.syncd.meet(ctx))
 		is("met", false)
-		do(c.syncd.know(ctx), asic.HSet(ctx, protocol.KeyVIDToRID, "oid:0x3", "oid:0x4").Err(), asic.HDel(ctx, protocol.KeyVIDToRID, "oid:0x1").Err())
+		do(c.syncd.know(ctx), asic.HSet(ctx, protocol.KeyVIDToRID, "oid:0x3", "oid:0x4").Err(),
+			asic.HDel(ctx, protocol.KeyVIDToRID, "oid:0x1").Err())
 		is("told", true)
 		if anew, err := c.syncd.meetAgain(ctx); anew || err != nil {
 			t.Errorf("it is to be told again (%v)", err)
 		}
-		do(asic.Del(ctx, protocol.KeyVIDToRID).Err(), asic.HSet(ctx, protocol.KeyVIDToRID, "oid:0x3", "oid:0x4").Err(), c.syncd.know(ctx))
+		do(asic.Del(ctx, protocol.KeyVIDToRID).Err(), asic.HSet(ctx, protocol.KeyVIDToRID, "oid:0x3", "oid:0x4").Err(),
+			c.syncd.know(ctx))
 		is("another", false)
 		c.inView, c.syncd.met = true, true
 		err = c.ApplyView(ctx)
@@ -289,7 +294,8 @@ func TestPollsAreAskedForAgain(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
 	g.createSwitch()
 	vid, _ := g.counter()
-	wanted := []heldPoll{{aclGroup, []swss.Pair{{Field: flex.FieldACLCounters, Value: strings.Join(aclField, ",")}}, []sai.OID{vid}}}
+	wanted := []heldPoll{{aclGroup, []swss.Pair{{Field: flex.FieldACLCounters, Value: strings.Join(aclField, ",")}},
+		[]sai.OID{vid}}}
 	g.must("first", g.client.pollOnly(ctx, wanted, false))
 	for _, anew := range []bool{false, true} {
 		g.server.mu.Lock()

@@ -26,72 +26,116 @@ const (
 	rawTAM     = "SAI_OBJECT_TYPE_TAM_INT:oid:0x53000000001003"
 	rawEntry   = "SAI_OBJECT_TYPE_ACL_ENTRY:oid:0x8000000001004"
 	rawSwitch  = "SAI_OBJECT_TYPE_SWITCH:oid:0x21000000000000"
-	rawTAMBody = `"SAI_TAM_INT_ATTR_TYPE","SAI_TAM_INT_TYPE_IFA1_TAILSTAMP","SAI_TAM_INT_ATTR_DEVICE_ID","7","SAI_TAM_INT_ATTR_INT_PRESENCE_TYPE","SAI_TAM_INT_PRESENCE_TYPE_UNDEFINED","SAI_TAM_INT_ATTR_INLINE","true"`
+	rawTAMBody = `"SAI_TAM_INT_ATTR_TYPE","SAI_TAM_INT_TYPE_IFA1_TAILSTAMP","SAI_TAM_INT_ATTR_DEVICE_ID","7",` +
+		`"SAI_TAM_INT_ATTR_INT_PRESENCE_TYPE","SAI_TAM_INT_PRESENCE_TYPE_UNDEFINED","SAI_TAM_INT_ATTR_INLINE","true"`
 )
 
 // The answers to what a stock syncd with a virtual switch was asked, and to
 // what stopped it. They run in order, on one server.
 var raws = []raw{
-	{"nothing works before the switch", rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate", "SAI_STATUS_INVALID_PARAMETER"},
+	{"nothing works before the switch", rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate",
+		"SAI_STATUS_INVALID_PARAMETER"},
 	{"create switch", rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate", "SAI_STATUS_SUCCESS"},
 	{"second switch", rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate", "SAI_STATUS_FAILURE"},
 
 	{"table without stage", rawTable, `["NULL","NULL"]`, "Screate", "SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
 	{"table", rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate", "SAI_STATUS_SUCCESS"},
-	{"the same virtual id again", rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate", "SAI_STATUS_ITEM_ALREADY_EXISTS"},
-	{"entry without table", rawEntry, `["SAI_ACL_ENTRY_ATTR_PRIORITY","1"]`, "Screate", "SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
-	{"range without limit", "SAI_OBJECT_TYPE_ACL_RANGE:oid:0xa000000001005", `["SAI_ACL_RANGE_ATTR_TYPE","SAI_ACL_RANGE_TYPE_L4_SRC_PORT_RANGE"]`, "Screate", "SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
-	{"range upside down", "SAI_OBJECT_TYPE_ACL_RANGE:oid:0xa000000001005", `["SAI_ACL_RANGE_ATTR_TYPE","SAI_ACL_RANGE_TYPE_L4_SRC_PORT_RANGE","SAI_ACL_RANGE_ATTR_LIMIT","20,10"]`, "Screate", "SAI_STATUS_INVALID_ATTR_VALUE_1"},
-	{"collector without transport", "SAI_OBJECT_TYPE_TAM_COLLECTOR:oid:0x4e000000001006", `["SAI_TAM_COLLECTOR_ATTR_SRC_IP","1.1.1.1","SAI_TAM_COLLECTOR_ATTR_DST_IP","1.1.1.2"]`, "Screate", "SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
-	{"sampling report without rate", "SAI_OBJECT_TYPE_TAM_REPORT:oid:0x49000000001007", `["SAI_TAM_REPORT_ATTR_TYPE","SAI_TAM_REPORT_TYPE_IPFIX","SAI_TAM_REPORT_ATTR_REPORT_MODE","SAI_TAM_REPORT_MODE_SAMPLING"]`, "Screate", "SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
-	{"TAM_INT with type alone", rawTAM, `["SAI_TAM_INT_ATTR_TYPE","SAI_TAM_INT_TYPE_IFA1_TAILSTAMP"]`, "Screate", "SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
-	{"conditional attribute without its condition", rawTAM, "[" + rawTAMBody + `,"SAI_TAM_INT_ATTR_INT_PRESENCE_DSCP_VALUE","1"]`, "Screate", "SAI_STATUS_INVALID_ATTR_VALUE_4"},
-	{"attribute twice", rawTAM, "[" + rawTAMBody + `,"SAI_TAM_INT_ATTR_DEVICE_ID","7"]`, "Screate", "SAI_STATUS_INVALID_ATTR_VALUE_1"},
-	{"attribute of no effect (validonly)", rawTAM, "[" + rawTAMBody + `,"SAI_TAM_INT_ATTR_TRACE_VECTOR","1"]`, "Screate", "SAI_STATUS_SUCCESS"},
-	{"enum number of no value", "SAI_OBJECT_TYPE_TAM_REPORT:oid:0x49000000001008", `["SAI_TAM_REPORT_ATTR_TYPE","268435456"]`, "Screate", "SAI_STATUS_INVALID_ATTR_VALUE_0"},
-	{"enum number of a value", "SAI_OBJECT_TYPE_TAM_REPORT:oid:0x49000000001009", `["SAI_TAM_REPORT_ATTR_TYPE","1"]`, "Screate", "SAI_STATUS_SUCCESS"},
-	{"object of the wrong type", rawCounter, `["SAI_ACL_COUNTER_ATTR_TABLE_ID","oid:0x53000000001003"]`, "Screate", "SAI_STATUS_INVALID_ATTR_VALUE_0"},
-	{"counter", rawCounter, `["SAI_ACL_COUNTER_ATTR_TABLE_ID","oid:0x7000000001001","SAI_ACL_COUNTER_ATTR_LABEL","am-flow-1"]`, "Screate", "SAI_STATUS_SUCCESS"},
-	{"set of a create-only attribute", rawTAM, `["SAI_TAM_INT_ATTR_DEVICE_ID","8"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
+	{"the same virtual id again", rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate",
+		"SAI_STATUS_ITEM_ALREADY_EXISTS"},
+	{"entry without table", rawEntry, `["SAI_ACL_ENTRY_ATTR_PRIORITY","1"]`, "Screate",
+		"SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
+	{"range without limit", "SAI_OBJECT_TYPE_ACL_RANGE:oid:0xa000000001005",
+		`["SAI_ACL_RANGE_ATTR_TYPE","SAI_ACL_RANGE_TYPE_L4_SRC_PORT_RANGE"]`, "Screate",
+		"SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
+	{"range upside down", "SAI_OBJECT_TYPE_ACL_RANGE:oid:0xa000000001005",
+		`["SAI_ACL_RANGE_ATTR_TYPE","SAI_ACL_RANGE_TYPE_L4_SRC_PORT_RANGE","SAI_ACL_RANGE_ATTR_LIMIT","20,10"]`, "Screate",
+		"SAI_STATUS_INVALID_ATTR_VALUE_1"},
+	{"collector without transport", "SAI_OBJECT_TYPE_TAM_COLLECTOR:oid:0x4e000000001006",
+		`["SAI_TAM_COLLECTOR_ATTR_SRC_IP","1.1.1.1","SAI_TAM_COLLECTOR_ATTR_DST_IP","1.1.1.2"]`, "Screate",
+		"SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
+	{"sampling report without rate", "SAI_OBJECT_TYPE_TAM_REPORT:oid:0x49000000001007",
+		`["SAI_TAM_REPORT_ATTR_TYPE","SAI_TAM_REPORT_TYPE_IPFIX","SAI_TAM_REPORT_ATTR_REPORT_MODE",` +
+			`"SAI_TAM_REPORT_MODE_SAMPLING"]`, "Screate", "SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
+	{"TAM_INT with type alone", rawTAM, `["SAI_TAM_INT_ATTR_TYPE","SAI_TAM_INT_TYPE_IFA1_TAILSTAMP"]`, "Screate",
+		"SAI_STATUS_MANDATORY_ATTRIBUTE_MISSING"},
+	{"conditional attribute without its condition", rawTAM, "[" + rawTAMBody +
+		`,"SAI_TAM_INT_ATTR_INT_PRESENCE_DSCP_VALUE","1"]`, "Screate", "SAI_STATUS_INVALID_ATTR_VALUE_4"},
+	{"attribute twice", rawTAM, "[" + rawTAMBody + `,"SAI_TAM_INT_ATTR_DEVICE_ID","7"]`, "Screate",
+		"SAI_STATUS_INVALID_ATTR_VALUE_1"},
+	{"attribute of no effect (validonly)", rawTAM, "[" + rawTAMBody + `,"SAI_TAM_INT_ATTR_TRACE_VECTOR","1"]`, "Screate",
+		"SAI_STATUS_SUCCESS"},
+	{"enum number of no value", "SAI_OBJECT_TYPE_TAM_REPORT:oid:0x49000000001008",
+		`["SAI_TAM_REPORT_ATTR_TYPE","268435456"]`, "Screate", "SAI_STATUS_INVALID_ATTR_VALUE_0"},
+	{"enum number of a value", "SAI_OBJECT_TYPE_TAM_REPORT:oid:0x49000000001009", `["SAI_TAM_REPORT_ATTR_TYPE","1"]`,
+		"Screate", "SAI_STATUS_SUCCESS"},
+	{"object of the wrong type", rawCounter, `["SAI_ACL_COUNTER_ATTR_TABLE_ID","oid:0x53000000001003"]`, "Screate",
+		"SAI_STATUS_INVALID_ATTR_VALUE_0"},
+	{"counter", rawCounter,
+		`["SAI_ACL_COUNTER_ATTR_TABLE_ID","oid:0x7000000001001","SAI_ACL_COUNTER_ATTR_LABEL","am-flow-1"]`, "Screate",
+		"SAI_STATUS_SUCCESS"},
+	{"set of a create-only attribute", rawTAM, `["SAI_TAM_INT_ATTR_DEVICE_ID","8"]`, "Sset",
+		"SAI_STATUS_INVALID_PARAMETER"},
 	{"entry; a field that the table does not have; a mask left out", rawEntry,
-		`["SAI_ACL_ENTRY_ATTR_TABLE_ID","oid:0x7000000001001","SAI_ACL_ENTRY_ATTR_FIELD_TTL","10","SAI_ACL_ENTRY_ATTR_ACTION_COUNTER","oid:0x9000000001002","SAI_ACL_ENTRY_ATTR_ACTION_TAM_INT_OBJECT","oid:0x53000000001003"]`, "Screate", "SAI_STATUS_SUCCESS"},
+		`["SAI_ACL_ENTRY_ATTR_TABLE_ID","oid:0x7000000001001","SAI_ACL_ENTRY_ATTR_FIELD_TTL","10",` +
+			`"SAI_ACL_ENTRY_ATTR_ACTION_COUNTER","oid:0x9000000001002","SAI_ACL_ENTRY_ATTR_ACTION_TAM_INT_OBJECT",` +
+			`"oid:0x53000000001003"]`, "Screate", "SAI_STATUS_SUCCESS"},
 	{"remove TAM_INT in use", rawTAM, "{}", "Dremove", "SAI_STATUS_OBJECT_IN_USE"},
 	{"remove table in use", rawTable, "{}", "Dremove", "SAI_STATUS_OBJECT_IN_USE"},
 	{"remove counter in use", rawCounter, "{}", "Dremove", "SAI_STATUS_OBJECT_IN_USE"},
-	{"empty mandatory list", "SAI_OBJECT_TYPE_TAM_TELEMETRY:oid:0x4d000000001010", `["SAI_TAM_TELEMETRY_ATTR_COLLECTOR_LIST","0:null"]`, "Screate", "SAI_STATUS_SUCCESS"},
-	{"get with resource list of no items", rawSwitch, `["SAI_SWITCH_ATTR_AVAILABLE_ACL_TABLE","{\"count\":256,\"list\":null}"]`, "Sget", "SAI_STATUS_INVALID_PARAMETER"},
+	{"empty mandatory list", "SAI_OBJECT_TYPE_TAM_TELEMETRY:oid:0x4d000000001010",
+		`["SAI_TAM_TELEMETRY_ATTR_COLLECTOR_LIST","0:null"]`, "Screate", "SAI_STATUS_SUCCESS"},
+	{"get with resource list of no items", rawSwitch,
+		`["SAI_SWITCH_ATTR_AVAILABLE_ACL_TABLE","{\"count\":256,\"list\":null}"]`, "Sget", "SAI_STATUS_INVALID_PARAMETER"},
 	{"bulk with one bad of three", "SAI_OBJECT_TYPE_ACL_COUNTER:3",
-		`["oid:0x9000000001011","SAI_ACL_COUNTER_ATTR_TABLE_ID=oid:0x7000000001001","oid:0x9000000001012","NULL=NULL","oid:0x9000000001013","SAI_ACL_COUNTER_ATTR_TABLE_ID=oid:0x7000000001001"]`, "Sbulkcreate", "SAI_STATUS_FAILURE"},
-	{"bulk remove of the two good ones", "SAI_OBJECT_TYPE_ACL_COUNTER:2", `["oid:0x9000000001011","","oid:0x9000000001013",""]`, "Sbulkremove", "SAI_STATUS_SUCCESS"},
-	{"bulk get", "SAI_OBJECT_TYPE_ACL_COUNTER:1", `["oid:0x9000000001002","SAI_ACL_COUNTER_ATTR_PACKETS=0"]`, "Sbulkget", "SAI_STATUS_SUCCESS"},
+		`["oid:0x9000000001011","SAI_ACL_COUNTER_ATTR_TABLE_ID=oid:0x7000000001001","oid:0x9000000001012","NULL=NULL",` +
+			`"oid:0x9000000001013","SAI_ACL_COUNTER_ATTR_TABLE_ID=oid:0x7000000001001"]`, "Sbulkcreate", "SAI_STATUS_FAILURE"},
+	{"bulk remove of the two good ones", "SAI_OBJECT_TYPE_ACL_COUNTER:2",
+		`["oid:0x9000000001011","","oid:0x9000000001013",""]`, "Sbulkremove", "SAI_STATUS_SUCCESS"},
+	{"bulk get", "SAI_OBJECT_TYPE_ACL_COUNTER:1", `["oid:0x9000000001002","SAI_ACL_COUNTER_ATTR_PACKETS=0"]`, "Sbulkget",
+		"SAI_STATUS_SUCCESS"},
 
 	// What stops SONiC's syncd.
 	{"unknown attribute", rawTable, `["SAI_ACL_TABLE_ATTR_NO_SUCH","1"]`, "Sset", "SAI_STATUS_FAILURE"},
-	{"unknown object type", "SAI_OBJECT_TYPE_NO_SUCH:oid:0x1", `["NULL","NULL"]`, "Screate", "SAI_STATUS_INVALID_OBJECT_TYPE"},
-	{"object type without metadata", "SAI_OBJECT_TYPE_STP:oid:0x10000000001100", `["NULL","NULL"]`, "Screate", "SAI_STATUS_NOT_SUPPORTED"},
-	{"unknown object as key", "SAI_OBJECT_TYPE_ACL_ENTRY:oid:0x8000000009999", `["SAI_ACL_ENTRY_ATTR_PRIORITY","1"]`, "Sset", "SAI_STATUS_INVALID_OBJECT_ID"},
-	{"null object as key", "SAI_OBJECT_TYPE_ACL_ENTRY:oid:0x0", `["SAI_ACL_ENTRY_ATTR_PRIORITY","1"]`, "Sset", "SAI_STATUS_INVALID_OBJECT_ID"},
-	{"unknown object in an attribute", rawEntry, `["SAI_ACL_ENTRY_ATTR_ACTION_COUNTER","oid:0x9000000009999"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
-	{"address without mask", rawEntry, `["SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP","10.0.0.1"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
+	{"unknown object type", "SAI_OBJECT_TYPE_NO_SUCH:oid:0x1", `["NULL","NULL"]`, "Screate",
+		"SAI_STATUS_INVALID_OBJECT_TYPE"},
+	{"object type without metadata", "SAI_OBJECT_TYPE_STP:oid:0x10000000001100", `["NULL","NULL"]`, "Screate",
+		"SAI_STATUS_NOT_SUPPORTED"},
+	{"unknown object as key", "SAI_OBJECT_TYPE_ACL_ENTRY:oid:0x8000000009999", `["SAI_ACL_ENTRY_ATTR_PRIORITY","1"]`,
+		"Sset", "SAI_STATUS_INVALID_OBJECT_ID"},
+	{"null object as key", "SAI_OBJECT_TYPE_ACL_ENTRY:oid:0x0", `["SAI_ACL_ENTRY_ATTR_PRIORITY","1"]`, "Sset",
+		"SAI_STATUS_INVALID_OBJECT_ID"},
+	{"unknown object in an attribute", rawEntry, `["SAI_ACL_ENTRY_ATTR_ACTION_COUNTER","oid:0x9000000009999"]`, "Sset",
+		"SAI_STATUS_INVALID_PARAMETER"},
+	{"address without mask", rawEntry, `["SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP","10.0.0.1"]`, "Sset",
+		"SAI_STATUS_INVALID_PARAMETER"},
 	{"hexadecimal number", rawEntry, `["SAI_ACL_ENTRY_ATTR_PRIORITY","0x7"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
-	{"unknown enum word", rawEntry, `["SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION","SAI_PACKET_ACTION_EAT"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
+	{"unknown enum word", rawEntry, `["SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION","SAI_PACKET_ACTION_EAT"]`, "Sset",
+		"SAI_STATUS_INVALID_PARAMETER"},
 	{"bool that is none", rawEntry, `["SAI_ACL_ENTRY_ATTR_ADMIN_STATE","yes"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
-	{"list count that is wrong", rawEntry, `["SAI_ACL_ENTRY_ATTR_FIELD_IN_PORTS","2:oid:0x1000000000002"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
-	{"huge list count", rawSwitch, `["SAI_SWITCH_ATTR_PORT_LIST","4000000000:oid:0x0"]`, "Sget", "SAI_STATUS_INVALID_PARAMETER"},
+	{"list count that is wrong", rawEntry, `["SAI_ACL_ENTRY_ATTR_FIELD_IN_PORTS","2:oid:0x1000000000002"]`, "Sset",
+		"SAI_STATUS_INVALID_PARAMETER"},
+	{"huge list count", rawSwitch, `["SAI_SWITCH_ATTR_PORT_LIST","4000000000:oid:0x0"]`, "Sget",
+		"SAI_STATUS_INVALID_PARAMETER"},
 	{"unknown operation", rawEntry, `[]`, "Sfrobnicate", "SAI_STATUS_NOT_SUPPORTED"},
 	{"operation without letter", rawEntry, `[]`, "x", "SAI_STATUS_INVALID_PARAMETER"},
 	{"malformed JSON", rawEntry, `["SAI`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
 	{"odd JSON", rawEntry, `["a","b","c"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
 	{"JSON of numbers", rawEntry, `[1,2]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
 	{"set of nothing", rawEntry, `[]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
-	{"set of two", rawEntry, `["SAI_ACL_ENTRY_ATTR_PRIORITY","1","SAI_ACL_ENTRY_ATTR_ADMIN_STATE","true"]`, "Sset", "SAI_STATUS_INVALID_PARAMETER"},
+	{"set of two", rawEntry, `["SAI_ACL_ENTRY_ATTR_PRIORITY","1","SAI_ACL_ENTRY_ATTR_ADMIN_STATE","true"]`, "Sset",
+		"SAI_STATUS_INVALID_PARAMETER"},
 	{"remove switch", rawSwitch, "{}", "Dremove", "SAI_STATUS_NOT_IMPLEMENTED"},
-	{"start_poll of an unknown object", "ACL_STAT_COUNTER:oid:0x9000000009999", `["ACL_COUNTER_ATTR_ID_LIST","SAI_ACL_COUNTER_ATTR_PACKETS"]`, "Sstart_poll", "SAI_STATUS_INVALID_OBJECT_ID"},
+	{"start_poll of an unknown object", "ACL_STAT_COUNTER:oid:0x9000000009999",
+		`["ACL_COUNTER_ATTR_ID_LIST","SAI_ACL_COUNTER_ATTR_PACKETS"]`, "Sstart_poll", "SAI_STATUS_INVALID_OBJECT_ID"},
 	{"get with no room", rawSwitch, `["SAI_SWITCH_ATTR_PORT_LIST","0:null"]`, "Sget", "SAI_STATUS_INVALID_PARAMETER"},
 	{"unknown notify", "DANCE", "[]", "Snotify", "SAI_STATUS_INVALID_PARAMETER"},
-	{"bulk with a wrong count", "SAI_OBJECT_TYPE_ACL_COUNTER:7", `["oid:0x9000000001011",""]`, "Sbulkremove", "SAI_STATUS_INVALID_PARAMETER"},
-	{"bulk attribute without =", "SAI_OBJECT_TYPE_ACL_COUNTER:1", `["oid:0x9000000001011","x"]`, "Sbulkcreate", "SAI_STATUS_FAILURE"},
-	{"plain text where JSON travels as bytes", "SAI_OBJECT_TYPE_GENERIC_PROGRAMMABLE:oid:0x66000000001020", `["SAI_GENERIC_PROGRAMMABLE_ATTR_OBJECT_NAME","1:97","SAI_GENERIC_PROGRAMMABLE_ATTR_ENTRY","{\"a\":1}"]`, "Screate", "SAI_STATUS_INVALID_PARAMETER"},
+	{"bulk with a wrong count", "SAI_OBJECT_TYPE_ACL_COUNTER:7", `["oid:0x9000000001011",""]`, "Sbulkremove",
+		"SAI_STATUS_INVALID_PARAMETER"},
+	{"bulk attribute without =", "SAI_OBJECT_TYPE_ACL_COUNTER:1", `["oid:0x9000000001011","x"]`, "Sbulkcreate",
+		"SAI_STATUS_FAILURE"},
+	{"plain text where JSON travels as bytes", "SAI_OBJECT_TYPE_GENERIC_PROGRAMMABLE:oid:0x66000000001020",
+		`["SAI_GENERIC_PROGRAMMABLE_ATTR_OBJECT_NAME","1:97","SAI_GENERIC_PROGRAMMABLE_ATTR_ENTRY","{\"a\":1}"]`, "Screate",
+		"SAI_STATUS_INVALID_PARAMETER"},
 	{"still alive", rawEntry, `["SAI_ACL_ENTRY_ATTR_FIELD_TTL","disabled"]`, "Sget", "SAI_STATUS_SUCCESS"},
 }
 
@@ -147,25 +191,30 @@ func TestClientSendsNothingFatal(t *testing.T) {
 		return err
 	}
 	for name, err := range map[string]error{
-		"remove switch":     g.client.Remove(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)),
-		"unknown attribute": g.client.Set(ctx, k, sai.Attr{ID: sai.AttrID(uint64(sai.ObjectTypeACLTable)<<32 | 0x7777), Value: sai.Bool(true)}),
-		"unknown object":    g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, 0x8000000009999), sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)}),
-		"object in value":   entry(sai.ACLEntryAttrActionCounter, sai.Do(sai.OID(0x9000000009999))),
-		"no mask":           entry(sai.ACLEntryAttrFieldSrcIP, sai.Match(address("10.0.0.1"), nil)),
-		"mask left out":     entry(sai.ACLEntryAttrFieldTTL, sai.Match(sai.Uint(1), nil)),
-		"wrong Go type":     entry(sai.ACLEntryAttrPriority, sai.Bool(true)),
-		"too wide":          entry(sai.ACLEntryAttrFieldTTL, sai.Match(sai.Uint(256), sai.Uint(255))),
-		"nil value":         entry(sai.ACLEntryAttrPriority, sai.Value(sai.Text("x"))),
+		"remove switch": g.client.Remove(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)),
+		"unknown attribute": g.client.Set(ctx, k, sai.Attr{ID: sai.AttrID(uint64(sai.ObjectTypeACLTable)<<32 | 0x7777),
+			Value: sai.Bool(true)}),
+		"unknown object": g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, 0x8000000009999),
+			sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)}),
+		"object in value": entry(sai.ACLEntryAttrActionCounter, sai.Do(sai.OID(0x9000000009999))),
+		"no mask":         entry(sai.ACLEntryAttrFieldSrcIP, sai.Match(address("10.0.0.1"), nil)),
+		"mask left out":   entry(sai.ACLEntryAttrFieldTTL, sai.Match(sai.Uint(1), nil)),
+		"wrong Go type":   entry(sai.ACLEntryAttrPriority, sai.Bool(true)),
+		"too wide":        entry(sai.ACLEntryAttrFieldTTL, sai.Match(sai.Uint(256), sai.Uint(255))),
+		"nil value":       entry(sai.ACLEntryAttrPriority, sai.Value(sai.Text("x"))),
 		"long label": func() error {
-			_, err := g.client.Create(ctx, sai.ObjectTypeACLCounter, attrs(sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrLabel, sai.Text(strings.Repeat("x", 33))))
+			_, err := g.client.Create(ctx, sai.ObjectTypeACLCounter, attrs(sai.ACLCounterAttrTableID, table,
+				sai.ACLCounterAttrLabel, sai.Text(strings.Repeat("x", 33))))
 			return err
 		}(),
 		"no room": func() error {
-			_, err := g.client.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 0)})
+			_, err := g.client.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID),
+				[]sai.Attr{sai.Want(sai.SwitchAttrPortList, 0)})
 			return err
 		}(),
-		"start_poll of an unknown object": g.client.StartPoll(ctx, "G", flex.FieldACLCounters, []string{"SAI_ACL_COUNTER_ATTR_PACKETS"}, 0x9000000009999),
-		"enum of no value":                entry(sai.ACLEntryAttrActionPacketAction, sai.Do(sai.Enum(12345))),
+		"start_poll of an unknown object": g.client.StartPoll(ctx, "G", flex.FieldACLCounters,
+			[]string{"SAI_ACL_COUNTER_ATTR_PACKETS"}, 0x9000000009999),
+		"enum of no value": entry(sai.ACLEntryAttrActionPacketAction, sai.Do(sai.Enum(12345))),
 	} {
 		if s, ok := sai.StatusOf(err); !ok || s == sai.StatusSuccess {
 			t.Errorf("%s: %v, want a status", name, err)
@@ -180,7 +229,8 @@ func TestClientSendsNothingFatal(t *testing.T) {
 func TestClientTimeout(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
-	r.DB(swss.ASICDB).Client().LPush(ctx, responseList, "SAI_STATUS_SUCCESS", "[]", "Sgetresponse") // from an earlier client
+	// from an earlier client
+	r.DB(swss.ASICDB).Client().LPush(ctx, responseList, "SAI_STATUS_SUCCESS", "[]", "Sgetresponse")
 	c, err := NewClient(ctx, r, ClientOptions{Timeout: 1})
 	if err != nil {
 		t.Fatal(err)

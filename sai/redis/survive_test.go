@@ -191,7 +191,8 @@ func TestNothingStopsSyncd(t *testing.T) {
 		return
 	}
 	for _, op := range []string{
-		"create", "remove", "set", "get", "bulkcreate", "bulkremove", "bulkset", "notify", "get_stats", "clear_stats", "flush",
+		"create", "remove", "set", "get", "bulkcreate", "bulkremove", "bulkset", "notify", "get_stats", "clear_stats",
+		"flush",
 		"attribute_capability_query", "attr_enum_values_capability_query", "stats_capability_query",
 		"object_type_get_availability_query", "start_poll", "stop_poll", "set_counter_group", "del_counter_group",
 	} {

@@ -102,7 +102,8 @@ func sameCalls(ctx context.Context, c *Client) []error {
 	do(err)
 	for _, k := range []sai.Key{
 		sai.Obj(sai.ObjectTypeTAMInt, first), ek, sai.Obj(sai.ObjectTypeTAMInt, second),
-		sai.Obj(sai.ObjectTypeACLRange, span), sai.Obj(sai.ObjectTypeACLCounter, counter), sai.Obj(sai.ObjectTypeACLTable, table),
+		sai.Obj(sai.ObjectTypeACLRange, span), sai.Obj(sai.ObjectTypeACLCounter, counter),
+		sai.Obj(sai.ObjectTypeACLTable, table),
 	} {
 		do(c.Remove(ctx, k))
 	}

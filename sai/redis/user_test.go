@@ -119,7 +119,8 @@ func (u *user) bytes() sai.Bytes {
 func (u *user) value(m *sai.AttrMeta) sai.Value {
 	switch {
 	case u.IntN(60) == 0:
-		return []sai.Value{nil, sai.Bool(true), sai.Text("x"), sai.Uint(1 << 40), sai.Field{}, sai.Do(nil), sai.IP{}, sai.OIDs{}}[u.IntN(8)]
+		return []sai.Value{nil, sai.Bool(true), sai.Text("x"), sai.Uint(1 << 40), sai.Field{}, sai.Do(nil), sai.IP{},
+			sai.OIDs{}}[u.IntN(8)]
 	case m.Form != sai.FormPlain && u.IntN(5) == 0:
 		if m.Form == sai.FormAction {
 			return sai.Action{}
@@ -207,7 +208,8 @@ func (u *user) plain(m *sai.AttrMeta) sai.Value {
 	case sai.KindQoSMapList:
 		l := make(sai.QoSMap, n)
 		for i := range l {
-			l[i] = sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: uint8(u.number(6))}, Value: sai.QoSMapParams{TC: uint8(u.number(3))}}
+			l[i] = sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: uint8(u.number(6))},
+				Value: sai.QoSMapParams{TC: uint8(u.number(3))}}
 		}
 		return l
 	case sai.KindACLResources:
@@ -242,7 +244,8 @@ func (u *user) entry() sai.Entry {
 	case 1:
 		return sai.NeighborEntry{Switch: protocol.SwitchVID, RIF: first(sai.ObjectTypeRouterInterface), IP: u.addr(six)}
 	}
-	return sai.RouteEntry{Switch: protocol.SwitchVID, VR: first(sai.ObjectTypeVirtualRouter), Dest: netip.PrefixFrom(u.addr(six), u.IntN(34))}
+	return sai.RouteEntry{Switch: protocol.SwitchVID, VR: first(sai.ObjectTypeVirtualRouter),
+		Dest: netip.PrefixFrom(u.addr(six), u.IntN(34))}
 }
 
 // placeholder returns a placeholder of a get.
@@ -403,11 +406,13 @@ func (u *user) counters(ctx context.Context) {
 	switch u.IntN(4) {
 	case 0:
 		u.c.SetCounterGroup(ctx, group, CounterGroup{Interval: time.Duration(u.IntN(5)-1) * time.Second, Enabled: &on})
-		u.c.SetCounterGroup(ctx, group, CounterGroup{Mode: []string{flex.StatsModeRead, flex.StatsModeReadAndClear, "X", ""}[u.IntN(4)]})
+		u.c.SetCounterGroup(ctx, group, CounterGroup{Mode: []string{flex.StatsModeRead, flex.StatsModeReadAndClear, "X",
+			""}[u.IntN(4)]})
 	case 1:
 		u.c.DelCounterGroup(ctx, group)
 	case 2:
-		t, field, ids := sai.ObjectTypePort, flex.FieldPortCounters, []string{"SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_OUT_OCTETS"}
+		t, field, ids := sai.ObjectTypePort, flex.FieldPortCounters,
+			[]string{"SAI_PORT_STAT_IF_IN_OCTETS", "SAI_PORT_STAT_IF_OUT_OCTETS"}
 		if on {
 			t, field, ids = sai.ObjectTypeACLCounter, flex.FieldACLCounters, []string{"SAI_ACL_COUNTER_ATTR_PACKETS"}
 		}

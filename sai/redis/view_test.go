@@ -38,7 +38,8 @@ var kinds = []struct {
 			sai.ACLTableAttrFieldACLRangeType, sai.Enums{sai.ACLRangeTypeL4SrcPortRange})
 	}},
 	{"range", sai.ObjectTypeACLRange, 3, 2, func(b *builder, i, v int) []sai.Attr {
-		return attrs(sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: uint64(i), Max: uint64(100 * v)})
+		return attrs(sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit,
+			sai.Range{Min: uint64(i), Max: uint64(100 * v)})
 	}},
 	{"counter", sai.ObjectTypeACLCounter, 9, 2, func(b *builder, i, v int) []sai.Attr {
 		return attrs(sai.ACLCounterAttrTableID, b.ref("table", i%3), sai.ACLCounterAttrEnablePacketCount, sai.Bool(v == 1),
@@ -60,9 +61,11 @@ var kinds = []struct {
 		}
 		switch v {
 		case 2:
-			a = append(a, attrs(sai.ACLEntryAttrActionTAMIntObject, sai.Do(b.ref("tam", i%3)), sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))...)
+			a = append(a, attrs(sai.ACLEntryAttrActionTAMIntObject, sai.Do(b.ref("tam", i%3)), sai.ACLEntryAttrActionIntInsert,
+				sai.Do(sai.Bool(true)))...)
 		case 3:
-			a = append(a, attrs(sai.ACLEntryAttrFieldInPorts, sai.Match(sai.OIDs{b.ports[i%portCount], b.ports[(i+1)%portCount]}, nil))...)
+			a = append(a, attrs(sai.ACLEntryAttrFieldInPorts, sai.Match(sai.OIDs{b.ports[i%portCount], b.ports[(i+1)%portCount]},
+				nil))...)
 		case 4:
 			a = append(a, attrs(sai.ACLEntryAttrFieldACLRangeType, sai.Match(sai.OIDs{b.ref("range", i%3)}, nil))...)
 		case 5:
@@ -72,10 +75,12 @@ var kinds = []struct {
 	}},
 	{"group", sai.ObjectTypeACLTableGroup, 4, 2, func(b *builder, i, v int) []sai.Attr {
 		return attrs(sai.ACLTableGroupAttrACLStage, sai.ACLStageIngress,
-			sai.ACLTableGroupAttrACLBindPointTypeList, sai.Enums{sai.ACLBindPointTypePort}, sai.ACLTableGroupAttrType, sai.Enum(v-1))
+			sai.ACLTableGroupAttrACLBindPointTypeList, sai.Enums{sai.ACLBindPointTypePort}, sai.ACLTableGroupAttrType,
+			sai.Enum(v-1))
 	}},
 	{"member", sai.ObjectTypeACLTableGroupMember, 8, 2, func(b *builder, i, v int) []sai.Attr {
-		return attrs(sai.ACLTableGroupMemberAttrACLTableGroupID, b.ref("group", i%4), sai.ACLTableGroupMemberAttrACLTableID, b.ref("table", i%3),
+		return attrs(sai.ACLTableGroupMemberAttrACLTableGroupID, b.ref("group", i%4), sai.ACLTableGroupMemberAttrACLTableID,
+			b.ref("table", i%3),
 			sai.ACLTableGroupMemberAttrPriority, sai.Uint(10*i+v))
 	}},
 	{"vlan", sai.ObjectTypeVLAN, 3, 2, func(b *builder, i, v int) []sai.Attr {
@@ -132,10 +137,12 @@ func build(g *rig, cfg config) *builder {
 	}
 	for i := range 4 {
 		if group, ok := b.made[fmt.Sprintf("group%d", i)]; ok && cfg[fmt.Sprintf("bind%d", i)] > 0 {
-			g.must("bind", g.api().Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrIngressACL, Value: group}))
+			g.must("bind", g.api().Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]),
+				sai.Attr{ID: sai.PortAttrIngressACL, Value: group}))
 		}
 		if mtu := cfg[fmt.Sprintf("mtu%d", i)]; mtu > 0 {
-			g.must("mtu", g.api().Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrMTU, Value: sai.Uint(1000 * mtu)}))
+			g.must("mtu", g.api().Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]),
+				sai.Attr{ID: sai.PortAttrMTU, Value: sai.Uint(1000 * mtu)}))
 		}
 	}
 	return b
@@ -223,7 +230,8 @@ func (g *rig) rid(vid sai.OID) sai.OID {
 	if g.agent != nil {
 		vid = g.agent.public(vid)
 	}
-	rid, err := sai.ParseOID(g.redis.DB(swss.ASICDB).Client().HGet(context.Background(), protocol.KeyVIDToRID, vid.String()).Val())
+	rid, err := sai.ParseOID(g.redis.DB(swss.ASICDB).Client().HGet(context.Background(), protocol.KeyVIDToRID,
+		vid.String()).Val())
 	g.must("VIDTORID "+vid.String(), err)
 	return rid
 }
@@ -296,7 +304,8 @@ func newViews(t *testing.T, seed uint64, restart func(*rig) (init, apply func(co
 			if vid, ok := was.made[fmt.Sprintf("%s%d", k.name, i)]; ok {
 				if k.name == "group" {
 					for p := range was.ports {
-						g.must("unbind", g.api().Set(ctx, sai.Obj(sai.ObjectTypePort, was.ports[p]), sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}))
+						g.must("unbind", g.api().Set(ctx, sai.Obj(sai.ObjectTypePort, was.ports[p]),
+							sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}))
 					}
 				}
 				g.must("remove", g.api().Remove(ctx, sai.Obj(k.t, vid)))

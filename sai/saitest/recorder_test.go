@@ -58,7 +58,8 @@ r|SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x900000000`
 // The fake's tables are of finite size, and what is unsupported is refused.
 func TestFakeLimits(t *testing.T) {
 	ctx := context.Background()
-	f := New(Options{Ports: 4, ACLEntries: 1, Extensions: []string{"x"}, Unsupported: []sai.AttrID{sai.ACLEntryAttrActionTAMIntObject}})
+	f := New(Options{Ports: 4, ACLEntries: 1, Extensions: []string{"x"},
+		Unsupported: []sai.AttrID{sai.ACLEntryAttrActionTAMIntObject}})
 	s := &session{T: t, api: f}
 	s.create(sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
 	table := s.create(sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
@@ -71,7 +72,8 @@ func TestFakeLimits(t *testing.T) {
 	s.wantStatus("unsupported action", f.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, second),
 		sai.Attr{ID: sai.ACLEntryAttrActionTAMIntObject, Value: sai.Do(sai.NullOID)}), sai.StatusAttrNotSupported0)
 	for name, want := range map[string]sai.Status{"x": sai.StatusSuccess, "y": sai.StatusNotSupported} {
-		_, err := f.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
+		_, err := f.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
+			sai.Bytes(name)))
 		s.wantStatus("extension "+name, err, want)
 	}
 }

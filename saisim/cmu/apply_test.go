@@ -35,19 +35,26 @@ func TestRefusals(t *testing.T) {
 		bad    []string // none: it fits
 	}{
 		{"beside", func(*flymon.Layout) {}, nil},
-		{"in its first bank", func(l *flymon.Layout) { l.Units[0].Base = 64 }, []string{"group 0, cmu 0", "base is 64", `task "there"`, "64 to 127"}},
+		{"in its first bank", func(l *flymon.Layout) { l.Units[0].Base = 64 },
+			[]string{"group 0, cmu 0", "base is 64", `task "there"`, "64 to 127"}},
 		{"in its second bank", func(l *flymon.Layout) { l.Units[0].Base = 96 }, []string{"base is 96", `task "there"`}},
-		{"around it", func(l *flymon.Layout) { l.Units[0].Base, l.Units[0].Size = 0, 1024 }, []string{"base is 0", `task "there"`}},
-		{"in front of it, with two banks", func(l *flymon.Layout) { l.Epoch, l.Units[0].Base, l.Units[0].Size = 1_000_000, 0, 64 }, []string{"base is 0", `task "there"`}},
+		{"around it", func(l *flymon.Layout) { l.Units[0].Base, l.Units[0].Size = 0, 1024 },
+			[]string{"base is 0", `task "there"`}},
+		{"in front of it, with two banks", func(l *flymon.Layout) {
+			l.Epoch, l.Units[0].Base, l.Units[0].Size = 1_000_000, 0,
+				64
+		}, []string{"base is 0", `task "there"`}},
 		{"the same place in another CMU", func(l *flymon.Layout) { l.Units[0].CMU, l.Units[0].Base = 1, 64 }, nil},
 		{"the same place in another group", func(l *flymon.Layout) {
 			l.Units[0].Group, l.Masks[0].Group, l.Units[0].Base = 1, 1, 64
 		}, nil},
-		{"another mask", func(l *flymon.Layout) { l.Masks[0].Key = key(t, "dst-ip") }, []string{"group 0, hash unit 0", "mask is dst-ip", `task "there" has src-ip`}},
+		{"another mask", func(l *flymon.Layout) { l.Masks[0].Key = key(t, "dst-ip") },
+			[]string{"group 0, hash unit 0", "mask is dst-ip", `task "there" has src-ip`}},
 		{"another mask in another unit", func(l *flymon.Layout) {
 			l.Masks[0], l.Units[0].Key = flymon.MaskRule{Unit: 1, Key: key(t, "dst-ip")}, flymon.Ref{A: 1}
 		}, nil},
-		{"a filter that meets", func(l *flymon.Layout) { l.Filter = filter(t, "dst-port=80") }, []string{"group 0, cmu 0", "filter dst-port=80 meets src-ip=10.0.0.0/8", `task "there"`}},
+		{"a filter that meets", func(l *flymon.Layout) { l.Filter = filter(t, "dst-port=80") },
+			[]string{"group 0, cmu 0", "filter dst-port=80 meets src-ip=10.0.0.0/8", `task "there"`}},
 		{"all packets", func(l *flymon.Layout) { l.Filter = flymon.Filter{} }, []string{"filter any meets", `task "there"`}},
 		{"a filter that meets in another CMU", func(l *flymon.Layout) { l.Filter, l.Units[0].CMU = flymon.Filter{}, 1 }, nil},
 		{"half of the packets, where it has all", func(l *flymon.Layout) {
@@ -63,7 +70,8 @@ func TestRefusals(t *testing.T) {
 			l.Frozen = slices.Clone(l.Units)
 			l.Frozen[0].Base = 96
 		}, []string{"frozen[0]", `task "there"`}},
-		{"frozen where it counts", func(l *flymon.Layout) { l.Frozen = slices.Clone(l.Units) }, []string{"frozen[0]", "base is 32", "units[0]"}},
+		{"frozen where it counts", func(l *flymon.Layout) { l.Frozen = slices.Clone(l.Units) },
+			[]string{"frozen[0]", "base is 32", "units[0]"}},
 		{"frozen twice", func(l *flymon.Layout) {
 			l.Frozen = append(slices.Clone(l.Units), l.Units...)
 			l.Frozen[0].CMU, l.Frozen[1].CMU = 2, 2
@@ -73,7 +81,8 @@ func TestRefusals(t *testing.T) {
 			l.Frozen[0].Base = 512
 		}, nil},
 		{"wrong by itself", func(l *flymon.Layout) { l.Units[0].CMU = 7 }, []string{`task "new"`, "cmu is 7"}},
-		{"two things at once", func(l *flymon.Layout) { l.Units[0].Base, l.Masks[0].Key = 64, key(t, "dst-ip") }, []string{"base is 64", "mask is dst-ip"}},
+		{"two things at once", func(l *flymon.Layout) { l.Units[0].Base, l.Masks[0].Key = 64, key(t, "dst-ip") },
+			[]string{"base is 64", "mask is dst-ip"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, small(32))
@@ -98,7 +107,8 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("error %q, want %q in it", err, s)
 				}
 			}
-			if got, _ := b.Layout("new"); !reflect.DeepEqual(got, before) || b.status("new") != status || !slices.Equal(b.words("new", 0, 0), was) {
+			if got, _ := b.Layout("new"); !reflect.DeepEqual(got, before) || b.status("new") != status ||
+				!slices.Equal(b.words("new", 0, 0), was) {
 				t.Error("the task has changed")
 			}
 			b.send(cmu.Packet{Vector: flymon.Make(ip4(11, 0, 0, 1), ip4(1, 1, 1, 1), 0, 0, 1, 0)})
@@ -180,7 +190,8 @@ func TestShares(t *testing.T) {
 func TestMasksComeAndGo(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		b := newBench(t, small(32))
-		stays := rows(t, 3, 3, flymon.Unit{CMU: 1, Size: 1024, Op: flymon.CondAdd, P1: constant(1), P2: always(), Key: flymon.Ref{A: 1}})
+		stays := rows(t, 3, 3, flymon.Unit{CMU: 1, Size: 1024, Op: flymon.CondAdd, P1: constant(1), P2: always(),
+			Key: flymon.Ref{A: 1}})
 		stays.Task = "stays"
 		for i := range stays.Units {
 			stays.Units[i].CMU = 1

@@ -103,7 +103,8 @@ func TestReadAndClear(t *testing.T) {
 		{"t", 0, 1, 0, 32, ""}, {"t", 0, 1, 32, 0, ""}, {"t", 0, 0, 31, 1, ""},
 		{"u", 0, 0, 0, 1, `task "u"`}, {"t", 1, 0, 0, 1, "unit is 1, want 0 to 0"}, {"t", -1, 0, 0, 1, "unit is -1"},
 		{"t", 0, 2, 0, 1, "bank is 2, want 0 to 1"}, {"t", 0, -1, 0, 1, "bank is -1"},
-		{"t", 0, 0, 1, 32, "32 buckets from 1"}, {"t", 0, 0, ^uint32(0), 2, "want some of 32"}, {"t", 0, 0, 2, ^uint32(0), "want some of 32"},
+		{"t", 0, 0, 1, 32, "32 buckets from 1"}, {"t", 0, 0, ^uint32(0), 2, "want some of 32"},
+		{"t", 0, 0, 2, ^uint32(0), "want some of 32"},
 	} {
 		w, err := b.Read(tt.task, tt.unit, tt.bank, tt.from, tt.n)
 		clearErr := b.ClearRange(tt.task, tt.unit, tt.bank, tt.from, tt.n)
@@ -131,7 +132,8 @@ func TestReadAndClear(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.words("t", 0, 0)[where] != 1 || b.words("t", 0, 1)[where] != 0 || b.status("t").Banks[1].Packets != 1 {
-		t.Errorf("%v, %v, %+v: want a bucket of bank 1 cleared, and not its counts", b.words("t", 0, 0), b.words("t", 0, 1), b.status("t"))
+		t.Errorf("%v, %v, %+v: want a bucket of bank 1 cleared, and not its counts", b.words("t", 0, 0), b.words("t", 0, 1),
+			b.status("t"))
 	}
 }
 
@@ -225,13 +227,16 @@ func TestFreezeAndDivert(t *testing.T) {
 	next.Frozen = l.Units
 	b.apply(next)
 	s := b.status("t")
-	if s.Generation == first.Generation || s.Banks != [2]flymon.ChipBank{} || s.Frozen != first.Banks || s.FrozenAt != 5*second+2 {
+	if s.Generation == first.Generation || s.Banks != [2]flymon.ChipBank{} || s.Frozen != first.Banks ||
+		s.FrozenAt != 5*second+2 {
 		t.Fatalf("%+v, want the counts of %+v frozen", s, first)
 	}
 	b.send(at(5*second+3), at(5*second+4))
 	s = b.status("t")
 	old, now := b.words("t", 1, 1), b.words("t", 0, 1)
-	if o, n := l.Bucket(&b.geo, 0, packet(1).Vector), next.Bucket(&b.geo, 0, packet(1).Vector); old[o] != 1 || now[n] != 2 || s.Banks[1].Packets != 2 || s.Frozen != first.Banks {
+	if o, n := l.Bucket(&b.geo, 0, packet(1).Vector),
+		next.Bucket(&b.geo, 0, packet(1).Vector); old[o] != 1 || now[n] != 2 || s.Banks[1].Packets != 2 ||
+		s.Frozen != first.Banks {
 		t.Fatalf("%v, %v, %+v: want one packet frozen, two counted", old, now, s)
 	}
 	if n := len(b.digests("t", 1)); n != 2 {
@@ -247,7 +252,8 @@ func TestFreezeAndDivert(t *testing.T) {
 		t.Errorf("%+v after another filter, want %+v", again, s)
 	}
 
-	if err := b.Clear("t", 0); err != nil || b.status("t").Frozen[0].Used || slices.Max(b.words("t", 1, 0)) != 0 || len(b.digests("t", 0)) != 0 {
+	if err := b.Clear("t", 0); err != nil || b.status("t").Frozen[0].Used || slices.Max(b.words("t", 1, 0)) != 0 ||
+		len(b.digests("t", 0)) != 0 {
 		t.Errorf("a bank that is cleared is so in frozen partitions too: %v", err)
 	}
 	if x, _ := b.Truth("t", 0); x.Packets != 0 || len(x.Flows) != 0 {
@@ -257,7 +263,8 @@ func TestFreezeAndDivert(t *testing.T) {
 	next.Frozen = nil
 	b.apply(next)
 	thawed := b.status("t")
-	if thawed.Generation != s.Generation || thawed.Banks[1] != s.Banks[1] || thawed.Frozen != [2]flymon.ChipBank{} || thawed.FrozenAt != 0 {
+	if thawed.Generation != s.Generation || thawed.Banks[1] != s.Banks[1] || thawed.Frozen != [2]flymon.ChipBank{} ||
+		thawed.FrozenAt != 0 {
 		t.Errorf("%+v after what was frozen is given back, want the counts of %+v", thawed, s)
 	}
 	if _, err := b.Read("t", 1, 0, 0, 1); err == nil {
@@ -323,7 +330,8 @@ func TestUnitsThatAreLeft(t *testing.T) {
 	b.apply(same)
 	b.send(*packet(1))
 	s := b.status("t")
-	if s.Generation != before.Generation || s.Banks[0].Packets != 3 || s.Frozen != before.Banks || slices.Max(b.words("t", 1, 0)) != 3 || slices.Max(b.words("t", 2, 0)) != 2 {
+	if s.Generation != before.Generation || s.Banks[0].Packets != 3 || s.Frozen != before.Banks ||
+		slices.Max(b.words("t", 1, 0)) != 3 || slices.Max(b.words("t", 2, 0)) != 2 {
 		t.Errorf("%+v, before %+v", s, before)
 	}
 	if x, _ := b.Truth("t", 0); len(b.digests("t", 0)) != 1 || x.Packets != 3 {

@@ -30,10 +30,13 @@ func FuzzApply(f *testing.F) {
 	seed(l, froze)
 	chained := one(f, "c", 0, 32)
 	chained.Units = append(chained.Units, chained.Units[0])
-	chained.Units[1].Group, chained.Units[1].P1, chained.Units[1].From, chained.Units[1].To = 4, of(flymon.Since, 0, 0), 3, 200
+	chained.Units[1].Group, chained.Units[1].P1, chained.Units[1].From, chained.Units[1].To = 4, of(flymon.Since, 0, 0), 3,
+		200
 	chained.Masks = append(chained.Masks, flymon.MaskRule{Group: 4, Key: chained.Flow})
 	seed(chained)
-	f.Add([]byte(`[{"task":"t","filter":"src-port=5-9,ip=6","masks":[{"group":0,"unit":0,"key":"none"}],"units":[{"key":{},"size":32,"op":"max","p1":{"from":"key","bits":40},"p2":{"from":"least","of":[0]}}],"measures":"frequency"}]`))
+	f.Add([]byte(
+		`[{"task":"t","filter":"src-port=5-9,ip=6","masks":[{"group":0,"unit":0,"key":"none"}],"units":[{"key":{},` +
+			`"size":32,"op":"max","p1":{"from":"key","bits":40},"p2":{"from":"least","of":[0]}}],"measures":"frequency"}]`))
 	load := newTraffic(5).list(50)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var layouts []flymon.Layout
@@ -71,7 +74,8 @@ func normal(l flymon.Layout) flymon.Layout {
 	for _, units := range [][]flymon.Unit{l.Units, l.Frozen} {
 		for i := range units {
 			u := &units[i]
-			u.Map, u.P1.Of, u.P2.Of = append([]flymon.MapRule(nil), u.Map...), append([]int(nil), u.P1.Of...), append([]int(nil), u.P2.Of...)
+			u.Map, u.P1.Of, u.P2.Of = append([]flymon.MapRule(nil), u.Map...), append([]int(nil), u.P1.Of...),
+				append([]int(nil), u.P2.Of...)
 		}
 	}
 	return l

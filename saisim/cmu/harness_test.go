@@ -12,7 +12,8 @@ import (
 
 // geometry is the chip of the paper; small returns one that tests can check word by word.
 func geometry() flymon.Geometry {
-	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32, MapEntries: 256, Digests: 16}
+	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32,
+		MapEntries: 256, Digests: 16}
 }
 
 func small(width int) flymon.Geometry {
@@ -117,11 +118,13 @@ func always() flymon.Param { return constant(^uint32(0)) }
 // countMin is a task of three rows in one group.
 func countMin(t testing.TB, name string, group int, base, size uint32) flymon.Layout {
 	l := flymon.Layout{
-		Task: name, Flow: key(t, "5-tuple"), Measures: "frequency", Masks: []flymon.MaskRule{{Group: group, Key: key(t, "5-tuple")}},
+		Task: name, Flow: key(t, "5-tuple"), Measures: "frequency",
+		Masks: []flymon.MaskRule{{Group: group, Key: key(t, "5-tuple")}},
 	}
 	for row := range 3 {
 		l.Units = append(l.Units, flymon.Unit{
-			Group: group, CMU: row, Key: flymon.Ref{Shift: uint8(8 * row)}, Base: base, Size: size, Op: flymon.CondAdd, P1: constant(1), P2: always(),
+			Group: group, CMU: row, Key: flymon.Ref{Shift: uint8(8 * row)}, Base: base, Size: size, Op: flymon.CondAdd,
+			P1: constant(1), P2: always(),
 		})
 	}
 	return l
@@ -139,7 +142,8 @@ func ip4(a, b, c, d byte) netip.Addr { return netip.AddrFrom4([4]byte{a, b, c, d
 
 // packet is one of flow i, at i ns of the day.
 func packet(i int) *cmu.Packet {
-	return &cmu.Packet{Vector: flymon.Make(ip4(10, 0, byte(i>>8), byte(i)), ip4(10, 1, 0, 1), uint16(i), 443, 6, uint64(i)), Ports: true, Size: 64, Number: uint64(i + 1)}
+	return &cmu.Packet{Vector: flymon.Make(ip4(10, 0, byte(i>>8), byte(i)), ip4(10, 1, 0, 1), uint16(i), 443, 6,
+		uint64(i)), Ports: true, Size: 64, Number: uint64(i + 1)}
 }
 
 // traffic is packets of few flows of all kinds, some nanoseconds to microseconds

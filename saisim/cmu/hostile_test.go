@@ -61,14 +61,16 @@ func corrupt(r *rand.Rand, v reflect.Value) {
 	case reflect.Slice:
 		corruptSlice(r, v)
 	case reflect.String:
-		v.SetString(pick(r, "", "max", "xor-swap", "least", "result", "since", "key", "timestamp", "max(size)", "existence(none)", "t1"))
+		v.SetString(pick(r, "", "max", "xor-swap", "least", "result", "since", "key", "timestamp", "max(size)",
+			"existence(none)", "t1"))
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
 	case reflect.Int:
 		v.SetInt(pick(r, -1, 0, 1, 2, 3, 8, 9, 11, 12, 1<<31, -1<<63, 1<<63-1, v.Int()+1, v.Int()-1))
 	default:
 		bits := v.Type().Bits()
-		n := pick(r, 0, 1, 2, 31, 32, 33, 64, 255, 1024, r.Uint64(), ^uint64(0), v.Uint()+1, v.Uint()-1, v.Uint()*2, 1<<(r.IntN(64)))
+		n := pick(r, 0, 1, 2, 31, 32, 33, 64, 255, 1024, r.Uint64(), ^uint64(0), v.Uint()+1, v.Uint()-1, v.Uint()*2,
+			1<<(r.IntN(64)))
 		v.SetUint(n << (64 - bits) >> (64 - bits))
 	}
 }
@@ -93,7 +95,8 @@ func corruptSlice(r *rand.Rand, v reflect.Value) {
 
 // corruptFilter makes filters that cannot be written too.
 func corruptFilter(r *rand.Rand, f *flymon.Filter) {
-	prefix := pick(r, netip.Prefix{}, netip.MustParsePrefix("10.1.2.3/8"), netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"),
+	prefix := pick(r, netip.Prefix{}, netip.MustParsePrefix("10.1.2.3/8"), netip.MustParsePrefix("0.0.0.0/0"),
+		netip.MustParsePrefix("::/0"),
 		netip.MustParsePrefix("2001:db8::5/66"), netip.MustParsePrefix("::ffff:10.0.0.0/104"))
 	switch r.IntN(5) {
 	case 0:

@@ -172,7 +172,8 @@ func (in *interpreter) task(t *interpreted, p *cmu.Packet) {
 		p1 := in.translate(u.Map, in.param(t, u, &u.P1, p, results)) & in.geo.Mask()
 		p2 := in.param(t, u, &u.P2, p, results) & in.geo.Mask()
 		*word, results[i] = in.operate(u.Op, before, p1, p2)
-		if d := t.Digest; d != nil && d.Unit == i && in.reached(u.Op, *word, p1) >= d.Threshold && !slices.Contains(t.digests[bank], p.Vector.And(d.Key)) {
+		if d := t.Digest; d != nil && d.Unit == i && in.reached(u.Op, *word, p1) >= d.Threshold &&
+			!slices.Contains(t.digests[bank], p.Vector.And(d.Key)) {
 			if len(t.digests[bank]) < in.geo.Digests {
 				t.digests[bank] = append(t.digests[bank], p.Vector.And(d.Key))
 			} else {

@@ -53,7 +53,8 @@ func TestOperations(t *testing.T) {
 			u := &l.Units[0]
 			u.Op, u.P1, u.P2 = tt.op, flymon.Param{From: flymon.QueueLength}, flymon.Param{From: flymon.QueueDelay}
 			keep := *u
-			keep.Group, keep.Op, keep.P1, keep.P2 = 4, flymon.XorSwap, flymon.Param{From: flymon.Result, Of: []int{0}}, constant(1)
+			keep.Group, keep.Op, keep.P1, keep.P2 = 4, flymon.XorSwap, flymon.Param{From: flymon.Result, Of: []int{0}},
+				constant(1)
 			l.Units = append(l.Units, keep)
 			b.apply(l)
 			send := func(p1, p2 uint32) (word, result uint32) {
@@ -97,7 +98,8 @@ func TestParameters(t *testing.T) {
 		{"queue delay in 4 ns", 32, flymon.Param{From: flymon.QueueDelay, Scale: 4}, 0x5000_0123},
 		{"key", 32, flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1}}, c},
 		{"bits of a key", 32, flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1, Shift: 12}, Bits: 5}, c >> 12 & 31},
-		{"key around the corner", 32, flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1, Shift: 28}, Bits: 8}, (c>>28 | c<<4) & 255},
+		{"key around the corner", 32, flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1, Shift: 28}, Bits: 8},
+			(c>>28 | c<<4) & 255},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, small(tt.width))
@@ -181,8 +183,10 @@ func TestMaps(t *testing.T) {
 		{"one-hot", oneHot, map[uint32]uint32{0: 1, 0xff: 1 << 31, 0xffffff0f: 1 << 1}},
 		{"coupons", coupons, map[uint32]uint32{0: 1, 0x7fff: 1, 0x8000: 2, 31<<15 | 5: 1 << 31, 32 << 15: 0, ^uint32(0): 0}},
 		{"first of two", []flymon.MapRule{rule(1, 1, 10), rule(3, 3, 20)}, map[uint32]uint32{1: 10, 3: 10, 2: 0}},
-		{"first of two that are far apart", []flymon.MapRule{rule(3, 3, 20), rule(1, 0x80000001, 10)}, map[uint32]uint32{3: 20, 1: 10, 0x80000001: 0}},
-		{"same value twice", []flymon.MapRule{rule(1<<20, ^uint32(0), 1), rule(1<<20, ^uint32(0), 2)}, map[uint32]uint32{1 << 20: 1, 0: 0}},
+		{"first of two that are far apart", []flymon.MapRule{rule(3, 3, 20), rule(1, 0x80000001, 10)},
+			map[uint32]uint32{3: 20, 1: 10, 0x80000001: 0}},
+		{"same value twice", []flymon.MapRule{rule(1<<20, ^uint32(0), 1), rule(1<<20, ^uint32(0), 2)},
+			map[uint32]uint32{1 << 20: 1, 0: 0}},
 		{"value beyond its mask", []flymon.MapRule{rule(0xf1, 0x0f, 9)}, map[uint32]uint32{1: 9, 0x31: 9, 2: 0}},
 		{"whatever comes", []flymon.MapRule{rule(0, 0, 5)}, map[uint32]uint32{0: 5, 99: 5}},
 		{"of the rest", []flymon.MapRule{rule(0, ^uint32(0), 1), rule(0, 0, 0)}, map[uint32]uint32{0: 1, 99: 0}},
@@ -215,7 +219,8 @@ func TestAddresses(t *testing.T) {
 				t.Run(fmt.Sprintf("%+v/shifted=%v", ref, shifted), func(t *testing.T) {
 					b := newBench(t, small(32))
 					l := one(t, "t", 256, 128)
-					l.Masks = []flymon.MaskRule{{Key: key(t, "src-ip")}, {Unit: 1, Key: key(t, "dst-ip")}, {Unit: 2, Key: key(t, "src-port")}}
+					l.Masks = []flymon.MaskRule{{Key: key(t, "src-ip")}, {Unit: 1, Key: key(t, "dst-ip")},
+						{Unit: 2, Key: key(t, "src-port")}}
 					l.Units[0].Key, l.Units[0].Shifted = ref, shifted
 					b.apply(l)
 					want := make([]uint32, 128)

@@ -52,9 +52,12 @@ func (g *layouts) layout(name string) flymon.Layout {
 }
 
 func (g *layouts) filter() flymon.Filter {
-	return filter(g, pick(g.r, "any", "ip=6", "ip=4", "src-ip=10.0.0.0/16", "src-ip=10.1.0.0/16", "src-ip=10.2.0.0/15", "src-ip=10.0.0.0/8,dst-port=53",
-		"dst-ip=192.168.0.0/24", "dst-ip=192.168.1.0/25,protocol=17", "protocol=6,dst-port=1-100", "dst-port=400-9000", "src-port=1000-1003",
-		"src-port=1004-1007,dst-port=80", "protocol=0", "protocol=1", "src-ip=2001:db8::/120", "src-ip=2001:db8::7", "src-port=0-65535"))
+	return filter(g, pick(g.r, "any", "ip=6", "ip=4", "src-ip=10.0.0.0/16", "src-ip=10.1.0.0/16", "src-ip=10.2.0.0/15",
+		"src-ip=10.0.0.0/8,dst-port=53",
+		"dst-ip=192.168.0.0/24", "dst-ip=192.168.1.0/25,protocol=17", "protocol=6,dst-port=1-100", "dst-port=400-9000",
+		"src-port=1000-1003",
+		"src-port=1004-1007,dst-port=80", "protocol=0", "protocol=1", "src-ip=2001:db8::/120", "src-ip=2001:db8::7",
+		"src-port=0-65535"))
 }
 
 // place is a unit's partition, in groups from first on.
@@ -117,7 +120,8 @@ func (g *layouts) unit(l *flymon.Layout, i int) {
 
 func (g *layouts) param(l *flymon.Layout, i int) flymon.Param {
 	r := g.r
-	p := flymon.Param{From: pick(r, flymon.Const, flymon.Size, flymon.Timestamp, flymon.QueueLength, flymon.QueueDelay, flymon.Compressed, flymon.Result, flymon.Least, flymon.Since)}
+	p := flymon.Param{From: pick(r, flymon.Const, flymon.Size, flymon.Timestamp, flymon.QueueLength, flymon.QueueDelay,
+		flymon.Compressed, flymon.Result, flymon.Least, flymon.Since)}
 	var before []int
 	for k := range i {
 		if l.Units[k].Group <= l.Units[i].Group-flymon.Apart {
@@ -242,7 +246,8 @@ func compare(b *bench, in *interpreter) {
 				}
 			}
 			k := s.Banks[bank]
-			if k.Packets != t.packets[bank] || k.Bytes != t.bytes[bank] || k.DigestsLost != t.digestsLost[bank] || k.Digests != len(t.digests[bank]) {
+			if k.Packets != t.packets[bank] || k.Bytes != t.bytes[bank] || k.DigestsLost != t.digestsLost[bank] ||
+				k.Digests != len(t.digests[bank]) {
 				b.Fatalf("%s, bank %d: %+v, want %d packets of %d bytes, %d digests and %d lost", t.Task, bank, k,
 					t.packets[bank], t.bytes[bank], len(t.digests[bank]), t.digestsLost[bank])
 			}

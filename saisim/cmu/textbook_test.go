@@ -185,7 +185,8 @@ func rows(t testing.TB, n, groups int, u flymon.Unit) flymon.Layout {
 		l.Units = append(l.Units, u)
 	}
 	for i := range min(n, groups) {
-		l.Masks = append(l.Masks, flymon.MaskRule{Group: 4 * i, Key: key(t, "src-ip")}, flymon.MaskRule{Group: 4 * i, Unit: 1, Key: key(t, "5-tuple")})
+		l.Masks = append(l.Masks, flymon.MaskRule{Group: 4 * i, Key: key(t, "src-ip")},
+			flymon.MaskRule{Group: 4 * i, Unit: 1, Key: key(t, "5-tuple")})
 	}
 	return l
 }
@@ -219,7 +220,9 @@ func TestTextbook(t *testing.T) {
 			book   func(h hashed) textbook
 		}{
 			{"count-min", rows(t, 3, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
-			{"count-min of bytes", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) { u.P1 = flymon.Param{From: flymon.Size} }),
+			{"count-min of bytes", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) {
+				u.P1 = flymon.Param{From: flymon.Size}
+			}),
 				func(h hashed) textbook { return &bytes16{countMinSketch{hashed: h}} }},
 			{"MRAC", rows(t, 1, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
 			{"SuMax(Sum)", with(rows(t, 3, 3, u), func(i int, u *flymon.Unit) {

@@ -12,7 +12,8 @@ import (
 func TestTruth(t *testing.T) {
 	send := []cmu.Packet{}
 	add := func(src, dst byte, at uint64, size, queue uint32, delay uint64) {
-		send = append(send, cmu.Packet{Vector: flymon.Make(ip4(10, 0, 0, src), ip4(10, 0, 1, dst), 0, 0, 1, at), Size: size, QueueBytes: queue, QueueNS: delay})
+		send = append(send, cmu.Packet{Vector: flymon.Make(ip4(10, 0, 0, src), ip4(10, 0, 1, dst), 0, 0, 1, at), Size: size,
+			QueueBytes: queue, QueueNS: delay})
 	}
 	add(1, 1, 100, 64, 10, 5)
 	add(2, 1, 150, 1000, 0, 0)

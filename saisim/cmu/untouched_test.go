@@ -63,7 +63,8 @@ func sameTask(t *testing.T, quiet, busy *bench, name string) {
 			}
 		}
 		var none []flymon.Vector
-		if got, want := busy.digests(name, bank), quiet.digests(name, bank); !reflect.DeepEqual(append(none, got...), append(none, want...)) {
+		if got, want := busy.digests(name, bank),
+			quiet.digests(name, bank); !reflect.DeepEqual(append(none, got...), append(none, want...)) {
 			t.Errorf("%s, bank %d: digests %v, want %v", name, bank, got, want)
 		}
 	}

@@ -34,8 +34,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A number that has once gone out in a report means the same for ever. This list only grows, at its end: a line that has
-// to be changed for the test to pass is a reason that collectors now take for another.
+// A number that has once gone out in a report means the same for ever. This list only grows, at its end: a line that
+// has to be changed for the test to pass is a reason that collectors now take for another.
 func TestNumbersAreFixed(t *testing.T) {
 	frozen := []struct {
 		reason drop.Reason
@@ -46,7 +46,8 @@ func TestNumbersAreFixed(t *testing.T) {
 		{5, "not-vlan-member", "in"}, {6, "source-address", "in"}, {7, "learning", "in"}, {8, "acl", "in"}, {9, "trap", "in"},
 		{10, "fdb", "in"}, {11, "unknown-destination", "in"}, {12, "same-port", "in"}, {13, "no-destination", "in"},
 		{14, "no-lag-member", "in"}, {15, "not-router", "in"}, {16, "router-down", "in"}, {17, "ip-header", "in"},
-		{18, "no-route", "in"}, {19, "blackhole", "in"}, {20, "neighbor", "in"}, {21, "route", "in"}, {22, "no-next-hop", "in"},
+		{18, "no-route", "in"}, {19, "blackhole", "in"}, {20, "neighbor", "in"}, {21, "route", "in"},
+		{22, "no-next-hop", "in"},
 		{23, "ttl", "in"}, {24, "no-neighbor", "in"}, {25, "router-out-down", "in"}, {26, "same-interface", "in"},
 		{27, "l3-mtu", "in"}, {28, "program", "in"}, {29, "policer", "in"}, {30, "buffer", "queue"},
 		{31, "queue-limit", "queue"}, {32, "wred", "queue"}, {33, "egress-port-down", "out"}, {34, "egress-mtu", "out"},
@@ -71,7 +72,8 @@ func TestNumbersAreFixed(t *testing.T) {
 // What SAI has a word for is called by it.
 func TestSAI(t *testing.T) {
 	for r, want := range map[drop.Reason]string{
-		drop.TTL: "SAI_IN_DROP_REASON_TTL", drop.NoRoute: "SAI_IN_DROP_REASON_LPM_MISS", drop.Blackhole: "SAI_IN_DROP_REASON_BLACKHOLE_ROUTE",
+		drop.TTL: "SAI_IN_DROP_REASON_TTL", drop.NoRoute: "SAI_IN_DROP_REASON_LPM_MISS",
+		drop.Blackhole:  "SAI_IN_DROP_REASON_BLACKHOLE_ROUTE",
 		drop.NoNeighbor: "SAI_IN_DROP_REASON_UNRESOLVED_NEXT_HOP", drop.WRED: "", drop.NumReasons: "",
 	} {
 		if got := r.SAI(); got != want {

@@ -33,7 +33,8 @@ func everyRow(graph uint64) (c config.Change) {
 	}
 	c.Put(config.BridgePort{ID: 33, On: 20, Admin: true})
 	c.Put(vlan)
-	c.Put(config.FDBEntry{VLAN: 40, VID: 1, MAC: config.MAC{2, 5: 1}, BridgePort: 31, Static: true, Action: config.Forward})
+	c.Put(config.FDBEntry{VLAN: 40, VID: 1, MAC: config.MAC{2, 5: 1}, BridgePort: 31, Static: true,
+		Action: config.Forward})
 	neighbor := netip.MustParseAddr("10.0.0.2")
 	c.Put(config.Router{ID: 50, Up4: true, Up6: true})
 	c.Put(config.Interface{ID: 51, On: 40, MTU: 1500, Up4: true})
@@ -91,7 +92,8 @@ func TestNothingIsLeft(t *testing.T) {
 			"prefixes": e.router.fib4.n + e.router.fib6.n, "destinations": len(e.router.dests) + len(e.router.shared),
 			"adjacencies": len(e.router.adjacencies), "range checkers": int(e.acl.ranges.used),
 			"profiles of marking": e.marking.used, "entries of flows": len(e.marking.flows[0].entries),
-			"tasks": e.Groups().Tasks(), "plans": len(e.recording.plans), "clamps": len(e.clamps.list), "recorders": int(e.recorders),
+			"tasks": e.Groups().Tasks(), "plans": len(e.recording.plans), "clamps": len(e.clamps.list),
+			"recorders": int(e.recorders),
 		} {
 			if n != 0 {
 				t.Errorf("%d %s are left", n, what)

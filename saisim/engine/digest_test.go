@@ -79,7 +79,8 @@ func underway(r *rand.Rand, sent []byte, at int) []byte {
 	}
 	if r.IntN(2) == 0 {
 		n, _ := ifa.TransportSize(proto, ip[at:])
-		ip = ifa.Insert(ip, at, n, ifa.Header{GNS: ifa.PerHop, Next: proto, MaxLength: 255}, ifa.Metadata{HopLimit: 255}, &ifa.Hop{Device: r.Uint32()})
+		ip = ifa.Insert(ip, at, n, ifa.Header{GNS: ifa.PerHop, Next: proto, MaxLength: 255}, ifa.Metadata{HopLimit: 255},
+			&ifa.Hop{Device: r.Uint32()})
 		for range r.IntN(5) {
 			p, err := ifa.Locate(ip)
 			if err != nil {
@@ -111,8 +112,8 @@ func framed(r *rand.Rand, ip []byte) []byte {
 }
 
 // A packet has the same digest at every switch, whatever switches before have put into its frame, behind it and around
-// it: IFA, VLAN tags, tail-stamp records, marks, another MSS. Another packet has another one, but for what 32 bits leave to
-// chance: some 126,000 pairs of a case are alike 3 times once in 10^14 cases.
+// it: IFA, VLAN tags, tail-stamp records, marks, another MSS. Another packet has another one, but for what 32 bits
+// leave to chance: some 126,000 pairs of a case are alike 3 times once in 10^14 cases.
 func TestDigestAcrossHeaders(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_100, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))

@@ -9,8 +9,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Of the first bytes of a frame it is said that it is of a flow, that it is not, or that it may be: never otherwise than
-// of the whole frame.
+// Of the first bytes of a frame it is said that it is of a flow, that it is not, or that it may be: never otherwise
+// than of the whole frame.
 func TestFlowOfFirstBytes(t *testing.T) {
 	a, b := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	cases, known, unclear := 0, 0, 0

@@ -34,7 +34,8 @@ func TestTimeOfDay(t *testing.T) {
 					d >>= 4 // 292 years at 8 GHz are more than 2^64 cycles
 				}
 				at := tod.CycleAt(d)
-				if x := new(big.Int).Mul(new(big.Int).SetUint64(uint64(at)), big.NewInt(1e9)); x.Cmp(new(big.Int).Mul(big.NewInt(int64(d)), new(big.Int).SetUint64(hz))) < 0 {
+				if x := new(big.Int).Mul(new(big.Int).SetUint64(uint64(at)),
+					big.NewInt(1e9)); x.Cmp(new(big.Int).Mul(big.NewInt(int64(d)), new(big.Int).SetUint64(hz))) < 0 {
 					t.Fatalf("%d Hz: cycle %d is before %v", hz, at, d)
 				}
 				if hz >= 1_000_000_000 {

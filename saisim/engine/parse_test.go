@@ -22,7 +22,8 @@ func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 		total -= r.IntN(24) - 4
 	}
 	b = append(b, 0x45, byte(r.Uint32()), byte(total>>8), byte(total), byte(r.Uint32()), byte(r.Uint32()),
-		[]byte{0, 0, 0, 0x40, 0x40, 0x80, 0xc0, 0x20, 0x1f}[r.IntN(9)], 0, 64, []byte{6, 6, 6, 17, 17, 17, 17, 1, 33, 136}[r.IntN(10)])
+		[]byte{0, 0, 0, 0x40, 0x40, 0x80, 0xc0, 0x20, 0x1f}[r.IntN(9)], 0, 64,
+		[]byte{6, 6, 6, 17, 17, 17, 17, 1, 33, 136}[r.IntN(10)])
 	for len(b) < ethernetHeader+40+payload {
 		b = append(b, byte(r.Uint32()))
 	}

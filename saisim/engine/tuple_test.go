@@ -35,8 +35,8 @@ func (e *aclEntry) matches(k *aclKey, x *crossing) bool {
 	return e.places(x)
 }
 
-// checkSieves checks what lookups rely on: each entry is behind the sieve of its tuple and passes it, and what is looked
-// at first has the highest priorities.
+// checkSieves checks what lookups rely on: each entry is behind the sieve of its tuple and passes it, and what is
+// looked at first has the highest priorities.
 func (s *tupleSpace) checkSieves(t *testing.T) {
 	t.Helper()
 	tuples := 0

@@ -15,7 +15,8 @@ import (
 func Example() {
 	small := profile.Small()
 	s := objects.New(engine.New(small, time.Unix(0, 0), 0), objects.Config{Profile: small})
-	if _, err := s.Create(sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
+	if _, err := s.Create(sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch,
+		Value: sai.Bool(true)}}); err != nil {
 		log.Fatal(err)
 	}
 	if _, err := s.Create(sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(100)}}); err != nil {

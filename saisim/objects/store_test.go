@@ -155,7 +155,8 @@ func TestTrapNames(t *testing.T) {
 	seen := map[string]bool{"": true}
 	for trap := config.TrapNone + 1; trap < config.NumTraps; trap++ {
 		_, known := types.Value(trap.SAI())
-		if own := trap == config.TrapLinkLocal || trap == config.TrapTAM; known == own || own && trap.SAI() != "" || seen[trap.String()] {
+		if own := trap == config.TrapLinkLocal || trap == config.TrapTAM; known == own || own && trap.SAI() != "" ||
+			seen[trap.String()] {
 			t.Errorf("%s is %q of SAI", trap, trap.SAI())
 		}
 		seen[trap.String()] = true

@@ -15,7 +15,9 @@ func FuzzProgram(f *testing.F) {
 	}
 	f.Add(text, uint64(1))
 	f.Add(bytes.Replace(text, []byte(`"bits":10`), []byte(`"bits":32`), 1), uint64(2))
-	f.Add([]byte(`{"name":"a","egress":{"tables":[{"name":"t","stage":0,"match":"index","key":[{"field":"l4.dst"}],"size":5}]}}`), uint64(3))
+	f.Add([]byte(
+		`{"name":"a","egress":{"tables":[{"name":"t","stage":0,"match":"index","key":[{"field":"l4.dst"}],"size":5}]}}`),
+		uint64(3))
 	f.Fuzz(func(t *testing.T, text []byte, seed uint64) {
 		p, err := Read(bytes.NewReader(text))
 		if err != nil {

@@ -122,7 +122,10 @@ func TestRecordingPrograms(t *testing.T) {
 					want = a.Hit[0][i/64]>>(i%64)&1 != 0
 				}
 				if m.Of != nil && want {
-					want = slices.ContainsFunc(m.Of, func(name string) bool { return number[m.Pipe+m.Table+"."+name] == int(a.Acted[0][i]) })
+					want = slices.ContainsFunc(m.Of, func(name string) bool {
+						return number[m.Pipe+m.Table+"."+name] == int(
+							a.Acted[0][i])
+					})
 					acted[want]++
 				}
 				if got := is.UserField(&b, m.Field)>>m.Bit&1 != 0; got != want {

@@ -22,19 +22,25 @@ func sample() *Program {
 		Name:   "sample",
 		Fields: []Field{{Name: "key", Width: 32}, {Name: "old", Width: 16, Bridged: true}, {Name: "class", Width: 4}},
 		Ingress: Pipe{
-			Hashes: []Hash{{Name: "h", Stage: 1, CRC: "crc32c", Inputs: []Input{{Field: "ipv4.src"}, {Field: "l4.dst", Mask: 0xff}}}},
+			Hashes: []Hash{{Name: "h", Stage: 1, CRC: "crc32c", Inputs: []Input{{Field: "ipv4.src"},
+				{Field: "l4.dst", Mask: 0xff}}}},
 			Registers: []Register{{Name: "r", Stage: 1, Width: 16, Depth: 1024, Instructions: []Instruction{
-				{Name: "count", Updates: []Update{{Do: "adds", A: Source{From: "mem"}, B: Source{From: "const", Const: 1}}}, Output: Output{Value: "old"}},
+				{Name: "count", Updates: []Update{{Do: "adds", A: Source{From: "mem"}, B: Source{From: "const", Const: 1}}},
+					Output: Output{Value: "old"}},
 			}}},
 			Tables: []Table{
 				{
-					Name: "classify", Stage: 0, Match: "ternary", Key: []Input{{Field: "ip.dscp"}, {Field: "l4.dst"}}, Size: 64, Counters: true,
-					Actions: []Action{{Name: "set", Params: []Param{{Name: "c", Width: 4}}, Ops: []Op{{Do: "set", To: "class", A: Operand{Param: "c"}}}}},
-					Entries: []Entry{{ID: 1, Priority: 3, Key: []Match{{}, {Value: 80, Mask: 0xffff}}, Choice: Choice{"set", []uint64{3}}}},
+					Name: "classify", Stage: 0, Match: "ternary", Key: []Input{{Field: "ip.dscp"}, {Field: "l4.dst"}}, Size: 64,
+					Counters: true,
+					Actions: []Action{{Name: "set", Params: []Param{{Name: "c", Width: 4}},
+						Ops: []Op{{Do: "set", To: "class", A: Operand{Param: "c"}}}}},
+					Entries: []Entry{{ID: 1, Priority: 3, Key: []Match{{}, {Value: 80, Mask: 0xffff}},
+						Choice: Choice{"set", []uint64{3}}}},
 				},
 				{
 					Name: "count", Stage: 1, Match: "always", Gate: [][]Term{{{Table: "classify", Is: "hit"}}},
-					Actions: []Action{{Name: "go", Calls: []Call{{Register: "r", Instruction: "count", Index: Operand{Hash: "h", Bits: 10}, To: "old"}}}},
+					Actions: []Action{{Name: "go", Calls: []Call{{Register: "r", Instruction: "count",
+						Index: Operand{Hash: "h", Bits: 10}, To: "old"}}}},
 					Default: Choice{Action: "go"},
 				},
 			},
@@ -63,29 +69,43 @@ func TestValidate(t *testing.T) {
 				p.Fields = append(p.Fields, Field{n, 64, true})
 			}
 		}, "bridged fields take 272 bits, want at most 256"},
-		{"no such stage", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Stage = 12 }, `table "classify": stage is 12, the pipe has 12`},
-		{"no such field", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Key[0].Field = "ip.tos" }, `there is no field "ip.tos"`},
-		{"read only", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Actions[0].Ops[0].To = "ip.proto" }, `field "ip.proto" cannot be written in this pipe`},
-		{"not in egress", func(p *Program, _ *Limits) { p.Egress.Tables[0].Actions[0].Ops[0].To = "ctl.punt" }, `field "ctl.punt" cannot be written in this pipe`},
-		{"entry outside mask", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Entries[0].Key[0].Value = 1 }, `entry 1: ip.dscp: value is 0x1, want within the mask 0x0`},
-		{"entry behind prefix", func(p *Program, _ *Limits) { p.Egress.Tables[0].Entries[0].Key[0].Value++ }, `ipv4.dst: value is 0xa000001, want within the mask 0xff000000`},
-		{"arg too wide", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Entries[0].Args[0] = 16 }, `arg "c" is 16, it has 4 bits`},
+		{"no such stage", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Stage = 12 },
+			`table "classify": stage is 12, the pipe has 12`},
+		{"no such field", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Key[0].Field = "ip.tos" },
+			`there is no field "ip.tos"`},
+		{"read only", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Actions[0].Ops[0].To = "ip.proto" },
+			`field "ip.proto" cannot be written in this pipe`},
+		{"not in egress", func(p *Program, _ *Limits) { p.Egress.Tables[0].Actions[0].Ops[0].To = "ctl.punt" },
+			`field "ctl.punt" cannot be written in this pipe`},
+		{"entry outside mask", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Entries[0].Key[0].Value = 1 },
+			`entry 1: ip.dscp: value is 0x1, want within the mask 0x0`},
+		{"entry behind prefix", func(p *Program, _ *Limits) { p.Egress.Tables[0].Entries[0].Key[0].Value++ },
+			`ipv4.dst: value is 0xa000001, want within the mask 0xff000000`},
+		{"arg too wide", func(p *Program, _ *Limits) { p.Ingress.Tables[0].Entries[0].Args[0] = 16 },
+			`arg "c" is 16, it has 4 bits`},
 		{"two writers", func(p *Program, _ *Limits) {
-			p.Ingress.Tables = append(p.Ingress.Tables, Table{Name: "w", Match: "always", Actions: []Action{{Name: "a", Ops: []Op{{Do: "set", To: "class"}}}}})
+			p.Ingress.Tables = append(p.Ingress.Tables, Table{Name: "w", Match: "always",
+				Actions: []Action{{Name: "a", Ops: []Op{{Do: "set", To: "class"}}}}})
 		}, `field "class" is written by table "classify" of the same stage`},
 		{"gate on later table", func(p *Program, _ *Limits) {
 			p.Ingress.Tables[0].Gate = [][]Term{{{Table: "count", Is: "hit"}}}
 		}, `gate: table "count" is in stage 1 and comes after this one`},
-		{"hash of another stage", func(p *Program, _ *Limits) { p.Ingress.Hashes[0].Stage = 0 }, `hash "h" is in stage 0, the table in stage 1`},
-		{"register of another stage", func(p *Program, _ *Limits) { p.Ingress.Registers[0].Stage = 0 }, `call of "r": the register is in stage 0, the table in stage 1`},
-		{"condition that is not there", func(p *Program, _ *Limits) { p.Ingress.Registers[0].Instructions[0].Updates[0].When = "!1" }, `when is "!1", but there are 0 conditions`},
+		{"hash of another stage", func(p *Program, _ *Limits) { p.Ingress.Hashes[0].Stage = 0 },
+			`hash "h" is in stage 0, the table in stage 1`},
+		{"register of another stage", func(p *Program, _ *Limits) { p.Ingress.Registers[0].Stage = 0 },
+			`call of "r": the register is in stage 0, the table in stage 1`},
+		{"condition that is not there", func(p *Program, _ *Limits) {
+			p.Ingress.Registers[0].Instructions[0].Updates[0].When = "!1"
+		}, `when is "!1", but there are 0 conditions`},
 		{"hash units", func(_ *Program, l *Limits) { l.Stage.HashBits = 4 }, "ingress stage 1: hash units: need 8, have 6"},
-		{"stateful ALUs", func(_ *Program, l *Limits) { l.Stage.StatefulALUs = 0 }, "ingress stage 1: stateful ALUs: need 1, have 0"},
+		{"stateful ALUs", func(_ *Program, l *Limits) { l.Stage.StatefulALUs = 0 },
+			"ingress stage 1: stateful ALUs: need 1, have 0"},
 		{"SRAM", func(_ *Program, l *Limits) { l.Stage.SRAMBits = 100 }, "ingress stage 1: SRAM blocks: need 164, have 80"},
 		{"TCAM", func(_ *Program, l *Limits) { l.Stage.TCAMEntries = 2 }, "ingress stage 0: TCAM blocks: need 32, have 24"},
 		{"VLIW", func(_ *Program, l *Limits) { l.Stage.VLIWSlots = 0 }, "egress stage 2: VLIW slots: need 1, have 0"},
 		{"tables", func(_ *Program, l *Limits) { l.Stage.Tables = 0 }, "egress stage 2: tables: need 1, have 0"},
-		{"PHV", func(_ *Program, l *Limits) { l.PHVBits = 1390 }, "PHV: need 1400 bits (1344 of them for the fixed fields), have 1390"},
+		{"PHV", func(_ *Program, l *Limits) { l.PHVBits = 1390 },
+			"PHV: need 1400 bits (1344 of them for the fixed fields), have 1390"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

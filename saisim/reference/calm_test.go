@@ -33,7 +33,8 @@ func vectorOf(seed uint64) (int, error) {
 const longPackets = 10_000
 
 // isLong reports whether the case of a seed is a long one: of seeds of a soak and of "make differential" a quarter, of
-// those of the gate, which has to be quick, 1 of 100, and of those that "make outputs" compares with older commits none.
+// those of the gate, which has to be quick, 1 of 100, and of those that "make outputs" compares with older commits
+// none.
 func isLong(seed uint64) bool {
 	return seed >= 2_000_000 && seed/4%4 == 0 || seed < 10_000 && (seed%200 == 51 || seed%200 == 152)
 }

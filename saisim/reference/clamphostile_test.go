@@ -35,7 +35,8 @@ func newEngines(t *testing.T, mtu uint64, clamps ...tailstamp.Clamp) *engines {
 	chip.SetOutput(func(o *saisim.Out) { e.out[0] = append(e.out[0], sent{*o, bytes.Clone(o.Data)}) })
 	e.ref.Output = func(o saisim.Out) { e.out[1] = append(e.out[1], sent{o, bytes.Clone(o.Data)}) }
 	ctx := context.Background()
-	if _, err := chip.Create(ctx, sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true), sai.SwitchAttrSrcMACAddress, ownMAC)); err != nil {
+	if _, err := chip.Create(ctx, sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true),
+		sai.SwitchAttrSrcMACAddress, ownMAC)); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range chip.Tables().Ports {
@@ -51,7 +52,8 @@ func newEngines(t *testing.T, mtu uint64, clamps ...tailstamp.Clamp) *engines {
 			t.Fatal(err)
 		}
 		if _, err := chip.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(
-			sai.GenericProgrammableAttrObjectName, sai.Bytes(tailstamp.ObjectClamp), sai.GenericProgrammableAttrEntry, text)); err != nil {
+			sai.GenericProgrammableAttrObjectName, sai.Bytes(tailstamp.ObjectClamp), sai.GenericProgrammableAttrEntry,
+			text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,8 +61,8 @@ func newEngines(t *testing.T, mtu uint64, clamps ...tailstamp.Clamp) *engines {
 	return e
 }
 
-// send sends a frame by both, and returns what it is at the first port that it leaves by; nil: it does not. The engines have
-// to agree in all.
+// send sends a frame by both, and returns what it is at the first port that it leaves by; nil: it does not. The engines
+// have to agree in all.
 func (e *engines) send(f saisim.Frame) []byte {
 	e.Helper()
 	e.out = [2][]sent{}
@@ -76,7 +78,8 @@ func (e *engines) send(f saisim.Frame) []byte {
 	var first []byte
 	for i, o := range e.out[0] {
 		if r := e.out[1][i]; o.Port != r.Port || o.At != r.At || o.Len != r.Len || !bytes.Equal(o.bytes, r.bytes) {
-			e.Fatalf("%x became\nfast      %d at %d %x\nreference %d at %d %x", f.Data, o.Port, o.At, o.bytes, r.Port, r.At, r.bytes)
+			e.Fatalf("%x became\nfast      %d at %d %x\nreference %d at %d %x", f.Data, o.Port, o.At, o.bytes, r.Port, r.At,
+				r.bytes)
 		}
 		if o.Port != saisim.CPUPort && first == nil {
 			first = o.bytes
@@ -118,7 +121,8 @@ func (g hostile) options() (b []byte) {
 		case 5:
 			b = append(b, 0)
 		default:
-			b = binary.BigEndian.AppendUint16(append(b, 2, 4), uint16([]int{0, 1, 216, 536, 1460, 8960, 65535, g.IntN(65536)}[g.IntN(8)]))
+			b = binary.BigEndian.AppendUint16(append(b, 2, 4), uint16([]int{0, 1, 216, 536, 1460, 8960, 65535,
+				g.IntN(65536)}[g.IntN(8)]))
 		}
 	}
 	if g.IntN(5) > 0 { // else the header ends within a word, and so where nobody knows
@@ -206,8 +210,8 @@ func (g hostile) frame() (f []byte, l3, l4 int, right bool) {
 	return f, l3, l4, right
 }
 
-// folded is the sum of a segment up to the end of the frame, with its pseudo header (RFC 9293, section 3.1): 0xffff where
-// its checksum is right.
+// folded is the sum of a segment up to the end of the frame, with its pseudo header (RFC 9293, section 3.1): 0xffff
+// where its checksum is right.
 func folded(f []byte, l3, l4 int) uint16 {
 	sum := uint32(6 + len(f) - l4)
 	addresses := f[l3+12 : l3+20]

@@ -30,8 +30,10 @@ func TestCompiledPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := &together{T: t, r: r, c: c}
-		x.in = &run{program: newProgram(p), faults: &faults{}, ran: func(string, outcome) {}, pipe: &p.Ingress, memory: newMemory(&p.Ingress, &memory{})}
-		x.out = &run{program: x.in.program, faults: &faults{}, ran: x.in.ran, pipe: &p.Egress, memory: newMemory(&p.Egress, &memory{})}
+		x.in = &run{program: newProgram(p), faults: &faults{}, ran: func(string, outcome) {}, pipe: &p.Ingress,
+			memory: newMemory(&p.Ingress, &memory{})}
+		x.out = &run{program: x.in.program, faults: &faults{}, ran: x.in.ran, pipe: &p.Egress,
+			memory: newMemory(&p.Egress, &memory{})}
 		for n := 0; n < 60 || r.IntN(3) > 0; {
 			n += x.packets(x.lanes())
 			if t.Failed() {

@@ -27,11 +27,13 @@ type sent struct {
 }
 
 func (s sent) String() string {
-	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v VLAN %d sample %+v: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.VLAN, s.Sample, s.bytes)
+	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v VLAN %d sample %+v: %x", s.Port, s.In, s.At,
+		s.Len, s.Stamped, s.ID, s.Trap, s.VLAN, s.Sample, s.bytes)
 }
 
 func (s sent) equal(t sent) bool {
-	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap && s.VLAN == t.VLAN && s.Queue == t.Queue &&
+	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID &&
+		s.Trap == t.Trap && s.VLAN == t.VLAN && s.Queue == t.Queue &&
 		s.Sample == t.Sample && bytes.Equal(s.bytes, t.bytes)
 }
 
@@ -67,7 +69,10 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed)})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed),
+		ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed),
+		analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts,
+		keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed)})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -102,7 +107,8 @@ func policedOf(seed uint64) *rand.Rand {
 }
 
 func newPairFrom(source rand.Source, v variant) (*pair, error) {
-	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
+	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(),
+		gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing, p.wrapping = v.analysed, v.wrapped
@@ -454,7 +460,8 @@ func (p *pair) compare() error {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", id, f, r)
 		}
 	}
-	for _, differs := range []func() error{p.endsDiffer, p.dropsDiffer, p.endsKeptDiffer, p.recordsDiffer, p.pathsDiffer, p.offTheGraph} {
+	for _, differs := range []func() error{p.endsDiffer, p.dropsDiffer, p.endsKeptDiffer, p.recordsDiffer, p.pathsDiffer,
+		p.offTheGraph} {
 		if err := differs(); err != nil {
 			return err
 		}

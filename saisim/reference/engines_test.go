@@ -98,7 +98,8 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 // want is how often a thing happens at least in the cases of the whole test; what
 // is not named, 50 times.
 var want = map[string]int{
-	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25, "dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
+	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25,
+	"dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
 	"programs": 200,
 }
 
@@ -144,7 +145,8 @@ func TestEnginesAgree(t *testing.T) {
 	if packets < run.Count*casePackets {
 		t.Errorf("%d packets, want at least %d", packets, run.Count*casePackets)
 	}
-	for _, what := range slices.Concat(markings(), sketchings(), recordings(), analyses(), outers(), []string{"clamp: clamped", "clamp: no room"}) {
+	for _, what := range slices.Concat(markings(), sketchings(), recordings(), analyses(), outers(),
+		[]string{"clamp: clamped", "clamp: no room"}) {
 		y[what] += 0
 	}
 	// What the stated seeds reach, others do with some more cases: a third and a quarter of them are of few kinds.
@@ -180,7 +182,9 @@ func FuzzEngines(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, bytes []byte) {
-		v := variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: seed/20%2 == 1, ingressOnly: seed/40%3 == 1, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed)}
+		v := variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: seed/20%2 == 1, ingressOnly: seed/40%3 == 1,
+			policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed),
+			wrapped: wrappedOf(seed), monitored: monitoredOf(seed)}
 		p, err := newPairFrom(&byteSource{bytes, seed}, v)
 		if err != nil {
 			t.Fatal(err)

@@ -131,7 +131,8 @@ func (g *gen) powerUp() error {
 	t := g.chip.Tables()
 	for _, p := range t.Ports {
 		g.pool[sai.ObjectTypePort] = append(g.pool[sai.ObjectTypePort], sai.OID(p.ID))
-		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522), sai.Uint(9100), sai.Uint(500)))
+		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522),
+			sai.Uint(9100), sai.Uint(500)))
 		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrAdminState, sai.Bool(true))
 		if g.chance(75) { // a port that has none can be removed
 			g.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, sai.OID(p.ID),
@@ -143,7 +144,8 @@ func (g *gen) powerUp() error {
 	}
 	for _, v := range t.VLANs {
 		g.pool[sai.ObjectTypeVLAN] = append(g.pool[sai.ObjectTypeVLAN], sai.OID(v.ID))
-		g.pool[sai.ObjectTypeVLANMember] = append(g.pool[sai.ObjectTypeVLANMember], g.list(sai.ObjectTypeVLAN, sai.OID(v.ID), sai.VLANAttrMemberList)...)
+		g.pool[sai.ObjectTypeVLANMember] = append(g.pool[sai.ObjectTypeVLANMember],
+			g.list(sai.ObjectTypeVLAN, sai.OID(v.ID), sai.VLANAttrMemberList)...)
 	}
 	return nil
 }
@@ -166,7 +168,8 @@ func (g *gen) furnish() {
 			g.joinLAG()
 		}
 		for range 4 {
-			g.create(sai.ObjectTypeVLANMember, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.VLANMemberAttrBridgePortID,
+			g.create(sai.ObjectTypeVLANMember, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN),
+				sai.VLANMemberAttrBridgePortID,
 				g.any(sai.ObjectTypeBridgePort), sai.VLANMemberAttrVLANTaggingMode, sai.VLANTaggingModeTagged)
 		}
 	}
@@ -214,7 +217,8 @@ type op struct {
 // ops are the changes of the configuration, FDB entries excepted.
 var ops = []op{
 	{4, (*gen).portOp}, {3, (*gen).vlanOp}, {4, (*gen).memberOp}, {3, (*gen).lagOp}, {2, (*gen).bridgePortOp},
-	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).mirrorOp}, {5, (*gen).qosOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp}, {6, (*gen).markingOp},
+	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).mirrorOp}, {5, (*gen).qosOp},
+	{3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp}, {6, (*gen).markingOp},
 }
 
 func (g *gen) anyOp() {
@@ -259,7 +263,8 @@ func (g *gen) portOp() {
 			_ = g.chip.Remove(context.Background(), sai.Obj(t, p))
 		} else {
 			lane := g.prof.FirstLane + g.Uint32N(g.prof.Lanes)
-			p := g.create(t, sai.PortAttrHWLaneList, sai.Uints{uint64(lane)}, sai.PortAttrSpeed, sai.Uint(pick(g, g.prof.SpeedsMbps...)),
+			p := g.create(t, sai.PortAttrHWLaneList, sai.Uints{uint64(lane)}, sai.PortAttrSpeed,
+				sai.Uint(pick(g, g.prof.SpeedsMbps...)),
 				sai.PortAttrAdminState, sai.Bool(true))
 			g.setOf(t, p, sai.PortAttrMTU, sai.Uint(1522))
 		}
@@ -284,14 +289,16 @@ func (g *gen) vlanOp() {
 
 func (g *gen) memberOp() {
 	const t = sai.ObjectTypeVLANMember
-	mode := pick(g, sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, sai.VLANTaggingModePriorityTagged)
+	mode := pick(g, sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged,
+		sai.VLANTaggingModePriorityTagged)
 	switch g.IntN(6) {
 	case 0:
 		g.removeAny(t)
 	case 1:
 		g.set(t, sai.VLANMemberAttrVLANTaggingMode, mode)
 	default:
-		g.create(t, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.VLANMemberAttrBridgePortID, g.any(sai.ObjectTypeBridgePort),
+		g.create(t, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.VLANMemberAttrBridgePortID,
+			g.any(sai.ObjectTypeBridgePort),
 			sai.VLANMemberAttrVLANTaggingMode, mode)
 	}
 }
@@ -337,7 +344,8 @@ func (g *gen) unbridge(port sai.OID) {
 			continue
 		}
 		for _, m := range g.pool[sai.ObjectTypeVLANMember] {
-			got, err := g.chip.Get(context.Background(), sai.Obj(sai.ObjectTypeVLANMember, m), []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)})
+			got, err := g.chip.Get(context.Background(), sai.Obj(sai.ObjectTypeVLANMember, m),
+				[]sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)})
 			if err == nil && got[0].Value == sai.OID(bp.ID) {
 				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeVLANMember, m))
 			}
@@ -358,8 +366,10 @@ func (g *gen) bridgePortOp() {
 		g.unbridge(g.any(sai.ObjectTypePort))
 	default:
 		bp := g.create(t, sai.BridgePortAttrType, sai.BridgePortTypePort,
-			sai.BridgePortAttrPortID, g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG)), sai.BridgePortAttrAdminState, sai.Bool(true))
-		g.create(sai.ObjectTypeVLANMember, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.VLANMemberAttrBridgePortID, bp,
+			sai.BridgePortAttrPortID, g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG)), sai.BridgePortAttrAdminState,
+			sai.Bool(true))
+		g.create(sai.ObjectTypeVLANMember, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN),
+			sai.VLANMemberAttrBridgePortID, bp,
 			sai.VLANMemberAttrVLANTaggingMode, sai.VLANTaggingModeTagged)
 	}
 }
@@ -375,12 +385,14 @@ func (g *gen) switchOp() {
 		set(pick(g, sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed), sai.Uint(g.Uint32()))
 	default:
 		set(pick(g, sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
-			sai.SwitchAttrFDBMulticastMissPacketAction), pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionDrop))
+			sai.SwitchAttrFDBMulticastMissPacketAction),
+			pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionDrop))
 	}
 }
 
 func (g *gen) packetAction() sai.Enum {
-	return pick(g, sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionCopy, sai.PacketActionTrap, sai.PacketActionLog,
+	return pick(g, sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionCopy, sai.PacketActionTrap,
+		sai.PacketActionLog,
 		sai.PacketActionDeny, sai.PacketActionTransit, sai.PacketActionCopyCancel)
 }
 

@@ -20,15 +20,19 @@ func stage(ingress bool) sai.Enum {
 var aclFields = []sai.AttrID{
 	sai.ACLEntryAttrFieldDstMAC, sai.ACLEntryAttrFieldSrcMAC, sai.ACLEntryAttrFieldEtherType,
 	sai.ACLEntryAttrFieldOuterVLANPri, sai.ACLEntryAttrFieldOuterVLANCfi, sai.ACLEntryAttrFieldOuterVLANID,
-	sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldIPv6NextHeader, sai.ACLEntryAttrFieldDSCP, sai.ACLEntryAttrFieldECN,
+	sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldIPv6NextHeader, sai.ACLEntryAttrFieldDSCP,
+	sai.ACLEntryAttrFieldECN,
 	sai.ACLEntryAttrFieldTOS, sai.ACLEntryAttrFieldTTL, sai.ACLEntryAttrFieldTCPFlags, sai.ACLEntryAttrFieldIPFlags,
-	sai.ACLEntryAttrFieldL4SrcPort, sai.ACLEntryAttrFieldL4DstPort, sai.ACLEntryAttrFieldICMPType, sai.ACLEntryAttrFieldICMPCode,
+	sai.ACLEntryAttrFieldL4SrcPort, sai.ACLEntryAttrFieldL4DstPort, sai.ACLEntryAttrFieldICMPType,
+	sai.ACLEntryAttrFieldICMPCode,
 	sai.ACLEntryAttrFieldICMPv6Type, sai.ACLEntryAttrFieldICMPv6Code, sai.ACLEntryAttrFieldIPIdentification,
 	sai.ACLEntryAttrFieldSrcIP, sai.ACLEntryAttrFieldDstIP, sai.ACLEntryAttrFieldSrcIPv6, sai.ACLEntryAttrFieldDstIPv6,
 	sai.ACLEntryAttrFieldInnerVLANPri, sai.ACLEntryAttrFieldInnerVLANCfi, sai.ACLEntryAttrFieldInnerVLANID,
-	sai.ACLEntryAttrFieldIPv6FlowLabel, sai.ACLEntryAttrFieldTC, sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldACLIPType,
+	sai.ACLEntryAttrFieldIPv6FlowLabel, sai.ACLEntryAttrFieldTC, sai.ACLEntryAttrFieldACLUserMeta,
+	sai.ACLEntryAttrFieldACLIPType,
 	sai.ACLEntryAttrFieldACLIPFrag, sai.ACLEntryAttrFieldHasVLANTag, sai.ACLEntryAttrFieldPacketVLAN,
-	sai.ACLEntryAttrFieldTAMIntType, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldInPort, sai.ACLEntryAttrFieldSrcPort,
+	sai.ACLEntryAttrFieldTAMIntType, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldInPort,
+	sai.ACLEntryAttrFieldSrcPort,
 	sai.ACLEntryAttrFieldOutPorts, sai.ACLEntryAttrFieldOutPort,
 }
 
@@ -57,7 +61,8 @@ func (g *gen) aclTableOp() {
 		g.create(sai.ObjectTypeACLTableGroup, sai.ACLTableGroupAttrACLStage, stage(g.chance(60)),
 			sai.ACLTableGroupAttrType, pick(g, sai.ACLTableGroupTypeParallel, sai.ACLTableGroupTypeSequential))
 	case 3:
-		g.create(sai.ObjectTypeACLTableGroupMember, sai.ACLTableGroupMemberAttrACLTableGroupID, g.any(sai.ObjectTypeACLTableGroup),
+		g.create(sai.ObjectTypeACLTableGroupMember, sai.ACLTableGroupMemberAttrACLTableGroupID,
+			g.any(sai.ObjectTypeACLTableGroup),
 			sai.ACLTableGroupMemberAttrACLTableID, g.any(sai.ObjectTypeACLTable),
 			sai.ACLTableGroupMemberAttrPriority, sai.Uint(g.IntN(3)))
 	case 4:
@@ -65,7 +70,8 @@ func (g *gen) aclTableOp() {
 			sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeTAMInt))
 	case 5, 6:
 		table := g.any(sai.ObjectTypeACLTable)
-		with := []any{sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, g.bool(80), sai.ACLCounterAttrEnableByteCount, g.bool(80)}
+		with := []any{sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, g.bool(80),
+			sai.ACLCounterAttrEnableByteCount, g.bool(80)}
 		if n := len(g.counters[table]); n%2 == 0 {
 			with = append(with, sai.ACLCounterAttrLabel, sai.Text(fmt.Sprint("T|R", n)))
 		}
@@ -74,7 +80,8 @@ func (g *gen) aclTableOp() {
 	case 7:
 		g.rangeOp()
 	default:
-		g.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID, sai.Uint(g.IntN(1000)),
+		g.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID,
+			sai.Uint(g.IntN(1000)),
 			sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(false))
 	}
 }
@@ -186,8 +193,9 @@ func (g *gen) action(table sai.OID) (sai.AttrID, sai.Value) {
 		}
 		return sai.ACLEntryAttrActionCounter, sai.Do(g.any(sai.ObjectTypeACLCounter))
 	case 4:
-		return sai.ACLEntryAttrActionRedirect, sai.Do(g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG, sai.ObjectTypeBridgePort,
-			sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup)))
+		return sai.ACLEntryAttrActionRedirect,
+			sai.Do(g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG, sai.ObjectTypeBridgePort,
+				sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup)))
 	case 5:
 		return sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(g.IntN(4)))
 	case 6:
@@ -267,14 +275,18 @@ func (g *gen) matchOf(id sai.AttrID) sai.Field {
 func (g *gen) matchOther(id sai.AttrID) sai.Field {
 	switch id {
 	case sai.ACLEntryAttrFieldSrcIP, sai.ACLEntryAttrFieldDstIP:
-		return sai.Match(sai.IP{Addr: netip.AddrFrom4(g.ip4())}, ip(pick(g, "255.255.255.255", "255.0.0.0", "0.0.0.1", "0.0.0.0")))
+		return sai.Match(sai.IP{Addr: netip.AddrFrom4(g.ip4())}, ip(
+			pick(g, "255.255.255.255", "255.0.0.0", "0.0.0.1", "0.0.0.0")))
 	case sai.ACLEntryAttrFieldSrcIPv6, sai.ACLEntryAttrFieldDstIPv6:
-		return sai.Match(sai.IP{Addr: netip.AddrFrom16(g.ip6())}, ip(pick(g, "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "ffff::", "::1", "::")))
+		return sai.Match(sai.IP{Addr: netip.AddrFrom16(g.ip6())}, ip(
+			pick(g, "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "ffff::", "::1", "::")))
 	case sai.ACLEntryAttrFieldACLIPType:
-		return sai.Match(pick(g, sai.ACLIPTypeAny, sai.ACLIPTypeIP, sai.ACLIPTypeNonIP, sai.ACLIPTypeIPv4Any, sai.ACLIPTypeNonIPv4,
+		return sai.Match(pick(g, sai.ACLIPTypeAny, sai.ACLIPTypeIP, sai.ACLIPTypeNonIP, sai.ACLIPTypeIPv4Any,
+			sai.ACLIPTypeNonIPv4,
 			sai.ACLIPTypeIPv6Any, sai.ACLIPTypeNonIPv6, sai.ACLIPTypeArp, sai.ACLIPTypeArpRequest, sai.ACLIPTypeArpReply), nil)
 	case sai.ACLEntryAttrFieldACLIPFrag:
-		return sai.Match(pick(g, sai.ACLIPFragAny, sai.ACLIPFragNonFrag, sai.ACLIPFragNonFragOrHead, sai.ACLIPFragHead, sai.ACLIPFragNonHead), nil)
+		return sai.Match(pick(g, sai.ACLIPFragAny, sai.ACLIPFragNonFrag, sai.ACLIPFragNonFragOrHead, sai.ACLIPFragHead,
+			sai.ACLIPFragNonHead), nil)
 	case sai.ACLEntryAttrFieldHasVLANTag:
 		return sai.Match(g.bool(50), nil)
 	case sai.ACLEntryAttrFieldPacketVLAN:

@@ -31,7 +31,8 @@ func (g *gen) furnishMarking() {
 		g.profileOp(lane)
 	}
 	with := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress}
-	for _, f := range []sai.AttrID{sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldInPorts,
+	for _, f := range []sai.AttrID{sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldIPProtocol,
+		sai.ACLEntryAttrFieldInPorts,
 		sai.ACLEntryAttrFieldDSCP, sai.ACLEntryAttrFieldACLIPType} {
 		with = append(with, tableField(f), sai.Bool(true))
 	}
@@ -69,7 +70,8 @@ func (g *gen) markingOp() {
 	case n < 5:
 		g.forgetFlow()
 	case n < 6: // another index, or none of alternate marking
-		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(pick(g, g.flowValue(g.usedLane(), g.IntN(2), g.flowIndex()), 3))))
+		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData,
+			sai.Do(sai.Uint(pick(g, g.flowValue(g.usedLane(), g.IntN(2), g.flowIndex()), 3))))
 	case n < 7 && g.chance(10):
 		g.flowMonOp()
 	default:
@@ -84,7 +86,8 @@ func (g *gen) flowMonID() uint32 {
 
 // flowMonOp has the entries of an index match a FlowMonID, or another.
 func (g *gen) flowMonOp() {
-	text := fmt.Appendf(nil, `{"attributes":[{"flow":{"value":{"index":%d,"flow-mon-id":%d}}}]}`, g.flowIndex(), g.flowMonID())
+	text := fmt.Appendf(nil, `{"attributes":[{"flow":{"value":{"index":%d,"flow-mon-id":%d}}}]}`, g.flowIndex(),
+		g.flowMonID())
 	if g.chance(30) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 		return
@@ -144,20 +147,23 @@ func (g *gen) flowOf(lane int, index uint32) {
 	case 1:
 		with = append(with, sai.ACLEntryAttrFieldInPorts, g.matchOf(sai.ACLEntryAttrFieldInPorts))
 	case 2:
-		with = append(with, sai.ACLEntryAttrFieldACLIPType, sai.Match(pick(g, sai.ACLIPTypeIPv4Any, sai.ACLIPTypeIPv6Any), nil))
+		with = append(with, sai.ACLEntryAttrFieldACLIPType, sai.Match(pick(g, sai.ACLIPTypeIPv4Any, sai.ACLIPTypeIPv6Any),
+			nil))
 	}
 	if g.chance(10) {
 		with = append(with, sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(g.IntN(64))))
 	}
 	for colour := range 2 {
-		entry := append([]any{sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(g.flowValue(lane, colour, index)))}, with...)
+		entry := append([]any{sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(g.flowValue(lane, colour, index)))},
+			with...)
 		if !g.chance(5) { // else for the packets of every colour, and those without marks
 			entry = append(entry, sai.ACLEntryAttrFieldACLUserMeta,
 				sai.Match(sai.Uint(uint64(8|colour)<<(4*lane)&0xffffffff), sai.Uint(uint64(9)<<(4*lane)&0xffffffff)))
 		}
 		label := sai.Text(fmt.Sprint("am", len(g.counters[g.table]))) // so that no two entries say the same
 		if x := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, g.table, sai.ACLCounterAttrLabel, label,
-			sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrEnableByteCount, sai.Bool(true)); x != sai.NullOID {
+			sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrEnableByteCount,
+			sai.Bool(true)); x != sai.NullOID {
 			g.counters[g.table] = append(g.counters[g.table], x)
 			entry = append(entry, sai.ACLEntryAttrActionCounter, sai.Do(x))
 		}
@@ -171,7 +177,8 @@ func (g *gen) profileOp(lane int) {
 		g.encapProfileOp(lane)
 		return
 	}
-	n := pick(g, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval+1, altmark.MinInterval+2)
+	n := pick(g, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval+1,
+		altmark.MinInterval+2)
 	if g.slow {
 		n = pick(g, -1, 0, 1, altmark.MaxInterval)
 	}
@@ -179,7 +186,8 @@ func (g *gen) profileOp(lane int) {
 	option := []string{"ipv6-altmark-l", "ipv6-altmark-d"}
 	marks := append(altmark.MarkWords(), option...)
 	v := map[string]any{
-		"lane": lane, "role": word(append(altmark.RoleWords(), "initiator")), "method": word(append(altmark.MethodWords(), "muxed", "double")),
+		"lane": lane, "role": word(append(altmark.RoleWords(), "initiator")),
+		"method":   word(append(altmark.MethodWords(), "muxed", "double")),
 		"interval": n, "mark": word(marks), "slot-sync": true,
 		"guard-ns": g.Uint64N(uint64(n.Duration()) / 3), "early-ns": g.Uint64N(uint64(n.Duration()) / 3),
 	}
@@ -225,7 +233,8 @@ func (g *gen) optionsHeader(b []byte) []byte {
 	at := len(b)
 	b = append(b, 0, 0)
 	for g.chance(30) {
-		b = pick(g, append(b, 0), append(b, 1, 0), append(b, 0x3e, 1, 7), append(b, 0x12, 3, 1, 2, 3)) // Pad1, PadN, unknown, too short
+		// Pad1, PadN, unknown, too short
+		b = pick(g, append(b, 0), append(b, 1, 0), append(b, 0x3e, 1, 7), append(b, 0x12, 3, 1, 2, 3))
 	}
 	for range 1 + g.IntN(2) {
 		if b = append(b, 0x12, 4); g.chance(3) {
@@ -262,7 +271,8 @@ func (g *gen) lateness() saisim.Cycle {
 	if g.slow {
 		unit *= 1000
 	}
-	return pick(g, 1, saisim.Cycle(g.Uint64N(100)), saisim.Cycle(g.Uint64N(unit/pick[uint64](g, 100, 300, 1000, 8000)+1)), 1<<62)
+	return pick(g, 1, saisim.Cycle(g.Uint64N(100)), saisim.Cycle(g.Uint64N(unit/pick[uint64](g, 100, 300, 1000, 8000)+1)),
+		1<<62)
 }
 
 // stepWithinPeriods sets the clock to another part of a period.
@@ -349,7 +359,8 @@ func markings() (all []string) {
 		say("mark %s", mark)
 		say("mark2 %s", mark)
 	}
-	for _, what := range []string{"captured of colour 0", "captured of colour 1", "out of window, step", "out of window, double",
+	for _, what := range []string{"captured of colour 0", "captured of colour 1", "out of window, step",
+		"out of window, double",
 		"out of window, muxed", "out of window, muxed without slots", "late, step", "late, double", "late, muxed",
 		"late, muxed without slots", "summed up late", "gap", "step without slots", "flow anew"} {
 		say("%s", what)
@@ -383,7 +394,8 @@ func (p *pair) markingDiffers() error {
 		arrivals = nil
 	}
 	clock := p.ref.ClockWindow()
-	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"flows": map[string]any{"value": indexes}}}})
+	text, err := json.Marshal(map[string]any{"attributes": []any{
+		map[string]any{"flows": map[string]any{"value": indexes}}}})
 	if err != nil {
 		return err
 	}
@@ -424,7 +436,8 @@ func (p *pair) markingDiffers() error {
 		was, known := p.generations[indexes[i]]
 		is := [2]uint64{g, p.ref.FlowGeneration(indexes[i])}
 		if known && (was[0] != is[0]) != (was[1] != is[1]) {
-			return fmt.Errorf("generations of flow %d: fast from %d to %d, reference from %d to %d", indexes[i], was[0], is[0], was[1], is[1])
+			return fmt.Errorf("generations of flow %d: fast from %d to %d, reference from %d to %d", indexes[i], was[0], is[0],
+				was[1], is[1])
 		}
 		if known && was != is {
 			p.saw["marking: flow anew"]++

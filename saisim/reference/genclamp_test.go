@@ -58,7 +58,8 @@ func (g *gen) clampEntry() sai.Bytes {
 
 func (g *gen) newClamp() {
 	oid, err := g.chip.Create(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(
-		sai.GenericProgrammableAttrObjectName, sai.Bytes(tailstamp.ObjectClamp), sai.GenericProgrammableAttrEntry, g.clampEntry()))
+		sai.GenericProgrammableAttrObjectName, sai.Bytes(tailstamp.ObjectClamp), sai.GenericProgrammableAttrEntry,
+		g.clampEntry()))
 	if err == nil {
 		g.clamps = append(g.clamps, oid)
 	}
@@ -148,10 +149,12 @@ func (p *pair) clampsDiffer() error {
 		return nil
 	}
 	var got []uint64
-	if err := p.window(tailstamp.ObjectSYNs, tailstamp.AttrLabels, []string{rows[0].Label, "c"}, map[string]any{tailstamp.AttrCounters: &got}); err != nil {
+	if err := p.window(tailstamp.ObjectSYNs, tailstamp.AttrLabels, []string{rows[0].Label, "c"},
+		map[string]any{tailstamp.AttrCounters: &got}); err != nil {
 		return err
 	}
-	if all := append(byLabel[rows[0].Label], make([]uint64, tailstamp.NumSYNCounts)...); fmt.Sprint(got) != fmt.Sprint(all) {
+	if all := append(byLabel[rows[0].Label], make([]uint64, tailstamp.NumSYNCounts)...); fmt.Sprint(got) != fmt.Sprint(
+		all) {
 		return fmt.Errorf("window of label %s and of none: %d, want %d", rows[0].Label, got, all)
 	}
 	return nil

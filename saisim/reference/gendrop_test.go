@@ -35,7 +35,8 @@ func (d drops) add(x saisim.Drop, n int) {
 }
 
 func asDropped(x saisim.Drop) dropped {
-	return dropped{x.At, x.ID, x.In, x.Port, x.Why, x.Trap, x.Punted, x.Mirror, x.Queued, x.Queue, x.Depth, string(x.Data), x.Len}
+	return dropped{x.At, x.ID, x.In, x.Port, x.Why, x.Trap, x.Punted, x.Mirror, x.Queued, x.Queue, x.Depth, string(x.Data),
+		x.Len}
 }
 
 // An end is what is kept of where a packet, or a copy of it, ended.
@@ -142,7 +143,8 @@ func (p *pair) endsKeptDiffer() error {
 				others += fmt.Sprintf("\n%+d %+v %s", m, f, p.kept.paths[f.path])
 			}
 		}
-		return fmt.Errorf("an end that the fast engine keeps oftener than the reference, by %+d: %+v %s%s", n, e, p.kept.paths[e.path], others)
+		return fmt.Errorf("an end that the fast engine keeps oftener than the reference, by %+d: %+v %s%s", n, e,
+			p.kept.paths[e.path], others)
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ func (g *gen) groups(p *profile.Profile) {
 
 // furnishSketches makes some tasks.
 func (p *pair) furnishSketches() error {
-	p.sketcher = sketcher{sketching: p.prof.FlyMon.Groups > 0 && p.chance(35), tasks: map[string]sai.OID{}, taskGenerations: map[string][2]uint64{}, salt: p.IntN(8)}
+	p.sketcher = sketcher{sketching: p.prof.FlyMon.Groups > 0 && p.chance(35), tasks: map[string]sai.OID{},
+		taskGenerations: map[string][2]uint64{}, salt: p.IntN(8)}
 	for range p.IntN(8) {
 		if err := p.sketchOp(); err != nil {
 			return err
@@ -49,7 +50,8 @@ func (p *pair) furnishSketches() error {
 // layout returns a layout that most chips have room for.
 func (g *gen) layout(name string, salt int) flymon.Layout {
 	f := &g.prof.FlyMon
-	l := flymon.Layout{Task: name, Filter: g.filter(), Flow: g.flowKey(), Measures: "frequency", Epoch: pick[uint64](g, 0, 0, flymon.MinEpoch, 3*flymon.MinEpoch)}
+	l := flymon.Layout{Task: name, Filter: g.filter(), Flow: g.flowKey(), Measures: "frequency",
+		Epoch: pick[uint64](g, 0, 0, flymon.MinEpoch, 3*flymon.MinEpoch)}
 	if g.slow {
 		l.Epoch *= 1000
 	}
@@ -67,7 +69,8 @@ func (g *gen) layout(name string, salt int) flymon.Layout {
 		size := f.Depth / f.Partitions << g.IntN(1+bits.TrailingZeros32(f.Partitions))
 		size = min(size, f.Depth/banks)
 		u := flymon.Unit{
-			Group: group, CMU: g.IntN(int(f.CMUs)), Key: g.ref(), Size: size, Base: size * banks * g.Uint32N(f.Depth/(size*banks)),
+			Group: group, CMU: g.IntN(int(f.CMUs)), Key: g.ref(), Size: size,
+			Base:    size * banks * g.Uint32N(f.Depth/(size*banks)),
 			Shifted: g.chance(30), Op: pick(g, flymon.CondAdd, flymon.CondAdd, flymon.Max, flymon.AndOr, flymon.XorSwap),
 		}
 		u.P1, u.P2 = g.param(l.Units, group, i), g.param(l.Units, group, i)
@@ -75,7 +78,8 @@ func (g *gen) layout(name string, salt int) flymon.Layout {
 			u.P2 = flymon.Param{From: flymon.Const, Value: pick[uint32](g, 0, 1, 3, 1<<32-1)}
 		}
 		for range pick(g, 0, 0, 1, 4) {
-			u.Map = append(u.Map, flymon.MapRule{Value: g.Uint32N(4), Mask: pick[uint32](g, 0, 1, 3, 0xff), Out: g.Uint32() >> g.IntN(32)})
+			u.Map = append(u.Map, flymon.MapRule{Value: g.Uint32N(4), Mask: pick[uint32](g, 0, 1, 3, 0xff),
+				Out: g.Uint32() >> g.IntN(32)})
 		}
 		if g.chance(15) {
 			u.From = uint16(g.IntN(256))
@@ -101,7 +105,8 @@ func (g *gen) flowKey() flymon.Key { return g.unitMask(g.IntN(3), g.IntN(3), g.I
 
 // unitMask returns the mask of a hash unit: mostly the same for all tasks.
 func (g *gen) unitMask(group, unit, salt int) flymon.Key {
-	words := []string{"src-ip", "5-tuple", "dst-ip/24", "src-port,dst-port", "src-ip,dst-ip,timestamp", "none", "protocol,src-ip&0x0000ff0f", "timestamp"}
+	words := []string{"src-ip", "5-tuple", "dst-ip/24", "src-port,dst-port", "src-ip,dst-ip,timestamp", "none",
+		"protocol,src-ip&0x0000ff0f", "timestamp"}
 	n := 3*group + 5*unit + salt
 	if g.chance(5) {
 		n++
@@ -155,7 +160,8 @@ func (g *gen) param(before []flymon.Unit, group, i int) flymon.Param {
 }
 
 func (g *gen) filter() flymon.Filter {
-	f, err := flymon.ParseFilter(pick(g, "any", "any", "ip=4", "ip=6", "src-ip=10.0.0.2", "dst-ip=10.0.0.0/30,protocol=17", "src-ip=2001:db8::2/127", "protocol=6",
+	f, err := flymon.ParseFilter(pick(g, "any", "any", "ip=4", "ip=6", "src-ip=10.0.0.2", "dst-ip=10.0.0.0/30,protocol=17",
+		"src-ip=2001:db8::2/127", "protocol=6",
 		"src-port=1000-1001", "dst-port=443,ip=6", "src-port=0-65535,dst-port=22-2000", "protocol=0"))
 	if err != nil {
 		panic(err) // words as they are
@@ -230,7 +236,8 @@ func (p *pair) setTask(l flymon.Layout) error {
 	}
 	ctx := context.Background()
 	if oid, ok := p.tasks[l.Task]; ok {
-		err = p.chip.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: text})
+		err = p.chip.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid),
+			sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: text})
 	} else if oid, err = p.chip.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
 		sai.Bytes(flymon.ObjectTask), sai.GenericProgrammableAttrEntry, text)); err == nil {
 		p.tasks[l.Task] = oid
@@ -259,7 +266,8 @@ func (p *pair) clear(l flymon.Layout) error {
 	from := p.Uint32N(size)
 	n := p.Uint32N(size - from + 1)
 	p.ref.ClearSketchRange(l.Task, unit, bank, from, n)
-	return p.window(flymon.ObjectClear, "clear", map[string]any{"task": l.Task, "unit": unit, "bank": bank, "from": from, "count": n}, nil)
+	return p.window(flymon.ObjectClear, "clear", map[string]any{"task": l.Task, "unit": unit, "bank": bank, "from": from,
+		"count": n}, nil)
 }
 
 // window makes a window, reads what it adds, and removes it.
@@ -269,7 +277,8 @@ func (p *pair) window(name, attr string, question any, into map[string]any) erro
 		return err
 	}
 	ctx := context.Background()
-	oid, err := p.chip.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name), sai.GenericProgrammableAttrEntry, text))
+	oid, err := p.chip.Create(ctx, sai.ObjectTypeGenericProgrammable,
+		attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name), sai.GenericProgrammableAttrEntry, text))
 	if err != nil {
 		return err
 	}
@@ -314,12 +323,14 @@ func (p *pair) sketchesDiffer() error {
 		want, keys := p.ref.Sketch(l.Task)
 		fast, ref := status[0].Generation, want.Generation // numbers of their own, but they change together
 		if was, known := p.taskGenerations[l.Task]; known && (was[0] != fast) != (was[1] != ref) {
-			return fmt.Errorf("generations of task %s: fast from %d to %d, reference from %d to %d", l.Task, was[0], fast, was[1], ref)
+			return fmt.Errorf("generations of task %s: fast from %d to %d, reference from %d to %d", l.Task, was[0], fast,
+				was[1], ref)
 		}
 		p.taskGenerations[l.Task] = [2]uint64{fast, ref}
 		status[0].Generation = ref
 		if status[0] != want {
-			return fmt.Errorf("task %s at cycle %d:\n     fast %+v\nreference %+v\n%+v", l.Task, p.chip.Now(), status[0], want, l)
+			return fmt.Errorf("task %s at cycle %d:\n     fast %+v\nreference %+v\n%+v", l.Task, p.chip.Now(), status[0], want,
+				l)
 		}
 		if err := p.bucketsDiffer(l, keys); err != nil {
 			return err
@@ -340,7 +351,8 @@ func (p *pair) bucketsDiffer(l flymon.Layout, keys [2][]flymon.Vector) error {
 	for bank := range int(l.Banks()) {
 		for unit, u := range slices.Concat(l.Units, l.Frozen) {
 			var text string
-			if err := p.window(flymon.ObjectRegisters, "read", map[string]any{"task": l.Task, "unit": unit, "bank": bank, "count": u.Size}, map[string]any{"words": &text}); err != nil {
+			if err := p.window(flymon.ObjectRegisters, "read", map[string]any{"task": l.Task, "unit": unit, "bank": bank,
+				"count": u.Size}, map[string]any{"words": &text}); err != nil {
 				return err
 			}
 			var want []byte
@@ -349,14 +361,16 @@ func (p *pair) bucketsDiffer(l flymon.Layout, keys [2][]flymon.Vector) error {
 			}
 			if text != base64.StdEncoding.EncodeToString(want) {
 				got, _ := base64.StdEncoding.DecodeString(text)
-				return fmt.Errorf("task %s, unit %d, bank %d at cycle %d:\n     fast %x\nreference %x\n%+v", l.Task, unit, bank, p.chip.Now(), got, want, l)
+				return fmt.Errorf("task %s, unit %d, bank %d at cycle %d:\n     fast %x\nreference %x\n%+v", l.Task, unit, bank,
+					p.chip.Now(), got, want, l)
 			}
 			if unit >= len(l.Units) {
 				p.saw["sketch: frozen units compared"]++
 			}
 		}
 		var text string
-		if err := p.window(flymon.ObjectDigests, "read", map[string]any{"task": l.Task, "bank": bank}, map[string]any{"keys": &text}); err != nil {
+		if err := p.window(flymon.ObjectDigests, "read", map[string]any{"task": l.Task, "bank": bank},
+			map[string]any{"keys": &text}); err != nil {
 			return err
 		}
 		var want []byte
@@ -374,10 +388,14 @@ func (p *pair) bucketsDiffer(l flymon.Layout, keys [2][]flymon.Vector) error {
 
 // sketchings is what the reference must have told of, and the test compared.
 func sketchings() (all []string) {
-	for _, what := range []string{"tasks", "tasks compared", "counted", "counted behind the recirculation port", "lost", "a bank with lost packets",
-		"on its way as the task began", "a coin that is not the unit's", "shifted", "map", "a digest", "a digest lost", "a dirty bank", "frozen", "frozen units compared",
-		"replaced, it goes on", "op cond-add", "op cond-add, not", "op max", "op and-or", "op xor-swap", "parameter const", "parameter size", "parameter timestamp",
-		"parameter queue-length", "parameter queue-delay", "parameter key", "parameter result", "parameter least", "parameter since", "since nothing"} {
+	for _, what := range []string{"tasks", "tasks compared", "counted", "counted behind the recirculation port", "lost",
+		"a bank with lost packets",
+		"on its way as the task began", "a coin that is not the unit's", "shifted", "map", "a digest", "a digest lost",
+		"a dirty bank", "frozen", "frozen units compared",
+		"replaced, it goes on", "op cond-add", "op cond-add, not", "op max", "op and-or", "op xor-swap", "parameter const",
+		"parameter size", "parameter timestamp",
+		"parameter queue-length", "parameter queue-delay", "parameter key", "parameter result", "parameter least",
+		"parameter since", "since nothing"} {
 		all = append(all, "sketch: "+what)
 	}
 	return all

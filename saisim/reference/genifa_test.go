@@ -106,8 +106,10 @@ func (g *gen) furnishEnds() {
 
 func (g *gen) newIFA() {
 	with := []any{sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(g.Uint32N(1 << 20)),
-		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeL3Protocol, sai.TAMIntAttrIntPresenceL3Protocol, sai.Uint(ifa.Protocol),
-		sai.TAMIntAttrInline, sai.Bool(true), sai.TAMIntAttrTraceVector, sai.Uint(g.IntN(256)), sai.TAMIntAttrActionVector, sai.Uint(g.IntN(256)),
+		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeL3Protocol, sai.TAMIntAttrIntPresenceL3Protocol,
+		sai.Uint(ifa.Protocol),
+		sai.TAMIntAttrInline, sai.Bool(true), sai.TAMIntAttrTraceVector, sai.Uint(g.IntN(256)), sai.TAMIntAttrActionVector,
+		sai.Uint(g.IntN(256)),
 		sai.TAMIntAttrMaxHopCount, sai.Uint(pick(g, 0, 1, 3, 255)), sai.TAMIntAttrMaxLength, sai.Uint(pick(g, 0, 8, 16, 255))}
 	if x := g.any(sai.ObjectTypeSamplepacket); x != sai.NullOID && g.chance(30) {
 		with = append(with, sai.TAMIntAttrIngressSamplepacketEnable, x)
@@ -180,7 +182,8 @@ func (g *gen) ifaOp() {
 		case 8:
 			g.set(sai.ObjectTypePort, sai.PortAttrMTU, sai.Uint(120+g.IntN(200)))
 		case 7:
-			g.set(sai.ObjectTypeACLEntry, pick(g, sai.ACLEntryAttrActionIntInsert, sai.ACLEntryAttrActionIntDelete), sai.Do(g.bool(50)))
+			g.set(sai.ObjectTypeACLEntry, pick(g, sai.ACLEntryAttrActionIntInsert, sai.ACLEntryAttrActionIntDelete),
+				sai.Do(g.bool(50)))
 		}
 	})
 }
@@ -197,7 +200,8 @@ func (g *gen) withIFA(b []byte) []byte {
 			return
 		}
 		hop := ifa.Hop{Device: g.Uint32N(1 << 20), InPort: uint16(g.IntN(9)), Residence: g.Uint32()}
-		h := ifa.Header{GNS: pick[uint8](g, 15, 15, 15, 15, 15, 2), Next: proto, Flags: ifa.Inband, MaxLength: uint8(pick(g, 255, 255, 255, 8, 16, 24, g.IntN(40)))}
+		h := ifa.Header{GNS: pick[uint8](g, 15, 15, 15, 15, 15, 2), Next: proto, Flags: ifa.Inband,
+			MaxLength: uint8(pick(g, 255, 255, 255, 8, 16, 24, g.IntN(40)))}
 		m := ifa.Metadata{Request: 1, HopLimit: uint8(pick(g, 255, 0, 1, 2, 7, 254))}
 		b = append(b[:l3:l3], ifa.Insert(append([]byte{}, b[l3:]...), at, n, h, m, &hop)...)
 		for g.chance(40) {
@@ -243,7 +247,8 @@ func ifaWords() []string {
 // analyses are what there is to IFA.
 func analyses() (all []string) {
 	for who, what := range map[string][]string{
-		"ACL":     {"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "MTU", "reported"},
+		"ACL": {"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "MTU",
+			"reported"},
 		"transit": {"inserted", "cut", "unsupported", "hop limit", "max length", "MTU"},
 		"reports": {"sampled out", "sent", "templates"},
 	} {

@@ -116,7 +116,8 @@ func (g *gen) encapProfileOp(lane int) {
 	marks := []string{"ipv6-altmark-l", "ipv6-altmark-d"}
 	v := map[string]any{
 		"lane": lane, "role": "initiator", "method": method, "interval": altmark.MinInterval, "mark": pick(g, marks...),
-		"slot-sync": method != "muxed" || g.chance(50), "guard-ns": g.Uint64N(300_000), "early-ns": g.Uint64N(300_000), "encap": true,
+		"slot-sync": method != "muxed" || g.chance(50), "guard-ns": g.Uint64N(300_000), "early-ns": g.Uint64N(300_000),
+		"encap": true,
 	}
 	if method == "double" {
 		v["mark"], v["mark2"] = marks[0], marks[1]
@@ -185,8 +186,8 @@ func (g *gen) outersOp() {
 	})
 }
 
-// changeOuters is outersOp behind all that was changed before: an index that has lost its entries and gets others in one
-// change is not emptied in the reference, which sees what is there between two packets.
+// changeOuters is outersOp behind all that was changed before: an index that has lost its entries and gets others in
+// one change is not emptied in the reference, which sees what is there between two packets.
 func (p *pair) changeOuters() {
 	if p.wrapping != nil {
 		p.configure()

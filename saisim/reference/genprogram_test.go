@@ -101,12 +101,14 @@ func (p *pair) compareReads() error {
 		}
 		for j := range r.Registers {
 			if !reflect.DeepEqual(f.Registers[j], r.Registers[j]) {
-				return fmt.Errorf("batch %d of %d, read %d: fast %v, reference %v", i, len(p.fast), j, f.Registers[j], r.Registers[j])
+				return fmt.Errorf("batch %d of %d, read %d: fast %v, reference %v", i, len(p.fast), j, f.Registers[j],
+					r.Registers[j])
 			}
 		}
 		for j := range r.Counters {
 			if f.Counters[j] != r.Counters[j] {
-				return fmt.Errorf("batch %d of %d, counter %d: fast %v, reference %v", i, len(p.fast), j, f.Counters[j], r.Counters[j])
+				return fmt.Errorf("batch %d of %d, counter %d: fast %v, reference %v", i, len(p.fast), j, f.Counters[j],
+					r.Counters[j])
 			}
 		}
 	}

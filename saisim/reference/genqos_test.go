@@ -18,7 +18,8 @@ func (g *gen) qosOp() {
 	case 1:
 		least := g.IntN(3000)
 		g.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold, sai.Uint(least),
-			sai.WREDAttrGreenMaxThreshold, sai.Uint(least+1+g.IntN(6000)), sai.WREDAttrGreenDropProbability, sai.Uint(g.IntN(101)),
+			sai.WREDAttrGreenMaxThreshold, sai.Uint(least+1+g.IntN(6000)), sai.WREDAttrGreenDropProbability,
+			sai.Uint(g.IntN(101)),
 			sai.WREDAttrECNMarkMode, pick(g, sai.ECNMarkModeNone, sai.ECNMarkModeGreen, sai.ECNMarkModeAll))
 	case 2:
 		g.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress,
@@ -37,7 +38,8 @@ func (g *gen) qosOp() {
 	case 5, 6:
 		g.mapOp()
 	case 7:
-		g.removeAny(pick(g, sai.ObjectTypeScheduler, sai.ObjectTypeWRED, sai.ObjectTypeBufferPool, sai.ObjectTypeBufferProfile, sai.ObjectTypeQoSMap))
+		g.removeAny(pick(g, sai.ObjectTypeScheduler, sai.ObjectTypeWRED, sai.ObjectTypeBufferPool,
+			sai.ObjectTypeBufferProfile, sai.ObjectTypeQoSMap))
 	default:
 		port := g.any(sai.ObjectTypePort)
 		for _, q := range g.list(sai.ObjectTypePort, port, sai.PortAttrQoSQueueList) {
@@ -58,17 +60,20 @@ func (g *gen) mapOp() {
 	switch g.IntN(3) {
 	case 0:
 		for _, dscp := range []uint8{0, 46, 10} {
-			list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: dscp}, Value: sai.QoSMapParams{TC: uint8(g.IntN(8))}})
+			list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: dscp},
+				Value: sai.QoSMapParams{TC: uint8(g.IntN(8))}})
 		}
 	case 1:
 		attr, typ = sai.PortAttrQoSDot1pToTCMap, sai.QoSMapTypeDot1pToTC
 		for prio := range uint8(8) {
-			list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{Dot1p: prio}, Value: sai.QoSMapParams{TC: uint8(g.IntN(8))}})
+			list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{Dot1p: prio},
+				Value: sai.QoSMapParams{TC: uint8(g.IntN(8))}})
 		}
 	default:
 		attr, typ = sai.PortAttrQoSTCToQueueMap, sai.QoSMapTypeTCToQueue
 		for tc := range uint8(8) {
-			list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{TC: tc}, Value: sai.QoSMapParams{Queue: uint8(g.IntN(int(g.prof.Queues)))}})
+			list = append(list, sai.QoSMapEntry{Key: sai.QoSMapParams{TC: tc},
+				Value: sai.QoSMapParams{Queue: uint8(g.IntN(int(g.prof.Queues)))}})
 		}
 	}
 	m := g.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, typ, sai.QoSMapAttrMapToValueList, list)

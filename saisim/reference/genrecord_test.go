@@ -66,12 +66,14 @@ func (p *pair) furnishRecords() {
 	}
 	p.furnishPreIngress()
 	with := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress}
-	fields := []sai.AttrID{sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldACLIPType, sai.ACLEntryAttrFieldTC}
+	fields := []sai.AttrID{sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldACLIPType,
+		sai.ACLEntryAttrFieldTC}
 	for _, f := range fields {
 		with = append(with, tableField(f), sai.Bool(true))
 	}
 	table := p.create(sai.ObjectTypeACLTable, with...)
-	stamp := p.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID, sai.Uint(1),
+	stamp := p.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID,
+		sai.Uint(1),
 		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(false))
 	for range 1 + p.IntN(4) {
 		entry := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + p.IntN(5)),
@@ -84,7 +86,8 @@ func (p *pair) furnishRecords() {
 			entry = append(entry, sai.ACLEntryAttrActionPacketAction, sai.Do(p.packetAction()))
 		}
 		if p.chance(25) {
-			entry = append(entry, sai.ACLEntryAttrActionTAMIntObject, sai.Do(stamp), sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))
+			entry = append(entry, sai.ACLEntryAttrActionTAMIntObject, sai.Do(stamp), sai.ACLEntryAttrActionIntInsert,
+				sai.Do(sai.Bool(true)))
 		}
 		p.create(sai.ObjectTypeACLEntry, entry...)
 	}
@@ -101,7 +104,8 @@ func (p *pair) furnishRecords() {
 
 // preIngressFields are those that the parser has something of to match.
 func preIngressFields() []sai.AttrID {
-	return slices.DeleteFunc(slices.Clone(aclFields[:len(aclFields)-2]), func(f sai.AttrID) bool { return f == sai.ACLEntryAttrFieldACLUserMeta })
+	return slices.DeleteFunc(slices.Clone(aclFields[:len(aclFields)-2]),
+		func(f sai.AttrID) bool { return f == sai.ACLEntryAttrFieldACLUserMeta })
 }
 
 // furnishPreIngress binds one or more tables behind the parser, in a group or not.
@@ -115,7 +119,8 @@ func (p *pair) furnishPreIngress() {
 		}
 		table := p.create(sai.ObjectTypeACLTable, with...)
 		tables = append(tables, table)
-		counter := p.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+		counter := p.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount,
+			sai.Bool(true),
 			sai.ACLCounterAttrEnableByteCount, sai.Bool(true))
 		for range 1 + p.IntN(4) {
 			p.preIngressEntry(table, counter)
@@ -141,7 +146,8 @@ func (p *pair) preIngressEntry(table, counter sai.OID) {
 	entry := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + p.IntN(5)),
 		sai.ACLEntryAttrActionMirrorIngress, sai.Do(p.someSessions())}
 	if p.chance(60) {
-		f := pick(&p.gen, append(preIngressFields(), sai.ACLEntryAttrFieldOuterVLANID, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldTC,
+		f := pick(&p.gen, append(preIngressFields(), sai.ACLEntryAttrFieldOuterVLANID, sai.ACLEntryAttrFieldInPorts,
+			sai.ACLEntryAttrFieldTC,
 			sai.ACLEntryAttrFieldACLRangeType)...)
 		entry = append(entry, f, p.matchOf(f))
 	}
@@ -210,7 +216,8 @@ func (p *pair) planOp() {
 		p.saw["record: plans changed"] += succeeded(err)
 		return
 	}
-	oid, err := p.chip.Create(ctx, t, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan), sai.GenericProgrammableAttrEntry, text))
+	oid, err := p.chip.Create(ctx, t, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan),
+		sai.GenericProgrammableAttrEntry, text))
 	if err == nil {
 		p.plans = append(p.plans, oid)
 	}
@@ -229,7 +236,8 @@ func succeeded(err error) int {
 // there are; most chips take most of them.
 func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 	g := p.graphOf(p.program).graph
-	c := record.ChipPlan{ID: 1 + p.Uint32N(1000), Switch: p.Uint32(), PHV: pick(&p.gen, "8", "8+8", "16", "16+16", "8+16", "32"), Graph: g.Version}
+	c := record.ChipPlan{ID: 1 + p.Uint32N(1000), Switch: p.Uint32(),
+		PHV: pick(&p.gen, "8", "8+8", "16", "16+16", "8+16", "32"), Graph: g.Version}
 	phv, err := record.ParseContainers(c.PHV)
 	if err != nil {
 		panic(err) // widths as they are
@@ -290,7 +298,9 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 	}
 	for _, label := range labels {
 		if p.chance(60) {
-			c.Sessions = append(c.Sessions, record.ChipSession{Label: label, Sample: pick[uint32](&p.gen, 0, 1, 1, 1, 1, 2, 3, 20), Tunnel: p.tunnel(), Identities: len(c.Sessions)%2 == int(c.ID)%2})
+			c.Sessions = append(c.Sessions, record.ChipSession{Label: label,
+				Sample: pick[uint32](&p.gen, 0, 1, 1, 1, 1, 2, 3, 20), Tunnel: p.tunnel(),
+				Identities: len(c.Sessions)%2 == int(c.ID)%2})
 		}
 	}
 	return c
@@ -302,7 +312,8 @@ func (g *gen) tunnel() *record.ChipTunnel {
 		return nil
 	}
 	mac := func() string { h := g.host(); return net.HardwareAddr(h[:]).String() }
-	t := &record.ChipTunnel{SrcIP: netip.AddrFrom4(g.ip4()), DstIP: netip.AddrFrom4(g.ip4()), SrcMAC: mac(), DstMAC: mac(), TOS: uint8(g.IntN(256))}
+	t := &record.ChipTunnel{SrcIP: netip.AddrFrom4(g.ip4()), DstIP: netip.AddrFrom4(g.ip4()), SrcMAC: mac(), DstMAC: mac(),
+		TOS: uint8(g.IntN(256))}
 	if g.chance(40) {
 		t.SrcIP, t.DstIP = netip.AddrFrom16(g.ip6()), netip.AddrFrom16(g.ip6())
 	}
@@ -354,7 +365,8 @@ func (p *pair) recordsDiffer() error {
 	for _, plan := range p.chip.Tables().RecordPlans {
 		for _, s := range plan.Sessions {
 			var counts []uint64
-			if err := p.window(record.ObjectCounters, "labels", []string{s.Label}, map[string]any{"counters": &counts}); err != nil {
+			if err := p.window(record.ObjectCounters, "labels", []string{s.Label},
+				map[string]any{"counters": &counts}); err != nil {
 				return err
 			}
 			r, ok := p.ref.RecordCounts(s.Label)
@@ -375,13 +387,15 @@ func (p *pair) pathsDiffer() error {
 	}
 	var counted [3]uint64
 	var paths []record.PathCount
-	if err := p.window(record.ObjectGraph, "describe", map[string]bool{"paths": true}, map[string]any{"counted": &counted, "paths": &paths}); err != nil {
+	if err := p.window(record.ObjectGraph, "describe", map[string]bool{"paths": true},
+		map[string]any{"counted": &counted, "paths": &paths}); err != nil {
 		return err
 	}
 	n, other, want := p.ref.Paths()
 	p.saw["record: paths counted"] += len(want)
 	if graph := p.graphOf(p.program).graph.Version; counted != [3]uint64{graph, n, other} {
-		return fmt.Errorf("graph, copies counted and copies without room are %d, reference %d, %d and %d", counted, graph, n, other)
+		return fmt.Errorf("graph, copies counted and copies without room are %d, reference %d, %d and %d", counted, graph, n,
+			other)
 	}
 	sum := map[string]uint64{}
 	for _, c := range want {
@@ -461,7 +475,8 @@ func (p *pair) endsDiffer() error {
 					others = append(others, fmt.Sprintf("\n%+d %+v", m, f))
 				}
 			}
-			return fmt.Errorf("a copy ended in the fast engine oftener than in the reference, by %+d: %+v%s", n, e, strings.Join(others, ""))
+			return fmt.Errorf("a copy ended in the fast engine oftener than in the reference, by %+d: %+v%s", n, e,
+				strings.Join(others, ""))
 		}
 	}
 	return nil
@@ -526,7 +541,9 @@ func newWalks(g *record.Graph) *walks {
 			continue
 		}
 		w.tables = append(w.tables, n.ID)
-		branches := !slices.ContainsFunc(edges[n.ID], func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss })
+		branches := !slices.ContainsFunc(edges[n.ID], func(e record.Edge) bool {
+			return e.Label != record.Hit && e.Label != record.Miss
+		})
 		for hit, label := range map[bool]string{true: record.Hit, false: record.Miss} {
 			set := map[string]bool{}
 			for _, e := range edges[n.ID] {
@@ -620,20 +637,30 @@ func trailOf(s record.Step) string {
 
 // recordings is what must have happened.
 func recordings() (all []string) {
-	what := []string{"paths counted", "plans", "plans changed", "plans removed", "matched", "made", "not sampled", "a session without plan", "a plan of another program",
-		"the mirror session is gone", "there is no tunnel", "sent", "to the CPU", "to a port without number", "by UDP over IPv4", "by UDP over IPv6", "by ERSPAN type II", "by ERSPAN type III", "by GRE",
-		"pre-ingress tables bound", "truncated", "of a flood", "by two sessions", "of a plan that is no more", "unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
+	what := []string{"paths counted", "plans", "plans changed", "plans removed", "matched", "made", "not sampled",
+		"a session without plan", "a plan of another program",
+		"the mirror session is gone", "there is no tunnel", "sent", "to the CPU", "to a port without number",
+		"by UDP over IPv4", "by UDP over IPv6", "by ERSPAN type II", "by ERSPAN type III", "by GRE",
+		"pre-ingress tables bound", "truncated", "of a flood", "by two sessions", "of a plan that is no more",
+		"unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
 		"lost: buffer", "lost: queue-limit", "lost: egress-port-down", "lost: egress-mtu",
-		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress", "bit of a program's table: ran egress", "bit of a program's table: hit egress",
-		"bit of a program's table: action ingress", "bit of a program's table: action egress", "bit of an action, set", "bit of no action, set"}
-	for _, why := range []string{"source-address", "vlan-tag-filter", "no-lag-member", "no-vlan", "not-vlan-member", "acl", "trap", "learning", "unknown-destination", "same-port", "no-destination", "not-router", "ip-header", "no-route", "blackhole", "neighbor", "no-neighbor", "no-next-hop", "program",
+		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress",
+		"bit of a program's table: ran egress", "bit of a program's table: hit egress",
+		"bit of a program's table: action ingress", "bit of a program's table: action egress", "bit of an action, set",
+		"bit of no action, set"}
+	for _, why := range []string{"source-address", "vlan-tag-filter", "no-lag-member", "no-vlan", "not-vlan-member", "acl",
+		"trap", "learning", "unknown-destination", "same-port", "no-destination", "not-router", "ip-header", "no-route",
+		"blackhole", "neighbor", "no-neighbor", "no-next-hop", "program",
 		"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-program"} {
 		what = append(what, "dropped: "+why)
 	}
-	for _, table := range []string{"port", "trap", "acl", "learning", "router_mac", "ipv4_route", "ipv6_route", "next_hop", "fdb", "mtu", "egress_acl", "tail_stamp"} {
-		what = append(what, "bit: ran chip."+table, "bit: hit chip."+table, "trail: chip."+table, "trail: chip."+table+", hit")
+	for _, table := range []string{"port", "trap", "acl", "learning", "router_mac", "ipv4_route", "ipv6_route", "next_hop",
+		"fdb", "mtu", "egress_acl", "tail_stamp"} {
+		what = append(what, "bit: ran chip."+table, "bit: hit chip."+table, "trail: chip."+table,
+			"trail: chip."+table+", hit")
 	}
-	for _, kind := range []string{"rule", "acl_entry", "egress_rule", "egress_acl_entry", "source", "route", "next_hop", "neighbor", "fdb", "queue"} {
+	for _, kind := range []string{"rule", "acl_entry", "egress_rule", "egress_acl_entry", "source", "route", "next_hop",
+		"neighbor", "fdb", "queue"} {
 		what = append(what, "with identity: "+kind)
 	}
 	what = append(what, "with no identity to tell")
@@ -645,5 +672,6 @@ func recordings() (all []string) {
 }
 
 func newTableRecorder() tableRecorder {
-	return tableRecorder{graphs: map[uint64]*walks{}, trails: map[endedTrail]bool{}, ended: map[ending]int{}, mirrors: map[[2]uint64]bool{}}
+	return tableRecorder{graphs: map[uint64]*walks{}, trails: map[endedTrail]bool{}, ended: map[ending]int{},
+		mirrors: map[[2]uint64]bool{}}
 }

@@ -64,10 +64,12 @@ func (g *gen) newMonitorObject() {
 	case 1, 2:
 		g.newCollector()
 	case 3:
-		with := []any{sai.TAMReportAttrType, pick(g, sai.TAMReportTypeIPFIX, sai.TAMReportTypeIPFIX, sai.TAMReportTypeVendorExtn)}
+		with := []any{sai.TAMReportAttrType, pick(g, sai.TAMReportTypeIPFIX, sai.TAMReportTypeIPFIX,
+			sai.TAMReportTypeVendorExtn)}
 		switch g.IntN(4) {
 		case 0:
-			with = append(with, sai.TAMReportAttrReportMode, sai.TAMReportModeSampling, sai.TAMReportAttrSampleRate, sai.Uint(1+g.IntN(4)))
+			with = append(with, sai.TAMReportAttrReportMode, sai.TAMReportModeSampling, sai.TAMReportAttrSampleRate,
+				sai.Uint(1+g.IntN(4)))
 		case 1:
 			with = append(with, sai.TAMReportAttrMaxReportRate, sai.Uint(g.prof.ClockHz/(1+g.Uint64N(3000))),
 				sai.TAMReportAttrMaxReportBurst, sai.Uint(g.IntN(4)))
@@ -94,7 +96,8 @@ func (g *gen) newMonitorObject() {
 			}
 		}
 		domain := g.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeDirectExport, sai.TAMIntAttrDeviceID,
-			sai.Uint(g.IntN(3)), sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(false))
+			sai.Uint(g.IntN(3)), sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline,
+			sai.Bool(false))
 		with := []any{sai.TAMAttrEventObjectsList, events}
 		if domain != sai.NullOID {
 			with = append(with, sai.TAMAttrIntObjectsList, sai.OIDs{domain})
@@ -124,11 +127,13 @@ func (g *gen) newCollector() {
 	if g.chance(40) {
 		src, dst = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::9")
 	}
-	with := []any{sai.TAMCollectorAttrTransport, g.any(sai.ObjectTypeTAMTransport), sai.TAMCollectorAttrSrcIP, sai.IP{Addr: src},
+	with := []any{sai.TAMCollectorAttrTransport, g.any(sai.ObjectTypeTAMTransport), sai.TAMCollectorAttrSrcIP,
+		sai.IP{Addr: src},
 		sai.TAMCollectorAttrDstIP, sai.IP{Addr: dst}, sai.TAMCollectorAttrDSCPValue, sai.Uint(pick(g, 0, g.IntN(64))),
 		sai.TAMCollectorAttrTruncateSize, sai.Uint(pick(g, 0, 0, 1, 64, 128))}
 	if g.chance(25) {
-		trap := g.create(sai.ObjectTypeHostifUserDefinedTrap, sai.HostifUserDefinedTrapAttrType, sai.HostifUserDefinedTrapTypeTAM)
+		trap := g.create(sai.ObjectTypeHostifUserDefinedTrap, sai.HostifUserDefinedTrapAttrType,
+			sai.HostifUserDefinedTrapTypeTAM)
 		if group := g.any(sai.ObjectTypeHostifTrapGroup); group != sai.NullOID {
 			g.setOf(sai.ObjectTypeHostifUserDefinedTrap, trap, sai.HostifUserDefinedTrapAttrTrapGroup, group)
 		}
@@ -177,22 +182,26 @@ func (g *gen) monitorOp() {
 		case 4:
 			g.bindMonitors(sai.ObjectTypePort, g.any(sai.ObjectTypePort), sai.PortAttrTAMObject)
 		case 5:
-			g.set(sai.ObjectTypeTAMCollector, sai.TAMCollectorAttrDestination, g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG)))
+			g.set(sai.ObjectTypeTAMCollector, sai.TAMCollectorAttrDestination,
+				g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG)))
 		case 6:
-			g.set(sai.ObjectTypeTAMTransport, pick(g, sai.TAMTransportAttrSrcPort, sai.TAMTransportAttrMTU), sai.Uint(1000+g.IntN(3)))
+			g.set(sai.ObjectTypeTAMTransport, pick(g, sai.TAMTransportAttrSrcPort, sai.TAMTransportAttrMTU),
+				sai.Uint(1000+g.IntN(3)))
 		case 7:
 			g.set(sai.ObjectTypeTAMEventThreshold, sai.TAMEventThresholdAttrAbsValue, g.aging())
 		case 8:
 			g.set(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, pick(g, sai.TAMReportTypeIPFIX, sai.TAMReportTypeVendorExtn))
 		case 9:
-			g.set(sai.ObjectTypeTAMEvent, sai.TAMEventAttrThreshold, pick(g, sai.NullOID, g.any(sai.ObjectTypeTAMEventThreshold)))
+			g.set(sai.ObjectTypeTAMEvent, sai.TAMEventAttrThreshold, pick(g, sai.NullOID,
+				g.any(sai.ObjectTypeTAMEventThreshold)))
 		}
 	})
 }
 
 // reportsDiffer says where the counters of a stream of reports differ.
 func (p *pair) reportsDiffer() error {
-	names := [...]string{"drops", "punted", "sampled out", "rate-limited", "reports", "flows begun", "flows ended", "flows evicted",
+	names := [...]string{"drops", "punted", "sampled out", "rate-limited", "reports", "flows begun", "flows ended",
+		"flows evicted",
 		"sent", "not sendable", "lost", "templates"}
 	for _, c := range p.chip.Tables().TAMCollectors {
 		src, dst := netip.AddrPortFrom(c.Src, c.SrcPort), netip.AddrPortFrom(c.Dst, c.DstPort)

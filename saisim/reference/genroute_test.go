@@ -59,8 +59,10 @@ func (g *gen) routeOp() {
 	case 2:
 		g.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeDynamicUnorderedEcmp)
 	case 3, 4:
-		g.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, g.any(sai.ObjectTypeNextHopGroup),
-			sai.NextHopGroupMemberAttrNextHopID, g.any(sai.ObjectTypeNextHop), sai.NextHopGroupMemberAttrWeight, sai.Uint(1+g.IntN(3)))
+		g.create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID,
+			g.any(sai.ObjectTypeNextHopGroup),
+			sai.NextHopGroupMemberAttrNextHopID, g.any(sai.ObjectTypeNextHop), sai.NextHopGroupMemberAttrWeight,
+			sai.Uint(1+g.IntN(3)))
 	case 5:
 		g.removeAny(pick(g, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup, sai.ObjectTypeNextHopGroupMember, rif))
 	case 6, 7, 8, 9:
@@ -82,10 +84,13 @@ func (g *gen) rifOp() {
 	case 3:
 		g.set(rif, sai.RouterInterfaceAttrLoopbackPacketAction, pick(g, sai.PacketActionForward, sai.PacketActionDrop))
 	case 4:
-		g.setOf(sai.ObjectTypeVirtualRouter, g.router, pick(g, sai.VirtualRouterAttrAdminV4State, sai.VirtualRouterAttrAdminV6State), g.bool(90))
+		g.setOf(sai.ObjectTypeVirtualRouter, g.router, pick(g, sai.VirtualRouterAttrAdminV4State,
+			sai.VirtualRouterAttrAdminV6State), g.bool(90))
 	default:
-		g.create(rif, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN, sai.RouterInterfaceAttrVirtualRouterID, g.router,
-			sai.RouterInterfaceAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.RouterInterfaceAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 0, 0xab})
+		g.create(rif, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN, sai.RouterInterfaceAttrVirtualRouterID,
+			g.router,
+			sai.RouterInterfaceAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.RouterInterfaceAttrSrcMACAddress,
+			sai.MAC{2, 0, 0, 0, 0, 0xab})
 	}
 }
 
@@ -107,7 +112,8 @@ func (g *gen) neighborOp() {
 func (g *gen) routeEntryOp() {
 	ctx := context.Background()
 	key := sai.RouteEntry{Switch: g.sw, VR: g.router, Dest: g.prefix()}
-	hop := g.any(pick(g, sai.ObjectTypeNextHop, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup, sai.ObjectTypeRouterInterface))
+	hop := g.any(pick(g, sai.ObjectTypeNextHop, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup,
+		sai.ObjectTypeRouterInterface))
 	if g.chance(10) {
 		hop = pick(g, g.cpu, sai.NullOID)
 	}

@@ -46,9 +46,11 @@ func (g *gen) furnishSamplers() {
 func (g *gen) newSampler() {
 	rate := sai.Uint(pick(g, 1, 1, 2, 3, 5, 1+g.IntN(40), 1<<31))
 	with := []any{sai.SamplepacketAttrSampleRate, rate,
-		sai.SamplepacketAttrMode, pick(g, sai.SamplepacketModeExclusive, sai.SamplepacketModeExclusive, sai.SamplepacketModeShared)}
+		sai.SamplepacketAttrMode, pick(g, sai.SamplepacketModeExclusive, sai.SamplepacketModeExclusive,
+			sai.SamplepacketModeShared)}
 	if g.chance(30) {
-		with = append(with, sai.SamplepacketAttrTruncateEnable, sai.Bool(true), sai.SamplepacketAttrTruncateSize, sai.Uint(10+g.IntN(200)))
+		with = append(with, sai.SamplepacketAttrTruncateEnable, sai.Bool(true), sai.SamplepacketAttrTruncateSize,
+			sai.Uint(10+g.IntN(200)))
 	}
 	g.create(sai.ObjectTypeSamplepacket, with...)
 }
@@ -70,7 +72,8 @@ func (g *gen) sampling() (sai.AttrID, sai.Value) {
 // samplingTable makes and binds a table whose entries sample.
 func (g *gen) samplingTable() {
 	in := g.chance(50)
-	table := g.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, stage(in), tableField(sai.ACLEntryAttrFieldTTL), sai.Bool(true))
+	table := g.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, stage(in), tableField(sai.ACLEntryAttrFieldTTL),
+		sai.Bool(true))
 	g.counters[table] = append(g.counters[table], g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table,
 		sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrLabel, sai.Text("T|sampled")))
 	attr, does := sai.PortAttrIngressACL, sai.ACLEntryAttrActionIngressSamplepacketEnable
@@ -78,7 +81,8 @@ func (g *gen) samplingTable() {
 		attr, does = sai.PortAttrEgressACL, sai.ACLEntryAttrActionEgressSamplepacketEnable
 	}
 	for range 2 {
-		with := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5)), does, sai.Do(g.any(sai.ObjectTypeSamplepacket)),
+		with := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5)), does,
+			sai.Do(g.any(sai.ObjectTypeSamplepacket)),
 			sai.ACLEntryAttrActionCounter, sai.Do(pick(g, g.counters[table]...))}
 		if g.chance(50) {
 			with = append(with, sai.ACLEntryAttrFieldTTL, g.number(8, 64, 1))
@@ -108,8 +112,10 @@ func (g *gen) samplingEntry(table sai.OID) {
 }
 
 func (g *gen) sampleTrap() {
-	g.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeSamplepacket, sai.HostifTrapAttrPacketAction,
-		pick(g, sai.PacketActionTrap, sai.PacketActionCopy), sai.HostifTrapAttrTrapGroup, g.any(sai.ObjectTypeHostifTrapGroup))
+	g.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeSamplepacket,
+		sai.HostifTrapAttrPacketAction,
+		pick(g, sai.PacketActionTrap, sai.PacketActionCopy), sai.HostifTrapAttrTrapGroup,
+		g.any(sai.ObjectTypeHostifTrapGroup))
 }
 
 // samplerOp changes samplers now and then, and which ports have them.
@@ -143,10 +149,12 @@ func (p *pair) seeSample(s sent) {
 		return
 	}
 	p.saw["samples"]++
-	for what, is := range map[string]bool{"egress": s.Sample.Egress, "dropped": s.Sample.Dropped, "flooded": s.Sample.Copies > 1,
+	for what, is := range map[string]bool{"egress": s.Sample.Egress, "dropped": s.Sample.Dropped,
+		"flooded":     s.Sample.Copies > 1,
 		"of an entry": s.Sample.Entry != 0, "of an entry, as it leaves": s.Sample.Entry != 0 && s.Sample.Egress,
 		"of a rule": s.Sample.Rule != "", "dropped as it leaves": s.Sample.Egress && s.Sample.Dropped,
-		"cut": len(s.bytes) < s.Len, "behind lost ones": s.Sample.Lost > 0, "for the CPU alone": s.Sample.Copies == 0 && !s.Sample.Dropped} {
+		"cut": len(s.bytes) < s.Len, "behind lost ones": s.Sample.Lost > 0,
+		"for the CPU alone": s.Sample.Copies == 0 && !s.Sample.Dropped} {
 		if is {
 			p.saw["samples: "+what]++
 		}

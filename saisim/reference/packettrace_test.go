@@ -106,7 +106,8 @@ func (t *traceTest) one(alone bool) error {
 		}
 	}
 	switch {
-	case alone && (reported(t.fastOut[sent[0]:]) || t.reports() != made): // what is known of flows of drops is reported when its time has come
+	// what is known of flows of drops is reported when its time has come
+	case alone && (reported(t.fastOut[sent[0]:]) || t.reports() != made):
 		t.saw["reported something meanwhile"]++
 	case alone && !maps.Equal(is, countsOf(trace)):
 		return fmt.Errorf("counted %v, traced %v", is, countsOf(trace))

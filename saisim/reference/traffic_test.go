@@ -63,7 +63,8 @@ func (g *gen) usualFrame(b []byte, i, ports int) saisim.Frame {
 	b = append(append(b[:0], dst[:]...), src[:]...)
 	ip4, ip4dst, size := g.ip4(), g.ip4(), g.size()
 	at, proto := len(b)+2, pick[byte](g, 6, 17, 17)
-	b = append(b, 0x08, 0x00, 0x45, g.dscp()<<2|pick[byte](g, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(4)), pick[byte](g, 0, 0x40), 0, 64, proto, 0, 0)
+	b = append(b, 0x08, 0x00, 0x45, g.dscp()<<2|pick[byte](g, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(4)),
+		pick[byte](g, 0, 0x40), 0, 64, proto, 0, 0)
 	b = append(append(b, ip4[:]...), ip4dst[:]...)
 	b = g.l4(b, proto, size)
 	binary.BigEndian.PutUint16(b[at+2:], uint16(len(b)-at))
@@ -93,8 +94,10 @@ func (g *gen) frame(b []byte) saisim.Frame {
 	}
 	b = append(append(b[:0], dst[:]...), src[:]...)
 	for n := pick(g, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 3, 5); n > 0; n-- {
-		b = binary.BigEndian.AppendUint16(b, uint16(pick(g, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x88a8)))
-		b = binary.BigEndian.AppendUint16(b, uint16(g.IntN(16)<<12)|uint16(pick(g, 0, 1, 1, 1, 2, 2, 2, 3, 3, 100, 100, 7, 4095)))
+		b = binary.BigEndian.AppendUint16(b, uint16(pick(g, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100,
+			0x88a8)))
+		b = binary.BigEndian.AppendUint16(b, uint16(g.IntN(16)<<12)|uint16(
+			pick(g, 0, 1, 1, 1, 2, 2, 2, 3, 3, 100, 100, 7, 4095)))
 	}
 	size := g.size()
 	switch g.IntN(12) {
@@ -193,12 +196,15 @@ func (g *gen) ipv4(b []byte, size int) []byte {
 	}
 	src, dst := g.ip4(), g.ip4()
 	if g.chance(4) {
-		dst = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{}, [4]byte{0, 0, 0, 9})
+		dst = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{},
+			[4]byte{0, 0, 0, 9})
 	}
 	if g.chance(1) {
-		src = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{}, [4]byte{0, 0, 0, 9})
+		src = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{},
+			[4]byte{0, 0, 0, 9})
 	}
-	b = append(b, 0x08, 0x00, byte(0x45+options), g.dscp()<<2|pick[byte](g, 0, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(2)), byte(fragment>>8), byte(fragment),
+	b = append(b, 0x08, 0x00, byte(0x45+options), g.dscp()<<2|pick[byte](g, 0, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(2)),
+		byte(fragment>>8), byte(fragment),
 		pick[byte](g, 64, 64, 64, 64, 64, 64, 64, 1, 0, 2), proto, 0, 0)
 	b = append(append(b, src[:]...), dst[:]...)
 	b = g.garbage(b, 4*options)
@@ -236,7 +242,8 @@ func (g *gen) ipv6(b []byte, size int) []byte {
 		src = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{}, [16]byte{0: 0xfe, 1: 0x80, 15: 2})
 	}
 	tc := g.dscp()<<2 | pick[byte](g, 0, 0, 0, 1, 2, 3)
-	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0, pick[byte](g, 64, 64, 64, 64, 64, 64, 255, 1, 0))
+	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0,
+		pick[byte](g, 64, 64, 64, 64, 64, 64, 255, 1, 0))
 	b = append(append(b, src[:]...), dst[:]...)
 	next := at + 6 // where the next header's number belongs
 	if g.marking && g.chance(40) {

@@ -41,7 +41,8 @@ type outer struct {
 }
 
 func newOuter() *outer {
-	o := &outer{list: []int{1, 2, 3, 4, 5, 6}, byName: map[string]*inner{}, f: func() {}, fixed: &shared{7}, empty: shared{9}}
+	o := &outer{list: []int{1, 2, 3, 4, 5, 6}, byName: map[string]*inner{}, f: func() {}, fixed: &shared{7},
+		empty: shared{9}}
 	o.first.n, o.first.back = 1, o
 	o.middle = &o.list[2]
 	o.list, o.rest = o.list[:4:4], o.list[2:]
@@ -66,16 +67,20 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n == o || n.first.back != n || n.middle != &n.list[2] || n.middle != &n.rest[0] || n.byName["first"] != &n.first ||
-		n.byName["tail"] != &n.tail[0] || n.some != any(&n.again[5]) || n.iface != counter(&n.first) || n.many[4999] != &n.tail[1] ||
-		n.many[4999] != &n.again[0] || n.loop[0] != any(n) || n.value.(struct{ p *int }).p != n.middle || n.tail[2].back != n {
+		n.byName["tail"] != &n.tail[0] || n.some != any(&n.again[5]) || n.iface != counter(&n.first) ||
+		n.many[4999] != &n.tail[1] ||
+		n.many[4999] != &n.again[0] || n.loop[0] != any(n) || n.value.(struct{ p *int }).p != n.middle ||
+		n.tail[2].back != n {
 		t.Errorf("not all that is in the copy points into the copy: %+v", n.first)
 	}
 	if n.f != nil || n.fixed != o.fixed || n.atomic.Load() != o.atomic.Load() || n.byPtr[&n.first] != o.byPtr[&o.first] {
-		t.Errorf("function, what is shared, atomic pointer, handle: %v %p %p %v", n.f == nil, n.fixed, n.atomic.Load(), n.byPtr)
+		t.Errorf("function, what is shared, atomic pointer, handle: %v %p %p %v", n.f == nil, n.fixed, n.atomic.Load(),
+			n.byPtr)
 	}
 	n.iface.count()
 	n.list[2], n.again[5].n, n.byName["new"] = 100, 8, nil
-	if o.first.n != 1 || o.list[2] != 3 || o.again[5].n != 0 || len(o.byName) != 2 || n.rest[0] != 100 || *n.middle != 100 {
+	if o.first.n != 1 || o.list[2] != 3 || o.again[5].n != 0 || len(o.byName) != 2 || n.rest[0] != 100 ||
+		*n.middle != 100 {
 		t.Errorf("what the copy does is seen: %d %d %d %d, or not by itself: %d %d", o.first.n, o.list[2], o.again[5].n,
 			len(o.byName), n.rest[0], *n.middle)
 	}
@@ -84,7 +89,8 @@ func TestOf(t *testing.T) {
 func TestZero(t *testing.T) {
 	o := newOuter()
 	n, err := Of(o, Options{Zero: []reflect.Type{reflect.TypeFor[shared](), reflect.TypeFor[counter]()}})
-	if err != nil || n.empty != (shared{}) || n.iface != nil || *n.fixed != (shared{}) || o.empty.n != 9 || o.iface == nil {
+	if err != nil || n.empty != (shared{}) || n.iface != nil || *n.fixed != (shared{}) || o.empty.n != 9 ||
+		o.iface == nil {
 		t.Errorf("%v: empty %v, interface %v, fixed %v", err, n.empty, n.iface, n.fixed)
 	}
 }
@@ -103,8 +109,9 @@ func TestChannel(t *testing.T) {
 // A change of any kind is noticed, and none where there is none.
 func TestWitness(t *testing.T) {
 	for what, change := range map[string]func(*outer){
-		"nothing": func(*outer) {}, "a number": func(o *outer) { o.many[4999].n++ }, "in a slice": func(o *outer) { o.rest[3]++ },
-		"a pointer": func(o *outer) { o.middle = &o.list[1] }, "a member more": func(o *outer) { o.byName["x"] = nil },
+		"nothing": func(*outer) {}, "a number": func(o *outer) { o.many[4999].n++ },
+		"in a slice": func(o *outer) { o.rest[3]++ },
+		"a pointer":  func(o *outer) { o.middle = &o.list[1] }, "a member more": func(o *outer) { o.byName["x"] = nil },
 		"another member":                   func(o *outer) { o.byName["first"] = o.byName["tail"] },
 		"behind a pointer in an interface": func(o *outer) { o.some.(*inner).n++ },
 	} {

@@ -59,7 +59,8 @@ func anyDatagram(r *rand.Rand) (frame []byte, end, padded int) {
 	return append(b, make([]byte, max(0, 60-len(b)))...), len(b), 60 + 4*tags
 }
 
-// overlapped reports whether something else behind the datagram, which ends at end, can be read as a record where one begins.
+// overlapped reports whether something else behind the datagram, which ends at end, can be read as a record where one
+// begins.
 func overlapped(frame []byte, end, at int) bool {
 	for p := max(end, at-tailstamp.Size+1); p < at+tailstamp.Size && p+tailstamp.Size <= len(frame); p++ {
 		if _, ok := (tailstamp.V1{}).Decode(frame[p:][:tailstamp.Size]); ok && p != at {
@@ -121,8 +122,8 @@ func TestAnyBytesBetweenRecords(t *testing.T) {
 	})
 }
 
-// Bytes that look like the end of a record, behind one, leave two ways to read it. The one that begins where the padding
-// ends is taken, and flagged.
+// Bytes that look like the end of a record, behind one, leave two ways to read it. The one that begins where the
+// padding ends is taken, and flagged.
 func TestOverlappingCandidates(t *testing.T) {
 	for _, tt := range []struct {
 		name, tail string

@@ -51,7 +51,8 @@ func TestRecordBytes(t *testing.T) {
 		{
 			name: "the clock was set while the frame was there",
 			rec: tailstamp.Record{
-				SwitchID: 7, Ingress: tailstamp.Timestamp{Seconds: 2}, Egress: tailstamp.Timestamp{Seconds: 1}, Flags: tailstamp.ClockSet,
+				SwitchID: 7, Ingress: tailstamp.Timestamp{Seconds: 2}, Egress: tailstamp.Timestamp{Seconds: 1},
+				Flags: tailstamp.ClockSet,
 			},
 			hex: "00000007 0000 00000002 00000000 0000 00000001 00000000 0000 0000 0000 5a14",
 		},
@@ -159,8 +160,10 @@ func TestDecodeFrame(t *testing.T) {
 		{"IPv4 in two VLANs", macs + "88a8 0064 8100 0065" + udp4 + rec1, []uint32{1}, 50},
 		{"IPv6", macs + udp6 + rec2 + rec1, []uint32{2, 1}, 62},
 		{"no record", macs + udp4 + pad, nil, 60},
-		{"the mark inside the datagram is payload", macs + "0800 4500003c000040004011 0000 0a000001 0a000002 1000 2000 0028 0000" + rec1, nil, 74},
-		{"record begins inside the datagram", macs + "0800 4500001d000040004011 0000 0a000001 0a000002 1000 2000 0009 0000" + rec1, nil, 74},
+		{"the mark inside the datagram is payload",
+			macs + "0800 4500003c000040004011 0000 0a000001 0a000002 1000 2000 0028 0000" + rec1, nil, 74},
+		{"record begins inside the datagram", macs + "0800 4500001d000040004011 0000 0a000001 0a000002 1000 2000 0009 0000" +
+			rec1, nil, 74},
 		{"not IP", macs + "88b5" + pad + pad + rec1, nil, 82},
 		{"802.3 length field", macs + "0060 aaaa03000000" + udp4 + rec1, nil, 82},
 		{"damaged: IPv4 longer than the frame", macs + "0800 4500ffff000040004011 0000 0a000001 0a000002" + rec1, nil, 66},
@@ -169,7 +172,8 @@ func TestDecodeFrame(t *testing.T) {
 		{"an FCS behind two hops", macs + udp4 + pad + rec1 + rec2 + "deadbeef", []uint32{1, 2}, 60},
 		{"an FCS between two hops", macs + udp4 + pad + rec1 + "deadbeef" + rec2, []uint32{1, 2}, 60},
 		{"an FCS in front of two hops", macs + udp4 + pad + "deadbeef" + rec1 + rec2, []uint32{1, 2}, 64},
-		{"length 0, as offloading cards capture it", macs + "0800 45000000000040004011 0000 0a000001 0a000002 1000 2000 0008 0000" + rec1, nil, 74},
+		{"length 0, as offloading cards capture it",
+			macs + "0800 45000000000040004011 0000 0a000001 0a000002 1000 2000 0008 0000" + rec1, nil, 74},
 		{"IPv6 with length 0 and UDP", macs + "86dd 6000000000001140" + hosts6 + "1000 2000 0008 0000" + rec1, nil, 94},
 		{"IPv6 with no next header", macs + "86dd 6000000000003b40" + hosts6 + rec1, []uint32{1}, 54},
 		{"IPv6 longer than the frame", macs + "86dd 6000000000291140" + hosts6 + "1000 2000 0008 0000" + rec1, nil, 94},

@@ -116,9 +116,12 @@ func TestAdmission(t *testing.T) {
 		// free 16: at most 8; free 12: 6; free 10: 5.
 		{"dynamic, half of what is free", 16, []Settings{limit(Limit{Dynamic: true, Alpha: -1})}, []int{4, 2, 1}, "AAT"},
 		{"dynamic, twice what is free", 16, []Settings{limit(Limit{Dynamic: true, Alpha: 1})}, []int{8, 3, 1}, "AAT"},
-		{"two queues share", 16, []Settings{limit(Limit{Dynamic: true}), limit(Limit{Dynamic: true})}, []int{8, 14, 11, 11, 1}, "AATTT"},
-		{"reserved cells stay free for their queue", 10, []Settings{DefaultSettings(), reserve(4, Limit{})}, []int{6, 1, 14, 11}, "AFAF"},
-		{"the limit bounds what is beyond the reserved", 10, []Settings{reserve(2, Limit{Static: true, Cells: 3})}, []int{2, 3, 1}, "AAT"},
+		{"two queues share", 16, []Settings{limit(Limit{Dynamic: true}), limit(Limit{Dynamic: true})},
+			[]int{8, 14, 11, 11, 1}, "AATTT"},
+		{"reserved cells stay free for their queue", 10, []Settings{DefaultSettings(), reserve(4, Limit{})},
+			[]int{6, 1, 14, 11}, "AFAF"},
+		{"the limit bounds what is beyond the reserved", 10, []Settings{reserve(2, Limit{Static: true, Cells: 3})},
+			[]int{2, 3, 1}, "AAT"},
 		{"partly reserved", 10, []Settings{DefaultSettings(), reserve(4, Limit{})}, []int{3, 15, 12, 13}, "AAAF"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -196,8 +199,9 @@ func TestPoolsAddUp(t *testing.T) {
 				p.Configure(i, Settings{
 					Discipline: Discipline{Strict: rnd.IntN(2) == 0, Weight: 1 + rnd.Uint32N(9), Packets: rnd.IntN(2) == 0},
 					Pool:       rnd.IntN(2), Reserved: rnd.Uint64N(20),
-					Limit: Limit{Static: rnd.IntN(3) == 0, Cells: rnd.Uint64N(90), Dynamic: rnd.IntN(2) == 0, Alpha: int8(rnd.IntN(5) - 2)},
-					WRED:  WRED{ECN: rnd.IntN(2) == 0, Drop: rnd.IntN(2) == 0, Min: 500, Max: 5000, Percent: 50},
+					Limit: Limit{Static: rnd.IntN(3) == 0, Cells: rnd.Uint64N(90), Dynamic: rnd.IntN(2) == 0,
+						Alpha: int8(rnd.IntN(5) - 2)},
+					WRED: WRED{ECN: rnd.IntN(2) == 0, Drop: rnd.IntN(2) == 0, Min: 500, Max: 5000, Percent: 50},
 				})
 			case 1, 2, 3, 4:
 				if p.Len() > 0 {
@@ -217,7 +221,8 @@ func TestPoolsAddUp(t *testing.T) {
 					}
 				}
 				if pool := b.Pools[k]; pool.used != used || pool.reserved != unused {
-					t.Fatalf("step %d: pool %d has %d cells used and %d spoken for, its queues %d and %d", step, k, pool.used, pool.reserved, used, unused)
+					t.Fatalf("step %d: pool %d has %d cells used and %d spoken for, its queues %d and %d", step, k, pool.used,
+						pool.reserved, used, unused)
 				}
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A frame with IFA is in the groups and of the flow that it is of without; one of protocol 253 that is no whole IFA is of
-// that protocol.
+// A frame with IFA is in the groups and of the flow that it is of without; one of protocol 253 that is no whole IFA is
+// of that protocol.
 func TestThroughIFA(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_300, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -32,7 +32,8 @@ func TestThroughIFA(t *testing.T) {
 			case "udp6":
 				at = 40
 			}
-			ip := ifa.Insert(bytes.Clone(plain[l3:]), at, size, ifa.Header{GNS: ifa.PerHop, Next: proto, MaxLength: 255}, ifa.Metadata{HopLimit: 255}, &ifa.Hop{Device: 1})
+			ip := ifa.Insert(bytes.Clone(plain[l3:]), at, size, ifa.Header{GNS: ifa.PerHop, Next: proto, MaxLength: 255},
+				ifa.Metadata{HopLimit: 255}, &ifa.Hop{Device: 1})
 			for range r.IntN(7) {
 				p, err := ifa.Locate(ip)
 				if err != nil {

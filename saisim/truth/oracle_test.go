@@ -36,7 +36,8 @@ func newChip(t testing.TB) *saisim.Chip {
 		t.Fatal(err)
 	}
 	for _, p := range list[0].Value.(sai.OIDs) {
-		if err := c.Set(ctx, sai.Obj(sai.ObjectTypePort, p), sai.Attr{ID: sai.PortAttrAdminState, Value: sai.Bool(true)}); err != nil {
+		if err := c.Set(ctx, sai.Obj(sai.ObjectTypePort, p), sai.Attr{ID: sai.PortAttrAdminState,
+			Value: sai.Bool(true)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,7 +53,8 @@ func name(p saisim.PortID) string {
 
 // udp is a frame of n bytes from host a to host b.
 func udp(a, b byte, sport, dport uint16, n int) []byte {
-	f := []byte{2, 0, 0, 0, 0, b, 2, 0, 0, 0, 0, a, 8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, a, 10, 0, 0, b}
+	f := []byte{2, 0, 0, 0, 0, b, 2, 0, 0, 0, 0, a, 8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, a, 10, 0, 0,
+		b}
 	binary.BigEndian.PutUint16(f[16:], uint16(n-14))
 	f = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(f, sport), dport)
 	return append(append(f, 0, 0, 0, 0), make([]byte, n-42)...)
@@ -84,7 +86,8 @@ func TestDelays(t *testing.T) {
 	c := newChip(t)
 	_ = c.Receive(2, 0, saisim.Frame{Data: udp(3, 9, 1, 1, 60)}) // host 3 is at port 2
 	drain(c)
-	o := New(Group{Name: "all", KeepDelays: 10}, Group{Name: "port 53", Filter: filter(t, "L4_DST_PORT", "53"), Flows: By5Tuple})
+	o := New(Group{Name: "all", KeepDelays: 10}, Group{Name: "port 53", Filter: filter(t, "L4_DST_PORT", "53"),
+		Flows: By5Tuple})
 	c.SetObserver(o.Chip("sw", c.Profile().ClockHz, name).See)
 	now := c.Now()
 	_ = c.Receive(0, now, saisim.Frame{Data: udp(1, 3, 1000, 53, 60), ID: 1})
@@ -92,17 +95,20 @@ func TestDelays(t *testing.T) {
 	drain(c)
 	r := o.Reports()
 	all, dns := r["all"], r["port 53"]
-	if d := all.Delay; d.Count != 2 || d.MinPs != 80_000 || d.MaxPs != 80_000+84*800 || d.SumPs != 2*80_000+84*800 || d.MeanPs != d.SumPs/2 {
+	if d := all.Delay; d.Count != 2 || d.MinPs != 80_000 || d.MaxPs != 80_000+84*800 || d.SumPs != 2*80_000+84*800 ||
+		d.MeanPs != d.SumPs/2 {
 		t.Errorf("delays %+v, want 80 ns and 147.2 ns", d)
 	}
 	if len(all.Deliveries) != 2 || all.Deliveries[0].Frame != 1 || all.Deliveries[1].DelayPs != 147_200 {
 		t.Errorf("deliveries %+v", all.Deliveries)
 	}
-	if dns.Frames != 1 || dns.Bytes != 64 || dns.Delivered != 1 || dns.Delay.MaxPs != 80_000 || dns.Delay.P50Ps < 80_000 || dns.Delay.P50Ps > 85_000 {
+	if dns.Frames != 1 || dns.Bytes != 64 || dns.Delivered != 1 || dns.Delay.MaxPs != 80_000 || dns.Delay.P50Ps < 80_000 ||
+		dns.Delay.P50Ps > 85_000 {
 		t.Errorf("port 53: %+v", dns)
 	}
-	want := Flow{Src: "10.0.0.1", Dst: "10.0.0.3", Protocol: 17, SrcPort: 1000, DstPort: 53, Frames: 1, Bytes: 64, Delivered: 1,
-		Delay: Delay{Count: 1, MinPs: 80_000, MeanPs: 80_000, MaxPs: 80_000, SumPs: 80_000}}
+	want := Flow{Src: "10.0.0.1", Dst: "10.0.0.3", Protocol: 17, SrcPort: 1000, DstPort: 53, Frames: 1, Bytes: 64,
+		Delivered: 1,
+		Delay:     Delay{Count: 1, MinPs: 80_000, MeanPs: 80_000, MaxPs: 80_000, SumPs: 80_000}}
 	if len(dns.Flows) != 1 || !reflect.DeepEqual(dns.Flows[0], want) {
 		t.Errorf("flows %+v, want %+v", dns.Flows, want)
 	}
@@ -129,12 +135,14 @@ func TestMirrorCopiesDoNotCount(t *testing.T) {
 			ports[row.Port] = sai.OID(row.ID)
 		}
 		session, err := c.Create(ctx, sai.ObjectTypeMirrorSession, []sai.Attr{
-			{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeLocal}, {ID: sai.MirrorSessionAttrMonitorPort, Value: ports[7]}})
+			{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeLocal},
+			{ID: sai.MirrorSessionAttrMonitorPort, Value: ports[7]}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		on := map[sai.AttrID]saisim.PortID{sai.PortAttrIngressMirrorSession: 0, sai.PortAttrEgressMirrorSession: 2}[attr]
-		if err := c.Set(ctx, sai.Obj(sai.ObjectTypePort, ports[on]), sai.Attr{ID: attr, Value: sai.OIDs{session}}); err != nil {
+		if err := c.Set(ctx, sai.Obj(sai.ObjectTypePort, ports[on]),
+			sai.Attr{ID: attr, Value: sai.OIDs{session}}); err != nil {
 			t.Fatal(err)
 		}
 		_ = c.Receive(2, 0, saisim.Frame{Data: udp(3, 9, 1, 1, 60)})
@@ -152,7 +160,8 @@ func TestMirrorCopiesDoNotCount(t *testing.T) {
 		_ = c.Receive(0, c.Now(), saisim.Frame{Data: udp(1, 3, 1000, 53, 60), ID: 1})
 		drain(c)
 		r := o.Reports()["all"]
-		if mirrored != 1 || r.Frames != 1 || r.Delivered != 1 || r.Copies != 0 || r.InFlight != 0 || r.Delay.Count != 1 || len(n.visits) != 0 {
+		if mirrored != 1 || r.Frames != 1 || r.Delivered != 1 || r.Copies != 0 || r.InFlight != 0 || r.Delay.Count != 1 ||
+			len(n.visits) != 0 {
 			t.Errorf("%d mirrored; %+v", mirrored, r)
 		}
 	}
@@ -164,7 +173,8 @@ func TestEveryFrameIsAccountedFor(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 11}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		c := newChip(t)
-		o := New(Group{Name: "all"}, Group{Name: "some", Filter: filter(t, "SRC_IP", "10.0.0.0/30"), Flows: BySrc, MaxFlows: 2})
+		o := New(Group{Name: "all"}, Group{Name: "some", Filter: filter(t, "SRC_IP", "10.0.0.0/30"), Flows: BySrc,
+			MaxFlows: 2})
 		n := o.Chip("sw", c.Profile().ClockHz, name)
 		c.SetObserver(n.See)
 		for i := range uint64(3000) {
@@ -212,7 +222,8 @@ func accounted(t *testing.T, o *Oracle, b saisim.Books) {
 		if int64(r.Frames)+r.Copies != int64(r.Delivered+r.ToCPU+lost)+r.InFlight {
 			t.Fatalf("%s: %+v", name, r)
 		}
-		if name == "all" && (r.Frames != b.Received+b.Injected || uint64(r.Copies) != b.Copies || r.Delivered != b.Sent || r.ToCPU != b.ToCPU || uint64(r.InFlight) != b.InFlight) {
+		if name == "all" && (r.Frames != b.Received+b.Injected || uint64(r.Copies) != b.Copies || r.Delivered != b.Sent ||
+			r.ToCPU != b.ToCPU || uint64(r.InFlight) != b.InFlight) {
 			t.Fatalf("%+v, books %+v", r, b)
 		}
 	}
@@ -288,7 +299,8 @@ func TestNetwork(t *testing.T) {
 		got += l.Count
 	}
 	if r.Frames != 100 || r.Delivered != sent-1 || uint64(arrived) != sent-1 || got != wantLost || r.InFlight != 0 {
-		t.Errorf("%d frames, %d delivered (host: %d), %d lost (%v), %d in flight; want 100, %d, %d lost", r.Frames, r.Delivered, arrived, got, r.Lost, r.InFlight, sent-1, wantLost)
+		t.Errorf("%d frames, %d delivered (host: %d), %d lost (%v), %d in flight; want 100, %d, %d lost", r.Frames,
+			r.Delivered, arrived, got, r.Lost, r.InFlight, sent-1, wantLost)
 	}
 	if len(r.Paths) != 1 || r.Paths[0].Path != "a:Ethernet0>Ethernet1 b:Ethernet0>Ethernet1" {
 		t.Errorf("paths %+v", r.Paths)
@@ -320,10 +332,12 @@ func inOrder(seed uint64) Report {
 		frames[i] = frames[i][1:]
 		n := []*Node{a, b}[i]
 		at := saisim.Cycle(id * 10 % 70)
-		n.See(saisim.Moment{What: saisim.MomentReceived, ID: id, Number: id + 1, At: at, Data: udp(byte(id%5), 2, 3, 4, 60), Len: 60})
+		n.See(saisim.Moment{What: saisim.MomentReceived, ID: id, Number: id + 1, At: at, Data: udp(byte(id%5), 2, 3, 4, 60),
+			Len: 60})
 		n.See(saisim.Moment{What: saisim.MomentQueued, ID: id, Number: id + 1, Copy: 1, Port: 2})
 		n.See(saisim.Moment{What: saisim.MomentReplicated, ID: id, Number: id + 1, Copies: 1})
-		n.See(saisim.Moment{What: saisim.MomentSent, ID: id, Number: id + 1, Copy: 1, At: at + saisim.Cycle(id), Port: 2, Len: 60})
+		n.See(saisim.Moment{What: saisim.MomentSent, ID: id, Number: id + 1, Copy: 1, At: at + saisim.Cycle(id), Port: 2,
+			Len: 60})
 	}
 	return o.Reports()["all"]
 }

@@ -33,7 +33,8 @@ func (s *shelf) stage(after string) Stage {
 			s.looked = append(s.looked, len(keys))
 			for _, k := range keys {
 				if s.is[k] != s.should[k] {
-					found = append(found, Finding{Key: k, What: "is " + s.is[k], Sum: SumOf(s.is[k], s.should[k]), Busy: s.busy, Late: s.late})
+					found = append(found, Finding{Key: k, What: "is " + s.is[k], Sum: SumOf(s.is[k], s.should[k]), Busy: s.busy,
+						Late: s.late})
 				}
 			}
 			return found, nil
@@ -82,7 +83,8 @@ func (b *bed) expect(what string, d time.Duration, word string, drift, healed ui
 	b.Helper()
 	s := b.work(d)
 	if s.Word() != word || s.Drift != drift || s.Healed != healed {
-		b.Errorf("%s: %s, drift %d, healed %d (%s); want %s, %d, %d", what, s.Word(), s.Drift, s.Healed, s.Reason, word, drift, healed)
+		b.Errorf("%s: %s, drift %d, healed %d (%s); want %s, %d, %d", what, s.Word(), s.Drift, s.Healed, s.Reason, word,
+			drift, healed)
 	}
 	return s
 }
@@ -203,7 +205,8 @@ func TestCountsOfLives(t *testing.T) {
 	}{
 		{"no pass yet", State{}, State{Drift: 3, Healed: 1, Due: 2}},
 		{"nothing differs", State{Passes: 1}, State{Passes: 1, Drift: 3, Healed: 3}},
-		{"something differs", State{Passes: 1, Reason: "r", Drift: 1, Due: 1}, State{Passes: 1, Reason: "r", Drift: 4, Healed: 1, Due: 3}},
+		{"something differs", State{Passes: 1, Reason: "r", Drift: 1, Due: 1},
+			State{Passes: 1, Reason: "r", Drift: 4, Healed: 1, Due: 3}},
 	} {
 		if got := tt.now.After(earlier); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
@@ -213,7 +216,8 @@ func TestCountsOfLives(t *testing.T) {
 
 // A digest tells rows apart, and no row from an empty one, whatever the order of fields.
 func TestSum(t *testing.T) {
-	rows := []swss.FieldValues{nil, {}, {"a": "b"}, {"a": "c"}, {"ab": ""}, {"": "ab"}, {"a": "b", "c": "d"}, {"a": "d", "c": "b"}}
+	rows := []swss.FieldValues{nil, {}, {"a": "b"}, {"a": "c"}, {"ab": ""}, {"": "ab"}, {"a": "b", "c": "d"},
+		{"a": "d", "c": "b"}}
 	for i, a := range rows {
 		for j, b := range rows {
 			if (Sum(a) == Sum(b)) != (i == j) {

@@ -9,13 +9,15 @@ import (
 
 // A period of the history is what it was, and under its own number.
 func TestAltMarkHistory(t *testing.T) {
-	p := altmark.Period{Number: 425000001, Colour: 1, Packets: 10, Bytes: 640, Captures: 1, Timestamp: altmark.Time{Seconds: 1700000004, Nanoseconds: 7}, Digest: 1<<32 - 1,
+	p := altmark.Period{Number: 425000001, Colour: 1, Packets: 10, Bytes: 640, Captures: 1,
+		Timestamp: altmark.Time{Seconds: 1700000004, Nanoseconds: 7}, Digest: 1<<32 - 1,
 		OutOfWindow: 2, ReadAt: altmark.Time{Seconds: 1700000009}, Flags: altmark.OutOfWindow}
 	field, value := FormatAltMarkPeriod(p)
 	if got, err := ParseAltMarkPeriod("s", field, value); err != nil || got != p {
 		t.Errorf("%s %s is %+v, %v", field, value, got, err)
 	}
-	for _, tt := range [][2]string{{"425000002", value}, {field, "{"}, {field, `{"PERIOD":"425000001","COLOUR":"2"}`}, {field, `{"PERIOD":"425000001","FLAGS":"strange"}`}} {
+	for _, tt := range [][2]string{{"425000002", value}, {field, "{"}, {field, `{"PERIOD":"425000001","COLOUR":"2"}`},
+		{field, `{"PERIOD":"425000001","FLAGS":"strange"}`}} {
 		if got, err := ParseAltMarkPeriod("s", tt[0], tt[1]); err == nil {
 			t.Errorf("%s %s is %+v", tt[0], tt[1], got)
 		}
@@ -23,7 +25,8 @@ func TestAltMarkHistory(t *testing.T) {
 }
 
 func FuzzAltMarkPeriod(f *testing.F) {
-	field, value := FormatAltMarkPeriod(altmark.Period{Number: 5, Colour: 1, Captures: 1, Timestamp: altmark.Time{Seconds: 9}})
+	field, value := FormatAltMarkPeriod(altmark.Period{Number: 5, Colour: 1, Captures: 1,
+		Timestamp: altmark.Time{Seconds: 9}})
 	f.Add(field, value)
 	f.Add("0", "{}")
 	f.Add("0", "[")

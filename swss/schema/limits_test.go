@@ -13,7 +13,8 @@ func TestCheckSize(t *testing.T) {
 		want                    string // "": it is read
 	}{
 		{"at both limits", CfgTAMTailStamp, strings.Repeat("k", 255), strings.Repeat("v", most-len("f")), ""},
-		{"a byte too many", CfgTAMTailStamp, "s", strings.Repeat("v", most), "TAM_TAILSTAMPING_TABLE|s: the row has 101 bytes: want at most 100"},
+		{"a byte too many", CfgTAMTailStamp, "s", strings.Repeat("v", most),
+			"TAM_TAILSTAMPING_TABLE|s: the row has 101 bytes: want at most 100"},
 		{"a long key", CfgACLRule, "TAM|" + strings.Repeat("k", 252), "", ": the key has 256 bytes: want at most 255"},
 		{"a table of others", "X509_TABLE", strings.Repeat("k", 500), strings.Repeat("v", 500), ""},
 	} {

@@ -34,11 +34,15 @@ var leastRows = map[string]string{
 	"LOOPBACK_INTERFACE": "Loopback0", "INTERFACE address": "Ethernet0|10.0.0.1/24",
 	"VLAN_INTERFACE address": "Vlan10|10.0.0.1/24", "PORTCHANNEL_INTERFACE address": "PortChannel1|2001:db8::1/64",
 	"LOOPBACK_INTERFACE address": "Loopback0|10.0.0.1/32",
-	"STATIC_ROUTE":               "10.1.0.0/16 nexthop=10.0.0.2", "ROUTE_TABLE": "10.1.0.0/16 nexthop=10.0.0.2 ifname=Vlan10",
-	"NEIGH": "Vlan10|10.0.0.2 neigh=02:00:00:00:00:02", "FDB": "Vlan10|02:00:00:00:00:02 port=Ethernet0",
-	"FDB_TABLE": "Vlan10|02:00:00:00:00:02 port=Ethernet0", "DSCP_TO_TC_MAP": "m 0=1", "DOT1P_TO_TC_MAP": "m 0=1",
+	"STATIC_ROUTE":               "10.1.0.0/16 nexthop=10.0.0.2",
+	"ROUTE_TABLE":                "10.1.0.0/16 nexthop=10.0.0.2 ifname=Vlan10",
+	"NEIGH":                      "Vlan10|10.0.0.2 neigh=02:00:00:00:00:02",
+	"FDB":                        "Vlan10|02:00:00:00:00:02 port=Ethernet0",
+	"FDB_TABLE":                  "Vlan10|02:00:00:00:00:02 port=Ethernet0", "DSCP_TO_TC_MAP": "m 0=1",
+	"DOT1P_TO_TC_MAP": "m 0=1",
 	"TC_TO_QUEUE_MAP": "m 0=1", "PORT_QOS_MAP": "Ethernet0", "SCHEDULER": "s", "WRED_PROFILE": "w", "QUEUE": "Ethernet0|3",
-	"BUFFER_POOL": "p type=egress size=1000", "BUFFER_PROFILE": "b pool=p static_th=1", "BUFFER_QUEUE": "Ethernet0|3 profile=b",
+	"BUFFER_POOL": "p type=egress size=1000", "BUFFER_PROFILE": "b pool=p static_th=1",
+	"BUFFER_QUEUE":   "Ethernet0|3 profile=b",
 	"MIRROR_SESSION": "m src_ip=10.0.0.1 dst_ip=10.0.0.2", "COPP_GROUP": "g", "COPP_TRAP": "t trap_ids=bgp trap_group=g",
 	"ACL_TABLE_TYPE": "T MATCHES=SRC_IP BIND_POINTS=PORT", "ACL_TABLE": "T TYPE=L3", "ACL_RULE": "TAM|r",
 	"FLEX_COUNTER_TABLE": "ACL", "CRM": "Config", "TAM_SWITCH_TABLE": "global", "TAM_APPL_SWITCH_TABLE": "global",
@@ -46,9 +50,11 @@ var leastRows = map[string]string{
 	"TAM_SAMPLINGRATE_TABLE": "s sampling-rate=10", "TAM_FLOWGROUP_TABLE": "f", "TAM_TAILSTAMPING_TABLE": "s flowgroup=f",
 	"TAM_TAILSTAMPING_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f",
 	"TAM_ALTMARK_TABLE":                 "s flowgroup=f role=initiator method=step interval=0 mark=dscp0",
-	"TAM_ALTMARK_TABLE in APPL_DB":      "s acl-table-name=TAM acl-rule-name=f role=initiator method=step interval=0 mark=dscp0",
-	"TAM_FLYMON_TASK_TABLE":             "t attribute=frequency key=src-ip",
-	"TAM_FLYMON_TASK_TABLE in APPL_DB":  "t attribute=frequency key=src-ip", "TAM_FLYMON_QUERY_TABLE": "q task=t flow=10.0.0.1",
+	"TAM_ALTMARK_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f role=initiator method=step interval=0 " +
+		"mark=dscp0",
+	"TAM_FLYMON_TASK_TABLE":            "t attribute=frequency key=src-ip",
+	"TAM_FLYMON_TASK_TABLE in APPL_DB": "t attribute=frequency key=src-ip",
+	"TAM_FLYMON_QUERY_TABLE":           "q task=t flow=10.0.0.1",
 	"TAM_TABLERECORD_TABLE":            "s flowgroup=f collector=c",
 	"TAM_TABLERECORD_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f collector=10.0.0.1:9",
 	"TAM":                              "device", "TAM_COLLECTOR": "c dst_ip=10.0.0.1 dst_port=9", "TAM_FLOW_GROUP": "f",
@@ -66,8 +72,9 @@ var leastRows = map[string]string{
 		"READ_AT=5.000000000",
 	"TAM_ALTMARK_RESULTS":      "p:a:b PERIOD=5 WINDOW_DELAYS=0 STATUS=ok",
 	"TAM_TABLERECORD_COUNTERS": "s MATCHED=1 NOT_SAMPLED=0 RECORDED=1 LOST=0",
-	"TAM_FLYMON_PLACEMENT":     "t ROWS=1 BUCKETS=2 BANKS=2 BYTES=16 RULES=1 TCAM_ENTRIES=0", "TAM_FLYMON_GROUPS": "1 TASKS=1",
-	"TAM_FLYMON_RESULTS": "t EPOCH=5 START=1 END=2 DIGESTS_LOST=0 FLOWS_CUT=0 LOAD=0.5 FULL=0",
+	"TAM_FLYMON_PLACEMENT":     "t ROWS=1 BUCKETS=2 BANKS=2 BYTES=16 RULES=1 TCAM_ENTRIES=0",
+	"TAM_FLYMON_GROUPS":        "1 TASKS=1",
+	"TAM_FLYMON_RESULTS":       "t EPOCH=5 START=1 END=2 DIGESTS_LOST=0 FLOWS_CUT=0 LOAD=0.5 FULL=0",
 }
 
 // heldTogether are fields whose values others of the row, or the key, allow: a good value may be refused.
@@ -78,10 +85,11 @@ var heldTogether = map[string][]string{
 	"COPP_GROUP":           {"meter_type", "mode", "cir", "cbs", "pir", "pbs"},
 	"TAM_ALTMARK_COUNTERS": {"TIMESTAMP", "DIGEST", "KERNEL_CLOCK_ERROR", "KERNEL_CLOCK_OFFSET"},
 	"TAM_SESSION":          {"max_report_burst", "max_report_rate"}, "TAM": {"device_id", "enterprise_id"},
-	"TAM_SESSION_TABLE": {"max_report_burst", "max_report_rate", "acl-rule-names"}, "TAM_IFA_SESSION_TABLE": {"acl-rule-names"},
-	"TAM_SESSION of IFA": {"flow_group", "sampler", "hop_limit", "max_length", "collector", "template_interval"},
-	"SYSLOG_SERVER":      {"filter", "filter_type", "vrf"},
-	"TELEMETRY_CLIENT":   {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
+	"TAM_SESSION_TABLE":     {"max_report_burst", "max_report_rate", "acl-rule-names"},
+	"TAM_IFA_SESSION_TABLE": {"acl-rule-names"},
+	"TAM_SESSION of IFA":    {"flow_group", "sampler", "hop_limit", "max_length", "collector", "template_interval"},
+	"SYSLOG_SERVER":         {"filter", "filter_type", "vrf"},
+	"TELEMETRY_CLIENT":      {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
 	// as a whole
 	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},
 }
@@ -258,7 +266,8 @@ func TestEveryTableRefuses(t *testing.T) {
 
 // Nothing that a row of any table may hold stops who reads it, and every error names the row.
 func TestEveryTableTakesGarbage(t *testing.T) {
-	words := []string{"", " ", ",", "|", "-", "0", "1", "-1", "10.0.0.1", "::", "Ethernet0", "1,2,,3", "x=y", "{}", "[", "\x00\xff",
+	words := []string{"", " ", ",", "|", "-", "0", "1", "-1", "10.0.0.1", "::", "Ethernet0", "1,2,,3", "x=y", "{}", "[",
+		"\x00\xff",
 		"2x", "NULL", "true", "1/2", "1.000000000", "SRC_IP,", "/", "1-2"}
 	all := specs(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 50}, func(t *testing.T, seed uint64) {

@@ -37,7 +37,8 @@ func TestUnapplied(t *testing.T) {
 		{"CRM", "Config", "ipv4_route_low_treshold=5 ipmc_entry_low_threshold=5", []string{
 			"unknown: there is no field ipv4_route_low_treshold; the nearest is ipv4_route_low_threshold",
 			"no-effect: ipmc_entry_low_threshold" + no}},
-		{"FLEX_COUNTER_TABLE", "RIF", "FLEX_COUNTER_STATUS=enable", []string{"not-implemented: the key RIF is not implemented"}},
+		{"FLEX_COUNTER_TABLE", "RIF", "FLEX_COUNTER_STATUS=enable", []string{
+			"not-implemented: the key RIF is not implemented"}},
 		{"FLEX_COUNTER_TABLE", "PORTT", "FLEX_COUNTER_STATUS=enable", []string{
 			"unknown: there is no key PORTT; the nearest is PORT"}},
 		{"FLEX_COUNTER_TABLE", "PORT", "FLEX_COUNTER_STATUS=enable", nil},
@@ -51,7 +52,8 @@ func TestUnapplied(t *testing.T) {
 		{"PORT", "Ethernet0", "lanes=0 speed=100000 fec=rs autoneg=on", []string{
 			"no-effect: autoneg" + no, "no-effect: fec" + no}},
 		{"PORT", "Ethernet0", "lanes=0 speed=100000 fec=none autoneg=off", nil},
-		{"PORT", "Ethernet0", "lanes=0 speed=100000 numVoq=8", []string{"unknown: there is no field numVoq; the nearest is num_voq"}},
+		{"PORT", "Ethernet0", "lanes=0 speed=100000 numVoq=8", []string{
+			"unknown: there is no field numVoq; the nearest is num_voq"}},
 		{"SCHEDULER", "s", "priority=1", []string{"no-effect: priority" + no}},
 		{"DEVICE_METADATA", "localhost", "mac=x", []string{`invalid: mac "x": want a unicast MAC address`}},
 		{"BUFFER_PROFILE", "b", "pool=p static_th=1 packet_discard_action=trim", []string{

@@ -93,7 +93,8 @@ func TestWithin(t *testing.T) {
 
 // A session whose interval cannot hold its guard is refused with the numbers.
 func TestCheck(t *testing.T) {
-	muxed := altmark.Session{Role: altmark.Initiator, Method: altmark.Muxed, Interval: 0, Mark: altmark.DSCP0, SlotSync: true,
+	muxed := altmark.Session{Role: altmark.Initiator, Method: altmark.Muxed, Interval: 0, Mark: altmark.DSCP0,
+		SlotSync:   true,
 		ClockError: time.Millisecond, MaxDelay: 10 * time.Millisecond}
 	with := func(f func(*altmark.Session)) altmark.Session { s := muxed; f(&s); return s }
 	for _, tt := range []struct {
@@ -102,24 +103,41 @@ func TestCheck(t *testing.T) {
 		want string // in the error; "": none
 	}{
 		{"the paper's", muxed, ""},
-		{"slots: A + Dmax is L/4", with(func(s *altmark.Session) { s.MaxDelay = 249 * time.Millisecond }), "A + Dmax = 1ms + 249ms = 250ms, want less than L/4 = 250ms"},
+		{"slots: A + Dmax is L/4", with(func(s *altmark.Session) { s.MaxDelay = 249 * time.Millisecond }),
+			"A + Dmax = 1ms + 249ms = 250ms, want less than L/4 = 250ms"},
 		{"just below", with(func(s *altmark.Session) { s.MaxDelay = 249*time.Millisecond - 1 }), ""},
-		{"step: A + Dmax is L/2", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Step, 499*time.Millisecond }), "A + Dmax = 1ms + 499ms = 500ms, want less than L/2 = 500ms"},
+		{"step: A + Dmax is L/2", with(func(s *altmark.Session) {
+			s.Method, s.MaxDelay = altmark.Step,
+				499*time.Millisecond
+		}), "A + Dmax = 1ms + 499ms = 500ms, want less than L/2 = 500ms"},
 		{"step: a small spread behind a long way, read before all have come", with(func(s *altmark.Session) {
 			s.Method, s.MinDelay, s.MaxDelay = altmark.Step, 300*time.Millisecond, 499*time.Millisecond
 		}), "A + Dmax = 1ms + 499ms = 500ms, want less than L/2 = 500ms"},
-		{"step: just below", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Step, 499*time.Millisecond-1 }), ""},
-		{"without slots: Dmax - Dmin is L/8", with(func(s *altmark.Session) { s.SlotSync, s.MaxDelay = false, 125*time.Millisecond }), "want less than L/8 = 125ms"},
-		{"pulses: A + Dmax is L", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Pulse, 999*time.Millisecond }), "too short for pulses"},
+		{"step: just below", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Step, 499*time.Millisecond-1 }),
+			""},
+		{"without slots: Dmax - Dmin is L/8", with(func(s *altmark.Session) {
+			s.SlotSync, s.MaxDelay = false,
+				125*time.Millisecond
+		}), "want less than L/8 = 125ms"},
+		{"pulses: A + Dmax is L", with(func(s *altmark.Session) {
+			s.Method, s.MaxDelay = altmark.Pulse,
+				999*time.Millisecond
+		}), "too short for pulses"},
 		{"double without a second bit", with(func(s *altmark.Session) { s.Method = altmark.Double }), "mark2 is not given"},
-		{"double with one bit twice", with(func(s *altmark.Session) { s.Method, s.Mark2 = altmark.Double, altmark.DSCP0 }), "mark2 is dscp0, as mark is"},
-		{"double over two headers", with(func(s *altmark.Session) { s.Method, s.Mark2 = altmark.Double, altmark.IPv6Delay }), "no packet has both"},
-		{"a second bit for one", with(func(s *altmark.Session) { s.Mark2 = altmark.DSCP1 }), "only double marking has two bits"},
+		{"double with one bit twice", with(func(s *altmark.Session) { s.Method, s.Mark2 = altmark.Double, altmark.DSCP0 }),
+			"mark2 is dscp0, as mark is"},
+		{"double over two headers", with(func(s *altmark.Session) { s.Method, s.Mark2 = altmark.Double, altmark.IPv6Delay }),
+			"no packet has both"},
+		{"a second bit for one", with(func(s *altmark.Session) { s.Mark2 = altmark.DSCP1 }),
+			"only double marking has two bits"},
 		{"an initiator that clears", with(func(s *altmark.Session) { s.Clear = true }), "only a terminator clears"},
-		{"step without slots", with(func(s *altmark.Session) { s.Method, s.SlotSync = altmark.Step, false }), "only muxed marking has slots"},
-		{"pulses and their mean delay", with(func(s *altmark.Session) { s.Method, s.MeanDelay = altmark.Pulse, true }), "mean-delay is true, but pulse marking"},
+		{"step without slots", with(func(s *altmark.Session) { s.Method, s.SlotSync = altmark.Step, false }),
+			"only muxed marking has slots"},
+		{"pulses and their mean delay", with(func(s *altmark.Session) { s.Method, s.MeanDelay = altmark.Pulse, true }),
+			"mean-delay is true, but pulse marking"},
 		{"the mean delay of steps", with(func(s *altmark.Session) { s.Method, s.MeanDelay = altmark.Step, true }), ""},
-		{"delays the wrong way round", with(func(s *altmark.Session) { s.MinDelay = time.Second }), "delay-max not below delay-min"},
+		{"delays the wrong way round", with(func(s *altmark.Session) { s.MinDelay = time.Second }),
+			"delay-max not below delay-min"},
 		{"an interval beyond the bounds", with(func(s *altmark.Session) { s.Interval = 9 }), "want -10 to 8"},
 	} {
 		err := tt.s.Check()
@@ -163,7 +181,8 @@ func TestWords(t *testing.T) {
 	_, err1 := altmark.ParseRole("")
 	_, err2 := altmark.ParseMethod("Step")
 	_, err3 := altmark.ParseMark("dscp6")
-	if err := errors.Join(err1, err2, err3); err1 == nil || err2 == nil || err3 == nil || !strings.Contains(err.Error(), `mark "dscp6", want dscp0`) {
+	if err := errors.Join(err1, err2, err3); err1 == nil || err2 == nil || err3 == nil ||
+		!strings.Contains(err.Error(), `mark "dscp6", want dscp0`) {
 		t.Errorf("%v", err)
 	}
 	all := altmark.Flags(0x1ff)

@@ -19,14 +19,16 @@ func nanos(t altmark.Time) *big.Int {
 	return ns.Add(ns, big.NewInt(int64(t.Nanoseconds)))
 }
 
-// What a chip sums up without end, and wraps, gives each period's sum exactly, at every interval, as rational arithmetic
-// on the same times has it; also of times that lie before the period, and of clocks that read as much as can be.
+// What a chip sums up without end, and wraps, gives each period's sum exactly, at every interval, as rational
+// arithmetic on the same times has it; also of times that lie before the period, and of clocks that read as much as can
+// be.
 func TestArrivalsAreExact(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		n := altmark.Interval(rnd.IntN(19)) + altmark.MinInterval
 		// A chip that has summed up for long, just before the sum wraps.
-		chip := altmark.ChipArrivals{Packets: rnd.Uint64() >> 1, Sum: altmark.Sum{Hi: 1<<64 - 1, Lo: 1<<64 - 1 - rnd.Uint64N(1e9)}}
+		chip := altmark.ChipArrivals{Packets: rnd.Uint64() >> 1, Sum: altmark.Sum{Hi: 1<<64 - 1,
+			Lo: 1<<64 - 1 - rnd.Uint64N(1e9)}}
 		for range 20 {
 			k := n.Period(altmark.Time{Seconds: 1000 + rnd.Uint64N(1<<(1+rnd.UintN(47)))})
 			before, want, packets := chip, new(big.Int), rnd.IntN(50)
@@ -83,7 +85,8 @@ func TestSumWords(t *testing.T) {
 // The longest numbers of a window of flows fit into a list of SAI on the wire, with 2 kB for names and the clock.
 func TestWindowsFit(t *testing.T) {
 	const most = 1<<64 - 1
-	all := altmark.ChipCounts{Packets: most, Bytes: most, Captures: most, Captured: altmark.Time{Seconds: 1<<48 - 1, Nanoseconds: 1e9 - 1},
+	all := altmark.ChipCounts{Packets: most, Bytes: most, Captures: most,
+		Captured:       altmark.Time{Seconds: 1<<48 - 1, Nanoseconds: 1e9 - 1},
 		Unsynchronised: true, Outside: most, PulseBytes: most, Foreign: most, ForeignBytes: most, Digest: 1<<32 - 1,
 		Arrivals: altmark.ChipArrivals{Packets: most, Sum: altmark.Sum{Hi: most, Lo: most}, Unsynchronised: most}}
 	flow := []uint64{most, 1 << 60, 1 << 60, altmark.MaxChipArrivals} // generation, late periods, index
@@ -109,16 +112,19 @@ func TestWindowsFit(t *testing.T) {
 
 // What a window says of arrivals is of all its flows, or it is refused.
 func TestParseChipArrivals(t *testing.T) {
-	want := [2]altmark.ChipArrivals{{Packets: 1, Sum: altmark.Sum{Hi: 2, Lo: 3}, Unsynchronised: 4}, {Packets: 5, Sum: altmark.Sum{Lo: 6}}}
+	want := [2]altmark.ChipArrivals{{Packets: 1, Sum: altmark.Sum{Hi: 2, Lo: 3}, Unsynchronised: 4},
+		{Packets: 5, Sum: altmark.Sum{Lo: 6}}}
 	words := want[1].Words(want[0].Words(nil))
 	flows := make([]altmark.ChipFlow, 1)
-	if err := altmark.ParseChipArrivals(flows, words); err != nil || flows[0].Of[0].Arrivals != want[0] || flows[0].Of[1].Arrivals != want[1] {
+	if err := altmark.ParseChipArrivals(flows, words); err != nil || flows[0].Of[0].Arrivals != want[0] ||
+		flows[0].Of[1].Arrivals != want[1] {
 		t.Errorf("%+v, %v", flows[0], err)
 	}
 	if err := altmark.ParseChipArrivals(flows, nil); err != nil {
 		t.Error(err)
 	}
-	if err := altmark.ParseChipArrivals(flows, words[1:]); err == nil || err.Error() != "7 numbers as arrivals, want 8 for 1 flows" {
+	if err := altmark.ParseChipArrivals(flows, words[1:]); err == nil ||
+		err.Error() != "7 numbers as arrivals, want 8 for 1 flows" {
 		t.Error(err)
 	}
 }

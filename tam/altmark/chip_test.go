@@ -11,7 +11,8 @@ import (
 
 // What a chip says of its clock and its flows arrives as it was.
 func TestChipWords(t *testing.T) {
-	clock := altmark.ChipClock{At: altmark.Time{Seconds: 1700000001, Nanoseconds: 5}, Synchronised: true, Steps: 2, Started: 1600000000}
+	clock := altmark.ChipClock{At: altmark.Time{Seconds: 1700000001, Nanoseconds: 5}, Synchronised: true, Steps: 2,
+		Started: 1600000000}
 	if got, err := altmark.ParseChipClock(clock.Words()); err != nil || got != clock {
 		t.Errorf("%+v, %v, want %+v", got, err, clock)
 	}
@@ -20,9 +21,11 @@ func TestChipWords(t *testing.T) {
 		t.Errorf("%+v, %v, want %+v", got, err, kernel)
 	}
 	flow := altmark.ChipFlow{Generation: 7, Of: [2]altmark.ChipCounts{
-		{Packets: 1, Bytes: 64, Captures: 1, Captured: altmark.Time{Seconds: 9}, Unsynchronised: true, Outside: 2, PulseBytes: 3, Digest: 1<<32 - 1},
+		{Packets: 1, Bytes: 64, Captures: 1, Captured: altmark.Time{Seconds: 9}, Unsynchronised: true, Outside: 2,
+			PulseBytes: 3, Digest: 1<<32 - 1},
 		{Packets: 5, Foreign: 2, ForeignBytes: 128},
-	}, Late: altmark.LatePeriods{First: 6, Last: 8}, Outer: altmark.OuterCounts{Encapsulated: 1, Decapsulated: 2, TooLong: 3, Damaged: 4}}
+	}, Late: altmark.LatePeriods{First: 6, Last: 8},
+		Outer: altmark.OuterCounts{Encapsulated: 1, Decapsulated: 2, TooLong: 3, Damaged: 4}}
 	words := flow.Of[1].Words(flow.Of[0].Words(nil))
 	got, err := altmark.ParseChipFlows(1, []uint64{7}, words, []uint64{6, 8}, []uint64{1, 2, 3, 4})
 	if want := []altmark.ChipFlow{flow}; err != nil || !reflect.DeepEqual(got, want) {

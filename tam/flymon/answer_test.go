@@ -17,8 +17,10 @@ func TestEstimateJSON(t *testing.T) {
 		e    flymon.Estimate
 		want string
 	}{
-		{"both", flymon.Estimate{Value: 8, Lower: 0, Upper: 9, Confidence: 0.95, Bound: "b"}, `{"estimate":8,"lower":0,"upper":9,"confidence":0.95,"bound":"b"}`},
-		{"no upper one", flymon.Estimate{Value: 8, Lower: 5, Upper: math.Inf(1), Confidence: 0.5, Saturated: true}, `{"estimate":8,"lower":5,"confidence":0.5,"saturated":true}`},
+		{"both", flymon.Estimate{Value: 8, Lower: 0, Upper: 9, Confidence: 0.95, Bound: "b"},
+			`{"estimate":8,"lower":0,"upper":9,"confidence":0.95,"bound":"b"}`},
+		{"no upper one", flymon.Estimate{Value: 8, Lower: 5, Upper: math.Inf(1), Confidence: 0.5, Saturated: true},
+			`{"estimate":8,"lower":5,"confidence":0.5,"saturated":true}`},
 		{"0 or more is no bound", flymon.Estimate{Value: 8, Upper: math.Inf(1), Confidence: 0.5}, `{"estimate":8}`},
 		{"none", flymon.Estimate{Value: 8, Lower: 3, Upper: 4, Exact: &exact}, `{"estimate":8,"exact":7}`},
 		{"not even a value", flymon.Estimate{Value: math.Inf(1), Saturated: true}, `{"saturated":true}`},

@@ -14,11 +14,13 @@ func TestCoupons(t *testing.T) {
 		most           uint8
 		coupons, shift uint8
 	}{
-		{1, 16, 1, 0}, {2, 32, 1, 1}, {512, 16, 16, 7}, {512, 32, 32, 7}, {1024, 16, 16, 8}, {1024, 32, 32, 8}, {100_000, 32, 18, 15},
+		{1, 16, 1, 0}, {2, 32, 1, 1}, {512, 16, 16, 7}, {512, 32, 32, 7}, {1024, 16, 16, 8}, {1024, 32, 32, 8},
+		{100_000, 32, 18, 15},
 	} {
 		m, s, err := flymon.Coupons(tt.threshold, tt.most)
 		if err != nil || m != tt.coupons || s != tt.shift {
-			t.Errorf("%d of at most %d: %d coupons of 2^-%d, %v, want %d of 2^-%d", tt.threshold, tt.most, m, s, err, tt.coupons, tt.shift)
+			t.Errorf("%d of at most %d: %d coupons of 2^-%d, %v, want %d of 2^-%d", tt.threshold, tt.most, m, s, err, tt.coupons,
+				tt.shift)
 		}
 	}
 	for threshold := uint64(16); threshold < 1<<26; threshold += 1 + threshold/7 {
@@ -49,7 +51,8 @@ func TestCollected(t *testing.T) {
 			for _, p := range chances {
 				sum += p
 			}
-			if math.Abs(sum-1) > 1e-6 || len(chances) != int(tt.coupons)+1 || n < uint64(tt.coupons) && chances[tt.coupons] > 1e-15 {
+			if math.Abs(sum-1) > 1e-6 || len(chances) != int(tt.coupons)+1 ||
+				n < uint64(tt.coupons) && chances[tt.coupons] > 1e-15 {
 				t.Fatalf("%d coupons of 2^-%d, %d elements: %v", tt.coupons, tt.shift, n, chances)
 			}
 			if missing = 1 - chances[tt.coupons]; missing < 1e-9 {

@@ -34,6 +34,6 @@ func ExampleTask_Check() {
 	fmt.Println(task.Check())
 	// Output:
 	// key is none, want the fields that tell flows apart: frequency is measured for each flow
-	// algorithm bloom does not measure frequency with the key none, want auto or one of [cms sumax-sum mrac tower counter-braids]
-	// epoch is 2h0m0s, want 0 or 1ms to 1h0m0s
+	// algorithm bloom does not measure frequency with the key none, want auto or one of [cms sumax-sum mrac tower
+	// counter-braids] epoch is 2h0m0s, want 0 or 1ms to 1h0m0s
 }

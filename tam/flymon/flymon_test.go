@@ -66,7 +66,8 @@ func TestFlowOfPacket(t *testing.T) {
 	for _, addr := range []string{"10.1.2.3", "2001:db8::77"} {
 		src := netip.MustParseAddr(addr)
 		v := flymon.Make(src, src.Next(), 1000, 443, 6, 12345)
-		for _, key := range []string{"src-ip", "ip-pair", "5-tuple", "src-ip/16,dst-port", "protocol", "src-port/4,timestamp"} {
+		for _, key := range []string{"src-ip", "ip-pair", "5-tuple", "src-ip/16,dst-port", "protocol",
+			"src-port/4,timestamp"} {
 			k, err := flymon.ParseKey(key)
 			if err != nil {
 				t.Fatal(err)
@@ -109,8 +110,10 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%q matches %v, %v, %v", tt.text, f.Matches(&tcp, true), f.Matches(&six, true), f.Matches(&arp, false))
 		}
 	}
-	for _, bad := range []string{"src-ip", "src-ip=x", "src-ip=10.0.0.0/33", "dst-port=5-4", "dst-port=70000", "protocol=256", "ip=5", "vlan=3",
-		"src-ip=10.0.0.0/8,src-ip=10.0.0.0/8", "src-ip=10.0.0.0/8,dst-ip=::1", "ip=6,src-ip=1.2.3.4", "src-ip=::ffff:1.2.3.4/128"} {
+	for _, bad := range []string{"src-ip", "src-ip=x", "src-ip=10.0.0.0/33", "dst-port=5-4", "dst-port=70000",
+		"protocol=256", "ip=5", "vlan=3",
+		"src-ip=10.0.0.0/8,src-ip=10.0.0.0/8", "src-ip=10.0.0.0/8,dst-ip=::1", "ip=6,src-ip=1.2.3.4",
+		"src-ip=::ffff:1.2.3.4/128"} {
 		if f, err := flymon.ParseFilter(bad); err == nil {
 			t.Errorf("%q is taken as %q", bad, f)
 		}
@@ -200,7 +203,8 @@ func TestCompress(t *testing.T) {
 			t.Errorf("group %d: unit 1 and unit 0 four groups on differ", g)
 		}
 		for u := range 2 {
-			if flymon.Poly(g, u) == flymon.Poly(g, u+1) || flymon.Poly(g, u) == flymon.Poly(g+1, u) || flymon.Poly(g, u) == flymon.Poly(g+4, u) {
+			if flymon.Poly(g, u) == flymon.Poly(g, u+1) || flymon.Poly(g, u) == flymon.Poly(g+1, u) ||
+				flymon.Poly(g, u) == flymon.Poly(g+4, u) {
 				t.Errorf("group %d, unit %d: the polynomial of a neighbour", g, u)
 			}
 		}
@@ -228,7 +232,8 @@ func TestSequentialAddresses(t *testing.T) {
 }
 
 func geometry() flymon.Geometry {
-	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 16, Depth: 65536, Partitions: 32, MapEntries: 64, Digests: 16}
+	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 16, Depth: 65536, Partitions: 32,
+		MapEntries: 64, Digests: 16}
 }
 
 func key(t testing.TB, s string) flymon.Key {
@@ -246,7 +251,8 @@ func TestAddressTranslation(t *testing.T) {
 	const m = 65536
 	l := flymon.Layout{
 		Task: "t", Masks: []flymon.MaskRule{{Group: 0, Unit: 0, Key: key(t, "src-ip")}}, Measures: "frequency",
-		Units: []flymon.Unit{{Op: flymon.CondAdd, Base: m / 2, Size: m / 4, P1: flymon.Param{From: flymon.Const, Value: 1}, P2: flymon.Param{From: flymon.Const, Value: 65535}}},
+		Units: []flymon.Unit{{Op: flymon.CondAdd, Base: m / 2, Size: m / 4, P1: flymon.Param{From: flymon.Const, Value: 1},
+			P2: flymon.Param{From: flymon.Const, Value: 65535}}},
 	}
 	if err := l.Check(&g); err != nil {
 		t.Fatal(err)
@@ -270,7 +276,8 @@ func TestLayoutsThatNoChipTakes(t *testing.T) {
 	good := func() flymon.Layout {
 		p := flymon.Param{From: flymon.Const, Value: 1}
 		return flymon.Layout{
-			Task: "t", Measures: "frequency", Masks: []flymon.MaskRule{{Group: 0, Unit: 0, Key: key(t, "src-ip")}, {Group: 4, Unit: 0, Key: key(t, "src-ip")}},
+			Task: "t", Measures: "frequency", Masks: []flymon.MaskRule{{Group: 0, Unit: 0, Key: key(t, "src-ip")},
+				{Group: 4, Unit: 0, Key: key(t, "src-ip")}},
 			Units: []flymon.Unit{
 				{Op: flymon.CondAdd, Size: 2048, P1: p, P2: p},
 				{Group: 4, Op: flymon.CondAdd, Size: 2048, P1: p, P2: flymon.Param{From: flymon.Least, Of: []int{0}}},
@@ -288,14 +295,18 @@ func TestLayoutsThatNoChipTakes(t *testing.T) {
 		{"cmu", "cmu is -1", func(l *flymon.Layout) { l.Units[0].CMU = -1 }},
 		{"size", "size is 3000", func(l *flymon.Layout) { l.Units[0].Size = 3000 }},
 		{"small", "size is 1024, want a power of two from 2048", func(l *flymon.Layout) { l.Units[0].Size = 1024 }},
-		{"two banks", "size is 65536, want a power of two from 2048 to 32768", func(l *flymon.Layout) { l.Epoch = 1e9; l.Units[0].Size = 65536 }},
+		{"two banks", "size is 65536, want a power of two from 2048 to 32768",
+			func(l *flymon.Layout) { l.Epoch = 1e9; l.Units[0].Size = 65536 }},
 		{"base", "base is 1024, want a multiple of 2048", func(l *flymon.Layout) { l.Units[0].Base = 1024 }},
 		{"base beyond", "base is 65536", func(l *flymon.Layout) { l.Units[0].Base = 65536 }},
 		{"no mask", "want hash units of group 0 that masks names", func(l *flymon.Layout) { l.Units[0].Key.A = 1 }},
 		{"xor with itself", "want hash units", func(l *flymon.Layout) { l.Units[0].Key.B = 1 }},
 		{"operation", `op "sub"`, func(l *flymon.Layout) { l.Units[0].Op = "sub" }},
 		{"source", `from "ttl"`, func(l *flymon.Layout) { l.Units[0].P1.From = "ttl" }},
-		{"too near", "in a group at least 4 before group 3", func(l *flymon.Layout) { l.Units[1].Group, l.Masks[1].Group = 3, 3 }},
+		{"too near", "in a group at least 4 before group 3", func(l *flymon.Layout) {
+			l.Units[1].Group, l.Masks[1].Group = 3,
+				3
+		}},
 		{"of itself", "of unit 1, want one before it", func(l *flymon.Layout) { l.Units[1].P2.Of[0] = 1 }},
 		{"no result", "0 units", func(l *flymon.Layout) { l.Units[0].P1.From, l.Units[0].P1.Of = flymon.Const, []int{0} }},
 		{"one cmu twice", "is taken by another unit", func(l *flymon.Layout) { l.Units[1] = l.Units[0] }},
@@ -303,7 +314,9 @@ func TestLayoutsThatNoChipTakes(t *testing.T) {
 		{"mask twice", "each unit of the 12 groups of 3 at most once", func(l *flymon.Layout) { l.Masks[1] = l.Masks[0] }},
 		{"digest", "want a unit of the task", func(l *flymon.Layout) { l.Digest = &flymon.Digest{Unit: 2, Threshold: 1} }},
 		{"measures", "measures: attribute", func(l *flymon.Layout) { l.Measures = "weight" }},
-		{"ports", "filter: ports 9 to 3, want the lower one first", func(l *flymon.Layout) { l.Filter.DstPort = flymon.Ports{Lo: 9, Hi: 3, Has: true} }},
+		{"ports", "filter: ports 9 to 3, want the lower one first", func(l *flymon.Layout) {
+			l.Filter.DstPort = flymon.Ports{Lo: 9, Hi: 3, Has: true}
+		}},
 		{"nothing", "units: 0", func(l *flymon.Layout) { l.Units = nil }},
 	} {
 		l := good()
@@ -317,7 +330,8 @@ func TestLayoutsThatNoChipTakes(t *testing.T) {
 
 // Texts from users and from JSON are written as they were read, and never cause a panic.
 func FuzzWords(f *testing.F) {
-	for _, s := range []string{"5-tuple", "src-ip/24,dst-port&0x0f0f", "src-ip=10.0.0.0/8,dst-port=1-9", "distinct(src-ip)", "max(queue-length)", "10.0.0.1,2001:db8::1", "first,dirty"} {
+	for _, s := range []string{"5-tuple", "src-ip/24,dst-port&0x0f0f", "src-ip=10.0.0.0/8,dst-port=1-9",
+		"distinct(src-ip)", "max(queue-length)", "10.0.0.1,2001:db8::1", "first,dirty"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -46,7 +46,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// What is put in comes out, hop by hop, and taking it out leaves the packet as it was, byte for byte, with all behind it.
+// What is put in comes out, hop by hop, and taking it out leaves the packet as it was, byte for byte, with all behind
+// it.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 901000100, Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -56,7 +57,8 @@ func TestRoundTrip(t *testing.T) {
 		for i := range 1 + r.IntN(7) {
 			hop := anyHop(r)
 			if i == 0 {
-				b = ifa.Insert(b, at, n, ifa.Header{GNS: ifa.PerHop, Next: proto, MaxLength: 255}, ifa.Metadata{HopLimit: 200}, &hop)
+				b = ifa.Insert(b, at, n, ifa.Header{GNS: ifa.PerHop, Next: proto, MaxLength: 255}, ifa.Metadata{HopLimit: 200},
+					&hop)
 			} else {
 				p, err := ifa.Locate(b)
 				if err != nil {
@@ -131,8 +133,10 @@ func TestNotIFA(t *testing.T) {
 		cut  int
 		want error
 	}{
-		{"nothing", 0, 0x45, 19, ifa.ErrNotIP}, {"another protocol", 9, 17, 0, ifa.ErrProtocol}, {"a fragment", 6, 0x20, 0, ifa.ErrFragment},
-		{"version 1", 20, 0x1f, 0, ifa.ErrVersion}, {"a checksum", 22, 5, 0, ifa.ErrFlags}, {"tail stamp", 22, 8, 0, ifa.ErrFlags},
+		{"nothing", 0, 0x45, 19, ifa.ErrNotIP}, {"another protocol", 9, 17, 0, ifa.ErrProtocol},
+		{"a fragment", 6, 0x20, 0, ifa.ErrFragment},
+		{"version 1", 20, 0x1f, 0, ifa.ErrVersion}, {"a checksum", 22, 5, 0, ifa.ErrFlags},
+		{"tail stamp", 22, 8, 0, ifa.ErrFlags},
 		{"metadata in fragments", 22, 16, 0, ifa.ErrFlags}, {"ICMP", 21, 1, 0, ifa.ErrNext},
 		{"a stack that is longer", 35, 12, 0, ifa.ErrCut}, {"cut in the stack", 0, 0x45, 50, ifa.ErrCut},
 		{"a header that is too short", 0, 0x44, 0, ifa.ErrNotIP}, {"another name space", 20, 0x21, 0, ifa.ErrOtherLayout},
@@ -169,7 +173,8 @@ func TestReceived(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(unhex(`45000048 00000000 40fd65b8 0a000001 0a000002 2f110428 03e807d0 000b1234 01020708
 		5abcde3f 4c512345 00080004 3b9ac9ff 000004d2 00001000 00020000 00000000 61626364`))
-	f.Add(unhex(`60000000 0034fd40` + strings.Repeat("00", 32) + `2f060408 03e807d0 00000000 00000000 50020000 00000000 00000708` + strings.Repeat("11", 20)))
+	f.Add(unhex(`60000000 0034fd40` + strings.Repeat("00", 32) +
+		`2f060408 03e807d0 00000000 00000000 50020000 00000000 00000708` + strings.Repeat("11", 20)))
 	f.Add(unhex(`45000020 00000000 40fd65b8 0a000001 0a000002 2f110428 03e807d0 000b1234`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := ifa.Decode(b)

@@ -88,7 +88,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// A time has the nanoseconds that it was made of, whether they are rounded or cut; what NTP's era does not have is refused.
+// A time has the nanoseconds that it was made of, whether they are rounded or cut; what NTP's era does not have is
+// refused.
 func TestNTP(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -168,8 +169,8 @@ func randomRecord(r *rand.Rand) (*Record, map[string]any) {
 	return rec, want
 }
 
-// What is read is what was written, whatever is known of the records, however they fall into messages, and through templates
-// that are sent again; no message is longer than it may be, and no sequence number is missing.
+// What is read is what was written, whatever is known of the records, however they fall into messages, and through
+// templates that are sent again; no message is longer than it may be, and no sequence number is missing.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -246,7 +247,8 @@ func exchange(t *testing.T, c Config, n int, every time.Duration, lost ...int) (
 	return d, got
 }
 
-// A template that was lost comes again by time, and by count; until then records are not read, and it is known how many.
+// A template that was lost comes again by time, and by count; until then records are not read, and it is known how
+// many.
 func TestTemplateLost(t *testing.T) {
 	byTime, byCount := config(flow), config(flow)
 	byTime.Refresh = 5 * time.Second
@@ -261,8 +263,8 @@ func TestTemplateLost(t *testing.T) {
 	}
 }
 
-// A message that is lost is seen in the sequence numbers; one that was late is not lost twice; an exporter that begins anew has lost
-// nothing.
+// A message that is lost is seen in the sequence numbers; one that was late is not lost twice; an exporter that begins
+// anew has lost nothing.
 func TestSequence(t *testing.T) {
 	c := config(flow)
 	c.Size = 1400
@@ -305,8 +307,14 @@ func TestEncoderRefuses(t *testing.T) {
 		"sourceTransportPort is 65536, want at most 16 bits": func(r *Record) { r.Know(3); r.Set(3, Uint(65536)) },
 		"forwardingStatus is 256, want at most 8 bits":       func(r *Record) { r.Know(3); r.Set(4, Uint(256)) },
 		"tamtamRevised is 0, want 1 or 2":                    func(r *Record) { r.Set(10, Value{}) },
-		"a record of 596 bytes, want at most 580":            func(r *Record) { r.Know(5); r.Set(7, Bytes(make([]byte, 575))) },
-		"dataLinkFrameSection is 70000 bytes":                func(r *Record) { r.Know(5); r.Set(7, Bytes(make([]byte, 70000))) },
+		"a record of 596 bytes, want at most 580": func(r *Record) {
+			r.Know(5)
+			r.Set(7, Bytes(make([]byte, 575)))
+		},
+		"dataLinkFrameSection is 70000 bytes": func(r *Record) {
+			r.Know(5)
+			r.Set(7, Bytes(make([]byte, 70000)))
+		},
 	} {
 		r := simple(1)
 		change(r)

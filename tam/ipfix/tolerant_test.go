@@ -42,7 +42,8 @@ func TestFaultsAreConfined(t *testing.T) {
 		fault string
 		count Counts
 	}{
-		"a field of an unexpected length": {b: message("0002 0010 0100 0002 0007 0004 0004 0001 0100 000e 00000050 06 00000051 11"),
+		"a field of an unexpected length": {
+			b: message("0002 0010 0100 0002 0007 0004 0004 0001 0100 000e 00000050 06 00000051 11"),
 			want: []string{"sourceTransportPort=0x00000050/true protocolIdentifier=6/false",
 				"sourceTransportPort=0x00000051/true protocolIdentifier=17/false"}, count: Counts{Records: 2, Raw: 2}},
 		"a time of 8 bytes instead of 4": {b: message("0002 000c 0100 0001 0096 0008 0100 000c 0000000000000001"),
@@ -63,18 +64,22 @@ func TestFaultsAreConfined(t *testing.T) {
 			want:  []string{"sourceTransportPort=80/false"},
 			fault: "byte 32: set: 1 bytes for template 256, whose records have 2", count: Counts{Records: 1, Bad: 1}},
 		"a template that is refused": {b: message("0002 0018 00ff 0001 0007 0002 0101 0000 0100 0001 0007 0002" + data),
-			want: []string{"sourceTransportPort=80/false"}, fault: "byte 20: template id: 255", count: Counts{Records: 1, Bad: 1}},
+			want: []string{"sourceTransportPort=80/false"}, fault: "byte 20: template id: 255",
+			count: Counts{Records: 1, Bad: 1}},
 		"a refused template in the place of one": {b: message(port + data + "0002 000c 0100 0001 00d2 0000" + data),
 			want:  []string{"sourceTransportPort=80/false"},
 			fault: "byte 38: template: 256 has records of no bytes", count: Counts{Records: 1, Bad: 1, WithoutTemplate: 1}},
 		"bytes behind the message": {b: append(message(port+data), 1, 2, 3),
-			want: []string{"sourceTransportPort=80/false"}, fault: "byte 2: length: 34, want 37", count: Counts{Records: 1, Bad: 1}},
+			want: []string{"sourceTransportPort=80/false"}, fault: "byte 2: length: 34, want 37",
+			count: Counts{Records: 1, Bad: 1}},
 		"a message that is cut": {b: slices.Clone(message(port + data + data)[:38]),
-			want: []string{"sourceTransportPort=80/false"}, fault: "byte 2: length: 40, want 38", count: Counts{Records: 1, Bad: 1}},
+			want: []string{"sourceTransportPort=80/false"}, fault: "byte 2: length: 40, want 38",
+			count: Counts{Records: 1, Bad: 1}},
 		"a message that is cut within a set": {b: slices.Clone(message(port + "0100 000a 0050 0051 0052")[:37]),
 			want:  []string{"sourceTransportPort=80/false", "sourceTransportPort=81/false"},
 			fault: "byte 2: length: 38, want 37", count: Counts{Records: 2, Bad: 1}},
-		"a message that is cut within templates": {b: slices.Clone(message("0100 0006 0050 0002 0014 0100 0001 0007 0002 0101 0001 0007 0002")[:41]),
+		"a message that is cut within templates": {b: slices.Clone(message(
+			"0100 0006 0050 0002 0014 0100 0001 0007 0002 0101 0001 0007 0002")[:41]),
 			fault: "byte 2: length: 42, want 41", count: Counts{Bad: 1, WithoutTemplate: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +133,8 @@ func someField(r *rand.Rand) (f anyField) {
 }
 
 // lengths are those that RFC 7011, sections 6.1 and 6.2, gives each type; of the others any.
-var lengths = map[string][]int{"unsigned8": {1}, "signed8": {1}, "boolean": {1}, "unsigned16": {1, 2}, "signed16": {1, 2},
+var lengths = map[string][]int{"unsigned8": {1}, "signed8": {1}, "boolean": {1}, "unsigned16": {1, 2},
+	"signed16":   {1, 2},
 	"unsigned32": {1, 2, 3, 4}, "signed32": {1, 2, 3, 4}, "unsigned64": {1, 2, 3, 4, 5, 6, 7, 8},
 	"signed64": {1, 2, 3, 4, 5, 6, 7, 8}, "float32": {4}, "float64": {4, 8}, "macAddress": {6}, "ipv4Address": {4},
 	"ipv6Address": {16}, "dateTimeSeconds": {4}, "dateTimeMilliseconds": {8}, "dateTimeMicroseconds": {8},
@@ -150,8 +156,8 @@ func (f *anyField) raw(v []byte) bool {
 	return false
 }
 
-// Whatever lengths the fields of a template have, and whatever sets stand beside, each record is read with its bytes, and
-// exactly those values are raw that the RFC does not give their type.
+// Whatever lengths the fields of a template have, and whatever sets stand beside, each record is read with its bytes,
+// and exactly those values are raw that the RFC does not give their type.
 func TestAnyFieldsAndSets(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 300}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -241,7 +247,8 @@ func TestAnyFieldsAndSets(t *testing.T) {
 					f := &x.Fields[i]
 					one.names, one.raw = append(one.names, f.Name()), append(one.raw, f.Raw(x.Values[i]))
 					one.values = append(one.values, hex.EncodeToString(x.Values[i]))
-					if text := fmt.Sprint(f.Value(x.Values[i])); f.Raw(x.Values[i]) != strings.HasPrefix(text, "0x") && f.Element != nil &&
+					if text := fmt.Sprint(f.Value(x.Values[i])); f.Raw(x.Values[i]) != strings.HasPrefix(text, "0x") &&
+						f.Element != nil &&
 						f.Element.Type != String {
 						t.Errorf("%s: %s", f.Name(), text)
 					}

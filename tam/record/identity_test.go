@@ -21,9 +21,12 @@ func TestIdentities(t *testing.T) {
 	x.Text(IdentityEgressRule, "a\nb\xff")
 	x.Text(99, "?")
 	want := []struct{ kind, text, table string }{
-		{"rule", "EDGE|RULE_1", "chip.acl"}, {"acl_entry", "0x80000000012", "chip.acl"}, {"source", "02:00:00:00:01:02 in VLAN 10", "chip.learning"},
-		{"route", "10.9.0.0/16", "chip.ipv4_route"}, {"route", "2001:db8::/32", "chip.ipv6_route"}, {"next_hop", "10.2.0.8", "chip.next_hop"},
-		{"next_hop", "fe80::1", "chip.next_hop"}, {"neighbor", "02:aa:bb:cc:dd:ee", "chip.next_hop"}, {"queue", "3, 70000 bytes in it", ""},
+		{"rule", "EDGE|RULE_1", "chip.acl"}, {"acl_entry", "0x80000000012", "chip.acl"},
+		{"source", "02:00:00:00:01:02 in VLAN 10", "chip.learning"},
+		{"route", "10.9.0.0/16", "chip.ipv4_route"}, {"route", "2001:db8::/32", "chip.ipv6_route"},
+		{"next_hop", "10.2.0.8", "chip.next_hop"},
+		{"next_hop", "fe80::1", "chip.next_hop"}, {"neighbor", "02:aa:bb:cc:dd:ee", "chip.next_hop"},
+		{"queue", "3, 70000 bytes in it", ""},
 		{"egress_rule", `a\nb\xff`, "chip.egress_acl"}, {"kind_99", "3f", ""},
 	}
 	got, err := (&Record{Identities: x.Bytes()}).Known()
@@ -49,7 +52,8 @@ func TestIdentitiesWithoutRoom(t *testing.T) {
 	x.Route(netip.MustParsePrefix("::/0"))
 	x.Queue(1, 2)
 	x.Text(IdentityRule, strings.Repeat("r", 300))
-	if got, err := (&Record{Identities: x.Bytes()}).Known(); err != nil || len(got) != 9 || got[8].Kind != IdentityQueue || !x.Left {
+	if got, err := (&Record{Identities: x.Bytes()}).Known(); err != nil || len(got) != 9 || got[8].Kind != IdentityQueue ||
+		!x.Left {
 		t.Fatalf("%v %v, left out: %v", got, err, x.Left)
 	}
 	if x.Reset(); len(x.Bytes()) != 0 || x.Left {
@@ -59,7 +63,8 @@ func TestIdentitiesWithoutRoom(t *testing.T) {
 
 // What is not as its kind is, is refused, and never read as 0.
 func TestBadIdentities(t *testing.T) {
-	for _, bad := range []string{"\x01", "\x01\x02a", "\x01\x00", "\x02\x01a", "\x06\x05\x21abcd", "\x06\x02\x00a", "\x07\x05abcde", "\x08\x04abcd", "\x0a\x01a", "\x05\x06abcdef"} {
+	for _, bad := range []string{"\x01", "\x01\x02a", "\x01\x00", "\x02\x01a", "\x06\x05\x21abcd", "\x06\x02\x00a",
+		"\x07\x05abcde", "\x08\x04abcd", "\x0a\x01a", "\x05\x06abcdef"} {
 		if got, err := (&Record{Identities: []byte(bad)}).Known(); err == nil {
 			t.Errorf("%q is read as %v", bad, got)
 		}

@@ -109,13 +109,15 @@ func TestBadGraphs(t *testing.T) {
 		{graphOf("A", "A A"), `cycle: A -> A`},
 		{graphOf("A", "A B"), `node "B" has no edge`},
 		{graphOf("Q", "A EXIT"), `init "Q" is no node`},
-		{&Graph{Init: "A", Nodes: []Node{{ID: "A", Kind: Table}}, Edges: []Edge{{"A", "B", "on"}}}, `edge "on" of node "A" leads to "B"`},
+		{&Graph{Init: "A", Nodes: []Node{{ID: "A", Kind: Table}}, Edges: []Edge{{"A", "B", "on"}}},
+			`edge "on" of node "A" leads to "B"`},
 		{&Graph{Init: "A", Nodes: []Node{{ID: "A", Kind: Table}}, Edges: []Edge{{"B", "A", "on"}}}, `edge 0 leads from "B"`},
 		{twice, `nodes 0 and 1 are both called "A"`},
 		{kind, `kind "conditional", want "table" or "cond"`},
 		{exit, `id "EXIT"`},
 		{long(MaxReach + 1), "want at most"},
-		{graphOf(strings.Repeat("A", 1<<20), strings.Repeat("A", 1<<20)+" EXIT"), `AAA"... of 1048576 bytes, want at most 1024`},
+		{graphOf(strings.Repeat("A", 1<<20), strings.Repeat("A", 1<<20)+" EXIT"),
+			`AAA"... of 1048576 bytes, want at most 1024`},
 	} {
 		if _, err := NewReach(c.g); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)

@@ -52,7 +52,8 @@ func TestRecordOnTheWire(t *testing.T) {
 		Trap: 2, Queue: 7, InLane: 65, OutLane: NoPort, NoRoom: true, Identities: []byte{1, 2, 9},
 	}
 	old := Record{Bits: []byte{5}, Switch: 7, Plan: 1, InPort: 4, OutPort: NoPort, Why: 3, Old: true}
-	if got, frame, err := Decode(old.Append([]byte("frame"))); err != nil || !reflect.DeepEqual(got, old) || string(frame) != "frame" {
+	if got, frame, err := Decode(old.Append([]byte("frame"))); err != nil || !reflect.DeepEqual(got, old) ||
+		string(frame) != "frame" {
 		t.Fatalf("%+v %q %v", got, frame, err)
 	}
 	b := want.Append([]byte("frame"))
@@ -91,7 +92,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestGraphJSON(t *testing.T) {
-	text := `{"pipeline":"ingress","init":"a","nodes":[{"id":"a","kind":"table"}],"edges":[["a","EXIT","x"],["a",null,"y"]],"deps":[["a","b",["match","anti"]]]}`
+	text := `{"pipeline":"ingress","init":"a","nodes":[{"id":"a","kind":"table"}],"edges":[["a","EXIT","x"],["a",null,` +
+		`"y"]],"deps":[["a","b",["match","anti"]]]}`
 	var g Graph
 	if err := json.Unmarshal([]byte(text), &g); err != nil {
 		t.Fatal(err)
@@ -99,7 +101,8 @@ func TestGraphJSON(t *testing.T) {
 	if g.Edges[1] != (Edge{"a", Exit, "y"}) || !g.Deps[0].Strict() {
 		t.Fatalf("%+v", g)
 	}
-	for _, bad := range []string{`{"edges":[["a"]]}`, `{"edges":[[null,"b"]]}`, `{"deps":[["a","b"]]}`, `{"deps":[[1,"b",[]]]}`} {
+	for _, bad := range []string{`{"edges":[["a"]]}`, `{"edges":[[null,"b"]]}`, `{"deps":[["a","b"]]}`,
+		`{"deps":[[1,"b",[]]]}`} {
 		if err := json.Unmarshal([]byte(bad), &g); err == nil {
 			t.Errorf("%s was taken", bad)
 		}
@@ -108,9 +111,11 @@ func TestGraphJSON(t *testing.T) {
 
 func TestMarks(t *testing.T) {
 	at := func(i int) *int { return &i }
-	p := Plan{PHV: "8+16", Recorded: []Recorded{{Table: "a", Ran: at(7)}, {Table: "b", Container: 1, Ran: at(0), Hit: at(1)}}}
+	p := Plan{PHV: "8+16", Recorded: []Recorded{{Table: "a", Ran: at(7)},
+		{Table: "b", Container: 1, Ran: at(0), Hit: at(1)}}}
 	marks, err := p.Marks()
-	if want := []Mark{{"a", false, 7, nil}, {"b", false, 8, nil}, {"b", true, 9, nil}}; err != nil || !reflect.DeepEqual(marks, want) {
+	if want := []Mark{{"a", false, 7, nil}, {"b", false, 8, nil}, {"b", true, 9, nil}}; err != nil ||
+		!reflect.DeepEqual(marks, want) {
 		t.Fatalf("%v %v", marks, err)
 	}
 	id := func() uint32 { p.Seal(); return p.ID }
@@ -130,8 +135,10 @@ func TestOutcomes(t *testing.T) {
 	term := func(field, is string, value uint64) Term { return Term{Field: field, Is: is, Value: value} }
 	port, queue, other := term(FieldOut, "eq", 4), term(FieldQueue, "ge", 3), Term{}
 	g := &Graph{Tests: []Test{
-		{"a", [][]Term{{port}}}, {"b", [][]Term{{port, queue}}}, {"c", [][]Term{{port, other}}}, {"d", [][]Term{{port}, {other}}},
-		{"e", [][]Term{{term(FieldIn, "ne", 4)}, {term(FieldLength, "lt", 100)}}}, {"f", [][]Term{{{FieldLength, 0xf0, "eq", 0x60}}}},
+		{"a", [][]Term{{port}}}, {"b", [][]Term{{port, queue}}}, {"c", [][]Term{{port, other}}},
+		{"d", [][]Term{{port}, {other}}},
+		{"e", [][]Term{{term(FieldIn, "ne", 4)}, {term(FieldLength, "lt", 100)}}},
+		{"f", [][]Term{{{FieldLength, 0xf0, "eq", 0x60}}}},
 		{"g", [][]Term{{term(FieldIn, "le", 4), term(FieldLength, "gt", 99)}}}, {"h", [][]Term{{term(FieldIn, "is", 4)}}},
 	}}
 	for _, tt := range []struct {
@@ -155,20 +162,28 @@ func TestPlanRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`[]`: `plan: it is a JSON array, want an object`, ``: "unexpected end of JSON input",
 		`{"recorded":7}`: `plan: "recorded" is a JSON number, want a list`,
-		`{"recorded":[{"actions":[{"bit":"x"}]}]}`:  `"recorded.actions.bit" is a JSON string, want a whole number`,
-		`{"recorded":[{"actions":[{"bit":1.5}]}]}`:  `"recorded.actions.bit" is a JSON number 1.5, want a whole number`,
-		`{"recorded":[{"actions":[{"of":"x"}]}]}`:   `"recorded.actions.of" is a JSON string, want a list`,
-		`{"recorded":[{"actions":[{"of":[{}]}]}]}`:  `"recorded.actions.of" is a JSON object, want a string`,
-		`{"phv":"8","recorded":[{"actions":[{}]}]}`: `table "": bit 0 of container 0 is of no action, want some of the table's`,
+		`{"recorded":[{"actions":[{"bit":"x"}]}]}`: `"recorded.actions.bit" is a JSON string, want a whole number`,
+		`{"recorded":[{"actions":[{"bit":1.5}]}]}`: `"recorded.actions.bit" is a JSON number 1.5, want a whole number`,
+		`{"recorded":[{"actions":[{"of":"x"}]}]}`:  `"recorded.actions.of" is a JSON string, want a list`,
+		`{"recorded":[{"actions":[{"of":[{}]}]}]}`: `"recorded.actions.of" is a JSON object, want a string`,
+		`{"phv":"8","recorded":[{"actions":[{}]}]}`: `table "": bit 0 of container 0 is of no action, want some of the ` +
+			`table's`,
 		`{"phv":"12"}`: `containers "12", want widths of 8, 16 or 32`,
-		`{"phv":"8","recorded":[{"container":1}]}`:                                                            `table "" is in container 1, want 0 to 0`,
-		`{"phv":"8","recorded":[{"container":-1}]}`:                                                           `table "" is in container -1, want 0 to 0`,
-		`{"recorded":[{"container":1e99}]}`:                                                                   `"recorded.container" is a JSON number 1e99, want a whole number`,
-		`{"recorded":[{"table":"t","stage":9223372036854775808}]}`:                                            `"recorded.stage" is a JSON number 9223372036854775808`,
-		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":8,"of":["a"]}]}]}`:                             `table "t" writes bit 8 of container 0, which has 8`,
-		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":-9223372036854775808,"of":["a"]}]}]}`:          `writes bit -9223372036854775808 of container 0`,
-		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":3,"of":["a","b","a"]}]}]}`:                     `table "t": bit 3 of container 0 is of action "a" twice`,
-		`{"phv":"8","recorded":[{"table":"t","hit":3,"actions":[{"bit":3,"of":["a"]}]}]}`:                     `tables "t" and "t" both write bit 3 of container 0`,
+		`{"phv":"8","recorded":[{"container":1}]}`: `table "" ` +
+			`is in container 1, want 0 to 0`,
+		`{"phv":"8","recorded":[{"container":-1}]}`: `table "" ` +
+			`is in container -1, want 0 to 0`,
+		`{"recorded":[{"container":1e99}]}`: `"recorded.container" is a JSON number 1e99, want a ` +
+			`whole number`,
+		`{"recorded":[{"table":"t","stage":9223372036854775808}]}`: `"recorded.stage" is a JSON number 9223372036854775808`,
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":8,"of":["a"]}]}]}`: `table "t" ` +
+			`writes bit 8 of container 0, which has 8`,
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":-9223372036854775808,` +
+			`"of":["a"]}]}]}`: `writes bit -9223372036854775808 of container 0`,
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":3,"of":["a","b","a"]}]}]}`: `table "t": ` +
+			`bit 3 of container 0 is of action "a" twice`,
+		`{"phv":"8","recorded":[{"table":"t","hit":3,"actions":[{"bit":3,"of":["a"]}]}]}`: `tables "t" ` +
+			`and "t" both write bit 3 of container 0`,
 		`{"phv":"8","recorded":[{"table":"t","hit":1,"actions":[{"bit":3,"of":["a"]},{"bit":2,"of":[""]}]}]}`: "",
 	} {
 		p, err := ReadPlan([]byte(text))
@@ -183,9 +198,14 @@ func TestPlanRefused(t *testing.T) {
 
 // Whatever a plan says, it is refused, or has bits that are each one table's, in as many bits as there are.
 func FuzzPlan(f *testing.F) {
-	f.Add([]byte(`{"id":7,"phv":"8+16","mode":"exec+action","recorded":[{"table":"t","bits":4,"container":1,"stage":2,"ran":0,"hit":1,"actions":[{"bit":2,"of":["a","b"]},{"bit":15,"of":["","c"]}]}]}`))
-	f.Add([]byte(`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":0,"of":[]}]},{"table":"u","actions":null,"hit":-1}]}`))
-	f.Add([]byte(`{"phv":"32","recorded":[{"actions":[{"bit":4294967296,"of":["\u0000"]}]}],"graph":{"nodes":[],"edges":[["a",null]]}}`))
+	f.Add([]byte(
+		`{"id":7,"phv":"8+16","mode":"exec+action","recorded":[{"table":"t","bits":4,"container":1,"stage":2,"ran":0,` +
+			`"hit":1,"actions":[{"bit":2,"of":["a","b"]},{"bit":15,"of":["","c"]}]}]}`))
+	f.Add([]byte(
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":0,"of":[]}]},{"table":"u","actions":null,"hit":-1}]}`))
+	f.Add([]byte(
+		`{"phv":"32","recorded":[{"actions":[{"bit":4294967296,"of":["\u0000"]}]}],"graph":{"nodes":[],"edges":[["a",` +
+			`null]]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := ReadPlan(text)
 		if err != nil {
@@ -211,7 +231,8 @@ func FuzzPlan(f *testing.F) {
 			t.Fatalf("%+v, %v", list, err)
 		}
 		for i, m := range list {
-			if (m.When == MarkAction) != (marks[i].Of != nil) || (m.When == MarkRan) == marks[i].Hit || !slices.Equal(m.Actions, marks[i].Of) {
+			if (m.When == MarkAction) != (marks[i].Of != nil) || (m.When == MarkRan) == marks[i].Hit ||
+				!slices.Equal(m.Actions, marks[i].Of) {
 				t.Fatalf("mark %+v is %+v to the chip", marks[i], m)
 			}
 		}

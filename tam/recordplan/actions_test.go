@@ -93,7 +93,8 @@ func runThrough(r *rand.Rand, p *record.Plan) run {
 // its record is read as, and is it where that is certain.
 func TestActions(t *testing.T) {
 	said, open := 0, 0
-	shapes := []shape{{tables: 4, conditions: 3, parts: 3, deps: 0.4}, {tables: 7, conditions: 4, parts: 1}, {tables: 4, conditions: 3, parts: 2, placed: true}}
+	shapes := []shape{{tables: 4, conditions: 3, parts: 3, deps: 0.4}, {tables: 7, conditions: 4, parts: 1},
+		{tables: 4, conditions: 3, parts: 2, placed: true}}
 	fixed := randtest.Cases{Count: 100}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -103,7 +104,8 @@ func TestActions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := Settings{Containers: record.Containers{8, 8}, Bits: 1 + r.IntN(16), Actions: true, Algorithm: []string{record.Greedy, record.GreedyRestarts}[r.IntN(2)]}
+		s := Settings{Containers: record.Containers{8, 8}, Bits: 1 + r.IntN(16), Actions: true,
+			Algorithm: []string{record.Greedy, record.GreedyRestarts}[r.IntN(2)]}
 		if !g.Placed {
 			s.Stages = 12
 		}
@@ -171,10 +173,12 @@ func reads(t *testing.T, d *Decoder, x run) (said, open int) {
 
 // Bits that no action of a table sets are told as impossible, as is what a plan says wrongly of actions.
 func TestActionsRefused(t *testing.T) {
-	g := &record.Graph{Pipeline: "ingress", Init: "t", Nodes: []record.Node{{ID: "t", Kind: record.Table, Actions: []string{"a", "b", "c"}}},
+	g := &record.Graph{Pipeline: "ingress", Init: "t", Nodes: []record.Node{
+		{ID: "t", Kind: record.Table, Actions: []string{"a", "b", "c"}}},
 		Edges: []record.Edge{{From: "t", To: record.Exit}}}
 	plan := func(of ...[]string) *record.Plan {
-		p := &record.Plan{Pipeline: "ingress", PHV: "8", Graph: g, Mode: record.ModeAction, Recorded: []record.Recorded{{Table: "t", Bits: len(of)}}}
+		p := &record.Plan{Pipeline: "ingress", PHV: "8", Graph: g, Mode: record.ModeAction,
+			Recorded: []record.Recorded{{Table: "t", Bits: len(of)}}}
 		for i, o := range of {
 			p.Recorded[0].Actions = append(p.Recorded[0].Actions, record.ActionBit{Bit: i, Of: o})
 		}
@@ -189,7 +193,8 @@ func TestActionsRefused(t *testing.T) {
 		if len(a.Paths) != 1 || a.Paths[0].String() != want && b != 3 || a.Impossible != (b == 3) {
 			t.Errorf("bits %d: %+v, want %s", b, a, want)
 		}
-		if b == 3 && a.Why != "no path of the graph has this record; the closest has it but that no action of t sets its bits so" {
+		if b == 3 &&
+			a.Why != "no path of the graph has this record; the closest has it but that no action of t sets its bits so" {
 			t.Errorf("bits 3: %s", a.Why)
 		}
 	}
@@ -199,7 +204,8 @@ func TestActionsRefused(t *testing.T) {
 	}
 	for _, algorithm := range []string{record.BranchAndBound, record.BruteForce} {
 		_, err := m.Plan(t.Context(), Settings{Containers: record.Containers{8}, Actions: true, Algorithm: algorithm})
-		if want := fmt.Sprintf("algorithm %q, want greedy or greedy-restarts where actions are recorded", algorithm); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if want := fmt.Sprintf("algorithm %q, want greedy or greedy-restarts where actions are recorded",
+			algorithm); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -213,15 +219,19 @@ func TestActionsRefused(t *testing.T) {
 	}
 }
 
-// Whatever a plan with actions says, it is refused, or records are read by it: each action that a path tells is one that
-// its table may have.
+// Whatever a plan with actions says, it is refused, or records are read by it: each action that a path tells is one
+// that its table may have.
 func FuzzActions(f *testing.F) {
-	graph := `"graph":{"pipeline":"ingress","init":"t","nodes":[{"id":"t","kind":"table","actions":["a","b","c"]},{"id":"u","kind":"table"}],
+	graph := `"graph":{"pipeline":"ingress","init":"t","nodes":[{"id":"t","kind":"table","actions":["a","b","c"]},
+	 {"id":"u","kind":"table"}],
 		"edges":[["t","u","a"],["t",null,"miss"],["t","u"],["u",null,"hit"],["u","EXIT","x"],["u","EXIT","y"]]}`
-	f.Add([]byte(`{"id":1,"phv":"8","mode":"exec+action","recorded":[{"table":"t","bits":3,"hit":0,"actions":[{"bit":1,"of":["b"]},{"bit":2,"of":["a","c"]}]},
+	f.Add([]byte(`{"id":1,"phv":"8","mode":"exec+action","recorded":[{"table":"t","bits":3,"hit":0,"actions":[{"bit":1,
+	 "of":["b"]},{"bit":2,"of":["a","c"]}]},
 		{"table":"u","hit":3,"ran":4,"actions":[{"bit":7,"of":["x"]}]}],`+graph+`}`), []byte{0b101})
 	f.Add([]byte(`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":1,"of":["d"]}]}],`+graph+`}`), []byte{2})
-	f.Add([]byte(`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":1,"of":["a"]}]},{"table":"t","actions":[{"bit":2,"of":["a"]}]}],`+graph+`}`), []byte{6})
+	f.Add([]byte(
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":1,"of":["a"]}]},{"table":"t","actions":[{"bit":2,`+
+			`"of":["a"]}]}],`+graph+`}`), []byte{6})
 	f.Fuzz(func(t *testing.T, text, bits []byte) {
 		p, err := record.ReadPlan(text)
 		if err != nil || p.Graph != nil && len(p.Graph.Nodes)+len(p.Graph.Edges) > 200 {

@@ -52,7 +52,8 @@ func TestPricesOfTablesThatExcludeEachOther(t *testing.T) {
 	}
 	g.Nodes, g.Edges, g.Deps = append(g.Nodes, two.Nodes...), append(g.Edges, two.Edges...), append(g.Deps, two.Deps...)
 	d := "d"
-	m, err := NewModel(g, record.Probabilities{Edges: []record.EdgeProbability{{From: "if d", To: &d, P: 1}, {From: "if d"}}})
+	m, err := NewModel(g, record.Probabilities{Edges: []record.EdgeProbability{{From: "if d", To: &d, P: 1},
+		{From: "if d"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,8 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d packets with an exact path, %d with several; %d told by tests, %d by traps, %d by identities", exact, several, tests, traps, met)
+	t.Logf("%d packets with an exact path, %d with several; %d told by tests, %d by traps, %d by identities", exact,
+		several, tests, traps, met)
 	if c.Whole(calibratedPrograms) && min(exact, several, tests, traps, met) < c.Count*20 {
 		t.Errorf("too few of one of them in %d programs", c.Count)
 	}
@@ -79,7 +80,8 @@ type plannedProgram struct{ *record.Plan }
 // randomlyPlanned makes a program and plans it, within limited work.
 func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	t.Helper()
-	s := shape{tables: 3 + r.IntN(10), conditions: r.IntN(8), parts: 1 + r.IntN(4), deps: r.Float64() / 2, placed: r.IntN(3) == 0}
+	s := shape{tables: 3 + r.IntN(10), conditions: r.IntN(8), parts: 1 + r.IntN(4), deps: r.Float64() / 2,
+		placed: r.IntN(3) == 0}
 	g, p := randomProgram(r, s)
 	if r.IntN(4) > 0 {
 		randomEnds(r, g)
@@ -231,7 +233,9 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 		}
 		if kind[at].Kind == record.Table {
 			s := record.Step{Table: at, Hit: e.Label == record.Hit}
-			if slices.ContainsFunc(edges[at], func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }) {
+			if slices.ContainsFunc(edges[at], func(e record.Edge) bool {
+				return e.Label != record.Hit && e.Label != record.Miss
+			}) {
 				s.Hit = !kind[at].Keyless && r.IntN(2) == 0
 			}
 			k.path = append(k.path, s)
@@ -314,7 +318,8 @@ func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer
 	for i, says := range d.Tell(bits, told) {
 		id := d.Tables()[i]
 		s, did := ran[id]
-		if did && says.Ran == Never || !did && says.Ran == Always || s.Hit && says.Hit == Never || !s.Hit && says.Hit == Always {
+		if did && says.Ran == Never || !did && says.Ran == Always || s.Hit && says.Hit == Never ||
+			!s.Hit && says.Hit == Always {
 			t.Fatalf("record %x, %s, of a packet that went %v says of %s %+v", bits, end, k.path, id, says)
 		}
 	}

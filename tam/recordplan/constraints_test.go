@@ -23,7 +23,8 @@ func optional(t *testing.T, tables string, deps ...string) *record.Graph {
 		if i+1 < len(tables) {
 			next = "if " + string(tables[i+1])
 		}
-		g.Nodes = append(g.Nodes, record.Node{ID: "if " + id, Kind: record.Condition}, record.Node{ID: id, Kind: record.Table})
+		g.Nodes = append(g.Nodes, record.Node{ID: "if " + id, Kind: record.Condition},
+			record.Node{ID: id, Kind: record.Table})
 		g.Edges = append(g.Edges, record.Edge{From: "if " + id, To: id, Label: "true"},
 			record.Edge{From: "if " + id, To: next, Label: "false"}, record.Edge{From: id, To: next, Label: "always"})
 	}
@@ -45,7 +46,8 @@ func exclusive(tables int) *record.Graph {
 	for i := range tables {
 		id := fmt.Sprintf("t%d", i)
 		g.Nodes = append(g.Nodes, record.Node{ID: id, Kind: record.Table})
-		g.Edges = append(g.Edges, record.Edge{From: "which", To: id, Label: id}, record.Edge{From: id, To: record.Exit, Label: "always"})
+		g.Edges = append(g.Edges, record.Edge{From: "which", To: id, Label: id},
+			record.Edge{From: id, To: record.Exit, Label: "always"})
 	}
 	return g
 }
@@ -81,7 +83,8 @@ func TestTableI(t *testing.T) {
 		{"C2: two containers take two tables in a stage", optional(t, "abcd"), record.Containers{8, 8}, 2, 4},
 		{"C3: a container has eight bits", exclusive(20), record.Containers{8}, 1, 8},
 		{"C3: or more", exclusive(20), record.Containers{8, 8}, 1, 16},
-		{"C4: tables that depend on each other are in stages that differ", optional(t, "abcd", "a<b", "b<c", "c<d"), record.Containers{8}, 4, 4},
+		{"C4: tables that depend on each other are in stages that differ", optional(t, "abcd", "a<b", "b<c", "c<d"),
+			record.Containers{8}, 4, 4},
 		{"C4: and leave none to others", optional(t, "abcd", "a<b", "c<d"), record.Containers{8}, 2, 2},
 		{"C4: not behind is no more than that", optional(t, "abcd", "a=b", "b=c", "c=d"), record.Containers{8}, 4, 4},
 		{"C5: one of two tables in a stage", optional(t, "ab"), record.Containers{8}, 1, 1},
@@ -120,38 +123,39 @@ func TestStagesFor(t *testing.T) {
 
 // What the quick checks and the solver say of loads is what trying every placement says.
 func TestFitIsEnumeration(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Count: 300}, programs(shape{tables: 3, conditions: 2, parts: 2, deps: 0.5}, func(t *testing.T, r *rand.Rand, m *Model) {
-		widths := []record.Containers{{8}, {8, 8}}[r.IntN(2)]
-		p, err := m.newSpace(widths, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p, err = m.newSpace(widths, p.stages+r.IntN(2)); err != nil {
-			t.Fatal(err)
-		}
-		for i := range p.widths {
-			p.widths[i] = 1 + r.IntN(3) // no container is so narrow
-		}
-		var loads []load
-		for i := range m.tables {
-			if r.IntN(3) > 0 {
-				loads = append(loads, load{i, 1 + r.IntN(2), free})
+	randtest.Run(t, randtest.Cases{Count: 300}, programs(shape{tables: 3, conditions: 2, parts: 2, deps: 0.5},
+		func(t *testing.T, r *rand.Rand, m *Model) {
+			widths := []record.Containers{{8}, {8, 8}}[r.IntN(2)]
+			p, err := m.newSpace(widths, 0)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		want := fitsNot
-		if enumerate(m, p, loads) {
-			want = fits
-		}
-		if cells, v := p.fit(loads); v != want || v == fits && !p.holds(loads, cells) {
-			t.Errorf("fit: %v at %v, want %v", v, cells, want)
-		}
-		if _, v := p.solve(loads); v != want {
-			t.Errorf("solver: %v, want %v", v, want)
-		}
-		if want == fits && p.crowded(loads) {
-			t.Error("crowded, and it fits")
-		}
-	}))
+			if p, err = m.newSpace(widths, p.stages+r.IntN(2)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.widths {
+				p.widths[i] = 1 + r.IntN(3) // no container is so narrow
+			}
+			var loads []load
+			for i := range m.tables {
+				if r.IntN(3) > 0 {
+					loads = append(loads, load{i, 1 + r.IntN(2), free})
+				}
+			}
+			want := fitsNot
+			if enumerate(m, p, loads) {
+				want = fits
+			}
+			if cells, v := p.fit(loads); v != want || v == fits && !p.holds(loads, cells) {
+				t.Errorf("fit: %v at %v, want %v", v, cells, want)
+			}
+			if _, v := p.solve(loads); v != want {
+				t.Errorf("solver: %v, want %v", v, want)
+			}
+			if want == fits && p.crowded(loads) {
+				t.Error("crowded, and it fits")
+			}
+		}))
 }
 
 // enumerate tries all stages of all tables, by the dependencies as they are.
@@ -239,7 +243,8 @@ func TestPlanRefuses(t *testing.T) {
 		{optional(t, "ab"), Settings{Containers: one, Stages: 1e9}, "1000000000 stages, want 1 to 4096"},
 		{optional(t, "ab", "a<b"), Settings{Containers: one, Stages: 1}, "1 stages, want at least 2"},
 		{optional(t, "ab"), Settings{Containers: one, Algorithm: "best"}, `algorithm "best", want bnb, greedy`},
-		{optional(t, "ab"), Settings{Containers: one, Must: []string{"x"}}, `must-record "x" is no table of the program: want one of its 2, such as "a"`},
+		{optional(t, "ab"), Settings{Containers: one, Must: []string{"x"}},
+			`must-record "x" is no table of the program: want one of its 2, such as "a"`},
 		{optional(t, "ab"), Settings{Containers: one, Must: []string{"a", "a"}}, `names "a" twice`},
 		{optional(t, "ab"), Settings{Containers: one, Bits: 1, Must: []string{"a", "b"}}, "asks for 2 bits, want at most 1"},
 		{cut, Settings{Containers: one, Must: []string{"first"}}, `must-record "first": every packet runs it`},

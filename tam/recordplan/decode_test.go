@@ -23,8 +23,10 @@ func decodeGraph() (*record.Graph, *record.Probabilities) {
 	cond := func(id string) record.Node { return record.Node{ID: id, Kind: record.Condition} }
 	g := &record.Graph{Program: "fig4", Pipeline: "ingress", Init: "A",
 		Nodes: []record.Node{table("A"), cond("X"), table("B"), cond("Y"), table("C"), table("D"), table("E")},
-		Edges: []record.Edge{{From: "A", To: "X"}, {From: "A", To: "E"}, {From: "X", To: "B"}, {From: "X", To: "Y"}, {From: "B", To: "D"},
-			{From: "Y", To: "C"}, {From: "Y", To: "D"}, {From: "C", To: "D"}, {From: "D", To: "E"}, {From: "E", To: record.Exit}}}
+		Edges: []record.Edge{{From: "A", To: "X"}, {From: "A", To: "E"}, {From: "X", To: "B"}, {From: "X", To: "Y"},
+			{From: "B", To: "D"},
+			{From: "Y", To: "C"}, {From: "Y", To: "D"}, {From: "C", To: "D"}, {From: "D", To: "E"},
+			{From: "E", To: record.Exit}}}
 	to := func(s string) *string { return &s }
 	p := &record.Probabilities{Edges: []record.EdgeProbability{
 		{From: "A", To: to("X"), P: 0.9}, {From: "A", To: to("E"), P: 0.1},
@@ -35,14 +37,16 @@ func decodeGraph() (*record.Graph, *record.Probabilities) {
 
 func decodePlan(recorded ...record.Recorded) *record.Plan {
 	g, p := decodeGraph()
-	plan := &record.Plan{Pipeline: "ingress", PHV: "8", Mode: record.ModeExecution, Recorded: recorded, Graph: g, Chances: record.Chances{Probabilities: p}}
+	plan := &record.Plan{Pipeline: "ingress", PHV: "8", Mode: record.ModeExecution, Recorded: recorded, Graph: g,
+		Chances: record.Chances{Probabilities: p}}
 	plan.Seal()
 	return plan
 }
 
 // What records of {B, C} say, whose third value two paths have.
 func TestDecodeFigure4(t *testing.T) {
-	d, err := NewDecoder(decodePlan(record.Recorded{Table: "B", Bits: 1, Ran: atBit(0)}, record.Recorded{Table: "C", Bits: 1, Ran: atBit(1)}))
+	d, err := NewDecoder(decodePlan(record.Recorded{Table: "B", Bits: 1, Ran: atBit(0)},
+		record.Recorded{Table: "C", Bits: 1, Ran: atBit(1)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +73,13 @@ func TestDecodeFigure4(t *testing.T) {
 		for _, l := range a.Paths {
 			paths = append(paths, fmt.Sprintf("%v %.3f", l, l.P))
 		}
-		if got := strings.Join(paths, "; "); got != tt.paths || a.Total != tt.total || a.Why != tt.why || a.Impossible != (tt.total == "0") || a.Exact != (tt.total == "1") {
+		if got := strings.Join(paths, "; "); got != tt.paths || a.Total != tt.total || a.Why != tt.why ||
+			a.Impossible != (tt.total == "0") || a.Exact != (tt.total == "1") {
 			t.Errorf("%03b: %s %q %q exact %v, want %s %q %q", tt.bits, a.Total, got, a.Why, a.Exact, tt.total, tt.paths, tt.why)
 		}
 	}
-	if _, err := d.Decode([]byte{1, 2}, Told{}); err == nil || !strings.Contains(err.Error(), "a record of 2 bytes, want the 1 of plan") {
+	if _, err := d.Decode([]byte{1, 2}, Told{}); err == nil || !strings.Contains(err.Error(),
+		"a record of 2 bytes, want the 1 of plan") {
 		t.Error(err)
 	}
 }
@@ -95,7 +101,8 @@ func TestDecodeEqualsEnumeration(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkTell(t, d, bits, walks, sum)
-			if a.Total != fmt.Sprint(len(paths)) || a.Exact != (len(paths) == 1) || a.Impossible || len(a.Paths) != min(len(paths), MaxLikely) {
+			if a.Total != fmt.Sprint(len(paths)) || a.Exact != (len(paths) == 1) || a.Impossible ||
+				len(a.Paths) != min(len(paths), MaxLikely) {
 				t.Fatalf("%+v\nrecord %x: %+v\nwant %v", plan, bits, a, paths)
 			}
 			for i, l := range a.Paths {
@@ -199,7 +206,8 @@ func listRecords(t *testing.T, d *Decoder) map[string][]listedWalk {
 		for _, e := range p.out[at] {
 			for outcome, share := range p.shares(at, e) {
 				hit := outcome == 1
-				if p.decide[at] && !e.outcomes[outcome] || hit && !p.decide[at] && (place < 0 || d.all.chain.tables[place].keyless) {
+				if p.decide[at] && !e.outcomes[outcome] || hit && !p.decide[at] &&
+					(place < 0 || d.all.chain.tables[place].keyless) {
 					continue
 				}
 				after, now := listedWalk{walk.tables, walk.hits, walk.p * share}, bits
@@ -257,7 +265,8 @@ func checkTell(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum fl
 			return Maybe
 		}
 		s := said[i]
-		if s.Ran != certainty(ran) || s.Hit != certainty(hit) || math.Abs(s.RanP-ranP) > 1e-9 || math.Abs(s.HitP-hitP) > 1e-9 {
+		if s.Ran != certainty(ran) || s.Hit != certainty(hit) || math.Abs(s.RanP-ranP) > 1e-9 ||
+			math.Abs(s.HitP-hitP) > 1e-9 {
 			t.Fatalf("record %x: %s %+v, want ran %d, hit %d of %d, %v, %v", bits, id, s, ran, hit, len(walks), ranP, hitP)
 		}
 	}
@@ -275,8 +284,10 @@ func TestDecodeCountsBeyondWords(t *testing.T) {
 		return fmt.Sprint(kind, i)
 	}
 	for i := range n {
-		g.Nodes = append(g.Nodes, record.Node{ID: id("c", i), Kind: record.Condition}, record.Node{ID: id("t", i), Kind: record.Table})
-		g.Edges = append(g.Edges, record.Edge{From: id("c", i), To: id("t", i)}, record.Edge{From: id("c", i), To: id("c", i+1)}, record.Edge{From: id("t", i), To: id("c", i+1)})
+		g.Nodes = append(g.Nodes, record.Node{ID: id("c", i), Kind: record.Condition},
+			record.Node{ID: id("t", i), Kind: record.Table})
+		g.Edges = append(g.Edges, record.Edge{From: id("c", i), To: id("t", i)},
+			record.Edge{From: id("c", i), To: id("c", i+1)}, record.Edge{From: id("t", i), To: id("c", i+1)})
 	}
 	plan := &record.Plan{PHV: "8", Graph: g, Recorded: []record.Recorded{{Table: "t7", Ran: atBit(0)}}}
 	d, err := NewDecoder(plan)
@@ -363,7 +374,8 @@ func TestSuspect(t *testing.T) {
 		{"B runs when C does", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b111: 50, 0b100: 40, 0: 10},
 			"B runs when C does: explains 50 impossible records"},
 		{"C is skipped, which is possible", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b101: 20, 0b100: 70, 0: 10},
-			"C is skipped, or the traffic is not what the switch counted for the plan: no packet ran it, about 50 were expected to"},
+			"C is skipped, or the traffic is not what the switch counted for the plan: no packet ran it, about 50 were " +
+				"expected to"},
 	} {
 		d, err := NewDecoder(tt.plan)
 		if err != nil {
@@ -405,7 +417,8 @@ func FuzzDecode(f *testing.F) {
 			sum += l.P
 		}
 		tables := d.Tell(b, Told{})
-		if a.Impossible != (a.Total == "0") || a.Impossible != (a.Why != "") || a.Exact != (a.Total == "1") || tables != nil && len(tables) != len(d.Tables()) || !a.Impossible && sum > 1+1e-9 {
+		if a.Impossible != (a.Total == "0") || a.Impossible != (a.Why != "") || a.Exact != (a.Total == "1") ||
+			tables != nil && len(tables) != len(d.Tables()) || !a.Impossible && sum > 1+1e-9 {
 			t.Fatalf("%+v", a)
 		}
 		d.Suspect([]CountedRecord{{b, "", 1}}, seed%2 == 0)

@@ -51,7 +51,8 @@ func mapKeys(m map[string]float64) func(func(string) bool) {
 
 // figure2 is A, then B with probability p or C, then D.
 func figure2(t *testing.T, p float64) *Model {
-	return chainOf(t, "A", []string{"A", "B", "C", "D"}, nil, map[string]float64{"A>B": p, "A>C": 1 - p, "B>D": 1, "C>D": 1, "D>": 1})
+	return chainOf(t, "A", []string{"A", "B", "C", "D"}, nil, map[string]float64{"A>B": p, "A>C": 1 - p, "B>D": 1,
+		"C>D": 1, "D>": 1})
 }
 
 // figure4 has the paths A-X-B-D-E, A-X-Y-C-D-E, A-X-Y-D-E and A-E, with probabilities of
@@ -78,7 +79,8 @@ func entropyNear(t *testing.T, m *Model, tables string, want, within float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, got := range map[string]float64{"entropy": m.Entropy(ran(m, tables)), "Algorithm 1": dfs, "equation 2": m.Equation2(ran(m, tables))} {
+	for what, got := range map[string]float64{"entropy": m.Entropy(ran(m, tables)), "Algorithm 1": dfs,
+		"equation 2": m.Equation2(ran(m, tables))} {
 		if math.Abs(got-want) > within {
 			t.Errorf("%s of {%s} is %v, want %v", what, tables, got, want)
 		}
@@ -114,7 +116,8 @@ func TestFigure4(t *testing.T) {
 // searchIn is a search in one stage, where sets are invalid as the example says.
 func searchIn(t *testing.T, m *Model, algorithm string, invalid ...string) *search {
 	t.Helper()
-	x, err := m.newSearch(context.Background(), Settings{Containers: record.Containers{8}, Bits: 2, Stages: 1, Algorithm: algorithm})
+	x, err := m.newSearch(context.Background(), Settings{Containers: record.Containers{8}, Bits: 2, Stages: 1,
+		Algorithm: algorithm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +162,8 @@ func TestFigure6(t *testing.T) {
 		}
 		w := want[0]
 		want = want[1:]
-		if got.set != w.set || got.pruned != w.pruned || math.Abs(entropy-w.entropy) > 0.005 || math.Abs(bound-w.bound) > 0.005 {
+		if got.set != w.set || got.pruned != w.pruned || math.Abs(entropy-w.entropy) > 0.005 ||
+			math.Abs(bound-w.bound) > 0.005 {
 			t.Errorf("step %v, want %v", got, w)
 		}
 	})
@@ -192,7 +196,8 @@ func TestFigure7(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := named(m, x.best.set); got != c.set || math.Abs(x.best.entropy-c.entropy) > 0.005 {
-			t.Errorf("%s, with %v invalid: {%s}, %v; want {%s}, %v", c.algorithm, c.invalid, got, x.best.entropy, c.set, c.entropy)
+			t.Errorf("%s, with %v invalid: {%s}, %v; want {%s}, %v", c.algorithm, c.invalid, got, x.best.entropy, c.set,
+				c.entropy)
 		}
 	}
 }

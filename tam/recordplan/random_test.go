@@ -44,25 +44,26 @@ func randomChoices(r *rand.Rand, m *Model) []Choice {
 // The entropy without enumeration is that of Algorithm 1; where no table branches by its
 // hit, it is that of equation 2.
 func TestEntropyIsThatOfAlgorithm1(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Count: 400}, programs(shape{tables: 8, conditions: 6, parts: 3}, func(t *testing.T, r *rand.Rand, m *Model) {
-		set := randomChoices(r, m)
-		want, err := m.EntropyDFS(set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, "entropy", m.Entropy(set), want)
-		decides := false
-		for _, s := range m.segments {
-			for _, n := range s.nodes {
-				decides = decides || n.decide
+	randtest.Run(t, randtest.Cases{Count: 400}, programs(shape{tables: 8, conditions: 6, parts: 3},
+		func(t *testing.T, r *rand.Rand, m *Model) {
+			set := randomChoices(r, m)
+			want, err := m.EntropyDFS(set)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if eq2 := m.Equation2(set); !decides {
-			near(t, "equation 2", eq2, want)
-		} else if eq2 < want-1e-9 {
-			t.Errorf("equation 2 %v, below the entropy %v", eq2, want)
-		}
-	}))
+			near(t, "entropy", m.Entropy(set), want)
+			decides := false
+			for _, s := range m.segments {
+				for _, n := range s.nodes {
+					decides = decides || n.decide
+				}
+			}
+			if eq2 := m.Equation2(set); !decides {
+				near(t, "equation 2", eq2, want)
+			} else if eq2 < want-1e-9 {
+				t.Errorf("equation 2 %v, below the entropy %v", eq2, want)
+			}
+		}))
 }
 
 func near(t *testing.T, what string, got, want float64) {
@@ -76,9 +77,12 @@ func near(t *testing.T, what string, got, want float64) {
 // the checker knows by itself; branch and bound finds what brute force does, and nothing
 // finds more.
 func TestBranchAndBoundIsBruteForce(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Count: 100}, programs(shape{tables: 4, conditions: 3, parts: 3, deps: 0.4}, branchAndBoundIsBruteForce))
-	randtest.Run(t, randtest.Cases{Count: 100}, programs(shape{tables: 8, conditions: 5, parts: 1, deps: 0.2}, branchAndBoundIsBruteForce))
-	randtest.Run(t, randtest.Cases{Count: 60}, programs(shape{tables: 4, conditions: 3, parts: 3, placed: true}, branchAndBoundIsBruteForce))
+	randtest.Run(t, randtest.Cases{Count: 100}, programs(shape{tables: 4, conditions: 3, parts: 3, deps: 0.4},
+		branchAndBoundIsBruteForce))
+	randtest.Run(t, randtest.Cases{Count: 100}, programs(shape{tables: 8, conditions: 5, parts: 1, deps: 0.2},
+		branchAndBoundIsBruteForce))
+	randtest.Run(t, randtest.Cases{Count: 60}, programs(shape{tables: 4, conditions: 3, parts: 3, placed: true},
+		branchAndBoundIsBruteForce))
 }
 
 func branchAndBoundIsBruteForce(t *testing.T, r *rand.Rand, m *Model) {

@@ -183,8 +183,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Of a datagram that is cut anywhere, or has bytes behind it, or in a sample of which a length is wrong, the intact samples
-// are read, and it is said how many are not.
+// Of a datagram that is cut anywhere, or has bytes behind it, or in a sample of which a length is wrong, the intact
+// samples are read, and it is said how many are not.
 func TestDamaged(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 35))
@@ -248,7 +248,8 @@ func TestDamaged(t *testing.T) {
 func TestOtherDecoder(t *testing.T) {
 	d := Datagram{Agent: agent, SubAgent: 1, Sequence: 2, Uptime: 3, Samples: []Sample{
 		&FlowSample{Sequence: 4, Source: Source{0, 5}, Rate: 256, Pool: 1024, Drops: 6, Input: Interface{Value: 5},
-			Output: Interface{Value: 9}, Packet: Packet{Switch: &Switch{10, 1, 20, 2}, Router: &Router{NextHop: agent, DestMask: 24}}},
+			Output: Interface{Value: 9}, Packet: Packet{Switch: &Switch{10, 1, 20, 2},
+				Router: &Router{NextHop: agent, DestMask: 24}}},
 		&CounterSample{Sequence: 7, Source: Source{0, 5}, Generic: &Generic{Index: 5, Speed: 1e11, InOctets: 1 << 40,
 			OutErrors: 3, Promiscuous: Unknown32}},
 	}}
@@ -271,7 +272,8 @@ func TestOtherDecoder(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
-	for r, want := range map[Reason]string{0: "net_unreachable", 15: "precedence_cutoff", 16: "16", UnknownReason: "unknown",
+	for r, want := range map[Reason]string{0: "net_unreachable", 15: "precedence_cutoff", 16: "16",
+		UnknownReason:     "unknown",
 		IngressVLANFilter: "ingress_vlan_filter", UnresolvedNeighbor: "unresolved_neigh", NonRoutable: "non_routable_packet",
 		UnknownL2: "unknown_l2", BlackholeARP: "blackhole_arp_neigh", DestMACFilter: "dmac_filter", LockedPort: "locked_port",
 		BlackholeNextHop: "blackhole_nexthop", PacketTooSmall: "pkt_too_small", 336: "icmp_parsing", 9999: "9999"} {
@@ -286,9 +288,11 @@ func FuzzDecode(f *testing.F) {
 	d := Datagram{Agent: agent}
 	depth := uint32(1)
 	d.Samples = append(d.Samples,
-		&FlowSample{Packet: Packet{Header: &Header{1, 60, 4, make([]byte, 9)}, Switch: &Switch{}, Router: &Router{NextHop: agent}}},
+		&FlowSample{Packet: Packet{Header: &Header{1, 60, 4, make([]byte, 9)}, Switch: &Switch{},
+			Router: &Router{NextHop: agent}}},
 		&CounterSample{Source: Source{0, fewest}, Generic: &Generic{}, Ethernet: &Ethernet{}},
-		&Discarded{Packet: Packet{Queue: &Queue{3, &depth}, Trap: &Trap{"a", "b"}, Others: []Other{{0, 1012, make([]byte, 4)}}}},
+		&Discarded{Packet: Packet{Queue: &Queue{3, &depth}, Trap: &Trap{"a", "b"},
+			Others: []Other{{0, 1012, make([]byte, 4)}}}},
 		&FlowSample{Output: Interface{Multiple, 1 << 31}}, &Other{1, 9, make([]byte, 8)})
 	f.Add(d.Append(nil))
 	f.Add([]byte{})

@@ -124,8 +124,11 @@ func TestBeauCoupEstimate(t *testing.T) {
 				sum += b.Estimate(vector(1, 0))
 			}
 			p := math.Ldexp(1, -int(b.Shift))
-			mean, dev := expected(occupied(n, int(b.Coupons), p), func(k int) float64 { return CouponsDrawn(k, int(b.Coupons), p) })
-			if got := sum / runs; math.Abs(got-mean) > errors*dev/math.Sqrt(runs) || math.Abs(mean-float64(n)) > 0.01*float64(n) {
+			mean, dev := expected(occupied(n, int(b.Coupons), p), func(k int) float64 {
+				return CouponsDrawn(k, int(b.Coupons), p)
+			})
+			if got := sum / runs; math.Abs(got-mean) > errors*dev/math.Sqrt(runs) ||
+				math.Abs(mean-float64(n)) > 0.01*float64(n) {
 				t.Errorf("%.1f on average, want %.1f +- %.1f of %d", got, mean, dev/math.Sqrt(runs), n)
 			}
 		}

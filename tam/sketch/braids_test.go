@@ -88,7 +88,8 @@ func TestDecodeOfFullCounters(t *testing.T) {
 
 // Flows that were not counted, and counters that belong to nobody, are no harm.
 func TestDecodeOfAnything(t *testing.T) {
-	low, high := Decode([]Braid{NewBraid([]uint32{0, 5, 1 << 31}, []uint32{1 << 31}, 7, 1<<32-1)}, [][]uint32{{0}, {0}, {1}, {2}}, 50)
+	low, high := Decode([]Braid{NewBraid([]uint32{0, 5, 1 << 31}, []uint32{1 << 31}, 7, 1<<32-1)},
+		[][]uint32{{0}, {0}, {1}, {2}}, 50)
 	if high[0] != 0 || high[1] != 0 || low[2] > 5 || high[3] != 1<<32 {
 		t.Errorf("%v to %v", low, high)
 	}

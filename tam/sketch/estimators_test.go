@@ -115,7 +115,8 @@ func TestCouponsDrawn(t *testing.T) {
 		}
 	}
 	lower, upper := CouponsBounds(32, 32, p, 2)
-	if all := CouponsDrawn(32, 32, p); !math.IsInf(upper, 1) || lower <= 0 || lower > all || math.Abs(all-128*4.0584952) > 1e-3 {
+	if all := CouponsDrawn(32, 32, p); !math.IsInf(upper, 1) || lower <= 0 || lower > all ||
+		math.Abs(all-128*4.0584952) > 1e-3 {
 		t.Errorf("all: %v, %v to %v", all, lower, upper)
 	}
 	if lower, upper := CouponsBounds(0, 1, 1, 2); lower != 0 || upper < 0 {
@@ -166,7 +167,8 @@ func TestFullCounters(t *testing.T) {
 		n     uint64
 		known bool
 	}{
-		{nil, 0, false}, {[]Counter{{0, false}}, 0, true}, {[]Counter{{255, true}, {300, false}, {400, false}}, 300, true}, {[]Counter{{255, true}, {65_535, true}}, 65_535, false},
+		{nil, 0, false}, {[]Counter{{0, false}}, 0, true}, {[]Counter{{255, true}, {300, false}, {400, false}}, 300, true},
+		{[]Counter{{255, true}, {65_535, true}}, 65_535, false},
 	} {
 		if n, known := CountMin(tt.rows); n != tt.n || known != tt.known {
 			t.Errorf("%v: %d, %v, want %d, %v", tt.rows, n, known, tt.n, tt.known)
@@ -190,7 +192,8 @@ func TestBloom(t *testing.T) {
 			t.Errorf("%.5f on average, want %.5f", mean, want)
 		}
 	})
-	if BloomTheory(0, m, rows) != 0 || BloomFalsePositive([]float64{1, 1}) != 1 || BloomFalsePositive([]float64{0.5, 0}) != 0 {
+	if BloomTheory(0, m, rows) != 0 || BloomFalsePositive([]float64{1, 1}) != 1 ||
+		BloomFalsePositive([]float64{0.5, 0}) != 0 {
 		t.Error("empty or full")
 	}
 }

@@ -29,7 +29,8 @@ func TestHyperLogLog(t *testing.T) {
 					square += (v - float64(n)) * (v - float64(n))
 				}
 				mean, rms := sum/runs, math.Sqrt(square/runs)
-				if off := math.Abs(mean - float64(n)); off > errors*HyperLogLogError(m)*float64(n)/math.Sqrt(runs)+1e-9 || rms > 1.3*HyperLogLogError(m)*float64(n)+1e-9 {
+				if off := math.Abs(mean - float64(n)); off > errors*HyperLogLogError(m)*float64(n)/math.Sqrt(runs)+1e-9 ||
+					rms > 1.3*HyperLogLogError(m)*float64(n)+1e-9 {
 					t.Errorf("width %d, %d elements: %.1f on average, rms %.1f", width, n, mean, rms)
 				}
 			}

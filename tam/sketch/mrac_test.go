@@ -189,7 +189,8 @@ func TestMRACOfAnything(t *testing.T) {
 		for i := range full {
 			full[i] = 1000
 		}
-		for name, words := range map[string][]uint32{"none": nil, "one": {1}, "anything": anything, "full": full, "large": large} {
+		for name, words := range map[string][]uint32{"none": nil, "one": {1}, "anything": anything, "full": full,
+			"large": large} {
 			d := MRAC(words)
 			n := d.Flows()
 			if math.IsNaN(n) || math.IsInf(n, 0) || math.IsNaN(d.Entropy()) || (n == 0) != (name == "none") {

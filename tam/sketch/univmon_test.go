@@ -139,7 +139,8 @@ func TestCountSketch(t *testing.T) {
 }
 
 func TestUnivMonBounds(t *testing.T) {
-	for _, bad := range [][4]int{{0, 5, 10, 10}, {33, 5, 10, 10}, {8, 4, 10, 10}, {8, 17, 10, 10}, {8, 5, 0, 10}, {8, 5, 10, 0}} {
+	for _, bad := range [][4]int{{0, 5, 10, 10}, {33, 5, 10, 10}, {8, 4, 10, 10}, {8, 17, 10, 10}, {8, 5, 0, 10},
+		{8, 5, 10, 0}} {
 		if _, err := NewUnivMon(bad[0], bad[1], bad[2], bad[3], 0); err == nil {
 			t.Errorf("%v: no error", bad)
 		}

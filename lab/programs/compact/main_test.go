@@ -25,7 +25,8 @@ func TestImpliedDependenciesAreLeftOut(t *testing.T) {
 		{"all loose", loose, loose, loose, 2},
 	}
 	for _, tt := range tests {
-		g := &record.Graph{Pipeline: "ingress", Init: "a", Deps: []record.Dep{{From: "a", To: "b", Kinds: tt.ab}, {From: "b", To: "c", Kinds: tt.bc}, {From: "a", To: "c", Kinds: tt.ac}}}
+		g := &record.Graph{Pipeline: "ingress", Init: "a", Deps: []record.Dep{{From: "a", To: "b", Kinds: tt.ab},
+			{From: "b", To: "c", Kinds: tt.bc}, {From: "a", To: "c", Kinds: tt.ac}}}
 		for i, id := range []string{"a", "b", "c"} {
 			g.Nodes = append(g.Nodes, record.Node{ID: id, Kind: record.Table})
 			g.Edges = append(g.Edges, record.Edge{From: id, To: []string{"b", "c", record.Exit}[i], Label: "x"})
@@ -52,8 +53,10 @@ func TestCompactOfCompact(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := p4graph.Read(&out, "")
-		if err != nil || !reflect.DeepEqual(again.Edges, g.Edges) || len(again.Deps) != len(g.Deps) || again.Init != g.Init || len(again.Nodes) != len(g.Nodes) {
-			t.Errorf("%s: %v; %d edges and %d dependencies, want %d and %d", file, err, len(again.Edges), len(again.Deps), len(g.Edges), len(g.Deps))
+		if err != nil || !reflect.DeepEqual(again.Edges, g.Edges) || len(again.Deps) != len(g.Deps) || again.Init != g.Init ||
+			len(again.Nodes) != len(g.Nodes) {
+			t.Errorf("%s: %v; %d edges and %d dependencies, want %d and %d", file, err, len(again.Edges), len(again.Deps),
+				len(g.Edges), len(g.Deps))
 		}
 	}
 }

@@ -50,7 +50,8 @@ func TestAltMarkCalibration(t *testing.T) {
 	// With few networks a share means nothing: one of them may have all its periods flagged.
 	const enough = 5000
 	if clean := sum.clean; clean.periods >= enough && 100*clean.flagged > clean.periods {
-		t.Errorf("nothing is the matter, and %d of %d periods are flagged, want at most 1 %%: %v", clean.flagged, clean.periods, clean.reasons)
+		t.Errorf("nothing is the matter, and %d of %d periods are flagged, want at most 1 %%: %v", clean.flagged,
+			clean.periods, clean.reasons)
 	}
 }
 
@@ -128,12 +129,14 @@ func (f *fabric) isClean(n *network) bool {
 	fine := n.kind == wayPlain || n.kind == wayLAG || n.kind == waySplit
 	b := n.books
 	low, high := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond
-	return fine && n.change == changeNothing && f.clocks == clocksExact && f.restart == "" && !b.doubled && b.least >= low && b.most <= high
+	return fine && n.change == changeNothing && f.clocks == clocksExact && f.restart == "" && !b.doubled &&
+		b.least >= low && b.most <= high
 }
 
 // has lists what a network has, as rows of the result.
 func (f *fabric) has(n *network) []string {
-	list := []string{"network: " + n.kind, "clocks: " + f.clocks, "change: " + n.change, "features: " + strings.Join(n.features, ", ")}
+	list := []string{"network: " + n.kind, "clocks: " + f.clocks, "change: " + n.change,
+		"features: " + strings.Join(n.features, ", ")}
 	if f.restart != "" {
 		list = append(list, restartOfPoint+": "+f.restart)
 	}
@@ -168,14 +171,16 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 			}
 			for i, segment := range reportOf(r)[path.name].Segments {
 				before := s.ok
-				s.segment(t, &judged{f, n, segment, reportOf(r)[path.name], path.truth, path.segments[i], n.views(segment)}, outside)
+				s.segment(t, &judged{f, n, segment, reportOf(r)[path.name], path.truth, path.segments[i], n.views(segment)},
+					outside)
 				if graph {
 					s.graphs, s.sure = s.graphs+len(segment.Periods), s.sure+s.ok-before
 				}
 			}
 		}
 		if s.violations > before {
-			t.Logf("%s: %s; clocks: %s; restart %q; change %q; features %q; way %v, %+v, rate %v, outside %q", n.name, n.kind, f.clocks,
+			t.Logf("%s: %s; clocks: %s; restart %q; change %q; features %q; way %v, %+v, rate %v, outside %q", n.name, n.kind,
+				f.clocks,
 				f.restart, n.change, n.features, n.way, n.session, n.rate, why)
 		}
 	}
@@ -279,8 +284,10 @@ func (s *tally) segment(t *testing.T, j *judged, why string) {
 		}
 		if violation {
 			s.violations++
-			s.violated[fmt.Sprintf("%s, %s, restart %s, %s, %v %s", n.kind, f.clocks, f.restart, n.change, n.session.Method, p.Status)]++
-			t.Errorf("%s, %s to %s, period %d at %v (%s): %s %q", n.name, j.g.From, j.g.To, p.Period, p.Start, p.Status, bad, p.Reasons)
+			s.violated[fmt.Sprintf("%s, %s, restart %s, %s, %v %s", n.kind, f.clocks, f.restart, n.change, n.session.Method,
+				p.Status)]++
+			t.Errorf("%s, %s to %s, period %d at %v (%s): %s %q", n.name, j.g.From, j.g.To, p.Period, p.Start, p.Status, bad,
+				p.Reasons)
 		}
 		if outside == "" {
 			s.row(f.has(n), p.Status, violation)
@@ -320,7 +327,8 @@ func (j *judged) check(t *testing.T, k uint64) {
 		for _, v := range j.views {
 			sent, lost, _ := p.account(j.of, func(flow int) bool { return v.sources[flow] })
 			if a := v.books[k]; a != nil && (a.sent != int64(sent) || a.lost != lost) || a == nil && sent > 0 {
-				t.Errorf("%s, %s to %s, period %v: the lab's truth is %d lost of %d, the books have %+v", j.n.name, j.g.From, j.g.To, k,
+				t.Errorf("%s, %s to %s, period %v: the lab's truth is %d lost of %d, the books have %+v", j.n.name, j.g.From,
+					j.g.To, k,
 					lost, sent, a)
 			}
 		}
@@ -395,8 +403,8 @@ func (j *judged) wrongOf(p Period, k period, v *view) string {
 	return ""
 }
 
-// wrongMean says what is wrong with the mean delay of all packets. By the switches' clocks it is exact, to the ns of the
-// sum; truly it is within A.
+// wrongMean says what is wrong with the mean delay of all packets. By the switches' clocks it is exact, to the ns of
+// the sum; truly it is within A.
 func wrongMean(n *network, p Period, a *account) string {
 	switch {
 	case p.MeanDelay == nil && !n.session.MeanDelay:
@@ -480,7 +488,8 @@ var anyNumber = regexp.MustCompile(`-?[0-9.]+(ns|us|µs|ms|s)?\b`)
 
 // reasonWord is a reason without names and numbers.
 func reasonWord(reason string) string {
-	if _, rest, ok := strings.Cut(reason, ": "); ok && strings.HasPrefix(reason, "s") && len(reason) > 2 && reason[2] == ':' {
+	if _, rest, ok := strings.Cut(reason, ": "); ok && strings.HasPrefix(reason, "s") && len(reason) > 2 &&
+		reason[2] == ':' {
 		reason = rest
 	}
 	if word, _, ok := strings.Cut(reason, ": "); ok {
@@ -495,7 +504,9 @@ func (s *tally) String() string {
 		s.networks, s.fabrics, s.paths, s.periods, s.ok, s.flagged, s.missing, s.violations)
 	list := func(what string, m map[string]int) {
 		fmt.Fprintf(&b, "%s:", what)
-		for _, k := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(m[b]-m[a], strings.Compare(a, b)) }) {
+		for _, k := range slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+			return cmp.Or(m[b]-m[a], strings.Compare(a, b))
+		}) {
 			fmt.Fprintf(&b, "\n  %6d %s", m[k], k)
 		}
 		b.WriteString("\n")
@@ -504,7 +515,8 @@ func (s *tally) String() string {
 	fmt.Fprintf(&b, "of graphs: %d of %d ok\n", s.sure, s.graphs)
 	for _, name := range slices.Sorted(maps.Keys(s.inside)) {
 		r := s.inside[name]
-		fmt.Fprintf(&b, "inside: %s: %d networks, %d ok, %d of them wrong, %d flagged, %d missing\n", name, r.networks, r.ok, r.wrong,
+		fmt.Fprintf(&b, "inside: %s: %d networks, %d ok, %d of them wrong, %d flagged, %d missing\n", name, r.networks, r.ok,
+			r.wrong,
 			r.flagged, r.missing)
 	}
 	list("flagged", s.reasons)
@@ -512,13 +524,16 @@ func (s *tally) String() string {
 	for _, sh := range []struct {
 		what string
 		*share
-	}{{"nothing the matter", &s.clean}, {"nothing the matter, but gaps in the traffic, or packets overtaken where there are no slots", &s.sparse}} {
+	}{{"nothing the matter", &s.clean},
+		{"nothing the matter, but gaps in the traffic, or packets overtaken where there are no slots", &s.sparse}} {
 		fmt.Fprintf(&b, "%s: %d of %d flagged (%.3f %%)\n", sh.what, sh.flagged, sh.periods, percent(sh.flagged, sh.periods))
 		list("  reasons", sh.reasons)
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.outside)) {
 		r := s.outside[k]
-		fmt.Fprintf(&b, "outside: %s: %d networks, of %d ok %d with a wrong loss (%.2f %%), %d with a wrong delay (%.2f %%)\n", k, r.networks,
+		fmt.Fprintf(&b,
+			"outside: %s: %d networks, of %d ok %d with a wrong loss (%.2f %%), %d with a wrong delay (%.2f %%)\n", k,
+			r.networks,
 			r.ok, r.losses, percent(r.losses, r.ok), r.delays, percent(r.delays, r.ok))
 	}
 	return b.String()

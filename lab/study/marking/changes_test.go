@@ -122,8 +122,10 @@ func (f *fabric) sometime() lab.Time {
 
 // randomChange draws what becomes of a network's rules.
 func randomChange(rnd *rand.Rand) string {
-	return pick(rnd, []weighted{{changeNothing, 50}, {changeRuleSame, 3}, {changeRuleOne, 5}, {changeRuleBack, 5}, {changeRuleAll, 6},
-		{changeRuleFrom, 4}, {changeOverlapOne, 4}, {changeOverlapAll, 4}, {changeOverlapNew, 5}, {changeSession, 5}, {changeRemark, 5},
+	return pick(rnd, []weighted{{changeNothing, 50}, {changeRuleSame, 3}, {changeRuleOne, 5}, {changeRuleBack, 5},
+		{changeRuleAll, 6},
+		{changeRuleFrom, 4}, {changeOverlapOne, 4}, {changeOverlapAll, 4}, {changeOverlapNew, 5}, {changeSession, 5},
+		{changeRemark, 5},
 		{changeRemarkPart, 5}, {changeDSCP, 3}})
 }
 
@@ -193,7 +195,8 @@ func (f *fabric) overlap(n *network, points []int) {
 		row := n.row(role, false)
 		row["flowgroup"] = name
 		f.set(sw, at, "TAM_FLOWGROUP_TABLE", name, swss.FieldValues{"id": fmt.Sprint(101 + n.nth)})
-		f.set(sw, at, "ACL_RULE", "TAM|"+name, n.rule("PRIORITY", fmt.Sprint(900+n.nth), "L4_SRC_PORT", fmt.Sprint(apartPort)))
+		f.set(sw, at, "ACL_RULE", "TAM|"+name, n.rule("PRIORITY", fmt.Sprint(900+n.nth), "L4_SRC_PORT",
+			fmt.Sprint(apartPort)))
 		f.set(sw, at, "TAM_ALTMARK_TABLE", name, row)
 		if n.change == changeOverlapNew && f.rnd.IntN(3) == 0 {
 			f.delete(sw, at+1+lab.Time(f.rnd.Int64N(int64(4*f.l))), "TAM_ALTMARK_TABLE|"+name)
@@ -208,12 +211,15 @@ func (f *fabric) remark(n *network) {
 	if f.rnd.IntN(3) == 0 {
 		at = f.sometime()
 	}
-	row := swss.FieldValues{"PRIORITY": "10", "L4_DST_PORT": fmt.Sprint(5000 + n.nth), "DSCP_ACTION": fmt.Sprint(f.rnd.IntN(64))}
+	row := swss.FieldValues{"PRIORITY": "10", "L4_DST_PORT": fmt.Sprint(5000 + n.nth),
+		"DSCP_ACTION": fmt.Sprint(f.rnd.IntN(64))}
 	if n.change == changeRemarkPart {
 		row["L4_SRC_PORT"] = fmt.Sprint(apartPort)
 	}
-	f.set(sw, 0, "ACL_TABLE_TYPE", name, swss.FieldValues{"MATCHES": "L4_DST_PORT,L4_SRC_PORT", "ACTIONS": "DSCP_ACTION", "BIND_POINTS": "PORT"})
-	f.set(sw, 0, "ACL_TABLE", name, swss.FieldValues{"type": name, "stage": "ingress", "ports": strings.Join(n.ports[sw], ",")})
+	f.set(sw, 0, "ACL_TABLE_TYPE", name, swss.FieldValues{"MATCHES": "L4_DST_PORT,L4_SRC_PORT", "ACTIONS": "DSCP_ACTION",
+		"BIND_POINTS": "PORT"})
+	f.set(sw, 0, "ACL_TABLE", name, swss.FieldValues{"type": name, "stage": "ingress",
+		"ports": strings.Join(n.ports[sw], ",")})
 	f.set(sw, at, "ACL_RULE", name+"|r", row)
 	if at > 0 && f.rnd.IntN(2) == 0 {
 		f.delete(sw, at+1+lab.Time(f.rnd.Int64N(int64(4*f.l))), "ACL_RULE|"+name+"|r")
@@ -258,7 +264,8 @@ func (f *fabric) combine(n *network) {
 		to := fmt.Sprint("Ethernet", f.ports[sw])
 		f.set(sw, 0, "PORT", to, swss.FieldValues{"lanes": fmt.Sprint(f.ports[sw]), "speed": "10000", "admin_status": "up"})
 		f.ports[sw]++
-		f.set(sw, 0, "MIRROR_SESSION", n.name, swss.FieldValues{"type": "SPAN", "dst_port": to, "src_port": n.ports[sw][0], "direction": "BOTH"})
+		f.set(sw, 0, "MIRROR_SESSION", n.name, swss.FieldValues{"type": "SPAN", "dst_port": to, "src_port": n.ports[sw][0],
+			"direction": "BOTH"})
 	}
 }
 

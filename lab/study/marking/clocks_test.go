@@ -87,7 +87,8 @@ func TestClocksTwoPeriodsApart(t *testing.T) {
 					t.Errorf("%s, %v and %v: %s with %d lost, truly %d", method, tt.offset, tt.step, p.Status, *p.Lost, p.TrueLost)
 				}
 				if p.Delay != nil && (p.TrueDelay == nil || abs(int64(lab.Time(*p.Delay)*lab.Nanosecond-*p.TrueDelay)) > 1800) {
-					t.Errorf("%s, %v and %v: %s with a delay of %v, truly %v", method, tt.offset, tt.step, p.Status, *p.Delay, p.TrueDelay)
+					t.Errorf("%s, %v and %v: %s with a delay of %v, truly %v", method, tt.offset, tt.step, p.Status, *p.Delay,
+						p.TrueDelay)
 				}
 			}
 			if n := s.Numbers["complete"]; n != tt.good {

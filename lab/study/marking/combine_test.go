@@ -294,9 +294,11 @@ func (c *combined) analyser() {
 // mirroring copies what comes to a switch, or leaves it, to the collector.
 func (c *combined) mirroring() {
 	sw := c.rnd.IntN(c.switches)
-	side := [][]string{{"src_port", "Ethernet0", "direction", "RX"}, {"src_port", "Ethernet4", "direction", "TX"}}[c.rnd.IntN(2)]
+	side := [][]string{{"src_port", "Ethernet0", "direction", "RX"},
+		{"src_port", "Ethernet4", "direction", "TX"}}[c.rnd.IntN(2)]
 	if c.routed {
-		c.put(sw, "MIRROR_SESSION", "tap", append(side, "type", "ERSPAN", "src_ip", fmt.Sprintf("10.9.%d.1", sw), "dst_ip", fmt.Sprintf("10.9.%d.2", sw))...)
+		c.put(sw, "MIRROR_SESSION", "tap", append(side, "type", "ERSPAN", "src_ip", fmt.Sprintf("10.9.%d.1", sw), "dst_ip",
+			fmt.Sprintf("10.9.%d.2", sw))...)
 		return
 	}
 	c.put(sw, "MIRROR_SESSION", "tap", append(side, "type", "SPAN", "dst_port", "Ethernet8")...)
@@ -350,10 +352,12 @@ func (c *combined) topology(t *testing.T) *lab.Topology {
 	for sw := range c.switches {
 		name := fmt.Sprintf("s%d", sw)
 		switches = append(switches, object{"name": name, "mac": mac(sw), "config": c.configs[sw]})
-		hosts = append(hosts, object{"name": "k" + name, "mac": fmt.Sprintf("02:00:00:00:cc:%02x", sw+1), "ips": []string{fmt.Sprintf("10.9.%d.2/24", sw)}})
+		hosts = append(hosts, object{"name": "k" + name, "mac": fmt.Sprintf("02:00:00:00:cc:%02x", sw+1),
+			"ips": []string{fmt.Sprintf("10.9.%d.2/24", sw)}})
 		links = append(links, object{"a": name + ":Ethernet8", "b": "k" + name})
 		if sw < last {
-			links = append(links, object{"name": "l" + name, "a": name + ":Ethernet4", "b": fmt.Sprintf("s%d:Ethernet0", sw+1), "delay": "5us", "loss": 0.01})
+			links = append(links, object{"name": "l" + name, "a": name + ":Ethernet4", "b": fmt.Sprintf("s%d:Ethernet0", sw+1),
+				"delay": "5us", "loss": 0.01})
 		}
 		if c.marks[sw] {
 			points = append(points, name+":web")
@@ -368,16 +372,19 @@ func (c *combined) topology(t *testing.T) *lab.Topology {
 	}
 	hosts = append(hosts, object{"name": "c", "mac": "02:00:00:00:aa:01", "ips": []string{from}, "capture": true},
 		object{"name": "d", "mac": "02:00:00:00:bb:01", "ips": []string{to}, "capture": true})
-	links = append(links, object{"a": "c", "b": "s0:Ethernet0", "delay": "50ns"}, object{"a": fmt.Sprintf("s%d:Ethernet4", last), "b": "d"})
+	links = append(links, object{"a": "c", "b": "s0:Ethernet0", "delay": "50ns"},
+		object{"a": fmt.Sprintf("s%d:Ethernet4", last), "b": "d"})
 	top := object{
 		"switches": switches, "hosts": hosts, "links": links, "duration": "30ms",
-		"traffic": []any{object{"name": "web", "from": "c", "to": "d", "protocol": c.protocol, "pps": 60000, "kind": "poisson",
+		"traffic": []any{object{"name": "web", "from": "c", "to": "d", "protocol": c.protocol, "pps": 60000,
+			"kind": "poisson",
 			"size": 100 + c.rnd.IntN(600), "start": "20us", "flows": object{"count": 1 + c.rnd.IntN(4)}}},
 		"altmark": object{"paths": []any{object{"name": "p", "points": points}}},
 	}
 	if c.has("clock") {
 		by := fmt.Sprint(c.rnd.Int64N(8_000_000)-4_000_000) + "ns"
-		top["events"] = []any{object{"at": fmt.Sprint(int64(c.set/lab.Nanosecond)) + "ns", "do": "step-clock", "switch": fmt.Sprintf("s%d", 1+c.rnd.IntN(c.switches-1)), "by": by}}
+		top["events"] = []any{object{"at": fmt.Sprint(int64(c.set/lab.Nanosecond)) + "ns", "do": "step-clock",
+			"switch": fmt.Sprintf("s%d", 1+c.rnd.IntN(c.switches-1)), "by": by}}
 	}
 	text, err := json.Marshal(top)
 	if err != nil {
@@ -390,8 +397,8 @@ func (c *combined) topology(t *testing.T) *lab.Topology {
 	return parsed
 }
 
-// judge holds the answers of alternate marking to the truth. Where no clock is set most periods are complete, and have a
-// delay where the method measures one and its packet came.
+// judge holds the answers of alternate marking to the truth. Where no clock is set most periods are complete, and have
+// a delay where the method measures one and its packet came.
 func (c *combined) judge(t *testing.T, r *lab.Result) (complete int) {
 	t.Helper()
 	for _, s := range reportOf(r)["p"].Segments {
@@ -551,7 +558,8 @@ func together(t *testing.T, rnd *rand.Rand, features []string) int {
 	complete := c.judge(t, r)
 	c.arrived(t, dir, r)
 	if t.Failed() {
-		t.Logf("features %v, %d switches, routed %v, IPv6 %v, points %v, stamps %v", c.features, c.switches, c.routed, c.v6, c.marks, c.stamps)
+		t.Logf("features %v, %d switches, routed %v, IPv6 %v, points %v, stamps %v", c.features, c.switches, c.routed, c.v6,
+			c.marks, c.stamps)
 		for sw, config := range c.configs {
 			for _, name := range slices.Sorted(maps.Keys(config)) {
 				if strings.HasPrefix(name, "TAM") || strings.HasPrefix(name, "MIRROR") {

@@ -13,9 +13,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Rules are edited at any time at any point, and sessions come and go beside the one that is measured. Every period that
-// is ok is right: what was sent and lost is that of some of the flows, by books of every packet. They know neither rules
-// nor marks.
+// Rules are edited at any time at any point, and sessions come and go beside the one that is measured. Every period
+// that is ok is right: what was sent and lost is that of some of the flows, by books of every packet. They know neither
+// rules nor marks.
 func TestAnyRuleEdit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -47,11 +47,13 @@ func TestRuleEdits(t *testing.T) {
 		return editAt(at*lab.Millisecond, sw, fields...)
 	}
 	voice := func(at lab.Time, sw int, role string) lab.Event {
-		return lab.Event{At: at * lab.Millisecond, Do: "config", Switch: fmt.Sprint("s", sw), Set: beside("voice", role, 200, 0, altmark.Step)}
+		return lab.Event{At: at * lab.Millisecond, Do: "config", Switch: fmt.Sprint("s", sw),
+			Set: beside("voice", role, 200, 0, altmark.Step)}
 	}
 	ports := func(at lab.Time, sw int, names string) lab.Event {
-		return lab.Event{At: at * lab.Millisecond, Do: "config", Switch: fmt.Sprint("s", sw), Set: map[string]map[string]string{
-			"ACL_TABLE|TAM": {"type": "TAM", "stage": "ingress", "ports": names}}}
+		return lab.Event{At: at * lab.Millisecond, Do: "config", Switch: fmt.Sprint("s", sw),
+			Set: map[string]map[string]string{
+				"ACL_TABLE|TAM": {"type": "TAM", "stage": "ingress", "ports": names}}}
 	}
 	for name, events := range map[string][]lab.Event{
 		"none":               nil,
@@ -68,13 +70,15 @@ func TestRuleEdits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := edits{switches: 2, events: events, session: altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: -7, Mark: altmark.DSCP0, SlotSync: true}}
+			c := edits{switches: 2, events: events, session: altmark.Session{Role: altmark.Initiator, Method: altmark.Step,
+				Interval: -7, Mark: altmark.DSCP0, SlotSync: true}}
 			ok, all := c.judge(t, 1)
 			want := 0
 			switch name {
 			case "none":
 				want = 9
-			case "narrowed", "to a range", "blip", "unbound", "unbound, initiator", "table unbound", "new session", "roll-out, reversed":
+			case "narrowed", "to a range", "blip", "unbound", "unbound, initiator", "table unbound", "new session",
+				"roll-out, reversed":
 				want = 1
 			}
 			if ok < want || want == 0 && ok > 0 {
@@ -118,14 +122,17 @@ func beside(name, role string, priority, flow int, m altmark.Method) map[string]
 	}
 	return map[string]map[string]string{
 		"TAM_FLOWGROUP_TABLE|" + name: {"id": fmt.Sprint(2 + len(name))},
-		"ACL_RULE|TAM|" + name:        {"PRIORITY": fmt.Sprint(priority), "DST_IP": "10.0.0.2/32", "IP_PROTOCOL": "17", "L4_SRC_PORT": fmt.Sprint(5000 + flow)},
-		"TAM_ALTMARK_TABLE|" + name:   row,
+		"ACL_RULE|TAM|" + name: {"PRIORITY": fmt.Sprint(priority), "DST_IP": "10.0.0.2/32", "IP_PROTOCOL": "17",
+			"L4_SRC_PORT": fmt.Sprint(5000 + flow)},
+		"TAM_ALTMARK_TABLE|" + name: row,
 	}
 }
 
 func randomEdits(rnd *rand.Rand) edits {
-	method := []altmark.Method{altmark.Step, altmark.Step, altmark.Double, altmark.Double, altmark.Pulse, altmark.Muxed}[rnd.IntN(6)]
-	c := edits{switches: 2 + rnd.IntN(2), session: altmark.Session{Method: method, Interval: -7, Mark: altmark.DSCP0, SlotSync: true}}
+	method := []altmark.Method{altmark.Step, altmark.Step, altmark.Double, altmark.Double, altmark.Pulse,
+		altmark.Muxed}[rnd.IntN(6)]
+	c := edits{switches: 2 + rnd.IntN(2), session: altmark.Session{Method: method, Interval: -7, Mark: altmark.DSCP0,
+		SlotSync: true}}
 	if c.session.Method == altmark.Double {
 		c.session.Mark2 = altmark.DSCP1
 	}
@@ -145,19 +152,23 @@ func randomEdits(rnd *rand.Rand) edits {
 		case 4:
 			c.events = append(c.events, editAt(at(), sw, "DST_IP", []string{"10.0.0.0/24", "10.0.0.3/32", ""}[rnd.IntN(3)]))
 		case 5:
-			c.events = append(c.events, editAt(at(), sw, "IN_PORTS", []string{"Ethernet8", "Ethernet0", "Ethernet0,Ethernet8"}[rnd.IntN(3)]))
+			c.events = append(c.events, editAt(at(), sw, "IN_PORTS", []string{"Ethernet8", "Ethernet0",
+				"Ethernet0,Ethernet8"}[rnd.IntN(3)]))
 		case 6:
 			c.events = append(c.events, editAt(at(), sw, "DSCP", []string{"0", "0/0x3e", "0/0x3c", "8", "0/0x30"}[rnd.IntN(5)]))
 		case 7:
 			c.events = append(c.events, editAt(at(), sw, "TTL", "64", "ETHER_TYPE", []string{"0x0800", "0x86dd"}[rnd.IntN(2)]))
 		case 8: // gone, and perhaps back
-			c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", sw), Delete: []string{"ACL_RULE|TAM|web"}})
+			c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", sw),
+				Delete: []string{"ACL_RULE|TAM|web"}})
 			if rnd.IntN(2) == 0 {
 				c.events = append(c.events, editAt(at(), sw))
 			}
 		case 9:
-			c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", sw), Set: map[string]map[string]string{
-				"ACL_TABLE|TAM": {"type": "TAM", "stage": "ingress", "ports": []string{"Ethernet0", "Ethernet8", "Ethernet0,Ethernet4"}[rnd.IntN(3)]}}})
+			c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", sw),
+				Set: map[string]map[string]string{
+					"ACL_TABLE|TAM": {"type": "TAM", "stage": "ingress", "ports": []string{"Ethernet0", "Ethernet8",
+						"Ethernet0,Ethernet4"}[rnd.IntN(3)]}}})
 		case 10: // the same edit everywhere, in any order
 			fields := []string{"L4_SRC_PORT_RANGE", "5001-5003"}
 			for i := range c.switches {
@@ -172,10 +183,12 @@ func randomEdits(rnd *rand.Rand) edits {
 				if i != sw && rnd.IntN(2) == 0 {
 					continue
 				}
-				c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", i), Set: beside(name, roleAt(i, c.switches), priority, flow, c.session.Method)})
+				c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", i),
+					Set: beside(name, roleAt(i, c.switches), priority, flow, c.session.Method)})
 			}
 			if rnd.IntN(2) == 0 {
-				c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", sw), Delete: []string{"TAM_ALTMARK_TABLE|" + name}})
+				c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", sw),
+					Delete: []string{"TAM_ALTMARK_TABLE|" + name}})
 			}
 		}
 	}
@@ -214,18 +227,23 @@ switches:
 		mark2 = ", mark2: " + c.session.Mark2.String()
 	}
 	for i := range c.switches {
-		fmt.Fprintf(&b, "- {name: s%d, config: {<<: *config, TAM_ALTMARK_TABLE: {web: {flowgroup: web, role: %s, method: %v, interval: \"-7\", mark: %v%s}}}}\n",
+		fmt.Fprintf(&b,
+			"- {name: s%d, config: {<<: *config, TAM_ALTMARK_TABLE: {web: {flowgroup: web, role: %s, method: %v, interval: "+
+				"\"-7\", mark: %v%s}}}}\n",
 			i, roleAt(i, c.switches), c.session.Method, c.session.Mark, mark2)
 		if i > 0 {
 			fmt.Fprintf(&links, "- {a: \"s%d:Ethernet4\", b: \"s%d:Ethernet0\", delay: 5us, loss: 0.02}\n", i-1, i)
 		}
 		fmt.Fprintf(&points, "%s\"s%d:web\"", map[bool]string{true: ", "}[i > 0], i)
 	}
-	fmt.Fprintf(&b, "hosts: [{name: c, ips: [10.0.0.1/24]}, {name: d, ips: [10.0.0.2/24]}]\nlinks:\n- {a: c, b: \"s0:Ethernet0\"}\n- {a: \"s%d:Ethernet4\", b: d}\n%s",
+	fmt.Fprintf(&b,
+		"hosts: [{name: c, ips: [10.0.0.1/24]}, {name: d, ips: [10.0.0.2/24]}]\nlinks:\n- {a: c, b: \"s0:Ethernet0\"}\n- "+
+			"{a: \"s%d:Ethernet4\", b: d}\n%s",
 		c.switches-1, links.String())
 	fmt.Fprintf(&b, "altmark: {paths: [{name: p, points: [%s], traffic: [f0, f1, f2, f3]}]}\ntraffic:\n", points.String())
 	for i := range editedFlows {
-		fmt.Fprintf(&b, "- {name: f%d, from: c, to: d, pps: 8000, kind: poisson, size: 200, src_port: %d, start: 20us}\n", i, 5000+i)
+		fmt.Fprintf(&b, "- {name: f%d, from: c, to: d, pps: 8000, kind: poisson, size: 200, src_port: %d, start: 20us}\n", i,
+			5000+i)
 	}
 	top, err := parse("edits.yaml", b.String())
 	if err != nil {

@@ -46,7 +46,8 @@ func TestMarkingUpset(t *testing.T) {
 				}
 				for _, p := range reportOf(r)["p"].Segments[0].Periods {
 					if p.Lost != nil && *p.Lost != p.TrueLost {
-						t.Errorf("period %d at %v (%s): %d lost of %d, truly %d of %d %q", p.Period, p.Start, p.Status, *p.Lost, *p.Sent, p.TrueLost, p.TrueSent, p.Reasons)
+						t.Errorf("period %d at %v (%s): %d lost of %d, truly %d of %d %q", p.Period, p.Start, p.Status, *p.Lost, *p.Sent,
+							p.TrueLost, p.TrueSent, p.Reasons)
 					}
 				}
 				n := reportOf(r)["p"].Segments[0].Numbers

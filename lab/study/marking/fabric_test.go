@@ -53,18 +53,21 @@ const (
 // randomFabric makes one.
 func randomFabric(seed uint64) *fabric {
 	rnd := rand.New(rand.NewPCG(seed, 0xca11b))
-	f := &fabric{rnd: rnd, interval: altmark.Interval(rnd.IntN(7) - 10), switches: 2 + min(rnd.IntN(4), 2), top: &lab.Topology{Experiment: "calibration", Studies: []lab.Study{new(Study)}}}
+	f := &fabric{rnd: rnd, interval: altmark.Interval(rnd.IntN(7) - 10), switches: 2 + min(rnd.IntN(4), 2),
+		top: &lab.Topology{Experiment: "calibration", Studies: []lab.Study{new(Study)}}}
 	if rnd.IntN(24) == 0 {
 		f.interval = altmark.Interval(rnd.IntN(3) - 3)
 	}
 	f.l = length(f.interval)
 	f.bound = (100 + lab.Time(rnd.Int64N(int64(f.l/lab.Nanosecond/16)))) * lab.Nanosecond
-	f.clocks = pick(rnd, []weighted{{clocksExact, 60}, {clocksStep, 12}, {clocksStep2L, 6}, {clocksApart2L, 8}, {clocksBeyond, 8}, {clocksDrift, 8}, {clocksVouched, 4}})
+	f.clocks = pick(rnd, []weighted{{clocksExact, 60}, {clocksStep, 12}, {clocksStep2L, 6}, {clocksApart2L, 8},
+		{clocksBeyond, 8}, {clocksDrift, 8}, {clocksVouched, 4}})
 	for i := range f.switches {
-		f.top.Switches = append(f.top.Switches, lab.Switch{Name: fmt.Sprintf("s%d", i), Profile: "small", Config: lab.Config{Tables: device.ConfigDB{
-			"PORT": {}, "VLAN": {}, "VLAN_MEMBER": {}, "TAM_FEATURES_TABLE": {"ALTMARK": {"status": "ACTIVE"}},
-			"TAM_FLOWGROUP_TABLE": {}, "ACL_RULE": {}, "TAM_ALTMARK_TABLE": {},
-		}}})
+		f.top.Switches = append(f.top.Switches, lab.Switch{Name: fmt.Sprintf("s%d", i), Profile: "small",
+			Config: lab.Config{Tables: device.ConfigDB{
+				"PORT": {}, "VLAN": {}, "VLAN_MEMBER": {}, "TAM_FEATURES_TABLE": {"ALTMARK": {"status": "ACTIVE"}},
+				"TAM_FLOWGROUP_TABLE": {}, "ACL_RULE": {}, "TAM_ALTMARK_TABLE": {},
+			}}})
 		f.ports = append(f.ports, 0)
 	}
 	f.top.Duration = calibPeriods * f.l
@@ -117,7 +120,8 @@ func (f *fabric) setClocks() {
 	switch f.clocks {
 	case clocksStep:
 		by := f.within(3*f.l) | lab.Nanosecond
-		e := lab.Event{Do: "step-clock", By: by / lab.Nanosecond * lab.Nanosecond, Switch: f.top.Switches[rnd.IntN(f.switches)].Name}
+		e := lab.Event{Do: "step-clock", By: by / lab.Nanosecond * lab.Nanosecond,
+			Switch: f.top.Switches[rnd.IntN(f.switches)].Name}
 		if e.By == 0 {
 			e.By = lab.Nanosecond
 		}
@@ -197,7 +201,8 @@ func (f *fabric) addNetwork() {
 	n := &network{name: fmt.Sprintf("n%d", len(f.nets)), nth: len(f.nets), family: "4", ports: map[int][]string{},
 		matched: []func(*sender) bool{flowGroup}}
 	n.kind = pick(rnd, []weighted{
-		{wayPlain, 40}, {wayLate, 20}, {wayVeryLate, 6}, {wayHost, 12}, {wayDouble, 6}, {wayLAG, 10}, {waySplit, 10}, {wayInside, 10}, {wayForeign, 8}, {wayInitiator, 8},
+		{wayPlain, 40}, {wayLate, 20}, {wayVeryLate, 6}, {wayHost, 12}, {wayDouble, 6}, {wayLAG, 10}, {waySplit, 10},
+		{wayInside, 10}, {wayForeign, 8}, {wayInitiator, 8},
 	})
 	order := []int{0, 1, 2, 3}[:f.switches]
 	if (n.kind == waySplit || n.kind == wayInside) && f.switches < 4 || n.kind == wayInitiator && f.switches < 3 {
@@ -362,7 +367,8 @@ func (f *fabric) addGraph(n *network) {
 func (n *network) row(role string, clear bool) swss.FieldValues {
 	s := n.session
 	row := swss.FieldValues{
-		"flowgroup": n.name, "role": role, "method": s.Method.String(), "interval": fmt.Sprint(int(s.Interval)), "mark": s.Mark.String(),
+		"flowgroup": n.name, "role": role, "method": s.Method.String(), "interval": fmt.Sprint(int(s.Interval)),
+		"mark":      s.Mark.String(),
 		"slot-sync": strconv.FormatBool(s.SlotSync), "clock-error": fmt.Sprint(int64(s.ClockError)),
 		"delay-min": fmt.Sprint(int64(s.MinDelay)), "delay-max": fmt.Sprint(int64(s.MaxDelay)),
 	}
@@ -406,7 +412,8 @@ func (f *fabric) port(n *network, sw int, lag, hop bool) string {
 // connect makes hosts and links.
 func (f *fabric) connect(n *network, lag int) {
 	for i, end := range []int{n.first(), n.way[n.hops()][0]} {
-		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{netip.MustParsePrefix(n.addressOf(i+1) + map[string]string{"4": "/24", "6": "/64"}[n.family])}}
+		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{
+			netip.MustParsePrefix(n.addressOf(i+1) + map[string]string{"4": "/24", "6": "/64"}[n.family])}}
 		f.top.Hosts = append(f.top.Hosts, h)
 		near := lab.Impairment{Delay: 50 * lab.Nanosecond}
 		if n.kind == wayHost && i == 0 && f.rnd.IntN(2) == 0 {
@@ -426,7 +433,8 @@ func (f *fabric) connect(n *network, lag int) {
 				split := len(n.way[r])+len(n.way[r+1]) > 2
 				for range links {
 					f.top.Links = append(f.top.Links, lab.Link{
-						A: f.port(n, a, both || split && len(n.way[r]) == 1, true), B: f.port(n, b, both || split && len(n.way[r+1]) == 1, true),
+						A:          f.port(n, a, both || split && len(n.way[r]) == 1, true),
+						B:          f.port(n, b, both || split && len(n.way[r+1]) == 1, true),
 						Impairment: f.impairment(n, r, r == held),
 					})
 				}
@@ -493,14 +501,16 @@ func (f *fabric) addTraffic(n *network) {
 	t := lab.Traffic{
 		Name: n.name, From: n.name + "a", To: n.name + "b",
 		Headers: lab.Headers{DstPort: uint16(5000 + i), AltMark: n.session.Mark == altmark.IPv6Loss},
-		PPS:     max(1, uint64(n.rate*float64(lab.Second)/float64(l))), Start: 50*lab.Microsecond + lab.Time(rnd.Int64N(int64(2*l))),
-		Size: lab.Sizes{Uniform: [2]uint16{90, uint16(90 + rnd.IntN(1400))}}, Flows: lab.Flows{Count: 1 + rnd.IntN(8)},
+		PPS:     max(1, uint64(n.rate*float64(lab.Second)/float64(l))),
+		Start:   50*lab.Microsecond + lab.Time(rnd.Int64N(int64(2*l))),
+		Size:    lab.Sizes{Uniform: [2]uint16{90, uint16(90 + rnd.IntN(1400))}}, Flows: lab.Flows{Count: 1 + rnd.IntN(8)},
 	}
 	switch rnd.IntN(4) {
 	case 0:
 		t.Kind = "poisson"
 	case 1:
-		t.Kind, t.Burst = "onoff", lab.OnOff{On: 1 + lab.Time(rnd.Int64N(int64(l))), Off: 1 + lab.Time(rnd.Int64N(int64(2*l))), Random: true}
+		t.Kind, t.Burst = "onoff", lab.OnOff{On: 1 + lab.Time(rnd.Int64N(int64(l))),
+			Off: 1 + lab.Time(rnd.Int64N(int64(2*l))), Random: true}
 	}
 	if rnd.IntN(10) == 0 {
 		t.Stop = f.top.Duration * 3 / 4

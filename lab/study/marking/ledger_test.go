@@ -94,12 +94,14 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 	switch m.What {
 	case saisim.MomentReceived:
 		came := n.Sim().Chip.Timestamp(m.At - m.Late)
-		k.wires[i][m.Number] = onWire{n.Arrival(m), m.At, n.Time(m.At) - n.Time(m.At-m.Late), sinceEpoch(came.Seconds, came.Nanoseconds)}
+		k.wires[i][m.Number] = onWire{n.Arrival(m), m.At, n.Time(m.At) - n.Time(m.At-m.Late),
+			sinceEpoch(came.Seconds, came.Nanoseconds)}
 	case saisim.MomentEntered:
 		if w, ok := k.wires[i][m.Number]; ok && m.In < saisim.CPUPort {
 			delete(k.wires[i], m.Number)
 			t := n.Sim().Chip.Timestamp(w.cycle)
-			b.came(i, m.ID, w, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}, setUntil(k.lab, n.Name(), n.Time(w.cycle)))
+			b.came(i, m.ID, w, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds},
+				setUntil(k.lab, n.Name(), n.Time(w.cycle)))
 		}
 	}
 }

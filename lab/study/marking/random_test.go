@@ -73,7 +73,8 @@ func randomCase(rnd *rand.Rand) markCase {
 // impair divides what the sessions allow among the links: half of it to each.
 func (c *markCase) impair(rnd *rand.Rand) {
 	const chips = 3 * lab.Microsecond // more than the switches take
-	least, most := lab.Time(c.session.MinDelay)*lab.Nanosecond, lab.Time(c.session.MaxDelay)*lab.Nanosecond-lab.Time(c.points-1)*chips
+	least, most := lab.Time(c.session.MinDelay)*lab.Nanosecond,
+		lab.Time(c.session.MaxDelay)*lab.Nanosecond-lab.Time(c.points-1)*chips
 	for i := range c.points - 1 {
 		m := &c.link[i]
 		parts := lab.Time(c.points - 1)
@@ -97,7 +98,8 @@ func (c *markCase) impair(rnd *rand.Rand) {
 		}
 	}
 	if !c.holds {
-		c.link[0].Reorder = lab.Reorder{Probability: 1_000_000_000 / 50, Delay: most + lab.Time(rnd.Int64N(int64(length(c.session.Interval)/4)))}
+		c.link[0].Reorder = lab.Reorder{Probability: 1_000_000_000 / 50,
+			Delay: most + lab.Time(rnd.Int64N(int64(length(c.session.Interval)/4)))}
 	}
 }
 
@@ -112,7 +114,8 @@ func randomMarkTraffic(rnd *rand.Rand, l lab.Time, option bool) lab.Traffic {
 	case 0:
 		t.Kind = "poisson"
 	case 1:
-		t.Kind, t.Burst = "onoff", lab.OnOff{On: 1 + lab.Time(rnd.Int64N(int64(l))), Off: 1 + lab.Time(rnd.Int64N(int64(2*l))), Random: true}
+		t.Kind, t.Burst = "onoff", lab.OnOff{On: 1 + lab.Time(rnd.Int64N(int64(l))),
+			Off: 1 + lab.Time(rnd.Int64N(int64(2*l))), Random: true}
 	}
 	return t
 }
@@ -123,7 +126,9 @@ func (c *markCase) topology(t *testing.T, events string) *lab.Topology {
 	var b strings.Builder
 	session := func(role string) string {
 		s := c.session
-		text := fmt.Sprintf("{flowgroup: f, role: %s, method: %v, interval: %q, mark: %v, slot-sync: %q, clock-error: %q, delay-min: %q, delay-max: %q",
+		text := fmt.Sprintf(
+			"{flowgroup: f, role: %s, method: %v, interval: %q, mark: %v, slot-sync: %q, clock-error: %q, delay-min: %q, "+
+				"delay-max: %q",
 			role, s.Method, fmt.Sprint(int(s.Interval)), s.Mark, fmt.Sprint(s.SlotSync), fmt.Sprint(int64(s.ClockError)),
 			fmt.Sprint(int64(s.MinDelay)), fmt.Sprint(int64(s.MaxDelay)))
 		if s.Mark2 != altmark.NoMark {
@@ -156,7 +161,9 @@ switches:
 		} else if i == c.points-1 {
 			role = "terminator"
 		}
-		fmt.Fprintf(&b, "- name: s%d\n  profile: rmt20\n  clock: {offset: %dns}\n  config: {<<: *config, TAM_ALTMARK_TABLE: {am: %s}}\n", i, c.offset[i]/lab.Nanosecond, session(role))
+		fmt.Fprintf(&b,
+			"- name: s%d\n  profile: rmt20\n  clock: {offset: %dns}\n  config: {<<: *config, TAM_ALTMARK_TABLE: {am: %s}}\n", i,
+			c.offset[i]/lab.Nanosecond, session(role))
 		if i > 0 {
 			fmt.Fprintf(&links, "- {name: l%d, a: \"s%d:Ethernet4\", b: \"s%d:Ethernet0\", delay: 1us}\n", i-1, i-1, i)
 			points.WriteString(", ")
@@ -164,8 +171,11 @@ switches:
 		fmt.Fprintf(&points, "\"s%d:am\"", i)
 	}
 	address := map[string]string{"4": "10.0.0.%d/24", "6": "2001:db8::%d/64"}[c.family]
-	fmt.Fprintf(&b, "hosts:\n- {name: h1, ips: [\"%s\"]}\n- {name: h2, ips: [\"%s\"]}\n", fmt.Sprintf(address, 1), fmt.Sprintf(address, 2))
-	fmt.Fprintf(&b, "links:\n- {a: h1, b: \"s0:Ethernet0\", delay: 50ns}\n- {a: h2, b: \"s%d:Ethernet4\", delay: 50ns}\n%s", c.points-1, links.String())
+	fmt.Fprintf(&b, "hosts:\n- {name: h1, ips: [\"%s\"]}\n- {name: h2, ips: [\"%s\"]}\n", fmt.Sprintf(address, 1),
+		fmt.Sprintf(address, 2))
+	fmt.Fprintf(&b,
+		"links:\n- {a: h1, b: \"s0:Ethernet0\", delay: 50ns}\n- {a: h2, b: \"s%d:Ethernet4\", delay: 50ns}\n%s", c.points-1,
+		links.String())
 	fmt.Fprintf(&b, "altmark: {paths: [{name: p, points: [%s]}]}\n%s", points.String(), events)
 	top, err := parse("case.yaml", b.String())
 	if err != nil {
@@ -196,7 +206,8 @@ func (c *markCase) judge(t *testing.T, r *lab.Result) (complete int) {
 				t.Errorf("%s is ok, without a loss", where)
 			}
 			if p.Lost != nil && *p.Lost != p.lostByCopies() {
-				t.Errorf("%s (%s): %d lost of %d, truly %d of %d, of which %d came again %q", where, p.Status, *p.Lost, *p.Sent, p.TrueLost,
+				t.Errorf("%s (%s): %d lost of %d, truly %d of %d, of which %d came again %q", where, p.Status, *p.Lost, *p.Sent,
+					p.TrueLost,
 					p.TrueSent, p.TrueDoubled, p.Reasons)
 			}
 			if p.Delay == nil {
@@ -205,8 +216,10 @@ func (c *markCase) judge(t *testing.T, r *lab.Result) (complete int) {
 			// A timestamp is up to a cycle (0.8 ns) and 1 ns of rounding from the truth.
 			if p.TrueDelay == nil {
 				t.Errorf("%s (%s): a delay of %v, but no packet to be measured came", where, p.Status, *p.Delay)
-			} else if e := lab.Time(*p.Delay)*lab.Nanosecond - *p.TrueDelay - (c.offset[to] - c.offset[from]); e < -1800 || e > 1800 {
-				t.Errorf("%s (%s): delay %v, truly %v, clocks %v apart: an error of %v", where, p.Status, *p.Delay, *p.TrueDelay, c.offset[to]-c.offset[from], e)
+			} else if e := lab.Time(*p.Delay)*lab.Nanosecond - *p.TrueDelay - (c.offset[to] - c.offset[from]); e < -1800 ||
+				e > 1800 {
+				t.Errorf("%s (%s): delay %v, truly %v, clocks %v apart: an error of %v", where, p.Status, *p.Delay, *p.TrueDelay,
+					c.offset[to]-c.offset[from], e)
 			}
 		}
 	}
@@ -262,7 +275,8 @@ func anyMarkedTraffic(t *testing.T, stream, n uint64) int {
 	rnd := rand.New(rand.NewPCG(stream, n))
 	c := randomCase(rnd)
 	top := c.topology(t, "")
-	r, err := lab.Run(t.Context(), withTime(top, lab.Time(c.periods)*length(c.session.Interval)), lab.Options{Seed: rnd.Uint64() | 1, Workers: 1})
+	r, err := lab.Run(t.Context(), withTime(top, lab.Time(c.periods)*length(c.session.Interval)),
+		lab.Options{Seed: rnd.Uint64() | 1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

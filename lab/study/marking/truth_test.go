@@ -169,8 +169,10 @@ traffic:
 			_, r := runTruth(t, top, 70*lab.Millisecond)
 			n := reportOf(r)["p"].Segments[0].Numbers
 			sent, lost := int64(r.Flows["marked"].Sent), int64(r.Flows["marked"].Lost)
-			if n["truth.sent"] != sent || n["truth.lost"] != lost || n["truth.received"] != sent-lost || sent != 1000 || (lost > 0) != c.lossy {
-				t.Errorf("%d sent, %d received, %d lost, truly %d sent and %d lost", n["truth.sent"], n["truth.received"], n["truth.lost"],
+			if n["truth.sent"] != sent || n["truth.lost"] != lost || n["truth.received"] != sent-lost || sent != 1000 ||
+				(lost > 0) != c.lossy {
+				t.Errorf("%d sent, %d received, %d lost, truly %d sent and %d lost", n["truth.sent"], n["truth.received"],
+					n["truth.lost"],
 					sent, lost)
 			}
 			if again := n["truth.doubled"]; (again > 400) != (name == "duplicates") {
@@ -197,7 +199,8 @@ traffic:
 	}
 	studyOf(top).AltMark.Paths[0].Traffic = []string{"none"}
 	if _, err := lab.New(t.Context(), top, lab.Options{Workers: 1}); err == nil ||
-		!strings.Contains(err.Error(), `altmark.paths[p].traffic[0]: "none": want the name of a traffic source of this file`) {
+		!strings.Contains(err.Error(),
+			`altmark.paths[p].traffic[0]: "none": want the name of a traffic source of this file`) {
 		t.Errorf("a name of no traffic source: %v", err)
 	}
 }
@@ -239,11 +242,12 @@ func TestAltMarkPathsRefused(t *testing.T) {
 		t.Skip("nothing new for the race detector")
 	}
 	for points, want := range map[string]string{
-		`["s1:am"]`:            "altmark.paths[p].points: \"1\": want 2 to 16 points",
-		`["s1:am", "s3:am"]`:   `altmark.paths[p].points[1]: "s3:am": want SWITCH:SESSION, a switch of this file`,
-		`["s1:am", "s1:am"]`:   "a switch that has no other point of the path",
-		`["s1:am", "s2"]`:      `"s2": want SWITCH:SESSION`,
-		`["s1:am", "s2:none"]`: `altmark.paths[p].points[1]: "s2:none": the switch's configuration has no TAM_ALTMARK_TABLE|none; it has am`,
+		`["s1:am"]`:          "altmark.paths[p].points: \"1\": want 2 to 16 points",
+		`["s1:am", "s3:am"]`: `altmark.paths[p].points[1]: "s3:am": want SWITCH:SESSION, a switch of this file`,
+		`["s1:am", "s1:am"]`: "a switch that has no other point of the path",
+		`["s1:am", "s2"]`:    `"s2": want SWITCH:SESSION`,
+		`["s1:am", "s2:none"]`: `altmark.paths[p].points[1]: "s2:none": the switch's configuration has no ` +
+			`TAM_ALTMARK_TABLE|none; it has am`,
 	} {
 		top := markedPair(t, "step", 0, "")
 		list := strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", "").Replace(points))
@@ -276,8 +280,8 @@ func TestMetricsOfNothing(t *testing.T) {
 	}
 }
 
-// A mean of packets need not be whole, and what is alike in all periods correlates with nothing, whatever rounding makes
-// of it.
+// A mean of packets need not be whole, and what is alike in all periods correlates with nothing, whatever rounding
+// makes of it.
 func TestMetricsOfPackets(t *testing.T) {
 	s := &Segment{From: "a", To: "b"}
 	for i := range 1000 {

@@ -49,17 +49,20 @@ func TestSharedStages(t *testing.T) {
 func TestTableRecordMetrics(t *testing.T) {
 	r := &Report{Head: study.Head{X: "bits"}, Plans: 7, Programs: []Scale{{Program: "p", Pipeline: "egress", NonCut: 5}}}
 	r.add("p", "p", "3", 3, "recovery", 0.25, 0.5)
-	for name, want := range map[string]int64{"plans": 7, "p.egress.non_cut_tables": 5, "p.3.recovery.median": 375_000, "p.3.recovery.max": 500_000} {
+	for name, want := range map[string]int64{"plans": 7, "p.egress.non_cut_tables": 5, "p.3.recovery.median": 375_000,
+		"p.3.recovery.max": 500_000} {
 		if m, ok := r.Metric(name); !ok || m.Value != want {
 			t.Errorf("%s: %v %v, want %d", name, m, ok, want)
 		}
 	}
-	for _, name := range []string{"", "p", "p.3.recovery", "p.4.recovery.min", "q.3.recovery.min", "p.3.recovery.mean", "p.egress.stages", "p.3.x.min"} {
+	for _, name := range []string{"", "p", "p.3.recovery", "p.4.recovery.min", "q.3.recovery.min", "p.3.recovery.mean",
+		"p.egress.stages", "p.3.x.min"} {
 		if m, ok := r.Metric(name); ok {
 			t.Errorf("%q: %v", name, m)
 		}
 	}
-	if want := "p,p,3,3,recovery,2,0.25,0.3125,0.375,0.4375,0.5\n"; !strings.HasSuffix(string(r.CSV()["tablerecord.csv"]), want) {
+	if want := "p,p,3,3,recovery,2,0.25,0.3125,0.375,0.4375,0.5\n"; !strings.HasSuffix(string(r.CSV()["tablerecord.csv"]),
+		want) {
 		t.Errorf("%s, want %s", r.CSV()["tablerecord.csv"], want)
 	}
 }
@@ -79,8 +82,8 @@ func TestProgramOfOnePath(t *testing.T) {
 	}
 }
 
-// Curves that have no plans of equally many bits cannot be compared: of no points none is below. And filters have a bound
-// in what they take here, which depends on their windows too.
+// Curves that have no plans of equally many bits cannot be compared: of no points none is below. And filters have a
+// bound in what they take here, which depends on their windows too.
 func TestSettingsRefused(t *testing.T) {
 	const text = `experiment: x
 duration: 1s
@@ -101,7 +104,8 @@ tablerecord:
 	}{
 		{"entropy", "1, 2", 2, `compare[0]: "[a b]": want curves that have plans of equally many bits`},
 		{"entropy", "1, 3", 2, ""},
-		{"postcards", "3", 2, `"[65536 65536]": want sizes that take at most 1048576 KiB here, or more windows: these take 8388608`},
+		{"postcards", "3", 2,
+			`"[65536 65536]": want sizes that take at most 1048576 KiB here, or more windows: these take 8388608`},
 		{"postcards", "3", 64, ""},
 	} {
 		_, err := lab.Parse("x.yaml", fmt.Appendf(nil, text, c.study, c.bits, c.windows), nil, new(Study))

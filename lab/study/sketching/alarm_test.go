@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// A random HyperLogLog with ideal hashes is outside of its bounds no more often than these say, however few buckets it has;
-// and they are not wider than a much rarer event would need.
+// A random HyperLogLog with ideal hashes is outside of its bounds no more often than these say, however few buckets it
+// has; and they are not wider than a much rarer event would need.
 func TestHyperLogLogBounds(t *testing.T) {
 	var chances []float64
 	missed, many, tight := 0, 0, 0
@@ -57,8 +57,8 @@ func TestHyperLogLogBounds(t *testing.T) {
 	}
 }
 
-// 480 values of HyperLogLog, 40 of them with 16 buckets, had one with a relative error of 1.978. The logarithm of such few
-// buckets is not normal: the bound by it was 1.829.
+// 480 values of HyperLogLog, 40 of them with 16 buckets, had one with a relative error of 1.978. The logarithm of such
+// few buckets is not normal: the bound by it was 1.829.
 func TestFewBucketsHaveAHeavyTail(t *testing.T) {
 	_, upper := alarmOf(480).hyperLogLog(120_000, 16, 16)
 	if re := upper/120_000 - 1; re < 1.978 || re > 20 {
@@ -109,7 +109,8 @@ func TestDeviationOfRareEvents(t *testing.T) {
 	c := int(math.Floor(l.above(logMoments(n, []weighted{{0, 1 - p}, {1, p}}))))
 	sigmas := int(math.Floor(n*p + 3.7*math.Sqrt(n*p))) // a normal one is above in one of 10,000
 	if tail(k+1) > 1e-4 || tail(c+1) > 1e-4 || tail(sigmas+1) < 1e-4 || c > k || tail(c/2) < 1e-4 {
-		t.Errorf("more than %d have a chance of %.2g, more than %d of %.2g; more than %d of %.2g", k, tail(k+1), c, tail(c+1), sigmas, tail(sigmas+1))
+		t.Errorf("more than %d have a chance of %.2g, more than %d of %.2g; more than %d of %.2g", k, tail(k+1), c, tail(c+1),
+			sigmas, tail(sigmas+1))
 	}
 	if b := l.below(logMoments(n, []weighted{{0, 0.5}, {1, 0.5}})); b > 450 || b < 420 {
 		t.Errorf("of 1000 coins fewer than %v are heads, want about 432", b)

@@ -12,11 +12,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Where all flows are members nothing can be a false positive, and where none is none is missed: neither is a rate of 0.
+// Where all flows are members nothing can be a false positive, and where none is none is missed: neither is a rate of
+// 0.
 func TestMembershipOfNothing(t *testing.T) {
 	truth := &flyTruth{vectors: make([]flymon.Vector, 4)}
 	has := func(flymon.Vector) bool { return true }
-	for members, want := range map[int]map[string]float64{0: {"fp": 1}, 1: {"fp": 1, "missed": 0}, 4: {"missed": 0}, 9: {"missed": 0}} {
+	for members, want := range map[int]map[string]float64{0: {"fp": 1}, 1: {"fp": 1, "missed": 0}, 4: {"missed": 0},
+		9: {"missed": 0}} {
 		got := membership(&Settings{Members: members}, truth, has)
 		fp, some := got["fp"]
 		wantFP, wantSome := want["fp"]
@@ -63,7 +65,8 @@ flymon:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lab.Run(t.Context(), top, lab.Options{Seed: 1, Workers: 1}); err == nil || !strings.Contains(err.Error(), "has no packets of IP: want some") {
+	if _, err := lab.Run(t.Context(), top, lab.Options{Seed: 1, Workers: 1}); err == nil ||
+		!strings.Contains(err.Error(), "has no packets of IP: want some") {
 		t.Errorf("%v", err)
 	}
 }

@@ -120,7 +120,8 @@ func TestF1(t *testing.T) {
 		}
 	}
 	for p, want := range map[float64]float64{0: 1, 1: 2. * 2 / (2 + 3 + 2)} {
-		if got := alarmOf(1).f1(sizes, 50, 1, 0, always(p)); math.Abs(got.Expected-want) > 1e-9 || got.Lower > want || got.Upper < want {
+		if got := alarmOf(1).f1(sizes, 50, 1, 0, always(p)); math.Abs(got.Expected-want) > 1e-9 || got.Lower > want ||
+			got.Upper < want {
 			t.Errorf("false reports with chance %v: %+v, want %v", p, got, want)
 		}
 	}

@@ -33,7 +33,8 @@ func TestFlyMonTraffic(t *testing.T) {
 				for i, n := range sizes {
 					sum += uint64(n)
 					if n == 0 || n != again[i] || before != nil && n != before[i] || i > 0 && n > sizes[i-1] {
-						t.Fatalf("%v: seed %d: flow %d has %d packets, want as with any seed, at least 1 and no more than flow %d", &tt, seed, i, n, i-1)
+						t.Fatalf("%v: seed %d: flow %d has %d packets, want as with any seed, at least 1 and no more than flow %d", &tt,
+							seed, i, n, i-1)
 					}
 				}
 				if sum != tt.Packets || len(sizes) != tt.Flows {
@@ -41,7 +42,8 @@ func TestFlyMonTraffic(t *testing.T) {
 				}
 				before = sizes
 			}
-			if want := math.Pow(2, float64(tt.Zipf)/1000); tt.Packets > 2*uint64(tt.Flows) && math.Abs(float64(before[9])/float64(before[19])-want) > 0.1*want {
+			if want := math.Pow(2, float64(tt.Zipf)/1000); tt.Packets > 2*uint64(tt.Flows) &&
+				math.Abs(float64(before[9])/float64(before[19])-want) > 0.1*want {
 				t.Errorf("%v: flows 10 and 20 have %d and %d packets, want %.3g times as many", &tt, before[9], before[19], want)
 			}
 		}
@@ -85,10 +87,12 @@ func seeAll(t *testing.T, traffic *Traffic, seed uint64) (sizes []uint32, hash u
 		want = traffic.Destinations.Count
 	}
 	if len(sources) != traffic.Flows || len(destinations) != want {
-		t.Errorf("%v: seed %d: %d sources and %d destinations, want %d and %d", traffic, seed, len(sources), len(destinations), traffic.Flows, want)
+		t.Errorf("%v: seed %d: %d sources and %d destinations, want %d and %d", traffic, seed, len(sources),
+			len(destinations), traffic.Flows, want)
 	}
 	// A flow with many packets goes from one end of its time to the other.
-	if span := last[0] - first[0]; traffic.Lifetime == 0 && sizes[0] > 1000 && span < uint64(traffic.Time/lab.Nanosecond)*9/10 {
+	if span := last[0] - first[0]; traffic.Lifetime == 0 && sizes[0] > 1000 &&
+		span < uint64(traffic.Time/lab.Nanosecond)*9/10 {
 		t.Errorf("%v: seed %d: the largest flow sends for %d ns", traffic, seed, span)
 	}
 	return sizes, hash
@@ -143,7 +147,8 @@ func FuzzFiveTuple(f *testing.F) {
 }
 
 func TestBytes(t *testing.T) {
-	for text, want := range map[string]Bytes{"16B": 16, "96KiB": 98304, "5MB": 5_000_000, "100KB": 100_000, "1MiB": 1 << 20} {
+	for text, want := range map[string]Bytes{"16B": 16, "96KiB": 98304, "5MB": 5_000_000, "100KB": 100_000,
+		"1MiB": 1 << 20} {
 		var b Bytes
 		if err := b.Parse(text); err != nil || b != want || b.String() != text {
 			t.Errorf("%s: %v, %d, %s", text, err, b, b)

@@ -170,8 +170,8 @@ func TestLastOfASubscription(t *testing.T) {
 	c.want(t, "0")
 }
 
-// Both services get what a subscription gives. Where the collector goes away and comes back, it gets all values again; and
-// where the first of two does not answer, the second is called.
+// Both services get what a subscription gives. Where the collector goes away and comes back, it gets all values again;
+// and where the first of two does not answer, the second is called.
 func TestPublish(t *testing.T) {
 	for service := range methods {
 		c := listen(t, "127.0.0.1:0", service)
@@ -234,7 +234,8 @@ func TestSubscription(t *testing.T) {
 	want := &gpb.SubscriptionList{
 		Prefix: &gpb.Path{Target: "leaf1", Origin: "sonic-db"}, Encoding: gpb.Encoding_JSON_IETF,
 		Subscription: []*gpb.Subscription{{
-			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "COUNTERS_DB"}, {Name: "localhost"}, {Name: "COUNTERS"}, {Name: "Ethernet0"}}},
+			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "COUNTERS_DB"}, {Name: "localhost"}, {Name: "COUNTERS"},
+				{Name: "Ethernet0"}}},
 			Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: 1e9,
 		}},
 	}

@@ -27,7 +27,8 @@ import (
 
 var families = []metrics.Family{
 	{Name: "tamtam_redis_up", Help: "1: Redis answers.", Points: []metrics.Point{{Value: 1}}},
-	{Name: "tamtam_port_bytes_total", Help: "Bytes.", Unit: "By", Kind: metrics.Counter, Labels: []string{"port", "direction"},
+	{Name: "tamtam_port_bytes_total", Help: "Bytes.", Unit: "By", Kind: metrics.Counter,
+		Labels: []string{"port", "direction"},
 		Points: []metrics.Point{{Labels: []string{"Ethernet0", "in"}, Value: 640, Count: 640, Start: time.Unix(0, 5)},
 			{Labels: []string{"Ethernet4", "in"}, Value: math.MaxUint64, Count: math.MaxUint64, Start: time.Unix(0, 5)}}},
 	{Name: "tamtam_port_up", Labels: []string{"port"}},
@@ -48,13 +49,16 @@ func TestEncode(t *testing.T) {
 	 {"key":"service.version","value":{"stringValue":"1"}},{"key":"host.name","value":{"stringValue":"leaf1"}},
 	 {"key":"tamtam.switch.id","value":{"stringValue":"7"}}]},
 	 "scopeMetrics":[{"scope":{"name":"tamtam","version":"1"},"metrics":[
-	 {"name":"tamtam.redis_up","description":"1: Redis answers.","gauge":{"dataPoints":[{"timeUnixNano":"9","asDouble":1}]}},
+	 {"name":"tamtam.redis_up","description":"1: Redis answers.","gauge":{"dataPoints":[{"timeUnixNano":"9",
+	  "asDouble":1}]}},
 	 {"name":"tamtam.port_bytes","description":"Bytes.","unit":"By","sum":{"isMonotonic":true,
 	  "aggregationTemporality":"AGGREGATION_TEMPORALITY_CUMULATIVE","dataPoints":[
-	  {"startTimeUnixNano":"5","timeUnixNano":"9","asInt":"640","attributes":[{"key":"port","value":{"stringValue":"Ethernet0"}},
+	  {"startTimeUnixNano":"5","timeUnixNano":"9","asInt":"640","attributes":[{"key":"port",
+	   "value":{"stringValue":"Ethernet0"}},
 	   {"key":"direction","value":{"stringValue":"in"}}]},
 	  {"startTimeUnixNano":"5","timeUnixNano":"9","asDouble":18446744073709551615,
-	   "attributes":[{"key":"port","value":{"stringValue":"Ethernet4"}},{"key":"direction","value":{"stringValue":"in"}}]}]}}]}]}]}`
+	   "attributes":[{"key":"port","value":{"stringValue":"Ethernet4"}},{"key":"direction",
+	    "value":{"stringValue":"in"}}]}]}}]}]}]}`
 	var wanted collector.ExportMetricsServiceRequest
 	if err := protojson.Unmarshal([]byte(want), &wanted); err != nil {
 		t.Fatal(err)
@@ -93,18 +97,19 @@ func TestGRPC(t *testing.T) {
 	var answer []byte
 	var fails error
 	var got []byte
-	s := grpc.NewServer(grpc.ForceServerCodec(outputs.Raw{}), grpc.UnknownServiceHandler(func(_ any, st grpc.ServerStream) error {
-		if m, _ := grpc.MethodFromServerStream(st); m != method {
-			return status.Errorf(codes.Unimplemented, "no method %s", m)
-		}
-		if err := st.RecvMsg(&got); err != nil {
-			return err
-		}
-		if fails != nil {
-			return fails
-		}
-		return st.SendMsg(answer)
-	}))
+	s := grpc.NewServer(grpc.ForceServerCodec(outputs.Raw{}), grpc.UnknownServiceHandler(
+		func(_ any, st grpc.ServerStream) error {
+			if m, _ := grpc.MethodFromServerStream(st); m != method {
+				return status.Errorf(codes.Unimplemented, "no method %s", m)
+			}
+			if err := st.RecvMsg(&got); err != nil {
+				return err
+			}
+			if fails != nil {
+				return fails
+			}
+			return st.SendMsg(answer)
+		}))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ func TestLine(t *testing.T) {
 		{"table", "t"}, {"reason", `a "b" \ ]`},
 	}}
 	got := string(Sender{Host: "leaf1", Version: "1.2"}.Line(m, 7))
-	want := `<27>1 2026-11-26T12:00:00.123456Z leaf1 tamtam - STATUS [meta sequenceId="7"][origin software="tamtam" swVersion="1.2"]` +
+	want := `<27>1 2026-11-26T12:00:00.123456Z leaf1 tamtam - STATUS [meta sequenceId="7"][origin software="tamtam" ` +
+		`swVersion="1.2"]` +
 		`[tamtam@32473 table="t" reason="a \"b\" \\ \]"] t|s is failed: "no"`
 	if got != want {
 		t.Errorf("have %s\nwant %s", got, want)

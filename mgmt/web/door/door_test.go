@@ -44,7 +44,8 @@ const (
 )
 
 func (h *house) config() Config {
-	return Config{Addr: "127.0.0.1:0", Mgmt: mgmt.Config{UsersFile: h.file("users"), RolesFile: h.file("roles"), Dir: h.dir,
+	return Config{Addr: "127.0.0.1:0", Mgmt: mgmt.Config{UsersFile: h.file("users"), RolesFile: h.file("roles"),
+		Dir:   h.dir,
 		Clock: func() time.Time { return h.now }}}
 }
 
@@ -143,7 +144,8 @@ func TestCertificateReread(t *testing.T) {
 	h := newHouse(t)
 	make := func(name string) { // as another server makes it
 		dir := h.file(name)
-		l, err := Listen(Config{Addr: "127.0.0.1:0", Mgmt: mgmt.Config{UsersFile: h.file("users"), RolesFile: h.file("roles"), Dir: dir}})
+		l, err := Listen(Config{Addr: "127.0.0.1:0", Mgmt: mgmt.Config{UsersFile: h.file("users"), RolesFile: h.file("roles"),
+			Dir: dir}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,8 +186,10 @@ func (h *house) signed(file, name string) tls.Certificate {
 		if err != nil {
 			h.Fatal(err)
 		}
-		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
-			NotBefore: time.Unix(0, 0), IsCA: by == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+			NotAfter:  time.Now().Add(time.Hour),
+			NotBefore: time.Unix(0, 0), IsCA: by == nil, BasicConstraintsValid: true,
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 		if by == nil {
 			by, key = c, private
 		}
@@ -205,8 +209,8 @@ func (h *house) signed(file, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{own}, PrivateKey: private}
 }
 
-// Where a CA of client certificates is named, who has none of it is not let in; the name in it is the user's, and stands for
-// his password.
+// Where a CA of client certificates is named, who has none of it is not let in; the name in it is the user's, and
+// stands for his password.
 func TestClientCertificate(t *testing.T) {
 	h := newHouse(t)
 	rita, eve := h.signed("clients.pem", "rita"), h.signed("others.pem", "rita")
@@ -267,7 +271,8 @@ func TestRefused(t *testing.T) {
 func TestAlone(t *testing.T) {
 	h := newHouse(t)
 	h.open(Config{Addr: "127.0.0.1:0"})
-	for host, want := range map[string]int{"": 200, "localhost": 200, "127.0.0.1:8480": 200, "[::1]": 200, "LocalHost:80": 200, "localhost.evil.example": 421, "evil.example": 421} {
+	for host, want := range map[string]int{"": 200, "localhost": 200, "127.0.0.1:8480": 200, "[::1]": 200,
+		"LocalHost:80": 200, "localhost.evil.example": 421, "evil.example": 421} {
 		if code, text := h.ask("", "", host, ""); code != want {
 			t.Errorf("%s: %d %s, want %d", host, code, text, want)
 		}

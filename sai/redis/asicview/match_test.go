@@ -70,7 +70,8 @@ func alike(r *rand.Rand, n int, first int64) (list []*Node) {
 		}},
 		{sai.MirrorSessionAttrMonitorPort, 3, func(i int) sai.Value { return sai.OID(0x100000000 + i) }},
 		{sai.MirrorSessionAttrTruncateSize, 2, number}, {sai.MirrorSessionAttrSampleRate, 40, number},
-		{sai.MirrorSessionAttrTC, 3, number}, {sai.MirrorSessionAttrVLANID, 4000, number}, {sai.MirrorSessionAttrTTL, 200, number},
+		{sai.MirrorSessionAttrTC, 3, number}, {sai.MirrorSessionAttrVLANID, 4000, number},
+		{sai.MirrorSessionAttrTTL, 200, number},
 		{sai.MirrorSessionAttrTOS, 1, number}, {sai.MirrorSessionAttrGREProtocolType, 5, number},
 	}
 	for i := range n {
@@ -125,8 +126,8 @@ func TestSimilarAsSlowly(t *testing.T) {
 	}
 }
 
-// entries is a view of n ACL entries in one table, each with a counter: the entries differ in one field, whose values begin
-// at from, and the counters only by who names them.
+// entries is a view of n ACL entries in one table, each with a counter: the entries differ in one field, whose values
+// begin at from, and the counters only by who names them.
 func entries(n, from int, first int64) *Graph {
 	g := NewGraph()
 	add := func(t sai.ObjectType, attrs ...sai.Attr) sai.OID {

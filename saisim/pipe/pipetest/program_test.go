@@ -96,8 +96,10 @@ func TestPrograms(t *testing.T) {
 	if hits*5 < misses || set*10 < words {
 		t.Errorf("%d hits, %d misses, %d of %d words set", hits, misses, set, words)
 	}
-	for _, w := range []string{"always", "exact", "ternary", "lpm", "index", "skipped", "action", "select", "shl", "adds", "predicate",
-		`!0\u0026!1`, "bridged", "ctl.drop", "ctl.port", "ctl.punt", "pkt.tc", "crc16", `"poly"`, `"param"`, `"hash"`, "ip.reserved"} {
+	for _, w := range []string{"always", "exact", "ternary", "lpm", "index", "skipped", "action", "select", "shl", "adds",
+		"predicate",
+		`!0\u0026!1`, "bridged", "ctl.drop", "ctl.port", "ctl.punt", "pkt.tc", "crc16", `"poly"`, `"param"`, `"hash"`,
+		"ip.reserved"} {
 		if !strings.Contains(text.String(), w) {
 			t.Errorf("no program has %s", w)
 		}

@@ -83,7 +83,8 @@ func TestCallsAreTablesWithoutKey(t *testing.T) {
 	if g.Init != "c" {
 		t.Errorf("it begins with %q", g.Init)
 	}
-	want := record.Node{ID: "marked", Kind: record.Table, Keyless: true, Actions: []string{"mark"}, ActionWrites: []string{"m.x"}}
+	want := record.Node{ID: "marked", Kind: record.Table, Keyless: true, Actions: []string{"mark"},
+		ActionWrites: []string{"m.x"}}
 	for _, n := range g.Nodes {
 		if n.ID == "marked" && !reflect.DeepEqual(n, want) {
 			t.Errorf("%+v", n)
@@ -106,7 +107,8 @@ func TestFieldsOfBMv2(t *testing.T) {
 	g := openFile(t, "testdata/bmv2/fields.json", "")
 	for i, w := range want {
 		n := g.Nodes[i]
-		got := []string{n.ID, strings.Join(n.KeyReads, " "), strings.Join(n.ActionReads, " "), strings.Join(n.ActionWrites, " ")}
+		got := []string{n.ID, strings.Join(n.KeyReads, " "), strings.Join(n.ActionReads, " "),
+			strings.Join(n.ActionWrites, " ")}
 		if !reflect.DeepEqual(got, []string{w.id, w.keys, w.reads, w.writes}) {
 			t.Errorf("got  %q\nwant %q", got, w)
 		}
@@ -140,14 +142,18 @@ func TestBadBMv2(t *testing.T) {
 		{`"go": "c"`, `"go": "elsewhere"`, `edge "go" of node "a" leads to "elsewhere", which is no node`},
 		{`"go": "c", `, ``, `table "a": next_tables says nothing of action "go"`},
 		{`"go": "c"`, `"__HIT__": "c"`, `table "a": next_tables has 2 keys and one of them is __HIT__ or __MISS__`},
-		{`"go": "c", `, `"go": "c", "gone": "c", `, `table "a": next_tables names action "gone", which the table does not have; it has ["go" "on_miss"]`},
-		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [], "action_entry": {"action_id": 0}}], "actions": ["go", "on_miss"]`,
+		{`"go": "c", `, `"go": "c", "gone": "c", `,
+			`table "a": next_tables names action "gone", which the table does not have; it has ["go" "on_miss"]`},
+		{`"actions": ["go", "on_miss"]`,
+			`"entries": [{"match_key": [], "action_entry": {"action_id": 0}}], "actions": ["go", "on_miss"]`,
 			`table "a": entry 0: match_key has 0 fields, want 1 as the key has`},
 		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [{}]}], "actions": ["go", "on_miss"]`,
 			`table "a": entry 0: it has no action_entry`},
-		{`"actions": ["go", "on_miss"]`, `"entries": [{"match_key": [{}], "action_entry": {"action_id": 2}}], "actions": ["go", "on_miss"]`,
+		{`"actions": ["go", "on_miss"]`,
+			`"entries": [{"match_key": [{}], "action_entry": {"action_id": 2}}], "actions": ["go", "on_miss"]`,
 			`table "a": entry 0: action_id 2 is no action of the table; it has ["go" "on_miss"]`},
-		{`"actions": ["go", "on_miss"]`, `"default_entry": {"action_id": 2, "action_const": true}, "actions": ["go", "on_miss"]`,
+		{`"actions": ["go", "on_miss"]`,
+			`"default_entry": {"action_id": 2, "action_const": true}, "actions": ["go", "on_miss"]`,
 			`table "a": default_entry: action_id 2 is no action of the table; it has ["go" "on_miss"]`},
 		{`"actions": ["go", "on_miss"]`, `"actions": ["go", "gone"]`, `table "a": there is no action "gone"`},
 		{`"actions": ["go", "on_miss"]`, `"action_ids": [0, 77]`, `table "a": no action has id 77`},
@@ -168,7 +174,8 @@ func TestBadBMv2(t *testing.T) {
 			t.Errorf("%s: got %v\nwant %s", c.to, err, c.want)
 		}
 	}
-	if _, err := Read(strings.NewReader(good), "middle"); err == nil || !strings.Contains(err.Error(), `no pipeline "middle"`) {
+	if _, err := Read(strings.NewReader(good), "middle"); err == nil ||
+		!strings.Contains(err.Error(), `no pipeline "middle"`) {
 		t.Error(err)
 	}
 }

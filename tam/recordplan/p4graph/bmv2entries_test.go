@@ -156,7 +156,8 @@ func (t *entryTable) json(name string, ids map[string]int) map[string]any {
 			"action_entry": map[string]any{"action_id": ids[e.action], "action_data": []any{}}})
 	}
 	return map[string]any{"name": name, "match_type": t.kind, "type": "simple", "next_tables": next, "action_ids": list,
-		"actions": t.actions, "entries": entries, "key": []any{map[string]any{"match_type": t.kind, "target": []string{"h", name}}},
+		"actions": t.actions, "entries": entries,
+		"key":           []any{map[string]any{"match_type": t.kind, "target": []string{"h", name}}},
 		"default_entry": map[string]any{"action_id": ids[t.action], "action_const": t.constant}}
 }
 
@@ -239,8 +240,10 @@ func FuzzConstantEntries(f *testing.F) {
 		if !json.Valid([]byte(entries)) {
 			return
 		}
-		text := `{"actions": [{"name": "a", "id": 0, "primitives": []}], "pipelines": [{"name": "ingress", "init_table": "t", "tables": [` +
-			`{"name": "t", "key": [{"match_type": "ternary", "target": ["h", "k"]}], "match_type": "ternary", "next_tables": {"a": null}, ` +
+		text := `{"actions": [{"name": "a", "id": 0, "primitives": []}], "pipelines": [{"name": "ingress", "init_table": ` +
+			`"t", "tables": [` +
+			`{"name": "t", "key": [{"match_type": "ternary", "target": ["h", "k"]}], "match_type": "ternary", "next_tables": ` +
+			`{"a": null}, ` +
 			`"action_ids": [0], "actions": ["a"], "entries": ` + entries + `}]}]}`
 		g, err := Read(strings.NewReader(text), "")
 		if err == nil && len(g.Edges) == 0 {

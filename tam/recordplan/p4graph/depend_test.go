@@ -26,7 +26,8 @@ func graphOf(nodes []string, edges ...string) *record.Graph {
 			continue
 		}
 		reads, writes, _ := strings.Cut(part[1], ">")
-		g.Nodes = append(g.Nodes, record.Node{ID: part[0], Kind: record.Table, ActionReads: fields(reads), ActionWrites: fields(writes), KeyReads: fields(part[2])})
+		g.Nodes = append(g.Nodes, record.Node{ID: part[0], Kind: record.Table, ActionReads: fields(reads),
+			ActionWrites: fields(writes), KeyReads: fields(part[2])})
 	}
 	for _, e := range edges {
 		part := append(strings.Fields(e), "")
@@ -54,15 +55,21 @@ func TestDependencies(t *testing.T) {
 		{"field and header", graphOf([]string{"a >h.f", "b h.*>"}, "a b", "b EXIT"), []string{"a b action_rw"}},
 		{"header and header", graphOf([]string{"a >h.*", "b >h.*"}, "a b", "b EXIT"), []string{"a b action_ww"}},
 		{"validity", graphOf([]string{"a >h.*", "b > h.$valid$"}, "a b", "b EXIT"), []string{"a b match"}},
-		{"dots in names", graphOf([]string{"a >s.m._x0", "b > s.*", "c > s.m"}, "a b", "b c", "c EXIT"), []string{"a b match"}},
+		{"dots in names", graphOf([]string{"a >s.m._x0", "b > s.*", "c > s.m"}, "a b", "b c", "c EXIT"),
+			[]string{"a b match"}},
 		{"registers", graphOf([]string{"a >reg:r", "b >reg:r"}, "a b", "b EXIT"), []string{"a b action_ww"}},
 		{"counters order nothing", graphOf([]string{"a >ctr:c", "b >ctr:c"}, "a b", "b EXIT"), nil},
 		{"exclusive branches", graphOf([]string{"?c", "a >m.x", "b > m.x"}, "c a", "c b", "a EXIT", "b EXIT"), nil},
-		{"a condition decides", graphOf([]string{"a >m.x", "?c m.x", "b >"}, "a c", "c b true", "c EXIT false", "b EXIT"), []string{"a b match_via_cond"}},
-		{"a condition that decides nothing", graphOf([]string{"a >m.x", "?c m.x", "b >"}, "a c", "c b true", "c b false", "b EXIT"), nil},
-		{"behind where branches meet", graphOf([]string{"a >m.x", "?c m.x", "b >", "d >"}, "a c", "c b true", "c d false", "b d", "d EXIT"), []string{"a b match_via_cond"}},
-		{"a branch that only sometimes meets", graphOf([]string{"a >m.x", "?c m.x", "?e", "d >"}, "a c", "c e true", "c d false", "e d", "e EXIT", "d EXIT"), []string{"a d match_via_cond"}},
-		{"all kinds", graphOf([]string{"a m.y>m.x m.z", "?c m.x", "b m.x>m.x,m.y m.x"}, "a c on", "a EXIT off", "c b", "c EXIT", "b EXIT"),
+		{"a condition decides", graphOf([]string{"a >m.x", "?c m.x", "b >"}, "a c", "c b true", "c EXIT false", "b EXIT"),
+			[]string{"a b match_via_cond"}},
+		{"a condition that decides nothing", graphOf([]string{"a >m.x", "?c m.x", "b >"}, "a c", "c b true", "c b false",
+			"b EXIT"), nil},
+		{"behind where branches meet", graphOf([]string{"a >m.x", "?c m.x", "b >", "d >"}, "a c", "c b true", "c d false",
+			"b d", "d EXIT"), []string{"a b match_via_cond"}},
+		{"a branch that only sometimes meets", graphOf([]string{"a >m.x", "?c m.x", "?e", "d >"}, "a c", "c e true",
+			"c d false", "e d", "e EXIT", "d EXIT"), []string{"a d match_via_cond"}},
+		{"all kinds", graphOf([]string{"a m.y>m.x m.z", "?c m.x", "b m.x>m.x,m.y m.x"}, "a c on", "a EXIT off", "c b",
+			"c EXIT", "b EXIT"),
 			[]string{"a b match match_via_cond action_rw action_ww control anti"}},
 	} {
 		if err := Check(c.graph); err != nil {
@@ -88,7 +95,8 @@ func TestGivenDependencies(t *testing.T) {
 
 // Strict dependencies take a stage each, the others none.
 func TestMinStages(t *testing.T) {
-	g := graphOf([]string{"a >1.x", "b >2.x 1.x", "c > 2.x", "d >3.y", "e > 3.y"}, "a b", "b c", "c d", "c EXIT", "d e", "e EXIT")
+	g := graphOf([]string{"a >1.x", "b >2.x 1.x", "c > 2.x", "d >3.y", "e > 3.y"}, "a b", "b c", "c d", "c EXIT", "d e",
+		"e EXIT")
 	// a and b, b and c: match; c and d, c and e: control; d and e: match.
 	n, chain := MinStages(g)
 	if want := []string{"a", "b", "c", "d", "e"}; n != 4 || !reflect.DeepEqual(chain, want) {
@@ -121,7 +129,8 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f.NodePaths.Int64() != 4 || f.Paths.Int64() != 4 || f.Walks.Int64() != 5 || f.Cuts != 2 || f.CutTables != 2 ||
-		f.Tables != 6 || f.Conditions != 2 || f.Edges != 12 || f.Successors != 11 || f.LongestPath != 6 || f.LongestRun != 4 ||
+		f.Tables != 6 || f.Conditions != 2 || f.Edges != 12 || f.Successors != 11 || f.LongestPath != 6 ||
+		f.LongestRun != 4 ||
 		!reflect.DeepEqual(f.Unreached, []string{"U"}) {
 		t.Errorf("%+v", f)
 	}

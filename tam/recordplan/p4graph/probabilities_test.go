@@ -16,7 +16,8 @@ import (
 // one with actions, and one without key.
 func branch() *record.Graph {
 	g := graphOf([]string{"a", "b", "c", "?x", "k"},
-		"a b hit", "a c miss", "b c hit", "b EXIT hit", "b EXIT miss", "c x go", "c x on", "c EXIT off", "x k true", "x EXIT false", "k EXIT run")
+		"a b hit", "a c miss", "b c hit", "b EXIT hit", "b EXIT miss", "c x go", "c x on", "c EXIT off", "x k true",
+		"x EXIT false", "k EXIT run")
 	g.Nodes[4].Keyless = true
 	return g
 }
@@ -40,7 +41,8 @@ func text(p record.Probabilities) string {
 }
 
 func TestUniform(t *testing.T) {
-	want := "a>b hit 0.5, a>c miss 0.5, b>c hit 0.5, b>EXIT miss 0.25, b>EXIT hit 0.25, c>x 0.5, c>EXIT 0.5, x>k 0.5, x>EXIT 0.5, k>EXIT 1, a:0.5, b:0.75, c:0.5"
+	want := "a>b hit 0.5, a>c miss 0.5, b>c hit 0.5, b>EXIT miss 0.25, b>EXIT hit 0.25, c>x 0.5, c>EXIT 0.5, x>k 0.5, " +
+		"x>EXIT 0.5, k>EXIT 1, a:0.5, b:0.75, c:0.5"
 	if got := text(Uniform(branch())); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -50,18 +52,25 @@ func TestReadProbabilities(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"edges": [{"from": "a", "to": "b", "p": 0.9}]}`, "a>b hit 0.9, a>c miss 0.1 | a:0.9"},
 		{`{"edges": [], "hits": {"a": 0.9}}`, "a>b hit 0.9, a>c miss 0.1 | a:0.9"},
-		{`{"edges": [{"from": "a", "to": "b", "p": 0.9}, {"from": "a", "to": "c", "p": 0.1}], "hits": {"a": 0.9}}`, "a>b hit 0.9, a>c miss 0.1 | a:0.9"},
+		{`{"edges": [{"from": "a", "to": "b", "p": 0.9}, {"from": "a", "to": "c", "p": 0.1}], "hits": {"a": 0.9}}`,
+			"a>b hit 0.9, a>c miss 0.1 | a:0.9"},
 		// The end is where b goes after a miss and after some hits.
 		{`{"edges": [{"from": "b", "to": null, "p": 0.6}]}`, "b>c hit 0.4, b>EXIT miss 0.3, b>EXIT hit 0.3 | b:0.7"},
-		{`{"edges": [{"from": "b", "to": null, "p": 0.6}], "hits": {"b": 0.5}}`, "b>c hit 0.4, b>EXIT miss 0.5, b>EXIT hit 0.1 | b:0.5"},
-		{`{"edges": [{"from": "b", "to": null, "p": 0.6}, {"from": "b", "to": "c", "p": 0.4}], "hits": {"b": 0.5}}`, "b>c hit 0.4, b>EXIT miss 0.5, b>EXIT hit 0.1 | b:0.5"},
-		{`{"edges": [{"from": "b", "to": "EXIT", "p": 0.6, "label": "miss"}]}`, "b>c hit 0.2, b>EXIT miss 0.6, b>EXIT hit 0.2 | b:0.4"},
-		{`{"edges": [{"from": "b", "to": "c", "p": 0.2}], "hits": {"b": 0.5}}`, "b>c hit 0.2, b>EXIT miss 0.5, b>EXIT hit 0.3 | b:0.5"},
+		{`{"edges": [{"from": "b", "to": null, "p": 0.6}], "hits": {"b": 0.5}}`,
+			"b>c hit 0.4, b>EXIT miss 0.5, b>EXIT hit 0.1 | b:0.5"},
+		{`{"edges": [{"from": "b", "to": null, "p": 0.6}, {"from": "b", "to": "c", "p": 0.4}], "hits": {"b": 0.5}}`,
+			"b>c hit 0.4, b>EXIT miss 0.5, b>EXIT hit 0.1 | b:0.5"},
+		{`{"edges": [{"from": "b", "to": "EXIT", "p": 0.6, "label": "miss"}]}`,
+			"b>c hit 0.2, b>EXIT miss 0.6, b>EXIT hit 0.2 | b:0.4"},
+		{`{"edges": [{"from": "b", "to": "c", "p": 0.2}], "hits": {"b": 0.5}}`,
+			"b>c hit 0.2, b>EXIT miss 0.5, b>EXIT hit 0.3 | b:0.5"},
 		{`{"hits": {"b": 0.5}}`, "b>c hit 0.25, b>EXIT miss 0.5, b>EXIT hit 0.25 | b:0.5"},
 		// Labels of actions are added up.
-		{`{"edges": [{"from": "c", "to": "x", "p": 0.1, "label": "go"}, {"from": "c", "to": "x", "p": 0.2, "label": "on"}], "hits": {"c": 0.25}}`, "c>x 0.3, c>EXIT 0.7 | c:0.25"},
+		{`{"edges": [{"from": "c", "to": "x", "p": 0.1, "label": "go"}, {"from": "c", "to": "x", "p": 0.2, "label": ` +
+			`"on"}], "hits": {"c": 0.25}}`, "c>x 0.3, c>EXIT 0.7 | c:0.25"},
 		{`{"edges": [{"from": "x", "to": "k", "p": 0}], "hits": {"k": 0.4}}`, "x>k 0, x>EXIT 1"},
-		{`{"edges": [{"from": "x", "to": "k", "p": 0.3333333}, {"from": "x", "to": null, "p": 0.6666666}]}`, "x>k 0.3333, x>EXIT 0.6667"},
+		{`{"edges": [{"from": "x", "to": "k", "p": 0.3333333}, {"from": "x", "to": null, "p": 0.6666666}]}`,
+			"x>k 0.3333, x>EXIT 0.6667"},
 	} {
 		p, err := ReadProbabilities(strings.NewReader(c.text), branch())
 		if err != nil {
@@ -93,16 +102,20 @@ func TestBadProbabilities(t *testing.T) {
 		{`{"edges": [{"from": "a", "to": "b", "p": -1}]}`, `-1, want 0 to 1`},
 		{`{"edges": [{"from": "a", "to": "b", "p": 0.5}, {"from": "a", "to": "b", "p": 0.5}]}`, `given twice`},
 		{`{"edges": [{"from": "c", "to": "x", "p": 0.5}, {"from": "c", "to": "x", "p": 0.5, "label": "go"}]}`, `given twice`},
-		{`{"edges": [{"from": "a", "to": "b", "p": 0.5}, {"from": "a", "to": "c", "p": 0.4}]}`, `node "a": its edges sum up to 0.9, want 1`},
+		{`{"edges": [{"from": "a", "to": "b", "p": 0.5}, {"from": "a", "to": "c", "p": 0.4}]}`,
+			`node "a": its edges sum up to 0.9, want 1`},
 		{`{"edges": [{"from": "a", "to": "b", "p": 0.8}, {"from": "a", "to": "c", "p": 0.4}]}`, `sum up to 1.2`},
 		{`{"edges": [{"from": "k", "to": null, "p": 0.9}]}`, `node "k": its edges sum up to 0.9`},
-		{`{"edges": [{"from": "a", "to": "b", "p": 0.5}], "hits": {"a": 0.4}}`, `node "a": 0.4 of it hits, which its edges do not`},
-		{`{"edges": [{"from": "b", "to": null, "p": 0.1}, {"from": "b", "to": "c", "p": 0.9}], "hits": {"b": 0.4}}`, `node "b": 0.4 of it hits`},
+		{`{"edges": [{"from": "a", "to": "b", "p": 0.5}], "hits": {"a": 0.4}}`,
+			`node "a": 0.4 of it hits, which its edges do not`},
+		{`{"edges": [{"from": "b", "to": null, "p": 0.1}, {"from": "b", "to": "c", "p": 0.9}], "hits": {"b": 0.4}}`,
+			`node "b": 0.4 of it hits`},
 		{`{"hits": {"z": 0.4}}`, `hits of "z", which is no table`},
 		{`{"hits": {"x": 0.4}}`, `hits of "x", which is no table`},
 		{`{"hits": {"a": 2}}`, `hits of "a": 2, want 0 to 1`},
 	} {
-		if _, err := ReadProbabilities(strings.NewReader(c.text), branch()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadProbabilities(strings.NewReader(c.text), branch()); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v\nwant %s", c.text, err, c.want)
 		}
 	}
@@ -138,7 +151,8 @@ func TestFromPaths(t *testing.T) {
 	const counted = `{"switch": 1, "paths": [
 		{"path": [{"table": "a", "hit": true}, {"table": "b", "hit": true}], "packets": 2},
 		{"path": [{"table": "a", "hit": true}, {"table": "b"}], "packets": 1},
-		{"path": [{"table": "a", "hit": true}, {"table": "b", "hit": true}, {"table": "c", "hit": true}, {"table": "k"}], "packets": 1},
+		{"path": [{"table": "a", "hit": true}, {"table": "b", "hit": true}, {"table": "c", "hit": true}, {"table": "k"}],
+		 "packets": 1},
 		{"path": [{"table": "a"}, {"table": "c"}, {"table": "k", "hit": true}], "packets": 4},
 		{"path": [{"table": "a"}, {"table": "c", "hit": true}], "packets": 12}]}`
 	paths, err := ReadPaths(strings.NewReader(counted))
@@ -150,7 +164,8 @@ func TestFromPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	// From c, the 12 went to the end straight away and over x alike.
-	want := "a>b hit 0.2, a>c miss 0.8, b>c hit 0.25, b>EXIT miss 0.25, b>EXIT hit 0.5, c>x 0.6471, c>EXIT 0.3529, x>k 0.4545, x>EXIT 0.5455, k>EXIT 1, a:0.2, b:0.75, c:0.7647"
+	want := "a>b hit 0.2, a>c miss 0.8, b>c hit 0.25, b>EXIT miss 0.25, b>EXIT hit 0.5, c>x 0.6471, c>EXIT 0.3529, x>k " +
+		"0.4545, x>EXIT 0.5455, k>EXIT 1, a:0.2, b:0.75, c:0.7647"
 	if got := text(p); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -164,7 +179,8 @@ func TestFromPaths(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`[{"path": [{"table": "z"}], "packets": 1}]`, `path 0: step 0 is "z", which is no table`},
 		{`[{"path": [{"table": "x"}], "packets": 1}]`, `path 0: step 0 is "x", which is no table`},
-		{`[{"path": [{"table": "b"}], "packets": 1}]`, `path 0: the graph has no way over conditions from the beginning to "b"`},
+		{`[{"path": [{"table": "b"}], "packets": 1}]`,
+			`path 0: the graph has no way over conditions from the beginning to "b"`},
 		{`[{"path": [], "packets": 1}]`, `from the beginning to the end`},
 		{`[{"path": [{"table": "a"}, {"table": "b"}], "packets": 1}]`, `from "a" to "b"`},
 		{`[{"path": [{"table": "a", "hit": true}], "packets": 1}]`, `from a hit of "a" to the end`},

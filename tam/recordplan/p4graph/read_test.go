@@ -29,12 +29,14 @@ func TestReadPlain(t *testing.T) {
 	want := &record.Graph{
 		Program: "p.p4", Pipeline: "ingress", Init: "a",
 		Nodes: []record.Node{
-			{ID: "a", Kind: "table", Actions: []string{"on", "off"}, KeyReads: []string{"h.x"}, ActionReads: []string{}, ActionWrites: []string{"m.y"}},
+			{ID: "a", Kind: "table", Actions: []string{"on", "off"}, KeyReads: []string{"h.x"}, ActionReads: []string{},
+				ActionWrites: []string{"m.y"}},
 			{ID: "c", Kind: "cond", Reads: []string{"m.y"}},
 			{ID: "b", Kind: "table", Keyless: true, Actions: []string{"nop"}, KeyReads: []string{}},
 		},
-		Edges: []record.Edge{{From: "a", To: "c", Label: "on"}, {From: "a", To: "EXIT", Label: "off"}, {From: "c", To: "b", Label: "true"}, {From: "c", To: "EXIT", Label: "false"}, {From: "b", To: "EXIT"}},
-		Deps:  []record.Dep{{From: "a", To: "b", Kinds: []string{record.DepViaCond, record.DepControl}}},
+		Edges: []record.Edge{{From: "a", To: "c", Label: "on"}, {From: "a", To: "EXIT", Label: "off"},
+			{From: "c", To: "b", Label: "true"}, {From: "c", To: "EXIT", Label: "false"}, {From: "b", To: "EXIT"}},
+		Deps: []record.Dep{{From: "a", To: "b", Kinds: []string{record.DepViaCond, record.DepControl}}},
 	}
 	if !reflect.DeepEqual(g, want) {
 		t.Errorf("got  %+v\nwant %+v", g, want)
@@ -53,7 +55,8 @@ func TestReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Read(io.MultiReader(strings.NewReader(`{"id": 7, "graph":`), bytes.NewReader(b), strings.NewReader("}")), "ingress")
+		again, err := Read(io.MultiReader(strings.NewReader(`{"id": 7, "graph":`), bytes.NewReader(b),
+			strings.NewReader("}")), "ingress")
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -68,7 +71,8 @@ func TestReadPlaced(t *testing.T) {
 	text := `{"pipeline": "switch", "init": "a", "placed": true, "stages": 2, "version": 7, "reasons": ["", "acl"],
 		"nodes": [{"id": "a", "kind": "table", "keyless": true, "stage": 1, "unit": "u"}], "edges": [["a", "EXIT", ""]]}`
 	g, err := Read(strings.NewReader(text), "")
-	if err != nil || !g.Placed || g.Stages != 2 || g.Version != 7 || !reflect.DeepEqual(g.Reasons, []string{"", "acl"}) || g.Deps != nil {
+	if err != nil || !g.Placed || g.Stages != 2 || g.Version != 7 || !reflect.DeepEqual(g.Reasons, []string{"", "acl"}) ||
+		g.Deps != nil {
 		t.Fatalf("%+v %v", g, err)
 	}
 	if n := g.Nodes[0]; !n.Keyless || n.Stage != 1 || n.Unit != "u" {
@@ -97,13 +101,18 @@ func TestBadPlain(t *testing.T) {
 		{`{"nodes": [], "placed": 1}`, `"placed" is a number, want true or false`},
 		{`{"nodes": [], "stages": 1.5}`, `"stages" is a number 1.5, want a whole number`},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "box"}]}`, `kind "box"`},
-		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a"]]}`, "edge 0: edge [\"a\"], want [from, to, label]"},
+		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a"]]}`,
+			"edge 0: edge [\"a\"], want [from, to, label]"},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a", "b", "x"]]}`, `leads to "b"`},
 		{"{\n\"init\": 3,\n\"nodes\": []}", `line 2, byte 11: "init" is a number, want a string`},
-		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a", null]], "deps": [["a", "b", ["match"]]]}`, `dependency 0: of "b", which is no table`},
-		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", null]], "deps": [["b", "a", ["match"]]]}`, `dependency 0: of "a" on "b", which no packet runs before it`},
-		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", null]], "deps": [["a", "b", ["must"]]]}`, `kind "must", want one of match, match_via_cond`},
-		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", null]], "deps": [["a", "b", []]]}`, `no kind`},
+		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a", null]], "deps": [["a", "b", ["match"]]]}`,
+			`dependency 0: of "b", which is no table`},
+		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", ` +
+			`null]], "deps": [["b", "a", ["match"]]]}`, `dependency 0: of "a" on "b", which no packet runs before it`},
+		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", ` +
+			`null]], "deps": [["a", "b", ["must"]]]}`, `kind "must", want one of match, match_via_cond`},
+		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", ` +
+			`null]], "deps": [["a", "b", []]]}`, `no kind`},
 	} {
 		if _, err := Read(strings.NewReader(c.text), ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v\nwant %s", c.text, err, c.want)
@@ -132,13 +141,15 @@ func TestLargePrograms(t *testing.T) {
 	}
 	bmv2 := func(n int) string {
 		var b strings.Builder
-		b.WriteString(`{"actions":[{"name":"x","id":0,"primitives":[]}],"pipelines":[{"name":"ingress","init_table":"t0","tables":[`)
+		b.WriteString(
+			`{"actions":[{"name":"x","id":0,"primitives":[]}],"pipelines":[{"name":"ingress","init_table":"t0","tables":[`)
 		for i := range n {
 			next := fmt.Sprintf(`"t%d"`, i+1)
 			if i == n-1 {
 				next = "null"
 			}
-			fmt.Fprintf(&b, `%s{"name":"t%d","key":[],"action_ids":[0],"next_tables":{"x":%s},"default_entry":{"action_id":0}}`, comma(i), i, next)
+			fmt.Fprintf(&b, `%s{"name":"t%d","key":[],"action_ids":[0],"next_tables":{"x":%s},"default_entry":{"action_id":0}}`,
+				comma(i), i, next)
 		}
 		b.WriteString(`],"conditionals":[]}]}`)
 		return b.String()
@@ -175,8 +186,10 @@ func comma(i int) string {
 func TestDeepExpressions(t *testing.T) {
 	const deep = 4000
 	field := `{"type":"field","value":["m","x"]}`
-	program := `{"actions":[],"pipelines":[{"name":"ingress","init_table":"c","tables":[],"conditionals":[{"name":"c","true_next":null,"false_next":null,"expression":` +
-		strings.Repeat(`{"type":"expression","value":{"op":"not","left":null,"right":`, deep) + field + strings.Repeat(`}}`, deep) + `}]}]}`
+	program := `{"actions":[],"pipelines":[{"name":"ingress","init_table":"c","tables":[],"conditionals":[{"name":"c",` +
+		`"true_next":null,"false_next":null,"expression":` +
+		strings.Repeat(`{"type":"expression","value":{"op":"not","left":null,"right":`, deep) + field +
+		strings.Repeat(`}}`, deep) + `}]}]}`
 	g, err := Read(strings.NewReader(program), "")
 	if err != nil || !reflect.DeepEqual(g.Nodes[0].Reads, []string{"m.x"}) {
 		t.Fatal(err)
@@ -199,7 +212,9 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	f.Add([]byte(`{"init":"a","nodes":[{"id":"a","kind":"table","keys":[]},{"id":"c","kind":"cond"}],"edges":[["a","c","hit"],["a",null,"miss"],["c","EXIT"]]}`))
+	f.Add([]byte(
+		`{"init":"a","nodes":[{"id":"a","kind":"table","keys":[]},{"id":"c","kind":"cond"}],"edges":[["a","c","hit"],["a",` +
+			`null,"miss"],["c","EXIT"]]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g, err := Read(bytes.NewReader(b), "")
 		if err != nil {
