@@ -101,8 +101,8 @@ func TestAltMarkDraft(t *testing.T) {
 	b.rows(map[string]string{"APPL_DB PORT_TABLE:Ethernet0": "lanes=0 speed=100000",
 		"CONFIG_DB TAM_FEATURES_TABLE|ALTMARK": "status=INACTIVE"})
 	for path, want := range map[string]string{
-		"/altmark/admin-config/enabled":                  "false",
-		"/altmark/available-interfaces":                  `{"tamtam-ietf-altmark:available-interface":` +
+		"/altmark/admin-config/enabled": "false",
+		"/altmark/available-interfaces": `{"tamtam-ietf-altmark:available-interface":` +
 			`[{"if-name":"Ethernet0"}]}`,
 		draftProfile + "/measurement-period":             `"1000000000000"`,
 		draftProfile + "/interface-action":               `"tamtam-ietf-altmark:action-unmarking"`,

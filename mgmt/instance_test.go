@@ -121,7 +121,7 @@ func TestQueuesOfPorts(t *testing.T) {
 		"COUNTERS_DB COUNTERS:oid:0x15000000000003": "SAI_QUEUE_STAT_PACKETS=7 SAI_QUEUE_STAT_DROPPED_PACKETS=0",
 	}, map[string]string{
 		queue + "/state": `{"openconfig-qos:name":"3","openconfig-qos:transmit-pkts":"7","openconfig-qos:dropped-pkts":"0"}`,
-		"/qos/interfaces/interface[interface-id=Ethernet0]/interface-ref":               `{"openconfig-qos:state":` +
+		"/qos/interfaces/interface[interface-id=Ethernet0]/interface-ref": `{"openconfig-qos:state":` +
 			`{"interface":"Ethernet0"}}`,
 		"/qos/interfaces/interface[interface-id=Ethernet0]/output/queues/queue[name=4]": "",
 	})
