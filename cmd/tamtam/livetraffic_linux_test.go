@@ -78,7 +78,7 @@ func TestBenchLive(t *testing.T) {
 		return
 	}
 	t.Setenv(asTamtam, "1")
-	results, err := benchLive(t.Context(), 1, 20*time.Millisecond)
+	results, err := benchLive(t.Context(), 1, 100*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"tamtam/collector/capture"
@@ -50,8 +51,8 @@ func Example() {
 // A damaged file gives an error that says where, and never a packet that was made up.
 func ExampleError() {
 	_, err := capture.NewReader(bytes.NewReader([]byte("GIF89a")), "picture.gif")
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), "; ", "\n"))
 	// Output:
-	// picture.gif: file header at byte 0: magic number 47 49 46 38 is that of no known capture format; supported are pcap
-	// (microseconds or nanoseconds) and pcapng, packed by gzip or not
+	// picture.gif: file header at byte 0: magic number 47 49 46 38 is that of no known capture format
+	// supported are pcap (microseconds or nanoseconds) and pcapng, packed by gzip or not
 }

@@ -3,6 +3,7 @@ package flymon_test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"tamtam/tam/flymon"
@@ -31,9 +32,12 @@ func ExampleTask_Check() {
 		Memory:    flymon.DefaultMemory,
 		Epoch:     2 * time.Hour,
 	}
-	fmt.Println(task.Check())
+	fmt.Println(strings.ReplaceAll(task.Check().Error(), ", want", "\nwant"))
 	// Output:
-	// key is none, want the fields that tell flows apart: frequency is measured for each flow
-	// algorithm bloom does not measure frequency with the key none, want auto or one of [cms sumax-sum mrac tower
-	// counter-braids] epoch is 2h0m0s, want 0 or 1ms to 1h0m0s
+	// key is none
+	// want the fields that tell flows apart: frequency is measured for each flow
+	// algorithm bloom does not measure frequency with the key none
+	// want auto or one of [cms sumax-sum mrac tower counter-braids]
+	// epoch is 2h0m0s
+	// want 0 or 1ms to 1h0m0s
 }

@@ -11,7 +11,7 @@ func ExampleOwn() {
 	fmt.Println("| id | element | type | |")
 	fmt.Println("| --- | --- | --- | --- |")
 	for _, e := range ipfix.Own() {
-		fmt.Printf("| %d | `%s` | %s | %s |\n", e.ID, e.Name, e.Type, e.Text)
+		fmt.Printf("| %d | `%s` | %s | %.70s |\n", e.ID, e.Name, e.Type, e.Text)
 	}
 	// Output:
 	// | id | element | type | |
@@ -19,8 +19,7 @@ func ExampleOwn() {
 	// | 1 | `tamtamSwitchId` | unsigned32 | switch of a hop |
 	// | 2 | `tamtamHopIndex` | unsigned16 | place of the hop on the path, from 1 |
 	// | 3 | `tamtamHopCount` | unsigned16 | hops that stamped the frame |
-	// | 4 | `tamtamHopFlags` | unsigned32 | 1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay,
-	// 16 no ingress time, 32 no usable egress time, 64 clock set while the frame was in the switch, 128 found by search |
+	// | 4 | `tamtamHopFlags` | unsigned32 | 1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link  |
 	// | 5 | `tamtamResidence` | signed64 | departure minus arrival at the hop |
 	// | 6 | `tamtamLinkDelay` | signed64 | arrival minus departure at the hop before |
 	// | 7 | `tamtamFrameNumber` | unsigned64 | number of the frame among those read, from 1 |
@@ -44,8 +43,8 @@ func ExampleOwn() {
 	// | 48 | `tamtamDropEvent` | unsigned8 | 1 a packet, 2 a flow begins, 3 goes on, 4 has ended, 5 made room |
 	// | 49 | `tamtamDropReason` | unsigned8 | why it was dropped |
 	// | 50 | `tamtamDropStage` | unsigned8 | 1 ingress, 2 at its queue, 3 egress |
-	// | 51 | `tamtamDropFlags` | unsigned8 | 1 clock not synchronised, 2 no time, 4 mirror copy, 8 copy for the CPU, 16
-	// the CPU has it, 32 frame cut | | 52 | `tamtamQueue` | unsigned8 | queue of the egress port |
+	// | 51 | `tamtamDropFlags` | unsigned8 | 1 clock not synchronised, 2 no time, 4 mirror copy, 8 copy for the CPU |
+	// | 52 | `tamtamQueue` | unsigned8 | queue of the egress port |
 	// | 53 | `tamtamQueueDepth` | unsigned32 | octets that stood in the queue |
 	// | 54 | `tamtamQueueFiller1` | unsigned32 | interface with most octets in the queue; 0 none, 4294967295 no port's |
 	// | 55 | `tamtamQueueFilled1` | unsigned32 | octets of that in the queue |
