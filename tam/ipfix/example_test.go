@@ -2,6 +2,7 @@ package ipfix_test
 
 import (
 	"fmt"
+	"strings"
 
 	"tamtam/tam/ipfix"
 )
@@ -11,7 +12,13 @@ func ExampleOwn() {
 	fmt.Println("| id | element | type | |")
 	fmt.Println("| --- | --- | --- | --- |")
 	for _, e := range ipfix.Own() {
-		fmt.Printf("| %d | `%s` | %s | %.70s |\n", e.ID, e.Name, e.Type, e.Text)
+		row, text := fmt.Sprintf("| %d | `%s` | %s", e.ID, e.Name, e.Type), e.Text
+		for len(text) > 80 { // a line more, with empty cells in front
+			end := strings.LastIndex(text[:80], ", ") + 1
+			fmt.Printf("%s | %s |\n", row, text[:end])
+			row, text = "| | |", text[end+1:]
+		}
+		fmt.Printf("%s | %s |\n", row, text)
 	}
 	// Output:
 	// | id | element | type | |
@@ -19,7 +26,9 @@ func ExampleOwn() {
 	// | 1 | `tamtamSwitchId` | unsigned32 | switch of a hop |
 	// | 2 | `tamtamHopIndex` | unsigned16 | place of the hop on the path, from 1 |
 	// | 3 | `tamtamHopCount` | unsigned16 | hops that stamped the frame |
-	// | 4 | `tamtamHopFlags` | unsigned32 | 1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link  |
+	// | 4 | `tamtamHopFlags` | unsigned32 | 1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, |
+	// | | | | 16 no ingress time, 32 no usable egress time, |
+	// | | | | 64 clock set while the frame was in the switch, 128 found by search |
 	// | 5 | `tamtamResidence` | signed64 | departure minus arrival at the hop |
 	// | 6 | `tamtamLinkDelay` | signed64 | arrival minus departure at the hop before |
 	// | 7 | `tamtamFrameNumber` | unsigned64 | number of the frame among those read, from 1 |
@@ -43,7 +52,8 @@ func ExampleOwn() {
 	// | 48 | `tamtamDropEvent` | unsigned8 | 1 a packet, 2 a flow begins, 3 goes on, 4 has ended, 5 made room |
 	// | 49 | `tamtamDropReason` | unsigned8 | why it was dropped |
 	// | 50 | `tamtamDropStage` | unsigned8 | 1 ingress, 2 at its queue, 3 egress |
-	// | 51 | `tamtamDropFlags` | unsigned8 | 1 clock not synchronised, 2 no time, 4 mirror copy, 8 copy for the CPU |
+	// | 51 | `tamtamDropFlags` | unsigned8 | 1 clock not synchronised, 2 no time, 4 mirror copy, 8 copy for the CPU, |
+	// | | | | 16 the CPU has it, 32 frame cut |
 	// | 52 | `tamtamQueue` | unsigned8 | queue of the egress port |
 	// | 53 | `tamtamQueueDepth` | unsigned32 | octets that stood in the queue |
 	// | 54 | `tamtamQueueFiller1` | unsigned32 | interface with most octets in the queue; 0 none, 4294967295 no port's |
