@@ -60,8 +60,9 @@ type Host struct {
 
 	neighs *swss.ProducerState
 	addrs  *hostrows.Addresses
-	told   map[string]map[string]swss.FieldValues // rows of STATE_DB and COUNTERS_DB as written
-	lost   uint64                                 // frames that the CPU port did not take
+	states *forward.OwnRows // of HOST_NEIGH_TABLE
+	counts *forward.OwnRows // of HOST_COUNTERS
+	lost   uint64           // frames that the CPU port did not take
 	cpu    func() (cpuport.Counts, bool)
 }
 
@@ -97,8 +98,10 @@ func New(cfg Config) *Host {
 		d: cfg.Daemon, redis: cfg.Redis, mac: cfg.MAC, stack: host.New(cfg.Stack),
 		rows: map[string]map[string]swss.FieldValues{}, own: map[key]host.MAC{}, unsure: map[key]bool{},
 		wanted: map[key]int{}, asked: map[key]bool{},
-		neighs: swss.NewProducerState(appl, schema.AppNeigh), told: map[string]map[string]swss.FieldValues{},
-		cpu: func() (cpuport.Counts, bool) { return cpuport.Counts{}, false },
+		neighs: swss.NewProducerState(appl, schema.AppNeigh),
+		states: forward.NewOwnRows(cfg.Daemon, cfg.Redis.DB(swss.StateDB), schema.StateHostNeigh),
+		counts: forward.NewOwnRows(cfg.Daemon, cfg.Redis.DB(swss.CountersDB), schema.CountersHost),
+		cpu:    func() (cpuport.Counts, bool) { return cpuport.Counts{}, false },
 	}
 	hostrows.Trap(cfg.Daemon, cfg.Redis, func() bool { return h.begun })
 	h.addrs = hostrows.NewAddresses(cfg.Daemon, cfg.Redis, func(on string, frame []byte) error {

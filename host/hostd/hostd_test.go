@@ -457,3 +457,25 @@ func TestTraps(t *testing.T) {
 	b.step()
 	traps(all)
 }
+
+// A row of STATE_DB that another client deleted returns, of whatever table.
+func TestDeletedRowsReturn(t *testing.T) {
+	b := newBench(t)
+	b.arp("Ethernet0", 0, 1, 5, "10.0.0.5", "10.0.0.1")
+	b.pass(2 * time.Second)
+	rows := func() string {
+		return b.rows(swss.StateDB, schema.StateHostNeigh, "neigh") + "; " +
+			b.rows(swss.StateDB, schema.StateHostAddress, "state")
+	}
+	want := rows()
+	if !strings.Contains(want, "Ethernet0|10.0.0.5 neigh=02:00:00:00:00:05") {
+		t.Fatalf("STATE_DB has %q", want)
+	}
+	if err := b.redis.DB(swss.StateDB).Client().FlushDB(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(time.Minute + time.Second)
+	if got := rows(); got != want {
+		t.Errorf("after STATE_DB was emptied it has %q, want %q", got, want)
+	}
+}

@@ -9,7 +9,6 @@ import (
 
 	"tamtam/host"
 	"tamtam/host/hostrows"
-	"tamtam/orch/forward"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -19,11 +18,11 @@ func (h *Host) load(ctx context.Context) error {
 	if h.loaded {
 		return nil
 	}
-	left, err := swss.NewTable(h.redis.DB(swss.StateDB), schema.StateHostNeigh).Dump(ctx)
+	left, err := h.states.Read(ctx)
 	if err != nil {
 		return err
 	}
-	h.loaded, h.told[schema.StateHostNeigh] = true, left
+	h.loaded = true
 	h.configure()
 	now := h.now()
 	for name, fields := range h.rows[schema.AppNeigh] {
@@ -88,8 +87,7 @@ func (h *Host) write(ctx context.Context) error {
 			gone = append(gone, k.String())
 		}
 	}
-	state := swss.NewTable(h.redis.DB(swss.StateDB), schema.StateHostNeigh)
-	if err := state.SetMany(ctx, marks); err != nil {
+	if err := h.states.Add(ctx, marks); err != nil {
 		return err
 	}
 	if len(set) > 0 {
@@ -109,7 +107,6 @@ func (h *Host) write(ctx context.Context) error {
 			delete(h.own, k)
 		}
 	}
-	maps.Copy(h.toldOf(schema.StateHostNeigh), marks)
 	clear(h.unsure)
 	return nil
 }
@@ -138,13 +135,6 @@ func stateOf(n host.Neighbor) swss.FieldValues {
 	return row
 }
 
-func (h *Host) toldOf(table string) map[string]swss.FieldValues {
-	if h.told[table] == nil {
-		h.told[table] = map[string]swss.FieldValues{}
-	}
-	return h.told[table]
-}
-
 // tell writes to STATE_DB how each neighbour is, and in COUNTERS_DB what was counted, as differences.
 func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	if !h.loaded || !h.configured {
@@ -154,13 +144,20 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	for _, n := range h.stack.Neighbors() {
 		neighs[key{n.Interface, n.Addr}.state()] = stateOf(n)
 	}
-	for k := range h.own { // marks stay as long as the rows
-		if neighs[k.state()] == nil {
-			neighs[k.state()] = h.toldOf(schema.StateHostNeigh)[k.state()]
+	there, err := h.states.Read(ctx)
+	if err != nil {
+		return err
+	}
+	for k, mac := range h.own { // marks stay as long as the rows
+		if neighs[k.state()] != nil {
+			continue
+		}
+		if neighs[k.state()] = there[k.state()]; there[k.state()] == nil {
+			neighs[k.state()] = stateOf(host.Neighbor{MAC: mac})
 		}
 	}
 	h.setAddresses()
-	if err := h.differences(ctx, swss.StateDB, schema.StateHostNeigh, neighs); err != nil {
+	if err := h.states.Write(ctx, neighs); err != nil {
 		return err
 	}
 	said, unsaid := h.lldp.Counts()
@@ -182,7 +179,7 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 			counts[name] = strconv.FormatUint(n, 10)
 		}
 	}
-	return h.differences(ctx, swss.CountersDB, schema.CountersHost, map[string]swss.FieldValues{"hostd": counts})
+	return h.counts.Write(ctx, map[string]swss.FieldValues{"hostd": counts})
 }
 
 // setAddresses has the rows of addresses be as the stack's are.
@@ -200,13 +197,4 @@ func (h *Host) setAddresses() {
 		addrs = append(addrs, hostrows.Address{Interface: a.Interface, Prefix: a.Prefix, MAC: mac, State: state})
 	}
 	h.addrs.Set(addrs)
-}
-
-// differences makes the rows of a table these.
-func (h *Host) differences(ctx context.Context, db swss.DBName, table string, want map[string]swss.FieldValues) error {
-	if err := forward.Differences(ctx, swss.NewTable(h.redis.DB(db), table), h.toldOf(table), want); err != nil {
-		return err
-	}
-	h.told[table] = want
-	return nil
 }

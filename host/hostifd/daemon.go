@@ -50,7 +50,7 @@ func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
 		d: d, host: cfg.Host, mac: cfg.Fallback, rows: rows{}, static: map[string]schema.Route{}, due: true,
-		neighborhood: *newNeighborhood(db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel, d.Now),
+		neighborhood: *newNeighborhood(d, db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
 	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
@@ -134,6 +134,7 @@ func (s *Sync) settle(ctx context.Context) error {
 
 // again tries what did not work.
 func (s *Sync) again(_ context.Context, now time.Time) error {
+	s.states.dirty = s.states.dirty || s.lined && s.states.rows.Stale()
 	if s.sweep.IsZero() && (len(s.before) > 0 || s.states.former != nil) {
 		s.sweep = now.Add(neighborTime)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/host/beside"
+	"tamtam/orch"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -36,11 +37,11 @@ type neighborhood struct {
 	routed func(key string) bool // whether a route leads by a neighbour, or orchagent waits for it
 }
 
-func newNeighborhood(db, state *swss.DB, k Kernel, now func() time.Time) *neighborhood {
+func newNeighborhood(d *orch.Daemon, db, state *swss.DB, k Kernel) *neighborhood {
 	return &neighborhood{
 		table: beside.Table{DB: db, Name: schema.AppNeigh}, kernel: k, known: map[string]Neighbor{},
 		seen: map[string]swss.FieldValues{}, put: map[string]bool{}, before: map[string]bool{},
-		static: map[string]Neighbor{}, dirty: map[string]bool{}, states: newStates(state, now),
+		static: map[string]Neighbor{}, dirty: map[string]bool{}, states: newStates(d, state),
 		next: map[string]time.Time{}, routed: func(string) bool { return false },
 	}
 }

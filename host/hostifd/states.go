@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/host/beside"
+	"tamtam/orch"
 	"tamtam/orch/forward"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -17,19 +18,19 @@ import (
 // own: shows of neighbours read them.
 type states struct {
 	now   func() time.Time
-	table *swss.Table
+	rows  *forward.OwnRows
 	want  map[string]swss.FieldValues // by interface|address; those of Linux
-	there map[string]swss.FieldValues // rows that are written; nil: they have not been read
 	dirty bool
-	// former are the rows of a former process, or of before Linux began to report anew, that it has not reported; they
-	// go when it has had its time. nil: it has had it.
-	former map[string]bool
+	read  bool // former has the rows of a former process
+	// former are the rows of a former process, and those of before Linux began to report again, that Linux has not
+	// reported. They go when it has had its time; then former is nil.
+	former map[string]swss.FieldValues
 }
 
-func newStates(db *swss.DB, now func() time.Time) states {
+func newStates(d *orch.Daemon, db *swss.DB) states {
 	return states{
-		now: now, table: swss.NewTable(db, schema.StateHostNeigh), want: map[string]swss.FieldValues{}, dirty: true,
-		former: map[string]bool{},
+		now: d.Now, rows: forward.NewOwnRows(d, db, schema.StateHostNeigh), want: map[string]swss.FieldValues{}, dirty: true,
+		former: map[string]swss.FieldValues{},
 	}
 }
 
@@ -39,6 +40,10 @@ const reachable = "REACHABLE"
 // learned takes the state of a neighbour.
 func (s *states) learned(n Neighbor) {
 	key := strings.Replace(keyOf(n), ":", "|", 1)
+	before := s.want[key]
+	if before == nil {
+		before = s.former[key]
+	}
 	delete(s.former, key)
 	if n.State == "" {
 		delete(s.want, key)
@@ -47,10 +52,6 @@ func (s *states) learned(n Neighbor) {
 	}
 	if _, known := s.want[key]; !known && len(s.want) >= mostNeighbors {
 		return
-	}
-	before := s.want[key]
-	if before == nil {
-		before = s.there[key]
 	}
 	row := swss.FieldValues{"state": n.State, schema.FieldNeigh: "", "confirmed": ""}
 	if !n.MAC.IsZero() {
@@ -64,10 +65,10 @@ func (s *states) learned(n Neighbor) {
 
 // forget begins a new report of all neighbours: rows stay until it is complete.
 func (s *states) forget() {
-	s.former = map[string]bool{}
-	for key := range s.there {
-		s.former[key] = true
+	if s.former == nil {
+		s.former = map[string]swss.FieldValues{}
 	}
+	maps.Copy(s.former, s.want)
 	clear(s.want)
 }
 
@@ -79,26 +80,24 @@ func (s *states) flush(ctx context.Context) error {
 	if !s.dirty {
 		return nil
 	}
-	if s.there == nil {
-		rows, err := s.table.Dump(ctx)
+	if !s.read {
+		rows, err := s.rows.Read(ctx)
 		if err != nil {
 			return err
 		}
-		s.there = rows
-		for key := range rows {
+		for key, row := range rows {
 			if _, is := s.want[key]; !is && s.former != nil {
-				s.former[key] = true
+				s.former[key] = row
 			}
 		}
+		s.read = true
 	}
 	want := maps.Clone(s.want)
-	for key := range s.former {
-		want[key] = s.there[key]
-	}
-	if err := forward.Differences(ctx, s.table, s.there, want); err != nil {
+	maps.Copy(want, s.former)
+	if err := s.rows.Write(ctx, want); err != nil {
 		return err
 	}
-	s.there, s.dirty = want, false
+	s.dirty = false
 	return nil
 }
 

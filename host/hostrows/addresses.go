@@ -51,12 +51,11 @@ type place struct {
 type Addresses struct {
 	d         *orch.Daemon
 	log       *slog.Logger
-	table     *swss.Table
 	send      func(on string, frame []byte) error
 	over      func(on string, addr netip.Addr)
 	own       map[place]Address // nil: they are not known yet
 	conflicts map[place]*conflict
-	rows      map[string]swss.FieldValues // as written; nil: they have not been read
+	rows      *forward.OwnRows
 }
 
 // NewAddresses registers the rows on a daemon. send sends a frame at an interface, and over is called when a host no
@@ -65,10 +64,9 @@ func NewAddresses(
 	d *orch.Daemon, r *swss.Redis, send func(on string, frame []byte) error, over func(on string, addr netip.Addr),
 ) *Addresses {
 	a := &Addresses{
-		d: d, log: d.Logger(), table: swss.NewTable(r.DB(swss.StateDB), schema.StateHostAddress), send: send, over: over,
-		conflicts: map[place]*conflict{},
+		d: d, log: d.Logger(), send: send, over: over, conflicts: map[place]*conflict{},
+		rows: forward.NewOwnRows(d, r.DB(swss.StateDB), schema.StateHostAddress),
 	}
-	d.OnFlush(func() { a.rows = nil })
 	d.Every(func() time.Duration { return tellPeriod }, a.tell)
 	return a
 }
@@ -113,13 +111,6 @@ func (a *Addresses) tell(ctx context.Context, now time.Time) error {
 	if a.own == nil {
 		return nil
 	}
-	if a.rows == nil {
-		rows, err := a.table.Dump(ctx)
-		if err != nil {
-			return err
-		}
-		a.rows = rows
-	}
 	for k, c := range a.conflicts {
 		switch {
 		case now.Before(c.next):
@@ -145,9 +136,5 @@ func (a *Addresses) tell(ctx context.Context, now time.Time) error {
 		}
 		want[k.on+"|"+own.Prefix.String()] = row
 	}
-	if err := forward.Differences(ctx, a.table, a.rows, want); err != nil {
-		return err
-	}
-	a.rows = want
-	return nil
+	return a.rows.Write(ctx, want)
 }

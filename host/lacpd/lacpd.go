@@ -44,9 +44,9 @@ type Speaker struct {
 	rows       map[string]map[string]swss.FieldValues // of APPL_DB, by table
 	configured bool                                   // the agent knows them as they are
 	before     map[string]before                      // what an earlier one has left, by PortChannel|port
-	loaded     bool                                   // told is what the databases have
+	loaded     bool                                   // before is known
 	unsure     bool                                   // rows may have to be written
-	told       map[string]map[string]swss.FieldValues // as written, by table
+	written    map[string]*forward.OwnRows            // by table of STATE_DB and COUNTERS_DB
 	up         map[string]bool                        // ports, as known last
 	was        map[string]lacp.Mux                    // as last logged
 	lost       map[string]uint64                      // frames that the CPU port did not take, by port
@@ -61,7 +61,7 @@ const tellPeriod = time.Second
 func New(cfg Config) *Speaker {
 	s := &Speaker{
 		d: cfg.Daemon, redis: cfg.Redis, log: cfg.Daemon.Logger(), mac: cfg.MAC, agent: lacp.New(),
-		rows: map[string]map[string]swss.FieldValues{}, told: map[string]map[string]swss.FieldValues{},
+		rows: map[string]map[string]swss.FieldValues{}, written: map[string]*forward.OwnRows{},
 		up: map[string]bool{}, was: map[string]lacp.Mux{}, lost: map[string]uint64{},
 	}
 	for _, table := range tables {
@@ -74,11 +74,17 @@ func New(cfg Config) *Speaker {
 		})
 	}
 	for _, table := range []string{schema.StateLACP, schema.StateLACPMember} {
+		rows := forward.NewOwnRows(s.d, s.redis.DB(swss.StateDB), table)
+		s.written[table] = rows
 		forward.Consume(s.d, s.redis.DB(swss.StateDB), table, func(key string, fields swss.FieldValues) {
-			s.found(table, key, fields)
+			if s.loaded && rows.Differs(key, fields) { // another client wrote there: that is put right
+				rows.Forget()
+				s.unsure = true
+			}
 		})
 	}
-	s.d.OnFlush(func() { s.loaded = false })
+	s.written[schema.CountersLACP] = forward.NewOwnRows(s.d, s.redis.DB(swss.CountersDB), schema.CountersLACP)
+	s.d.OnFlush(func() { s.unsure = true })
 	forward.Settle(s.d, "LACP", s.due, s.settle)
 	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
 		s.agent.Advance(now)

@@ -338,7 +338,11 @@ func TestRestartChangesNothing(t *testing.T) {
 	if err := s.redis.DB(swss.StateDB).Client().FlushDB(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.d.Do(t.Context(), func() { s.lacp.loaded = false }); err != nil {
+	if err := s.d.Do(t.Context(), func() {
+		s.lacp.written[schema.StateLACPMember].Forget()
+		s.lacp.written[schema.StateLACP].Forget()
+		s.lacp.unsure = true
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(time.Second)

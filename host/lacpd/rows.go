@@ -8,42 +8,28 @@ import (
 	"time"
 
 	"tamtam/host/lacp"
-	"tamtam/orch/forward"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
-// load reads what the databases have: what an earlier one has left, or what is left where a database was emptied.
+// load reads how an earlier agent has left the members.
 func (s *Speaker) load(ctx context.Context) error {
 	if s.loaded {
 		return nil
 	}
-	for _, t := range written {
-		rows, err := swss.NewTable(s.redis.DB(t.db), t.name).Dump(ctx)
-		if err != nil {
-			return err
-		}
-		first := s.told[t.name] == nil
-		s.told[t.name] = rows
-		if t.name != schema.StateLACPMember || !first {
-			continue
-		}
-		s.before = map[string]before{}
-		for key, row := range rows {
-			if b, ok := beforeOf(row); ok {
-				s.before[key] = before{b, row[schema.FieldIncarnation]}
-			}
-		}
-		s.configured = false
+	rows, err := s.written[schema.StateLACPMember].Read(ctx)
+	if err != nil {
+		return err
 	}
-	s.loaded, s.unsure = true, true
+	s.before = map[string]before{}
+	for key, row := range rows {
+		if b, ok := beforeOf(row); ok {
+			s.before[key] = before{b, row[schema.FieldIncarnation]}
+		}
+	}
+	s.configured, s.loaded, s.unsure = false, true, true
 	return nil
 }
-
-var written = []struct {
-	db   swss.DBName
-	name string
-}{{swss.StateDB, schema.StateLACP}, {swss.StateDB, schema.StateLACPMember}, {swss.CountersDB, schema.CountersLACP}}
 
 // write says in STATE_DB how each PortChannel and member is, as differences.
 func (s *Speaker) write(ctx context.Context) error {
@@ -72,41 +58,14 @@ func (s *Speaker) write(ctx context.Context) error {
 			lags[name] = s.lagRow(row, links[name], partner[name])
 		}
 	}
-	if err := s.differences(ctx, swss.StateDB, schema.StateLACPMember, members); err != nil {
+	if err := s.written[schema.StateLACPMember].Write(ctx, members); err != nil {
 		return err
 	}
-	if err := s.differences(ctx, swss.StateDB, schema.StateLACP, lags); err != nil {
+	if err := s.written[schema.StateLACP].Write(ctx, lags); err != nil {
 		return err
 	}
 	s.unsure = false
 	return nil
-}
-
-func (s *Speaker) differences(
-	ctx context.Context, db swss.DBName, table string, want map[string]swss.FieldValues,
-) error {
-	if err := forward.Differences(ctx, swss.NewTable(s.redis.DB(db), table), s.told[table], want); err != nil {
-		return err
-	}
-	s.told[table] = want
-	return nil
-}
-
-// found takes how a row of STATE_DB is: somebody else may have written there, by mistake or not, and that is put right.
-// Fields that are none of ours do not count.
-func (s *Speaker) found(table, key string, fields swss.FieldValues) {
-	told := s.told[table]
-	same := (told[key] == nil) == (fields == nil)
-	for name, value := range told[key] {
-		same = same && fields[name] == value
-	}
-	if !s.loaded || same {
-		return
-	}
-	if told[key] = fields; fields == nil {
-		delete(told, key)
-	}
-	s.unsure = true
 }
 
 // tell brings what changes with time alone up to date: the counters, and who churns.
@@ -124,7 +83,7 @@ func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
 		row["drop-cpu-port"] = strconv.FormatUint(s.lost[p.Name], 10)
 		counts[p.Aggregate+":"+p.Name] = row
 	}
-	return s.differences(ctx, swss.CountersDB, schema.CountersLACP, counts)
+	return s.written[schema.CountersLACP].Write(ctx, counts)
 }
 
 // lagRow is the row of a PortChannel.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"time"
 
@@ -30,7 +31,7 @@ type Config struct {
 // timers or [orch.Daemon.Do].
 type Speaker struct {
 	d      *orch.Daemon
-	table  *swss.Table
+	rows   *forward.OwnRows // of LLDP_ENTRY_TABLE
 	log    *slog.Logger
 	agent  *lldp.Agent
 	system lldp.System
@@ -41,8 +42,8 @@ type Speaker struct {
 
 	ports      map[string]swss.FieldValues // rows of PORT_TABLE
 	configured bool                        // the agent has them as they are
-	told       map[string]swss.FieldValues // rows as written; nil: what there is has not been read
-	// before are rows of an earlier speaker, which count until those that they are of must have spoken again.
+	// before are rows of an earlier speaker, which count until those that they are of must have spoken again; nil: they
+	// have not been read.
 	before map[string]swss.FieldValues
 	until  time.Time
 	lost   uint64 // frames that the CPU port did not take
@@ -55,8 +56,8 @@ const tellPeriod = time.Second
 func New(cfg Config) *Speaker {
 	db := cfg.Redis.DB(swss.ApplDB)
 	s := &Speaker{
-		d: cfg.Daemon, table: swss.NewTable(db, schema.AppLLDPEntry), log: cfg.Daemon.Logger(), agent: lldp.New(),
-		system: cfg.System, ports: map[string]swss.FieldValues{},
+		d: cfg.Daemon, rows: forward.NewOwnRows(cfg.Daemon, db, schema.AppLLDPEntry), log: cfg.Daemon.Logger(),
+		agent: lldp.New(), system: cfg.System, ports: map[string]swss.FieldValues{},
 	}
 	forward.Consume(s.d, db, schema.AppPort, func(key string, fields swss.FieldValues) {
 		if s.ports[key] = fields; fields == nil {
@@ -64,8 +65,7 @@ func New(cfg Config) *Speaker {
 		}
 		s.configured = false
 	})
-	s.d.OnFlush(func() { s.told = nil })
-	forward.Settle(s.d, "LLDP", func() bool { return s.begun && (s.told == nil || !s.configured) }, s.settle)
+	forward.Settle(s.d, "LLDP", func() bool { return s.begun && (s.before == nil || !s.configured) }, s.settle)
 	s.d.At(s.next, func(_ context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.flush()
@@ -119,12 +119,12 @@ func (s *Speaker) next() (at time.Time) {
 
 // settle brings the agent up to date, at first with what an earlier speaker has left.
 func (s *Speaker) settle(ctx context.Context) error {
-	if s.told == nil {
-		rows, err := s.table.Dump(ctx)
+	if s.before == nil {
+		rows, err := s.rows.Read(ctx)
 		if err != nil {
 			return err
 		}
-		s.told, s.before, s.until = rows, rows, s.now().Add(lldp.TTL)
+		s.before, s.until = maps.Clone(rows), s.now().Add(lldp.TTL)
 	}
 	var up []lldp.Port
 	for name, fields := range s.ports {
@@ -153,15 +153,10 @@ func (s *Speaker) flush() {
 
 // tell brings the rows up to date, as differences.
 func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
-	if s.told == nil || !s.configured {
+	if s.before == nil || !s.configured {
 		return nil
 	}
-	want := s.heard()
-	if err := forward.Differences(ctx, s.table, s.told, want); err != nil {
-		return err
-	}
-	s.told = want
-	return nil
+	return s.rows.Write(ctx, s.heard())
 }
 
 // heard returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: of several neighbours of a port the

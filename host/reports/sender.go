@@ -33,11 +33,10 @@ const tellPeriod = time.Second
 type Sender struct {
 	cfg     Config
 	log     *slog.Logger
-	table   *swss.Table
+	rows    *forward.OwnRows
 	streams map[string]*stream
-	clock   uint64                      // of uses
-	told    map[string]swss.FieldValues // as written; nil: what is there is not known
-	bad     uint64                      // frames that are none to send
+	clock   uint64 // of uses
+	bad     uint64 // frames that are none to send
 }
 
 // A stream is what goes from one source to one collector.
@@ -50,9 +49,8 @@ type stream struct {
 func New(cfg Config) *Sender {
 	s := &Sender{
 		cfg: cfg, log: cfg.Daemon.Logger(), streams: map[string]*stream{},
-		table: swss.NewTable(cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
+		rows: forward.NewOwnRows(cfg.Daemon, cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
-	cfg.Daemon.OnFlush(func() { s.told = nil })
 	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, func(ctx context.Context, _ time.Time) error {
 		return s.tell(ctx)
 	})
@@ -111,20 +109,9 @@ func (s *Sender) forget() {
 
 // tell writes what was sent, and takes away what an earlier sender has left.
 func (s *Sender) tell(ctx context.Context) error {
-	if s.told == nil {
-		left, err := s.table.Dump(ctx)
-		if err != nil {
-			return err
-		}
-		s.told = left
-	}
 	want := map[string]swss.FieldValues{}
 	for name, of := range s.streams {
 		want[name] = of.counts.Fields()
 	}
-	if err := forward.Differences(ctx, s.table, s.told, want); err != nil {
-		return fmt.Errorf("%s: %w", schema.CountersManagementReports, err)
-	}
-	s.told = want
-	return nil
+	return s.rows.Write(ctx, want)
 }

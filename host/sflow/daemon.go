@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -60,13 +59,7 @@ type Daemon struct {
 	names      *swss.Table
 	rules      rules
 
-	own, each, ruled told
-}
-
-// A told is a table of COUNTERS_DB with what was written there.
-type told struct {
-	table *swss.Table
-	rows  map[string]swss.FieldValues // nil: not known
+	own, each, ruled *forward.OwnRows // of COUNTERS_DB: of the agent, its collectors and its rules
 }
 
 // tables are those of APPL_DB that the daemon follows.
@@ -83,9 +76,9 @@ func New(cfg Config) *Daemon {
 	d := &Daemon{
 		cfg: cfg, log: cfg.Daemon.Logger(), rows: forward.Tables{}, polls: map[string]time.Time{},
 		counts: swss.NewTable(db, schema.CountersTable), names: swss.NewTable(db, schema.CountersPortNameMap),
-		own:   told{table: swss.NewTable(db, schema.CountersSFlow)},
-		each:  told{table: swss.NewTable(db, schema.CountersSFlowCollector)},
-		ruled: told{table: swss.NewTable(db, schema.CountersSFlowRule)},
+		own:   forward.NewOwnRows(cfg.Daemon, db, schema.CountersSFlow),
+		each:  forward.NewOwnRows(cfg.Daemon, db, schema.CountersSFlowCollector),
+		ruled: forward.NewOwnRows(cfg.Daemon, db, schema.CountersSFlowRule),
 	}
 	d.rules.follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true })
 	d.rows.Follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true }, tables...)
@@ -314,7 +307,7 @@ func (d *Daemon) tell(ctx context.Context) error {
 		}
 		ruled = d.rules.rows(d.agent)
 	}
-	return errors.Join(d.own.write(ctx, own), d.each.write(ctx, each), d.ruled.write(ctx, ruled))
+	return errors.Join(d.own.Write(ctx, own), d.each.Write(ctx, each), d.ruled.Write(ctx, ruled))
 }
 
 func (d *Daemon) counted() swss.FieldValues {
@@ -331,21 +324,6 @@ func (d *Daemon) counted() swss.FieldValues {
 		"counter-samples": utoa(c.CounterSamples), "discards": utoa(c.Discards), "discards-suppressed": utoa(c.Suppressed),
 		"drop-too-long": utoa(c.TooLong), "drop-unknown-port": utoa(c.Unknown), "drop-queue-full": lost,
 	}
-}
-
-// write makes the rows of the table, those of an earlier sflowd too, the ones that are wanted.
-func (t *told) write(ctx context.Context, want map[string]swss.FieldValues) (err error) {
-	if t.rows == nil {
-		if t.rows, err = t.table.Dump(ctx); err != nil {
-			return err
-		}
-	}
-	if err := forward.Differences(ctx, t.table, t.rows, want); err != nil {
-		t.rows = nil
-		return fmt.Errorf("what sFlow has counted: %w", err)
-	}
-	t.rows = want
-	return nil
 }
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
