@@ -75,7 +75,7 @@ func TestConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &fakeServer{tree: map[string]any{}, password: "secret"}
-		f.load(t, switchTree)
+		f.load(t, testFile(t, "tam.json"))
 		serve(t, f, l, opts...)
 		return f, l.Addr().String()
 	}
@@ -128,7 +128,7 @@ func BenchmarkShow(b *testing.B) {
 	}
 	f := &fakeServer{tree: map[string]any{}}
 	var v any
-	if err := json.Unmarshal([]byte(switchTree), &v); err != nil {
+	if err := json.Unmarshal([]byte(testFile(b, "tam.json")), &v); err != nil {
 		b.Fatal(err)
 	}
 	f.tree = v.(map[string]any)

@@ -34,6 +34,7 @@ type fakeServer struct {
 	user     string                      // of the latest request
 	onSet    func(*gpb.SetRequest) error // refuses a Set
 	password string                      // wanted, when set
+	frozen   bool                        // a Set is noted, and changes nothing
 }
 
 // listKeys are the keys of lists that have another than name.
@@ -183,6 +184,9 @@ func (f *fakeServer) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResp
 		}
 	}
 	f.sets = append(f.sets, req)
+	if f.frozen {
+		return &gpb.SetResponse{Timestamp: 1}, nil
+	}
 	for _, p := range req.Delete {
 		remove(f.tree, p.Elem)
 	}

@@ -34,120 +34,9 @@ func (s *session) sent() string {
 	return b.String()
 }
 
-func TestConfigurationCommands(t *testing.T) {
-	const group = "/openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_236]"
-	for _, tt := range []struct {
-		mode kit.Mode
-		line string
-		want string
-	}{
-		{kit.ModeTAM, "switch-id 2020", "update /openconfig-tam:tam/switch/config/switch-id 2020\n"},
-		{kit.ModeTAM, "no switch-id", "delete /openconfig-tam:tam/switch/config/switch-id\n"},
-		{kit.ModeTAM, "no enterprise-id 7", "delete /openconfig-tam:tam/switch/config/enterprise-id\n"},
-		{kit.ModeTAM, "collector c1 ip 2001:DB8::0:1 port 9", `update /openconfig-tam:tam/collectors/collector[name=c1] ` +
-			`{"openconfig-tam:config":{"ip":"2001:db8::1","name":"c1","port":9,"protocol":"UDP"},"openconfig-tam:name":"c1"}` +
-			"\n"},
-		{kit.ModeTAM, "no collector MOD_Col_m16", "delete /openconfig-tam:tam/collectors/collector[name=MOD_Col_m16]\n"},
-		{kit.ModeTAM, "sampler s1 rate 100", `update /openconfig-tam:tam/samplers/sampler[name=s1] ` +
-			`{"openconfig-tam:config":{"name":"s1","sampling-rate":100},"openconfig-tam:name":"s1"}` + "\n"},
-		{kit.ModeTAM, "flow-group new protocol tcp dst-l4-port 80-90 src-ip 10.0.0.0/8 tcp-flags ack,syn ethertype ipv4",
-			`update /openconfig-tam:tam/flowgroups/flowgroup[name=new] ` +
-				`{"openconfig-tam:config":{"id":1,"name":"new"},"openconfig-tam:ipv4":{"config":{"protocol":6,` +
-				`"source-address":"10.0.0.0/8"}},` +
-				`"openconfig-tam:l2":{"config":{"ethertype":2048}},"openconfig-tam:name":"new",` +
-				`"openconfig-tam:transport":{"config":{"destination-port":"80..90","tcp-flags":["TCP_SYN","TCP_ACK"]}}}` + "\n"},
-		{kit.ModeTAM, "flow-group tcp_port_239 dscp 1 src-mac 00:AA:BB:CC:DD:EE",
-			`update /openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_239] ` +
-				`{"openconfig-tam:config":{"name":"tcp_port_239"},"openconfig-tam:ipv6":{"config":{"dscp":1}},` +
-				`"openconfig-tam:l2":{"config":{"source-mac":"00:aa:bb:cc:dd:ee","source-mac-mask":"ff:ff:ff:ff:ff:ff"}},` +
-				`"openconfig-tam:name":"tcp_port_239"}` + "\n"},
-		{kit.ModeTAM, "no flow-group tcp_port_236", "delete " + group + "\n"},
-		{kit.ModeTAM, "no flow-group tcp_port_236 src-ip dst-l4-port", "delete " + group + "/ipv4/config/source-address\n" +
-			"delete " + group + "/ipv6/config/source-address\ndelete " + group + "/transport/config/destination-port\n"},
-		{modeTailStamp, "session s flowgroup g",
-			`replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
-				`{"openconfig-tam:config":{"flowgroup":"g","name":"s"},"openconfig-tam:name":"s"}` + "\n"},
-		{modeTailStamp, "session s flowgroup g clamp-mss 2",
-			`replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
-				`{"openconfig-tam:config":{"flowgroup":"g","name":"s","tamtam-tailstamp:clamp-mss":2},"openconfig-tam:name":"s"}` +
-				"\n"},
-		{modeTailStamp, "enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
-			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"ACTIVE"},` +
-			`"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
-		{modeTailStamp, "no enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
-			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"INACTIVE"},` +
-			`"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
-		{kit.ModeInterface, "flow-group tcp_port_236", "update " + group + `/config/interfaces ["Ethernet4"]` + "\n"},
-		{kit.ModeInterface, "no flow-group tcp_port_236", "delete " + group + "/config/interfaces[.=Ethernet4]\n"},
-		{kit.ModeInterface, "mtu 1500",
-			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu 1500\n"},
-		{kit.ModeInterface, "no mtu", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu\n"},
-		{kit.ModeInterface, "shutdown",
-			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled false\n"},
-		{kit.ModeInterface, "no shutdown",
-			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled true\n"},
-		{kit.ModeInterface, "channel-group 1",
-			"update /openconfig-interfaces:interfaces/interface[name=PortChannel1]/aggregation/members/" +
-				"member[interface=Ethernet4] " +
-				`{"tamtam-interfaces:config":{"interface":"Ethernet4"},"tamtam-interfaces:interface":"Ethernet4"}` + "\n"},
-		{kit.ModeInterface, "no switchport access Vlan",
-			"delete /tamtam-interfaces:vlans/vlan[vlan-id=10]/members/member[interface=Ethernet4]\n"},
-		{kit.ModeConfig, "interface breakout port Eth2/1 mode 4x25g",
-			"update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1] " +
-				`{"tamtam-interfaces:config":{"breakout-speed":"SPEED_25GB","index":1,"num-breakouts":4},` +
-				`"tamtam-interfaces:index":1}` + "\n"},
-		{kit.ModeConfig, "no interface breakout port Ethernet4",
-			"delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]\n"},
-		{kit.ModeConfig, "no interface Vlan 10", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]\n"},
-	} {
-		t.Run(tt.line, func(t *testing.T) {
-			s := newSession(t)
-			s.server.load(t, switchTree)
-			s.session.Mode = tt.mode
-			s.session.Interface = "Ethernet4"
-			s.do(t, tt.line)
-			if diff := cmp.Diff(tt.want, s.sent()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestRefusedCommands(t *testing.T) {
-	s := newSession(t)
-	s.server.load(t, switchTree)
-	for _, tt := range []struct {
-		mode       kit.Mode
-		line, want string
-	}{
-		{kit.ModeTAM, "no collector c9", "%Error: Collector c9 does not exist"},
-		{kit.ModeTAM, "no flow-group g9", "%Error: Flow group g9 does not exist"},
-		{kit.ModeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ::1",
-			"%Error: Address ::1 of dst-ip is not of the family ipv4 that the rest of the command names"},
-		{modeTailStamp, "no session x", "%Error: Tail-stamping session x does not exist"},
-		{kit.ModeConfig, "interface Ethernet99", "%Error: Interface Ethernet99 does not exist"},
-		{kit.ModeConfig, "interface Eth9/9", "%Error: No interface has the name or alias Eth9/9"},
-		{kit.ModeInterface, "no flow-group tcp_port_239", "%Error: Flow group tcp_port_239 is not attached to Ethernet4"},
-		{kit.ModeInterface, "flow-group g9", "%Error: Flow group g9 does not exist"},
-		{kit.ModeInterface, "no channel-group", "%Error: Ethernet4 is in no port channel"},
-	} {
-		s.session.Mode, s.session.Interface = tt.mode, "Ethernet4"
-		if got := s.fails(t, tt.line); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.line, got, tt.want)
-		}
-	}
-	s.session.Mode, s.session.Interface = kit.ModeInterface, "Vlan10"
-	if got, want := s.fails(t, "mtu 1500"), "%Error: Vlan10 has no mtu: it is for Ethernet and PortChannel"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if len(s.server.sets) > 0 {
-		t.Errorf("refused commands sent %v", s.server.sets)
-	}
-}
-
 func TestServerReasonIsShown(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, switchTree)
+	s.server.load(t, testFile(t, "tam.json"))
 	s.server.onSet = func(*gpb.SetRequest) error {
 		return status.Error(codes.FailedPrecondition, "flow group tcp_port_236 is in use by tail-stamping session http_236")
 	}
@@ -171,7 +60,7 @@ func TestEnableThatTheSwitchRefuses(t *testing.T) {
 
 func TestDetachFromTheLastInterfaceWarns(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, switchTree)
+	s.server.load(t, testFile(t, "tam.json"))
 	s.session.Mode, s.session.Interface = kit.ModeInterface, "Ethernet4"
 	s.do(t, "no flow-group tcp_port_236", "interface Ethernet20", "no flow-group tcp_port_236")
 	const want = "%Warning: flow group tcp_port_236 is attached to no interface now: it matches on all of them\n"
@@ -231,7 +120,7 @@ func TestFlowGroupIDs(t *testing.T) {
 // configuration; and so does that switch's.
 func TestRunningConfigurationRoundTrip(t *testing.T) {
 	first := newSession(t)
-	first.server.load(t, switchTree)
+	first.server.load(t, testFile(t, "tam.json"))
 	text := first.do(t, "show running-configuration")
 
 	second := newSession(t)
@@ -285,7 +174,7 @@ func TestScriptStopsAtTheFirstError(t *testing.T) {
 // With Echo a script leaves what a session at a terminal leaves, and goes on after errors.
 func TestEchoShowsASession(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, switchTree)
+	s.server.load(t, testFile(t, "tam.json"))
 	s.session.Config.Echo, s.session.Config.Err = true, s.session.Config.Out
 	s.session.Config.In = strings.NewReader(
 		"configure terminal\ntam\nswitch-id x\nno collector\nend\nshow tam switch | include Switch\n")
@@ -311,7 +200,7 @@ Switch ID      : 2020
 
 func TestRunReadsInputThatIsNoTerminal(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, switchTree)
+	s.server.load(t, testFile(t, "tam.json"))
 	s.session.Config.In = strings.NewReader("show tam switch | include Switch\nexit\nnever\n")
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -338,7 +227,7 @@ func (c *fakeConsole) size() (width, height int)  { return 200, 50 }
 
 func TestInteractiveSession(t *testing.T) {
 	s := newSession(t)
-	s.server.load(t, switchTree)
+	s.server.load(t, testFile(t, "tam.json"))
 	hist := filepath.Join(t.TempDir(), "history")
 	s.session.Config.HistoryFile = hist
 	con := &fakeConsole{Reader: strings.NewReader(

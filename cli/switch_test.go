@@ -120,81 +120,6 @@ func configDB(t *testing.T, r *swss.Redis) string {
 	return b.String()
 }
 
-const switchScript = `configure terminal
-tam
- switch-id 2020
- enterprise-id 77
- collector c1 ip 192.168.78.121 port 7071
- collector c6 ip 2001:db8::7 port 7076 protocol TCP
- collector c7 ip 2001:db8::7 port 7076
- sampler s1 rate 100
- flow-group tcp_port_236 src-ip 13.92.96.32 dst-ip 7.72.235.82 dst-l4-port 236 protocol tcp
- flow-group six src-ip 2001:db8::/32 dscp 46 hop-limit 64 flow-label 5 priority 99
- flow-group wide src-l4-port 1000-2000 tcp-flags syn,ack src-mac 00:11:22:00:00:00/ff:ff:ff:00:00:00` +
-	` ethertype ipv4 dscp 3 ttl 9
- flow-group all
- flow-group bare6 ip-version ipv6 protocol udp
- tail-stamping
-  session http_236 flowgroup tcp_port_236
-  session v6 flowgroup six
-  enable
- alt-mark
-  session am6 flowgroup six role terminator method muxed interval -3 mark dscp5` +
-	` clear slot-sync off delay-min 1000 delay-max 1000000
-  session am1 flowgroup tcp_port_236 role initiator method double interval 0 mark dscp0 mark2 dscp1 clock-error 1000000
-  session am2 flowgroup wide role transit method step interval 8 mark ipv4-reserved
-  enable
- flymon
-  task hh key 5-tuple attribute frequency filter src-ip=10.0.0.0/8,dst-port=1-1023 threshold 1000 memory 65536 epoch 100
-  task card key none attribute distinct(src-ip&0xffff0000,dst-port) flowgroup wide algorithm hll` +
-	` rows 1 allocation efficient share 1/8 readout live
-  task dry key src-ip/24 attribute max(queue-length) epoch 0 plan
-  query q1 task hh flow 10.0.0.1,10.0.0.2,1000,80,6
-  enable
- table-record
-  session rec1 flow-group tcp_port_236 collector c1 sampler s1 phv 16+8 mode exec+hit must-record chip.acl,chip.fdb
-  session rec6 flow-group six collector c7 phv 32+32 algorithm bnb probabilities counted` +
-	` encapsulation erspan truncate 0 source-ip 2001:db8::1
-  enable
-interface breakout port Ethernet8 mode 4x25G
-interface PortChannel 1
- mtu 9000
- static
- min-links 2
- no static
- fast-rate
- fallback
-interface Vlan 10
-interface Vlan 20
-interface Eth1
- description "to spine 1"
- channel-group 1
- flow-group tcp_port_236
-interface Ethernet 4
- mtu 1500
- shutdown
- switchport access Vlan 10
- switchport trunk allowed Vlan 20
- flow-group tcp_port_236
- flow-group six
-interface Vlan 10
- ip address 10.0.0.1/24
- ipv6 address 2001:db8::1/64
- ip arp 10.0.0.2 02:00:00:00:00:02
- ipv6 neighbor fe80::2 02:00:00:00:00:02
-interface Ethernet 8
- ip address 10.8.0.1/30
-interface Loopback 0
- ip address 10.255.0.1/32
-ip route 10.9.0.0/16 10.0.0.2
-ip route 10.9.0.0/16 10.8.0.2 interface Ethernet8 distance 5
-ip route 0.0.0.0/0 interface Ethernet8
-ipv6 route 2001:db8:9::/48 blackhole
-mac address-table 02:00:00:00:00:09 Vlan 10 interface Eth2
-mac address-table aging-time 300
-end
-`
-
 func (s *session) runScript(t *testing.T, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "script")
@@ -210,7 +135,7 @@ func (s *session) runScript(t *testing.T, text string) {
 // configuration makes the same rows on another switch, and changes none here.
 func TestSwitchRoundTrip(t *testing.T) {
 	s, r := newSwitch(t)
-	s.runScript(t, switchScript)
+	s.runScript(t, testFile(t, "switch.script"))
 	rows := configDB(t, r)
 	golden(t, "switch_config_db", rows)
 	text := s.do(t, "show running-configuration")
@@ -227,100 +152,10 @@ func TestSwitchRoundTrip(t *testing.T) {
 	}
 }
 
-// What daemons write is what show commands show.
-func TestSwitchShow(t *testing.T) {
-	s, r := newSwitch(t)
-	s.runScript(t, switchScript)
-	row(t, r, swss.ApplDB, schema.AppTAMSwitch, "global", swss.FieldValues{"switch-id": "2020", "enterprise-id": "77",
-		"op-switch-id": "2020", "op-enterprise-id": "77"})
-	row(t, r, swss.StateDB, schema.StateTAMSwitch, "global", swss.FieldValues{"status": "active"})
-	row(t, r, swss.StateDB, schema.StateTAMFeature, schema.FeatureTailStamping, swss.FieldValues{"op-status": "ACTIVE"})
-	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "http_236", swss.FieldValues{"status": "active"})
-	ruleInForce(t, r, "tcp_port_236")
-	row(t, r, swss.ApplDB, schema.AppTAMTailStamp, "http_236", swss.FieldValues{"acl-table-name": "TAM",
-		"acl-rule-name": "tcp_port_236"})
-	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "v6", swss.FieldValues{"status": "pending",
-		"reason": "no free ACL entry"})
-	row(t, r, swss.CountersDB, schema.CountersTailStamp, "http_236", swss.FieldValues{
-		"MATCHED_PACKETS": "7656", "MATCHED_BYTES": "980000", "STAMPED_PACKETS": "7600",
-		"NOT_STAMPED_NOT_TCP_UDP": "50", "NOT_STAMPED_NOT_ETHERNET_II": "0", "NOT_STAMPED_CUT": "0", "NOT_STAMPED_MTU": "6",
-	})
-	active := swss.FieldValues{"status": "active"}
-	for _, key := range []string{"Vlan10", "Vlan10|10.0.0.1/24", "Vlan10|2001:db8::1/64", "Loopback0",
-		"Loopback0|10.255.0.1/32"} {
-		row(t, r, swss.StateDB, schema.StateInterface, key, active)
-	}
-	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8", swss.FieldValues{"status": "pending",
-		"reason": `"Ethernet8" is a member of VLAN "Vlan20", and a port either bridges or routes`})
-	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8|10.8.0.1/30",
-		swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
-	row(t, r, swss.ApplDB, schema.AppRoute, "10.9.0.0/16", swss.FieldValues{"nexthop": "10.0.0.2", "ifname": "Vlan10",
-		"protocol": "static"})
-	row(t, r, swss.ApplDB, schema.AppRoute, "10.7.0.1", swss.FieldValues{"nexthop": "10.0.0.2,10.0.0.3",
-		"ifname": "Vlan10,Vlan10", "protocol": "bgp"})
-	row(t, r, swss.StateDB, schema.StateStaticRoute, "10.9.0.0/16", active)
-	row(t, r, swss.StateDB, schema.StateStaticRoute, "0.0.0.0/0",
-		swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
-	row(t, r, swss.StateDB, schema.StateNeigh, "Vlan10|10.0.0.2", active)
-	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|10.0.0.5",
-		swss.FieldValues{"neigh": "02:00:00:00:00:05", "state": "REACHABLE", "confirmed": "2026-01-02T12:00:00Z"})
-	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|2001:db8::6",
-		swss.FieldValues{"neigh": "", "state": "INCOMPLETE", "confirmed": ""})
-	row(t, r, swss.ApplDB, schema.AppLLDPEntry, "Ethernet4", swss.FieldValues{"lldp_rem_sys_name": "s2",
-		"lldp_rem_port_id":   "etp1",
-		"lldp_rem_port_desc": "Ethernet0", "lldp_rem_chassis_id": "02:00:00:00:00:02", "lldp_rem_sys_desc": "",
-		"lldp_rem_man_addr": ""})
-	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:09",
-		swss.FieldValues{"port": "Ethernet4", "type": "static"})
-	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:0a",
-		swss.FieldValues{"port": "Ethernet4", "type": "dynamic"})
-	golden(t, "switch_show_ip", s.do(t, "show ip route", "show ipv6 route", "show ip interface", "show ipv6 interface",
-		"show arp", "show ndp", "show neighbors", "show lldp neighbors", "show mac address-table"))
-	golden(t, "switch_show", s.do(t,
-		"show tam switch", "show tam summary", "show tam collectors", "show tam collectors c6", "show tam samplers",
-		"show tam flow-groups",
-		"show tam features", "show tam tail-stamping", "show tam tail-stamping sessions",
-		"show tam tail-stamping sessions http_236",
-		"show tam tail-stamping sessions v6", "show interface status", "show interface counters Ethernet4",
-		"show interface breakout",
-		"show vlan", "show acl", "show version | include openconfig-tam"))
-}
-
-// A route of a routing daemon is in the ASIC if orchagent, which is ready, does not list it; of one that is listed the
-// reason is told, and of others nothing is known while orchagent is away or lists only some.
-func TestRoutesOfARoutingDaemon(t *testing.T) {
-	s, r := newSwitch(t)
-	for _, key := range []string{"10.1.0.0/16", "10.2.0.1", "2001:db8::/32"} {
-		hop := map[bool]string{true: "fe80::2", false: "10.0.0.2"}[strings.HasPrefix(key, "2001")]
-		row(t, r, swss.ApplDB, schema.AppRoute, key, swss.FieldValues{"nexthop": hop, "ifname": "Ethernet0",
-			"protocol": "bgp"})
-	}
-	pending := swss.FieldValues{"status": "pending", "reason": "no neighbour 10.0.0.2 on Ethernet0"}
-	row(t, r, swss.StateDB, schema.StateRoute, "10.2.0.1", pending)
-	row(t, r, swss.StateDB, schema.StateRoute, "2001:db8::/32", pending)
-	want := func(what string, lines ...string) {
-		t.Helper()
-		got := s.do(t, "show ip route", "show ipv6 route")
-		for _, line := range lines {
-			if !strings.Contains(got, line) {
-				t.Errorf("%s: lacks %q:\n%s", what, line, got)
-			}
-		}
-	}
-	const reason = "\n     pending: no neighbour 10.0.0.2 on Ethernet0"
-	host, v6 := "R  10.2.0.1/32 via 10.0.0.2, Ethernet0"+reason, "R  2001:db8::/32 via fe80::2, Ethernet0"+reason
-	want("orchagent is away", "R? 10.1.0.0/16", host, v6)
-	row(t, r, swss.StateDB, schema.StateHealth, "orchagent", swss.FieldValues{schema.HealthState: schema.HealthReady})
-	want("orchagent is ready", "R> 10.1.0.0/16", host, v6)
-	row(t, r, swss.StateDB, schema.StateRoute, schema.MoreRows, swss.FieldValues{"status": "pending",
-		"reason": schema.MoreReason(9)})
-	want("orchagent lists some", "R? 10.1.0.0/16", host, v6)
-}
-
 // The northbound's refusals reach the user, and nothing is changed.
 func TestSwitchRefusals(t *testing.T) {
 	s, r := newSwitch(t)
-	s.runScript(t, switchScript)
+	s.runScript(t, testFile(t, "switch.script"))
 	before := configDB(t, r)
 	for _, tt := range []struct {
 		mode       kit.Mode
@@ -380,7 +215,7 @@ func TestSwitchRefusals(t *testing.T) {
 func TestSwitchUndo(t *testing.T) {
 	s, r := newSwitch(t)
 	empty := configDB(t, r)
-	s.runScript(t, switchScript)
+	s.runScript(t, testFile(t, "switch.script"))
 	s.runScript(t, `configure terminal
 interface Ethernet4
  no flow-group tcp_port_236
