@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -243,32 +244,17 @@ func sameJSON(t testing.TB, got, want string) {
 	}
 }
 
-// someSwitch is a switch with two ports, a flow group and a session in effect.
+// someSwitch is a switch with two ports, a flow group and a session in effect: the rows of testdata/some.rows, as
+// [bed.rows] takes them.
 func someSwitch() map[string]string {
-	return map[string]string{
-		"CONFIG_DB PORT|Ethernet0": "lanes=0,1,2,3 speed=100000 alias=Eth1 index=1 mtu=9100 " +
-			"admin_status=up",
-		"CONFIG_DB PORT|Ethernet4":         "lanes=4,5,6,7 speed=100000 alias=Eth2 index=2",
-		"CONFIG_DB TAM_FLOWGROUP_TABLE|f1": "table-name=TAM id=7",
-		"CONFIG_DB ACL_RULE|TAM|f1": "PRIORITY=100 SRC_IP=13.92.96.32 DST_IP=7.72.235.82/32 " +
-			"L4_DST_PORT=236 IN_PORTS=Ethernet0",
-		"CONFIG_DB TAM_TAILSTAMPING_TABLE|s1":       "flowgroup=f1",
-		"CONFIG_DB TAM_FEATURES_TABLE|TAILSTAMPING": "status=ACTIVE",
-		"APPL_DB TAM_TAILSTAMPING_TABLE:s1":         "acl-table-name=TAM acl-rule-name=f1",
-		"APPL_DB ACL_RULE_TABLE:TAM:f1": "PRIORITY=100 SRC_IP=13.92.96.32 DST_IP=7.72.235.82/32 " +
-			"L4_DST_PORT=236 IN_PORTS=Ethernet0",
-		"APPL_DB TAM_APPL_SWITCH_TABLE:global": "op-switch-id=2020 op-enterprise-id=2020",
-		"APPL_DB PORT_TABLE:Ethernet0": "lanes=0,1,2,3 speed=100000 alias=Eth1 index=1 mtu=9100 " +
-			"admin_status=up oper_status=up",
-		"STATE_DB TAM_STATE_FEATURES_TABLE|TAILSTAMPING": "op-status=ACTIVE reason= since=2026-01-02T03:04:05Z by=orchagent",
-		"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1":       "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
-		"STATE_DB TAM_STATE_FLOWGROUP_TABLE|f1":          "status=active reason= since=2026-01-02T03:04:05Z by=tammgrd",
-		"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:s1": "MATCHED_PACKETS=7656 MATCHED_BYTES=18446744073709551615 " +
-			"STAMPED_PACKETS=7600 NOT_STAMPED_CUT=56",
-		"COUNTERS_DB ACL_COUNTER_RULE_MAP":         "TAM:f1=oid:0x9000000000001",
-		"COUNTERS_DB COUNTERS:oid:0x9000000000001": "SAI_ACL_COUNTER_ATTR_PACKETS=7656 SAI_ACL_COUNTER_ATTR_BYTES=1000",
-		"COUNTERS_DB COUNTERS_PORT_NAME_MAP":       "Ethernet0=oid:0x1000000000001",
-		"COUNTERS_DB COUNTERS:oid:0x1000000000001": "SAI_PORT_STAT_IF_IN_OCTETS=10 SAI_PORT_STAT_IF_IN_UCAST_PKTS=1 " +
-			"SAI_PORT_STAT_IF_IN_MULTICAST_PKTS=2 SAI_PORT_STAT_IF_IN_BROADCAST_PKTS=0",
+	text, err := os.ReadFile("testdata/some.rows")
+	if err != nil {
+		panic(err)
 	}
+	rows := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		w := words(line)
+		rows[w[0]+" "+w[1]] = strings.Join(w[2:], " ")
+	}
+	return rows
 }

@@ -112,21 +112,6 @@ func TestForwardingTableOnChange(t *testing.T) {
 	s.want("D " + hops + "[index=" + index + "]/state/ip-address")
 }
 
-// A queue is its port's.
-func TestQueuesOfPorts(t *testing.T) {
-	const queue = "/qos/interfaces/interface[interface-id=Ethernet0]/output/queues/queue[name=3]"
-	shows(t, map[string]string{
-		"APPL_DB PORT_TABLE:Ethernet0":              "lanes=0",
-		"COUNTERS_DB COUNTERS_QUEUE_NAME_MAP":       "Ethernet0:3=oid:0x15000000000003",
-		"COUNTERS_DB COUNTERS:oid:0x15000000000003": "SAI_QUEUE_STAT_PACKETS=7 SAI_QUEUE_STAT_DROPPED_PACKETS=0",
-	}, map[string]string{
-		queue + "/state": `{"openconfig-qos:name":"3","openconfig-qos:transmit-pkts":"7","openconfig-qos:dropped-pkts":"0"}`,
-		"/qos/interfaces/interface[interface-id=Ethernet0]/interface-ref": `{"openconfig-qos:state":` +
-			`{"interface":"Ethernet0"}}`,
-		"/qos/interfaces/interface[interface-id=Ethernet0]/output/queues/queue[name=4]": "",
-	})
-}
-
 // A nextHop is what the number of a next hop is made of, and its weight in a group.
 type nextHop struct{ Address, Interface, Weight string }
 

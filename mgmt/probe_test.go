@@ -6,9 +6,10 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"tamtam/mgmt/access"
 	"testing"
 	"time"
+
+	"tamtam/mgmt/access"
 )
 
 // TestProbe: whoever answers gNMI is heard, whatever it wants of its clients; who only takes the connection is not.

@@ -67,20 +67,6 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// The name is written as SONiC has it; components cannot be written, and the error says why.
-func TestSetSystem(t *testing.T) {
-	b := newBed(t, nil)
-	b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "mac=02:00:00:00:00:01"})
-	b.mustSet(updating(update("/system/config/hostname", `"leaf2"`)))
-	if got := b.row("DEVICE_METADATA|localhost"); got != "hostname=leaf2 mac=02:00:00:00:00:01" {
-		t.Error(got)
-	}
-	_, err := b.client.Set(b.ctx, updating(update("/components/component[name=chip]/config/name", `"chip"`)))
-	wantErr(t, err, "InvalidArgument", "read-only", "components are what there is")
-	_, err = b.client.Set(b.ctx, updating(update("/system/config/hostname", `"two words"`)))
-	wantErr(t, err, "InvalidArgument", "two words")
-}
-
 // Alarms have OpenConfig's place too, and change there.
 func TestSystemAlarms(t *testing.T) {
 	b := newBed(t, nil)
@@ -93,41 +79,6 @@ func TestSystemAlarms(t *testing.T) {
 	if err != nil || got != `"DRIFT"` {
 		t.Error(got, err)
 	}
-}
-
-// LLDP: the words for the numbers of kinds of names, and for what a neighbour can do; of one that does not say it
-// nothing is said.
-func TestLLDP(t *testing.T) {
-	const neighbors = "/lldp/interfaces/interface[name=Ethernet0]/neighbors/neighbor"
-	shows(t, map[string]string{
-		"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1 mac=02:00:00:00:00:01",
-		"STATE_DB TAMTAM_HEALTH|hostd":        "state=ready",
-		"APPL_DB PORT_TABLE:Ethernet0":        "lanes=0",
-		"APPL_DB PORT_TABLE:Ethernet4":        "lanes=4",
-		"APPL_DB LLDP_ENTRY_TABLE:Ethernet4": "lldp_rem_index=5 lldp_rem_sys_name=silent " +
-			"lldp_rem_sys_cap_supported=00_00 lldp_rem_sys_cap_enabled=00_00",
-		"APPL_DB LLDP_ENTRY_TABLE:Ethernet0": "lldp_rem_index=4 lldp_rem_chassis_id=02:00:00:00:00:02 " +
-			"lldp_rem_chassis_id_subtype=4 " +
-			"lldp_rem_port_id=Ethernet8 lldp_rem_port_id_subtype=7 lldp_rem_sys_name=spine1 lldp_rem_man_addr= " +
-			"lldp_rem_sys_cap_supported=28_80 lldp_rem_sys_cap_enabled=20_00",
-	}, map[string]string{
-		"/lldp/state": `{"openconfig-lldp:enabled":true,"openconfig-lldp:system-name":"leaf1",
-		 "openconfig-lldp:chassis-id":"02:00:00:00:00:01",
-			"openconfig-lldp:chassis-id-type":"MAC_ADDRESS"}`,
-		"/lldp/interfaces": `{"openconfig-lldp:interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"},
-		 "state":{"name":"Ethernet0","enabled":true},
-			"neighbors":{"neighbor":[{"id":"4","state":{"id":"4","system-name":"spine1","chassis-id":"02:00:00:00:00:02",
-			 "chassis-id-type":"MAC_ADDRESS",
-			"port-id":"Ethernet8","port-id-type":"LOCAL"},"capabilities":{"capability":[
-			{"name":"openconfig-lldp-types:MAC_BRIDGE","state":{"name":"openconfig-lldp-types:MAC_BRIDGE","enabled":true}},
-			{"name":"openconfig-lldp-types:ROUTER","state":{"name":"openconfig-lldp-types:ROUTER","enabled":false}}]}}]}},
-			{"name":"Ethernet4","config":{"name":"Ethernet4"},"state":{"name":"Ethernet4","enabled":true},
-			"neighbors":{"neighbor":[{"id":"5","state":{"id":"5","system-name":"silent"}}]}}]}`,
-		neighbors + "[id=4]/capabilities/capability[name=ROUTER]/state/enabled": "false",
-		neighbors + "[id=4]/capabilities/capability[name=TELEPHONE]":            "",
-		neighbors + "[id=5]/capabilities/capability[name=ROUTER]":               "",
-		neighbors + "[id=5]": "",
-	})
 }
 
 func updating(updates ...*gpb.Update) *gpb.SetRequest { return &gpb.SetRequest{Update: updates} }

@@ -277,56 +277,6 @@ func TestThroughIsTheSame(t *testing.T) {
 	})
 }
 
-// What cannot be is refused at the place that was named, and nothing is written.
-func TestThroughIsRefused(t *testing.T) {
-	b := newBed(t, nil)
-	b.rows(someSwitch())
-	const e0 = interfaceList + "[name=Ethernet0]"
-	before := b.withoutMark()
-	for _, tt := range []struct {
-		path, value, code, want string
-	}{
-		{e0 + "/subinterfaces/subinterface[index=1]", `{}`, "InvalidArgument", "[index=1]: index 1: want 0"},
-		{addressAt("Ethernet0", "10.0.0.1"), `{}`, "InvalidArgument", "config/prefix-length: is missing"},
-		{addressAt("Ethernet0", "10.0.0.1"), `{"config":{"ip":"10.0.0.2","prefix-length":8}}`, "InvalidArgument",
-			"is not the key"},
-		{addressAt("Ethernet0", "10.0.0.1") + "/config/prefix-length", `33`, "InvalidArgument", "33"},
-		{addressAt("Ethernet0", "0.0.0.0") + "/config/prefix-length", `8`, "InvalidArgument", "0.0.0.0/8"},
-		{addressAt("Ethernet12", "10.0.0.1") + "/config/prefix-length", `8`, "InvalidArgument",
-			"Ethernet12]: cannot be created"},
-		{interfaceList + "[name=Vlan5]/subinterfaces/subinterface[index=0]", `{}`, "InvalidArgument", "routed-vlan"},
-		{e0 + "/routed-vlan/ipv4/addresses/address[ip=10.0.0.1]/config/prefix-length", `8`, "InvalidArgument",
-			"subinterface[index=0]"},
-		{e0 + "/ethernet/config/aggregate-id", `"Ethernet4"`, "InvalidArgument", "Ethernet4 is no PortChannel"},
-		{e0 + "/ethernet/config/aggregate-id", `"PortChannel7"`, "InvalidArgument", "PortChannel7"},
-		{e0 + "/ethernet/config/port-speed", `"SPEED_UNKNOWN"`, "InvalidArgument", "port-speed"},
-		{addressAt("Ethernet0", "10.0.0.1") + "/state/origin", `"STATIC"`, "InvalidArgument", "read-only"},
-		{theirVLANs + "/vlan[vlan-id=7]/config/name", `"seven"`, "InvalidArgument", `"seven": want Vlan7`},
-		{"/network-instances/network-instance[name=red]/vlans/vlan[vlan-id=7]", `{}`, "InvalidArgument",
-			"there is one network instance, default"},
-		{"/network-instances/network-instance[name=default]", `{}`, "InvalidArgument", "there is one network instance"},
-		{e0 + "/subinterfaces/subinterface[index=0]/ipv4/neighbors/neighbor[ip=10.0.0.2]", `{}`, "InvalidArgument",
-			"it is written in /routing"},
-	} {
-		_, err := b.client.Set(b.ctx, updating(update(tt.path, tt.value)))
-		if err == nil {
-			t.Errorf("%s is taken", tt.path)
-			continue
-		}
-		wantErr(t, err, tt.code, tt.want)
-		if b.withoutMark() != before {
-			t.Fatalf("%s: %v, and it was written:\n%s", tt.path, err, b.config())
-		}
-	}
-	for _, p := range []string{"/network-instances/network-instance[name=default]", "/network-instances"} {
-		_, err := b.client.Set(b.ctx, deleting(p))
-		wantErr(t, err, "InvalidArgument", "read-only")
-	}
-	b.mustSet(updating(update(addressAt("Ethernet0", "10.0.0.1")+"/config/prefix-length", `8`)))
-	_, err := b.client.Set(b.ctx, deleting(addressAt("Ethernet0", "10.0.0.1")+"/config/prefix-length"))
-	wantErr(t, err, "InvalidArgument", "config/prefix-length: is missing")
-}
-
 // Whoever may write OpenConfig's place and not ours, or the other way round, may not write: there is one thing to
 // write.
 func TestThroughAsksBothPlaces(t *testing.T) {
