@@ -15,7 +15,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A Transcript runs the cases in testdata/*.rows. A case begins with comments ("# ..."), has lines as [Bench.Do] applies
+// A Transcript runs the cases in testdata/*.rows. A case begins with comments ("# ..."), has lines as [Bench.Do] takes
 // them, and then all rows of APPL_DB ("-> TABLE:key field=value") and statuses in STATE_DB ("-> TABLE|key status:
 // reason (by)") that they lead to. A restart changes none of these.
 type Transcript struct {
