@@ -131,9 +131,7 @@ func (c *Engine) derive() {
 			p.sampled[stage] = p.sampling[stage].chooser(stage, ofPorts)
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
-		bare, sampler := len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0, p.sampled[stageEgress] != nil
-		p.bare, p.sampler = bare && !sampler, bare && sampler
-		p.calm = p.isCalm(c.recorders)
+		p.off = p.closed(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})
 	c.acl.vlanACLs = [2]bool{}
@@ -163,14 +161,6 @@ func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 		return nil
 	}
 	return vlans[in.pvid]
-}
-
-// isCalm reports whether nothing but ACL tables and addresses has a say of untagged frames that come in at a
-// port, which learns.
-func (p *port) isCalm(recorders uint64) bool {
-	v := p.in.untagged
-	return v != nil && v.rif == nil && !v.noLearn && p.lag == nil && p.in.source.learning == config.Learn &&
-		p.mirror[stageIngress]&^recorders == 0 && p.class.dscp == nil
 }
 
 // applySwitch compiles the switch.

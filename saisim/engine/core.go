@@ -49,7 +49,8 @@ type keeping struct {
 // schedule is what happens when.
 type schedule struct {
 	now      Cycle
-	stepping bool // event by event, and no packet takes a short way
+	stepping bool      // event by event, and no packet takes a shortcut
+	off      shortcuts // that are closed to all packets; derived as [Engine.Advance] begins
 	agenda   *agenda
 	arriving wheel          // at ingress MACs
 	enter    tm.Ring[timed] // in the order of (ready, port)
