@@ -78,7 +78,7 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 		c.reporter.applyEvent(r, gone)
 	case config.TAM:
 		c.reporter.applyTAM(r, gone)
-		c.applyTransit(r, gone)
+		c.egress.ifa.applyTransit(r, gone)
 	case config.TAMInt:
 		c.applyTAMInt(r, gone)
 		c.reporter.applyIFA(r)
@@ -102,7 +102,7 @@ func (c *Engine) derive() {
 	c.stale = false
 	c.reporter.derive()
 	c.router.sortShared()
-	for _, l := range c.lags {
+	for _, l := range c.bridge.lags {
 		l.active = l.active[:0]
 		for _, m := range l.members {
 			m.port.in = admission{
@@ -169,7 +169,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	if gone {
 		return // all of it is made again
 	}
-	c.bindTransit(r.TAMs)
+	c.egress.ifa.bind(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
 	c.lagSeed, c.router.ecmpSeed = r.LAGSeed, r.ECMPSeed
 	c.toReport.tams = r.TAMs
@@ -187,10 +187,9 @@ func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}
 	c.ids, c.skips, c.switchMAC = map[config.ID]any{}, 0, 0
-	c.transits, c.decaps = transits{}, nil
 	c.byID, c.ports = make([]*port, c.prof.FirstLane+c.prof.Lanes), nil
 	c.ingressCycles, c.egressCycles = Cycle(c.prof.IngressCycles()), Cycle(c.prof.EgressCycles())
-	c.vlans, c.lags, c.recorders = [4096]*vlan{}, nil, 0
+	c.vlans, c.recorders = [4096]*vlan{}, 0
 	c.mirrored = make([]*mirrorSession, min(c.prof.MirrorSessions, profile.MaxMirrors))
 	c.queues.reset()
 	c.programs.reset()
@@ -203,6 +202,7 @@ func (c *Engine) Reset() {
 	c.sketch.reset()
 	c.recording.reset()
 	c.reporter.reset()
+	c.egress.ifa.reset()
 }
 
 // clear drops every frame.

@@ -349,10 +349,3 @@ func (d *doors) of(number uint32) (config.ID, bool) {
 	x := &d.names[number%numDoors]
 	return x.name, x.number == number && number != 0
 }
-
-// transits are the TAM objects that may make the switch a transit.
-type transits struct {
-	transit *ifaInt                 // nil: it is none
-	bound   []config.ID             // TAM objects
-	byTAM   map[config.ID]config.ID // their TAM INT objects
-}

@@ -157,7 +157,7 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 		result := stampable(pk, pk.length, 0)
 		s.count(result)
 		if stamped = result == stampDone; stamped {
-			data = c.appendRecord(append(c.scratch[:0], data...), s, pk, tailstamp.CPUPort, 0)
+			data = c.appendRecord(append(c.spares.scratch[:0], data...), s, pk, tailstamp.CPUPort, 0)
 			length = len(data)
 		}
 	}

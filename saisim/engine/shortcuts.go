@@ -260,7 +260,7 @@ func (c *wires) pass(p *port, cp *copyOf) {
 	if s := cp.session; s != nil {
 		s.count(cp.result)
 		if stamped = cp.result == stampDone; stamped {
-			data = c.appendRecord(append(c.scratch[:0], data...), s, pk, p.number, c.now)
+			data = c.appendRecord(append(c.spares.scratch[:0], data...), s, pk, p.number, c.now)
 			length = len(data)
 		}
 	}
