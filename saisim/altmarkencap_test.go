@@ -97,16 +97,11 @@ func TestEncapsulated(t *testing.T) {
 
 // Putting headers around packets, and taking them off, allocates nothing.
 func TestEncapDoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	for _, ends := range []bool{false, true} {
 		l := newEncapLoad(t, ends)
 		l.pause = 20 // what has a header leaves by one port
-		l.step(200_000)
-		if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
-			t.Errorf("ends %t: %v allocations in 1000 packets", ends, n)
-		}
+		l.allocatesNothing(t, 200_000)
 		l.balanced()
 		if b := l.Books(); l.sent == 0 || b.ToCPU > 0 {
 			t.Errorf("ends %t: %d frames left; books %+v", ends, l.sent, b)

@@ -178,6 +178,10 @@ func TestLearning(t *testing.T) {
 		sai.FDBEntryAttrBridgePortID, r.bp(6))); err != nil {
 		t.Fatal(err)
 	}
+	if got, err = r.Get(context.Background(), entry, []sai.Attr{sai.Want(sai.FDBEntryAttrType, 1)}); err != nil ||
+		got[0].Value != sai.FDBEntryTypeStatic {
+		t.Errorf("static entry reads %v, %v", got, err)
+	}
 	r.send(3, udpFrame(2, 1, 60))
 	if err := r.FlushFDB(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -236,112 +240,6 @@ func TestFDBFull(t *testing.T) {
 	}
 	if n, err := r.Availability(context.Background(), sai.ObjectTypeFDBEntry, nil); n != 0 || err != nil {
 		t.Errorf("%d entries left, %v", n, err)
-	}
-}
-
-// Punts: link-local groups and the switch's own address; ARP if a trap asks.
-func TestTraps(t *testing.T) {
-	lldp := eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc), make([]byte, 46))
-	own := eth([]byte{2, 0, 0, 0, 0, 0xaa}, host(1), ip4(1, 9, 1, 0, make([]byte, 30)))
-	arp := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1},
-		make([]byte, 38))
-	cpu := []saisim.PortID{saisim.CPUPort}
-	all := []saisim.PortID{1, 2, 3, 4, 5, 6, 7}
-	r := newRig(t, profile.Small())
-	want := func(what string, f []byte, ports []saisim.PortID) {
-		t.Helper()
-		outs := r.send(0, f)
-		ids := portsOf(outs)
-		slices.Sort(ids)
-		if !slices.Equal(ids, ports) {
-			t.Errorf("%s: left by %v, want %v", what, ids, ports)
-		}
-		for _, o := range outs {
-			if !bytes.Equal(o.data, f) {
-				t.Errorf("%s: left as %v", what, o)
-			}
-		}
-	}
-	want("LLDP", lldp, cpu)
-	want("to the switch", own, cpu)
-	want("ARP", arp, all)
-	trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest,
-		sai.HostifTrapAttrPacketAction, sai.PacketActionCopy)
-	want("ARP copied", arp, append(slices.Clone(all), saisim.CPUPort))
-	r.set(sai.ObjectTypeHostifTrap, trap, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
-	want("ARP trapped", arp, cpu)
-	r.remove(sai.ObjectTypeHostifTrap, trap)
-	want("ARP", arp, all)
-	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp, sai.HostifTrapAttrPacketAction,
-		sai.PacketActionForward)
-	want("LLDP forwarded", lldp, all)
-	// A port in no VLAN still answers for itself.
-	r.clearVLAN1()
-	want("to the switch, no VLAN", own, cpu)
-	r.refused(sai.StatusNotSupported, sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeSnatMiss,
-		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
-}
-
-func TestLAG(t *testing.T) {
-	r := newRig(t, profile.Small())
-	r.clearVLAN1()
-	lag := r.create(sai.ObjectTypeLAG)
-	members := map[saisim.PortID]sai.OID{}
-	for _, id := range []saisim.PortID{6, 2, 4} { // not in order
-		members[id] = r.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(id))
-	}
-	r.refused(sai.StatusItemAlreadyExists, sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID,
-		r.oid(2))
-	v := r.vlan(10)
-	r.member(v, r.bridgePort(lag), sai.VLANTaggingModeUntagged)
-	r.member(v, r.bridgePort(r.oid(0)), sai.VLANTaggingModeUntagged)
-	r.set(sai.ObjectTypeLAG, lag, sai.LAGAttrPortVLANID, sai.Uint(10))
-	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrPortVLANID, sai.Uint(10))
-
-	// Learned on the LAG, whichever member it came by; not sent back to it.
-	for id := range members {
-		if ids := portsOf(r.send(id, udpFrame(2, 1, 60))); !slices.Equal(ids, []saisim.PortID{0}) {
-			t.Errorf("from member %d it left by %v", id, ids)
-		}
-	}
-	flow := func(port uint16) []byte { return eth(host(2), host(1), ip4(1, 2, 17, 0, udp(port, 80, 30))) }
-	spread := func() map[saisim.PortID]int {
-		got := map[saisim.PortID]int{}
-		for port := range uint16(60) {
-			a, b := r.send(0, flow(port)), r.send(0, flow(port))
-			if len(a) != 1 || len(b) != 1 || a[0].port != b[0].port {
-				t.Fatalf("flow %d left by %v and %v", port, a, b)
-			}
-			got[a[0].port]++
-		}
-		return got
-	}
-	if got := spread(); len(got) != 3 || got[2] < 10 || got[4] < 10 || got[6] < 10 {
-		t.Errorf("60 flows spread over %v", got)
-	}
-	r.SetLink(4, false)
-	if got := spread(); len(got) != 2 || got[4] != 0 {
-		t.Errorf("port 4 down: %v", got)
-	}
-	r.set(sai.ObjectTypeLAGMember, members[6], sai.LAGMemberAttrEgressDisable, sai.Bool(true))
-	if got := spread(); got[2] != 60 {
-		t.Errorf("only port 2 is left: %v", got)
-	}
-	r.remove(sai.ObjectTypeLAGMember, members[2])
-	if outs := r.send(0, flow(1)); len(outs) != 0 || r.dropped(0) != "no-lag-member=1 " {
-		t.Errorf("left %v, dropped %q", outs, r.dropped(0))
-	}
-	r.set(sai.ObjectTypeLAGMember, members[6], sai.LAGMemberAttrIngressDisable, sai.Bool(true))
-	if outs := r.send(6, udpFrame(2, 1, 60)); len(outs) != 0 || r.dropped(6) != "no-lag-member=1 " {
-		t.Errorf("left %v, dropped %q", outs, r.dropped(6))
-	}
-	// The fragments of a datagram go one way.
-	r.SetLink(4, true)
-	r.set(sai.ObjectTypeLAGMember, members[6], sai.LAGMemberAttrEgressDisable, sai.Bool(false))
-	head, tail := eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(1, 2, 40))),
-		eth(host(2), host(1), ip4(1, 2, 17, 0x0006, make([]byte, 40)))
-	if a, b := r.send(0, head), r.send(0, tail); a[0].port != b[0].port {
-		t.Errorf("fragments left by %d and %d", a[0].port, b[0].port)
 	}
 }
 

@@ -311,14 +311,9 @@ func TestClampEntries(t *testing.T) {
 
 // Segments that are clamped take nothing from the heap either.
 func TestClampsDoNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	l := newClampLoad(t)
-	l.step(10_000)
-	if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
-		t.Errorf("%v allocations in 1000 packets", n)
-	}
+	l.allocatesNothing(t, 10_000)
 	if n := l.syns(); n[tailstamp.SYNClamped] == 0 || n[tailstamp.SYNClamped] != n[tailstamp.SYNSeen] {
 		t.Errorf("counted %d", n)
 	}

@@ -7,6 +7,39 @@ import (
 	"tamtam/tam/flymon"
 )
 
+// fuzzed makes an object of an ENTRY. False: it is refused, and says that the ENTRY is why.
+func (s sketcher) fuzzed(name string, entry []byte) (oid sai.OID, ok bool) {
+	s.Helper()
+	oid, err := s.extend(name, entry)
+	if err == nil {
+		return oid, true
+	}
+	if st, ok := sai.StatusOf(err); !ok || st != sai.StatusInvalidParameter || len(err.Error()) > 2000 {
+		s.Fatal(err)
+	}
+	return 0, false
+}
+
+// takesAgain removes an object that takes again what it gives.
+func (s sketcher) takesAgain(oid sai.OID) {
+	s.Helper()
+	if text := s.entryOf(oid); len(text) > 0 {
+		s.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, text)
+	}
+	s.remove(sai.ObjectTypeGenericProgrammable, oid)
+}
+
+// entryOf reads the ENTRY of an object.
+func (s sketcher) entryOf(oid sai.OID) sai.Bytes {
+	s.Helper()
+	got, err := s.Get(s.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid),
+		[]sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return got[0].Value.(sai.Bytes)
+}
+
 // Whatever ENTRY is, it makes a task that can be, or none.
 func FuzzFlyMonTask(f *testing.F) {
 	good := counting(f, "t", "src-ip", 0, 0, 0, 32)
@@ -27,13 +60,10 @@ func FuzzFlyMonTask(f *testing.F) {
 	frame := udpFrame(1, 2, 60)
 	f.Fuzz(func(t *testing.T, entry []byte) {
 		s.TB = t
-		oid, err := s.extend(flymon.ObjectTask, entry)
-		if err != nil {
-			if st, ok := sai.StatusOf(err); !ok || st != sai.StatusInvalidParameter {
-				t.Fatal(err)
-			}
+		oid, ok := s.fuzzed(flymon.ObjectTask, entry)
+		if !ok {
 			if n := len(s.Tables().Sketches); n != 0 {
-				t.Fatalf("%d tasks after %v", n, err)
+				t.Fatalf("%d tasks after a refusal", n)
 			}
 			return
 		}
@@ -71,21 +101,8 @@ func FuzzFlyMonWindow(f *testing.F) {
 	s.send(0, udpFrame(1, 2, 60))
 	f.Fuzz(func(t *testing.T, which uint8, entry []byte) {
 		s.TB = t
-		oid, err := s.extend(names[int(which)%len(names)], entry)
-		if err != nil {
-			if st, ok := sai.StatusOf(err); !ok || st != sai.StatusInvalidParameter {
-				t.Fatal(err)
-			}
-			return
+		if oid, ok := s.fuzzed(names[int(which)%len(names)], entry); ok {
+			s.takesAgain(oid)
 		}
-		key := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
-		got, err := s.Get(t.Context(), key, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := got[0].Value.(sai.Bytes); len(text) > 0 {
-			s.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, text)
-		}
-		s.remove(sai.ObjectTypeGenericProgrammable, oid)
 	})
 }

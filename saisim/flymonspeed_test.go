@@ -36,16 +36,11 @@ func newSketchedLoad(t testing.TB, more bool) *load {
 
 // Nor does the packet path allocate when it measures.
 func TestSketchingDoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	for name, more := range map[string]bool{"one task": false, "32 tasks": true} {
 		t.Run(name, func(t *testing.T) {
 			l := newSketchedLoad(t, more)
-			l.step(20_000)
-			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
-				t.Errorf("%v allocations in 1000 packets", n)
-			}
+			l.allocatesNothing(t, 20_000)
 			l.drain()
 			s := sketcher{l.rig}
 			if b := s.status("cms").Banks; b[0].Packets == 0 || b[0].DigestsLost+uint64(b[0].Digests) == 0 {
@@ -69,17 +64,7 @@ func BenchmarkSketching(b *testing.B) {
 			if !bm.tasks {
 				l = newLoad(b, 0, false)
 			}
-			l.step(10_000)
-			l.sent = 0
-			b.ReportAllocs()
-			b.ResetTimer()
-			l.step(b.N)
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
-			l.drain()
-			if l.sent < b.N {
-				b.Fatalf("%d of %d packets left", l.sent, b.N)
-			}
+			l.bench(b)
 		})
 	}
 }

@@ -369,15 +369,10 @@ func (l *load) counted(egress bool) (sum uint64) {
 }
 
 func TestProgramDoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	for _, egress := range []bool{false, true} {
 		l := newCounting(t, egress, 1024)
-		l.step(10_000)
-		if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
-			t.Errorf("%v allocations in 1000 packets", n)
-		}
+		l.allocatesNothing(t, 10_000)
 		l.drain()
 		if n := l.counted(egress); n != 21_000 {
 			t.Errorf("%d packets counted, want 21000", n)
@@ -390,13 +385,7 @@ func BenchmarkCountMin(b *testing.B) {
 	for _, egress := range []bool{false, true} {
 		b.Run(fmt.Sprintf("egress=%v", egress), func(b *testing.B) {
 			l := newCounting(b, egress, 100_000)
-			l.step(10_000)
-			b.ReportAllocs()
-			b.ResetTimer()
-			l.step(b.N)
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
-			l.drain()
+			l.bench(b)
 			if n := l.counted(egress); n < uint64(b.N) {
 				b.Fatalf("%d of %d packets counted", n, b.N)
 			}

@@ -45,67 +45,6 @@ func validSum(f []byte) bool {
 	return sum&0xffff+sum>>16 == 0xffff
 }
 
-// Frames are sorted by DSCP if they are IP, else by their tag, else to the port's
-// default; the egress port says which queue a class has.
-func TestSorting(t *testing.T) {
-	r := newRig(t, profile.Small()) // 4 queues
-	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList,
-		dscpMap(46, 5, 10, 2))
-	dot1p := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDot1pToTC, sai.QoSMapAttrMapToValueList,
-		sai.QoSMap{{Key: sai.QoSMapParams{Dot1p: 6}, Value: sai.QoSMapParams{TC: 7}}})
-	queues := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeTCToQueue, sai.QoSMapAttrMapToValueList,
-		sai.QoSMap{{Key: sai.QoSMapParams{TC: 5}, Value: sai.QoSMapParams{Queue: 3}},
-			{Key: sai.QoSMapParams{TC: 2}, Value: sai.QoSMapParams{Queue: 1}},
-			{Key: sai.QoSMapParams{TC: 7}, Value: sai.QoSMapParams{Queue: 2}}})
-	in, out := r.oid(0), r.oid(1)
-	arp := eth(host(2), host(1), u16(0x0806), make([]byte, 46))
-	tagged := eth(host(2), host(1), tag(0x8100, 6<<13|1), u16(0x0806), make([]byte, 46))
-	r.send(1, udpFrame(2, 1, 60)) // host 2 is known now
-	for _, tt := range []struct {
-		name  string
-		set   func()
-		frame []byte
-		want  int
-	}{
-		{"nothing configured", func() {}, withTOS(46<<2, 60), 0},
-		{"default class is its own queue", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDefaultTC, sai.Uint(1)) },
-			withTOS(46<<2, 60), 1},
-		{"a class beyond the queues takes the last", func() {
-			r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDSCPToTCMap,
-				dscp)
-		}, withTOS(46<<2, 60), 3},
-		{"DSCP", func() { r.set(sai.ObjectTypePort, out, sai.PortAttrQoSTCToQueueMap, queues) }, withTOS(10<<2, 60), 1},
-		{"a DSCP that the map leaves out", func() {}, withTOS(11<<2, 60), 0},
-		{"not IP", func() {}, arp, 0}, // class 1, which the map of queues leaves out
-		{"tag", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDot1pToTCMap, dot1p) }, tagged, 2},
-		{"no tag", func() {}, arp, 0},
-		{"a map that changes", func() {
-			r.set(sai.ObjectTypeQoSMap, dscp, sai.QoSMapAttrMapToValueList, dscpMap(11, 5))
-		}, withTOS(11<<2, 60), 3},
-		{"the map taken away", func() {
-			r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDSCPToTCMap, sai.NullOID)
-			r.set(sai.ObjectTypePort, out, sai.PortAttrQoSTCToQueueMap, sai.NullOID)
-		}, withTOS(46<<2, 60), 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.set()
-			var before [4]uint64
-			for q := range before {
-				s, _ := r.QueueState(1, q)
-				before[q] = s.Dequeued
-			}
-			r.send(0, tt.frame)
-			for q, n := range before {
-				s, _ := r.QueueState(1, q)
-				if got := s.Dequeued - n; got == 1 != (q == tt.want) {
-					t.Errorf("queue %d gave %d, want the frame in queue %d", q, got, tt.want)
-				}
-			}
-		})
-	}
-	r.balanced()
-}
-
 // What would be a queue of another kind, or a threshold that means nothing, is
 // refused.
 func TestQoSRefusals(t *testing.T) {

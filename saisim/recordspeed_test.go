@@ -66,17 +66,12 @@ func recordedLoads() []recordedLoad {
 
 // Nor does the packet path allocate when it records.
 func TestRecordingDoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	for _, tt := range recordedLoads() {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newRecordedLoad(t, tt)
 			before := l.Books().Copies
-			l.step(10_000)
-			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
-				t.Errorf("%v allocations in 1000 packets", n)
-			}
+			l.allocatesNothing(t, 10_000)
 			l.drain()
 			want := 0
 			if tt.sample > 0 {
@@ -94,17 +89,7 @@ func BenchmarkRecording(b *testing.B) {
 	for _, bm := range recordedLoads() {
 		b.Run(bm.name, func(b *testing.B) {
 			l := newRecordedLoad(b, bm)
-			l.step(10_000)
-			l.sent = 0
-			b.ReportAllocs()
-			b.ResetTimer()
-			l.step(b.N)
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
-			l.drain()
-			if l.sent < b.N {
-				b.Fatalf("%d of %d packets left", l.sent, b.N)
-			}
+			l.bench(b)
 		})
 	}
 }

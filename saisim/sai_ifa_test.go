@@ -241,9 +241,7 @@ func TestIFARefused(t *testing.T) {
 
 // The packet path allocates nothing for any of the three roles; the pace leaves room for what is put in.
 func TestIFADoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	for name, with := range map[string]func(l *load){
 		"initiator": func(l *load) {
 			l.ifaAll(l.create(sai.ObjectTypeTAMInt, ifaObject(1)...), sai.ACLEntryAttrActionIntInsert)
@@ -265,10 +263,7 @@ func TestIFADoesNotAllocate(t *testing.T) {
 						ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255}, ifa.Metadata{HopLimit: 9}, &ifa.Hop{Device: 9})...)
 				}
 			}
-			l.step(10_000)
-			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
-				t.Errorf("%v allocations for 1000 packets", n)
-			}
+			l.allocatesNothing(t, 10_000)
 			counts := l.ifaCounts("ifa")
 			if name == "transit" {
 				counts = l.ifaCounts("")

@@ -91,9 +91,12 @@ func TestSAICreateRefusals(t *testing.T) {
 	d.wantStatus("a VLAN before the switch", err, sai.StatusInvalidParameter)
 	d.boot()
 	v10 := vlan10(d)
-	d.unbridge(2)
+	d.unbridge(2, 4)
 	d.rif(2)
 	bp1, port := d.bridgePort(d.port(1).OID).OID, d.port(1).OID
+	lag := d.create(sai.ObjectTypeLAG)
+	member := []any{sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, d.port(4).OID}
+	d.create(sai.ObjectTypeLAGMember, member...)
 	missing, wrong, exists := sai.StatusMandatoryAttributeMissing, sai.StatusInvalidParameter, sai.StatusItemAlreadyExists
 	vr := d.ofSwitch(sai.SwitchAttrDefaultVirtualRouterID)
 	for _, tt := range []struct {
@@ -116,8 +119,9 @@ func TestSAICreateRefusals(t *testing.T) {
 		{sai.StatusObjectInUse, sai.ObjectTypeBridgePort, []any{sai.BridgePortAttrType, sai.BridgePortTypePort,
 			sai.BridgePortAttrPortID, d.port(2).OID}}, // routed
 		{missing, sai.ObjectTypeLAGMember, []any{sai.LAGMemberAttrPortID, port}},
-		{sai.StatusObjectInUse, sai.ObjectTypeLAGMember, []any{sai.LAGMemberAttrLAGID, d.create(sai.ObjectTypeLAG),
-			sai.LAGMemberAttrPortID, port}}, // bridged
+		{sai.StatusObjectInUse, sai.ObjectTypeLAGMember, []any{sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID,
+			port}}, // bridged
+		{exists, sai.ObjectTypeLAGMember, member},
 		{missing, sai.ObjectTypeRouterInterface, []any{sai.RouterInterfaceAttrType, sai.RouterInterfaceTypePort,
 			sai.RouterInterfaceAttrVirtualRouterID, vr}},
 		{sai.StatusObjectInUse, sai.ObjectTypeRouterInterface, []any{sai.RouterInterfaceAttrType, sai.RouterInterfaceTypePort,

@@ -69,16 +69,11 @@ func routedLoads() map[string]func(testing.TB) *load {
 
 // Routing and mirroring allocate nothing.
 func TestL3DoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	for name, load := range routedLoads() {
 		t.Run(name, func(t *testing.T) {
 			l := load(t)
-			l.step(20_000)
-			if n := testing.AllocsPerRun(5, func() { l.step(1000) }); n != 0 {
-				t.Errorf("%v allocations in 1000 packets", n)
-			}
+			l.allocatesNothing(t, 20_000)
 			l.balanced()
 			if b := l.Books(); l.sent == 0 || b.ToCPU > 0 || name != "mirror" && b.Sent+b.InFlight+
 				b.Dropped[drop.Buffer] != b.Received {
@@ -93,11 +88,7 @@ func BenchmarkL3(b *testing.B) {
 	for name, load := range routedLoads() {
 		b.Run(name, func(b *testing.B) {
 			l := load(b)
-			l.step(10_000)
-			b.ReportAllocs()
-			b.ResetTimer()
-			l.step(b.N)
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
+			l.bench(b)
 		})
 	}
 }

@@ -65,16 +65,11 @@ func summedUp(s altmark.Session) altmark.Session {
 
 // Nor does the packet path allocate when it marks.
 func TestMarkingDoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	for name, s := range markedLoads() {
 		t.Run(name, func(t *testing.T) {
 			l := newMarkedLoad(t, s, 100)
-			l.step(10_000)
-			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
-				t.Errorf("%v allocations in 1000 packets", n)
-			}
+			l.allocatesNothing(t, 10_000)
 			l.drain()
 			if c := l.colours(0); c[0].packets+c[1].packets < 600 {
 				t.Errorf("%v, want every 32nd packet in the first flow", c)
@@ -89,17 +84,7 @@ func BenchmarkMarking(b *testing.B) {
 		for name, s := range markedLoads() {
 			b.Run(fmt.Sprintf("%s, %d flows", name, flows), func(b *testing.B) {
 				l := newMarkedLoad(b, s, flows)
-				l.step(10_000)
-				l.sent = 0
-				b.ReportAllocs()
-				b.ResetTimer()
-				l.step(b.N)
-				b.StopTimer()
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
-				l.drain()
-				if l.sent < b.N {
-					b.Fatalf("%d of %d packets left", l.sent, b.N)
-				}
+				l.bench(b)
 			})
 		}
 	}

@@ -108,14 +108,9 @@ func BenchmarkKeeping(b *testing.B) {
 
 // Drops are kept without an allocation, but for the memory of the ring as it fills.
 func TestKeepingDoesNotAllocate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocations are counted without the race detector")
-	}
+	countsAllocations(t)
 	l := newRig(t, profile.Default()).droppedLoad()
-	l.step(saisim.KeptDrops + 5000)
-	if n := testing.AllocsPerRun(5, func() { l.step(1000) }); n != 0 {
-		t.Errorf("%v allocations in 1000 packets", n)
-	}
+	l.allocatesNothing(t, saisim.KeptDrops+5000)
 	l.drain()
 	var state saisim.RingState
 	l.Why(func(v *saisim.WhyView) {

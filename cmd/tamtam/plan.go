@@ -55,7 +55,7 @@ func newPlan() *cobra.Command {
 --action which action the entry has that was hit, into
 a few bits of a packet, so that these bits tell as much about its path as they can.
 
-The program is BMv2 JSON as p4c and p4c-bm write it, a graph of tables and conditions, or
+The program is BMv2 JSON as p4c writes it, a graph of tables and conditions, or
 what a chip says of its own pipes. Packets take each way from a node alike unless
 --probabilities, --paths or --seed say how likely the ways are.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

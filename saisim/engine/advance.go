@@ -29,7 +29,7 @@ type driver struct {
 
 // SetVector sets how many packets pass the ingress pipe together, at most: 1 to 64. 0 has all events handled
 // one after another, in the order of time, class and port, whichever part of the chip they belong to, so that what
-// an observer sees comes in the order of time, too; no packet takes a short way. It is slower, and else makes no
+// an observer sees comes in the order of time, too; no packet takes a shortcut. It is slower, and else makes no
 // difference.
 func (c *Engine) SetVector(n int) {
 	c.driver.vector = min(max(n, 0), maxVector)
@@ -40,6 +40,7 @@ func (c *Engine) SetVector(n int) {
 // Advance handles every event up to and including a cycle.
 func (c *Engine) Advance(to Cycle) {
 	c.refresh()
+	c.off = c.closed()
 	for c.programs.batches.Len() > 0 && c.programs.batches.First().at <= to {
 		at := c.programs.batches.First().at
 		if at > c.now {
@@ -47,6 +48,7 @@ func (c *Engine) Advance(to Cycle) {
 		}
 		c.now = at
 		c.takeEffect(*c.programs.batches.First())
+		c.off = c.closed()
 		c.programs.batches.Pop()
 	}
 	c.driver.advance(to)
@@ -99,7 +101,6 @@ func (c *driver) advance(to Cycle) {
 // enterAll has frames come whole from the ingress MACs and run the ingress pipe, up to and including a cycle.
 func (c *driver) enterAll(to Cycle) {
 	n := 0
-	calm := c.ingress.calm() && c.ingress.programs.program == nil && !c.ingress.acl.vlanACLs[stageIngress]
 	for c.enter.Len() > 0 && c.enter.First().at <= to {
 		c.samples.enters(c.port(c.enter.First().pk.in), c.enter.First().pk)
 		n = c.gather(n, c.enter.First().at, c.enter.First().pk)
@@ -119,8 +120,8 @@ func (c *driver) enterAll(to Cycle) {
 				at := c.macs.enters(cp.at)
 				if at > to {
 					c.enter.Push(timed{at, pk})
-				} else if c.samples.enters(p, pk) || !calm || !p.calm || at > c.bridge.fdb.sweepAt ||
-					!c.ingress.usual(p, pk, at) {
+				} else if c.samples.enters(p, pk) || (c.off|p.off)&cutIngress != 0 ||
+					at > c.bridge.fdb.sweepAt || !c.ingress.usual(p, pk, at) {
 					n = c.gather(n, at, pk)
 				}
 			}

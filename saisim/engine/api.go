@@ -12,10 +12,11 @@ import (
 // New returns a packet path without any configuration. Its time of day at cycle 0 is start. oracle is how
 // many flows of a sketch task and bank are counted exactly, besides the sketch.
 func New(p profile.Profile, start time.Time, oracle int) *Engine {
-	c := &Engine{core: core{prof: p, oracle: oracle, spares: newSpares(), out: func(*Out) {},
-		addressChanged: func(FDBEvent, FDBRow) {}}}
+	c := &Engine{core: core{prof: p, spares: newSpares(), out: func(*Out) {}}}
 	c.clock.Store(newClock(p.ClockHz, start))
 	c.wire()
+	c.sketch.oracle = oracle
+	c.OnAddress(func(FDBEvent, FDBRow) {})
 	c.Reset()
 	return c
 }
@@ -24,7 +25,7 @@ func New(p profile.Profile, start time.Time, oracle int) *Engine {
 func (c *Engine) SetOutput(f func(*Out)) { c.out = f }
 
 // OnAddress sets the function that is called when an address is learned, moved, aged or flushed.
-func (c *Engine) OnAddress(f func(FDBEvent, FDBRow)) { c.addressChanged = f }
+func (c *Engine) OnAddress(f func(FDBEvent, FDBRow)) { c.bridge.addressChanged = f }
 
 // Observe has a function called with every moment in the history of every frame from now on; nil: none.
 func (c *Engine) Observe(f func(Moment)) {

@@ -88,7 +88,7 @@ func TestNothingIsLeft(t *testing.T) {
 		e.Apply(backwards(rows))
 		e.derive()
 		for what, n := range map[string]int{
-			"ids": len(e.ids), "ports": len(e.ports), "LAGs": len(e.lags), "addresses": e.bridge.fdb.n,
+			"ids": len(e.ids), "ports": len(e.ports), "LAGs": len(e.bridge.lags), "addresses": e.bridge.fdb.n,
 			"prefixes": e.router.fib4.n + e.router.fib6.n, "destinations": len(e.router.dests) + len(e.router.shared),
 			"adjacencies": len(e.router.adjacencies), "range checkers": int(e.acl.ranges.used),
 			"profiles of marking": e.marking.used, "entries of flows": len(e.marking.flows[0].entries),

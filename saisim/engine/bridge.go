@@ -11,11 +11,14 @@ type bridge struct {
 	*core
 	traps   *traps
 	fdb     fdb
+	lags    []*lag
 	noFlood config.Flood // what the switch does not flood
+	// addressChanged is told what becomes of addresses of its own accord.
+	addressChanged func(FDBEvent, FDBRow)
 }
 
 func (c *bridge) reset() {
-	c.fdb, c.noFlood = newFDB(int(c.prof.FDB)), config.Flood{}
+	c.fdb, c.lags, c.noFlood = newFDB(int(c.prof.FDB)), nil, config.Flood{}
 }
 
 // member returns the member of a LAG that a packet leaves by, nil if none is up.

@@ -2,7 +2,7 @@ package engine
 
 // due returns the sample that one has just chosen, with others behind it.
 func (c *core) due(x *sampling, behind *sampleDue) *sampleDue {
-	d := c.spareDue.take()
+	d := c.spares.due.take()
 	*d = sampleDue{next: behind, from: x, pool: x.seen - x.left, rate: x.rate, truncate: x.by.Truncate}
 	return d
 }

@@ -78,7 +78,7 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 		c.reporter.applyEvent(r, gone)
 	case config.TAM:
 		c.reporter.applyTAM(r, gone)
-		c.applyTransit(r, gone)
+		c.egress.ifa.applyTransit(r, gone)
 	case config.TAMInt:
 		c.applyTAMInt(r, gone)
 		c.reporter.applyIFA(r)
@@ -102,7 +102,7 @@ func (c *Engine) derive() {
 	c.stale = false
 	c.reporter.derive()
 	c.router.sortShared()
-	for _, l := range c.lags {
+	for _, l := range c.bridge.lags {
 		l.active = l.active[:0]
 		for _, m := range l.members {
 			m.port.in = admission{
@@ -131,9 +131,7 @@ func (c *Engine) derive() {
 			p.sampled[stage] = p.sampling[stage].chooser(stage, ofPorts)
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
-		bare, sampler := len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0, p.sampled[stageEgress] != nil
-		p.bare, p.sampler = bare && !sampler, bare && sampler
-		p.calm = p.isCalm(c.recorders)
+		p.off = p.closed(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})
 	c.acl.vlanACLs = [2]bool{}
@@ -165,21 +163,13 @@ func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 	return vlans[in.pvid]
 }
 
-// isCalm reports whether nothing but ACL tables and addresses has a say of untagged frames that come in at a
-// port, which learns.
-func (p *port) isCalm(recorders uint64) bool {
-	v := p.in.untagged
-	return v != nil && v.rif == nil && !v.noLearn && p.lag == nil && p.in.source.learning == config.Learn &&
-		p.mirror[stageIngress]&^recorders == 0 && p.class.dscp == nil
-}
-
 // applySwitch compiles the switch.
 func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	c.stale = true
 	if gone {
 		return // all of it is made again
 	}
-	c.bindTransit(r.TAMs)
+	c.egress.ifa.bind(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
 	c.lagSeed, c.router.ecmpSeed = r.LAGSeed, r.ECMPSeed
 	c.toReport.tams = r.TAMs
@@ -197,10 +187,9 @@ func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}
 	c.ids, c.skips, c.switchMAC = map[config.ID]any{}, 0, 0
-	c.transits, c.decaps = transits{}, nil
 	c.byID, c.ports = make([]*port, c.prof.FirstLane+c.prof.Lanes), nil
 	c.ingressCycles, c.egressCycles = Cycle(c.prof.IngressCycles()), Cycle(c.prof.EgressCycles())
-	c.vlans, c.lags, c.recorders = [4096]*vlan{}, nil, 0
+	c.vlans, c.recorders = [4096]*vlan{}, 0
 	c.mirrored = make([]*mirrorSession, min(c.prof.MirrorSessions, profile.MaxMirrors))
 	c.queues.reset()
 	c.programs.reset()
@@ -213,6 +202,7 @@ func (c *Engine) Reset() {
 	c.sketch.reset()
 	c.recording.reset()
 	c.reporter.reset()
+	c.egress.ifa.reset()
 }
 
 // clear drops every frame.

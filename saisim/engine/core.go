@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"tamtam/saisim/config"
@@ -21,35 +20,21 @@ type core struct {
 	keeping
 	out    func(*Out)
 	frames uint64 // received and injected, and reports
-	spares
+	spares spares
 	toReport
 	books Books
 	compiled
 
-	clock  atomic.Pointer[Clock]
-	tod    clockReader
-	oracle int // how many flows of a sketch task and bank are counted exactly
-	// addressChanged is told what becomes of addresses of its own accord.
-	addressChanged func(FDBEvent, FDBRow)
-	prof           profile.Profile
-}
-
-// keeping is what is kept of packets that end, and who else wants to know.
-type keeping struct {
-	takers   *dropTakers // nil: nobody wants drops told
-	noting   bool        // packets note what they meet in tables
-	choosing bool        // some packets that come are watched
-	watching *watching   // nil: none ever was
-	kept     int         // how many drops
-	// egressMet is what the copy has met that is in the egress pipe.
-	egressMet egressMet
-	names     *tableNames
+	clock atomic.Pointer[Clock]
+	tod   clockReader
+	prof  profile.Profile
 }
 
 // schedule is what happens when.
 type schedule struct {
 	now      Cycle
-	stepping bool // event by event, and no packet takes a short way
+	stepping bool      // event by event, and no packet takes a shortcut
+	off      shortcuts // that are closed to all packets; derived as [Engine.Advance] begins
 	agenda   *agenda
 	arriving wheel          // at ingress MACs
 	enter    tm.Ring[timed] // in the order of (ready, port)
@@ -66,17 +51,14 @@ type compiled struct {
 	switchMAC                   uint64
 	recorders                   uint64 // mirror sessions that record, by index
 	ingressCycles, egressCycles Cycle
-	skips                       describe.Marks    // fixed functions that are skipped: faults
-	decaps                      map[[2]uint64]int // addresses where headers end, of how many indexes
-	transits
-	lagSeed  uint32 // of the flow hash
-	tracking bool   // trails of packets that enter are kept
+	skips                       describe.Marks // fixed functions that are skipped: faults
+	lagSeed                     uint32         // of the flow hash
+	tracking                    bool           // trails of packets that enter are kept
 	// stale says that the lists which follow from several rows (members of
 	// LAGs and VLANs, ACL tables of ports) must be made anew.
 	stale    bool
-	ports    []*port          // in the order of id
-	mirrored []*mirrorSession // by index; nil: free
-	lags     []*lag
+	ports    []*port           // in the order of id
+	mirrored []*mirrorSession  // by index; nil: free
 	ids      map[config.ID]any // what is compiled of rows that others refer to
 	doors    doors
 	vlans    [4096]*vlan
@@ -84,13 +66,12 @@ type compiled struct {
 
 // spares is memory that is used again.
 type spares struct {
-	spare       []*packet
-	spareCopies pool[copyOf]
-	spareIFA    pool[ifaWork]
-	spareMet    pool[egressMet]
-	spareDue    pool[sampleDue]
-	scratch     []byte
-	wrapped     []byte // a mirrored frame
+	packets []*packet
+	copies  pool[copyOf]
+	ifa     pool[ifaWork]
+	met     pool[egressMet]
+	due     pool[sampleDue]
+	scratch []byte
 }
 
 // A pool is values that were taken back, as they are.
@@ -111,7 +92,7 @@ func (p *pool[T]) give(x *T) { p.spare = append(p.spare, x) }
 
 func newSpares() spares {
 	const most = 2 * 16384 // the longest frame that leaves, and more
-	return spares{scratch: make([]byte, 0, most), wrapped: make([]byte, 0, most)}
+	return spares{scratch: make([]byte, 0, most)}
 }
 
 // A timed packet is due at a cycle.
@@ -133,17 +114,17 @@ func (c *core) free(pk *packet) {
 	if !pk.usual {
 		pk.transit = transit{}
 	}
-	c.spare = append(c.spare, pk)
+	c.spares.packets = append(c.spares.packets, pk)
 }
 
 // newPacket takes a packet from the pool, for a frame that is n bytes long before it is cut.
 func (c *core) newPacket(f *Frame, n int) *packet {
-	top := len(c.spare) - 1
-	if top < 0 || len(f.Data) > cap(c.spare[top].data) {
+	top := len(c.spares.packets) - 1
+	if top < 0 || len(f.Data) > cap(c.spares.packets[top].data) {
 		top = c.moreSpares(len(f.Data))
 	}
-	pk := c.spare[top]
-	c.spare = c.spare[:top]
+	pk := c.spares.packets[top]
+	c.spares.packets = c.spares.packets[:top]
 	c.frames++
 	pk.data = pk.data[:len(f.Data)]
 	copy(pk.data, f.Data)
@@ -156,17 +137,17 @@ func (c *core) newPacket(f *Frame, n int) *packet {
 
 // moreSpares sees to it that there is a packet in the pool, the last, with room for n bytes. It returns its index.
 func (c *core) moreSpares(n int) int {
-	if len(c.spare) == 0 {
+	if len(c.spares.packets) == 0 {
 		s := new(slab)
 		for i := range s.packets {
 			pk := &s.packets[i]
 			pk.passing, pk.data = &s.passing[i], s.rooms[i][:0]
 			pk.met.outerCame = &s.came[i]
-			c.spare = append(c.spare, pk)
+			c.spares.packets = append(c.spares.packets, pk)
 		}
 	}
-	top := len(c.spare) - 1
-	if pk := c.spare[top]; n > cap(pk.data) {
+	top := len(c.spares.packets) - 1
+	if pk := c.spares.packets[top]; n > cap(pk.data) {
 		pk.data = make([]byte, 0, (n+63)&^63)
 	}
 	return top
@@ -178,7 +159,7 @@ func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 	pk.copies++
 	cp := &pk.own
 	if pk.copies > 1 {
-		cp = c.spareCopies.take()
+		cp = c.spares.copies.take()
 	}
 	*cp = copyOf{pk: pk, tag: tag, number: pk.copies}
 	return cp
@@ -188,18 +169,18 @@ func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 func (c *core) freeCopy(cp *copyOf) {
 	c.freeIFA(cp)
 	if cp.met != nil {
-		c.spareMet.give(cp.met)
+		c.spares.met.give(cp.met)
 		cp.met = nil
 	}
 	if cp != &cp.pk.own {
-		c.spareCopies.give(cp)
+		c.spares.copies.give(cp)
 	}
 }
 
 // freeIFA takes back what was to be done to a copy.
 func (c *core) freeIFA(cp *copyOf) {
 	if cp.ifa != nil {
-		c.spareIFA.give(cp.ifa)
+		c.spares.ifa.give(cp.ifa)
 		cp.ifa = nil
 	}
 }
@@ -216,33 +197,6 @@ func (c *core) port(id PortID) *port {
 func at[T any](c *core, id config.ID) (x T) {
 	x, _ = c.ids[id].(T)
 	return x
-}
-
-// OnDrop has a function told of every drop from now on, behind those that are told already, until stop is called.
-func (c *core) OnDrop(f func(*Drop)) (stop func()) {
-	own := &f // functions do not compare
-	t := c.taking()
-	t.told = append(t.told, own)
-	return func() {
-		t := c.taking()
-		t.told = slices.DeleteFunc(t.told, func(x *func(*Drop)) bool { return x == own })
-		c.taken()
-	}
-}
-
-// taking returns those who want drops told; who changes them calls taken.
-func (c *core) taking() *dropTakers {
-	if c.takers == nil {
-		c.takers = &dropTakers{}
-	}
-	return c.takers
-}
-
-// taken sees that there are no takers where nobody wants drops told.
-func (c *core) taken() {
-	if t := c.takers; len(t.told) == 0 && t.ring == nil && !t.reports {
-		c.takers = nil
-	}
 }
 
 // leave has copies made of what enters the egress pipe now, when it is through.

@@ -27,7 +27,8 @@
 //	record     copies that say which tables a packet ran; recordpath counts paths
 //	fates      where packets end, and books, which account for all of them
 //
-// advance drives them through time, in windows; wheel keeps what is due at the MACs, agenda what is due between.
+// Most packets take shortcuts past several stations, all in a file of their own. advance drives them through time, in
+// windows; wheel keeps what is due at the MACs, agenda what is due between.
 // A program's stages (program, programegress) run between the fixed functions of both pipes. watch tells an observer.
 // packet, model and encap are the data that stations pass on. aclrows, bridgerows, routerrows, recordplan, port and
 // compile make the model from rows; api and query are what others call. fork says what would become of a packet, by

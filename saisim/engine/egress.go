@@ -16,6 +16,7 @@ type egressPipe struct {
 	acl       *acl
 	sketch    *sketching
 	ifa       analysing
+	wrapped   []byte // a mirrored frame
 }
 
 // run runs the egress pipe for a copy, and notes in it which session stamps it and what
@@ -95,7 +96,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		c.letThrough(p, cp, fixed, runs)
 	}
 	if pk.chosen {
-		cp.met = c.spareMet.take()
+		cp.met = c.spares.met.take()
 		*cp.met = c.egressMet
 	}
 	return length, true
@@ -144,7 +145,7 @@ func (c *egressPipe) sampledDrop(due *sampleDue, p *port, cp *copyOf, why drop.R
 }
 
 // edited returns a copy's frame as it leaves, and its length. If own is true, the
-// frame is in c.scratch.
+// frame is in c.spares.scratch.
 func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
 	cp.pk.whole()
 	if cp.mirror == nil {
@@ -158,9 +159,9 @@ func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
 
 // unwrapped is the frame that leaves, or the one that a mirror session takes. If
 // nothing changes and own is false it is the packet's own data, else it is in
-// c.scratch.
+// c.spares.scratch.
 func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
-	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
+	pk, t, b := cp.pk, cp.tag, c.spares.scratch[:0]
 	edits := !cp.raw && (pk.edited || cp.head != nil) || cp.ce
 	l3, length := int(pk.h.l3), pk.length
 	switch {

@@ -26,9 +26,10 @@ type sketching struct {
 	packet cmu.Packet  // that enters it now
 	again  recirculation
 	lanes  int // packets that run together in the groups, at most
+	oracle int // how many flows of a task and bank are counted exactly
 }
 
-func (c *sketching) reset() { *c = sketching{core: c.core, lanes: c.lanes} }
+func (c *sketching) reset() { *c = sketching{core: c.core, lanes: c.lanes, oracle: c.oracle} }
 
 // setLanes sets how many packets run together in the groups, at most.
 func (c *sketching) setLanes(n int) {

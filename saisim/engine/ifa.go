@@ -41,7 +41,12 @@ import (
 type analysing struct {
 	*core
 	programs *programs
+	transit  *ifaInt                 // whose hops the switch adds as a transit; nil: it is none
+	bound    []config.ID             // TAM objects of the switch
+	byTAM    map[config.ID]config.ID // TAM INT objects of TAM objects
 }
+
+func (c *analysing) reset() { *c = analysing{core: c.core, programs: c.programs} }
 
 // applyIFA compiles an object of IFA.
 func (c *core) applyIFA(r config.TAMInt) {
@@ -54,21 +59,21 @@ func (c *core) applyIFA(r config.TAMInt) {
 }
 
 // applyTransit notes the object of IFA in a TAM object.
-func (c *core) applyTransit(r config.TAM, gone bool) {
+func (c *analysing) applyTransit(r config.TAM, gone bool) {
 	if c.byTAM == nil {
 		c.byTAM = map[config.ID]config.ID{}
 	}
 	if delete(c.byTAM, r.ID); !gone && r.IFA != config.None {
 		c.byTAM[r.ID] = r.IFA
 	}
-	c.bindTransit(c.bound)
+	c.bind(c.bound)
 }
 
-// bindTransit binds TAM objects to the switch. Of those with an object of IFA the first one counts.
-func (c *core) bindTransit(tams []config.ID) {
+// bind binds TAM objects to the switch. Of those with an object of IFA the first one counts.
+func (c *analysing) bind(tams []config.ID) {
 	c.bound, c.transit = tams, nil
 	for _, id := range tams {
-		if x := at[*ifaInt](c, c.byTAM[id]); x != nil && c.transit == nil {
+		if x := at[*ifaInt](c.core, c.byTAM[id]); x != nil && c.transit == nil {
 			c.transit = x
 		}
 	}
@@ -135,7 +140,7 @@ func (c *analysing) decideIFA(p *port, cp *copyOf) {
 		return
 	}
 	length := cp.leavingLen()
-	w := c.spareIFA.take()
+	w := c.spares.ifa.take()
 	*w = ifaWork{out: p.number, speed: ifa.SpeedOf(p.mbps), queue: cp.queue, depth: cp.depth}
 	switch {
 	case m.action == nil:
@@ -226,7 +231,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 	if w.result != ifa.Stripped {
 		return
 	}
-	n := c.spareIFA.take()
+	n := c.spares.ifa.take()
 	*n = *w
 	n.longer = 0
 	n.result = n.add(cp.pk)
@@ -240,7 +245,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 
 // reportIFA is what is done to the copy of one collector.
 func (c *core) reportIFA(w *ifaWork) *ifaWork {
-	n := c.spareIFA.take()
+	n := c.spares.ifa.take()
 	*n = *w
 	if n.counts != nil {
 		n.counts[ifa.Reported]++
@@ -248,7 +253,7 @@ func (c *core) reportIFA(w *ifaWork) *ifaWork {
 	return n
 }
 
-// putIFA does to the frame of a copy, in c.scratch with its IP header at l3, what was decided.
+// putIFA does to the frame of a copy, in c.spares.scratch with its IP header at l3, what was decided.
 func (c *core) putIFA(b []byte, l3 int, cp *copyOf) []byte {
 	w := cp.ifa
 	if w.longer == 0 {

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"encoding/binary"
-
 	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/drop"
@@ -33,11 +31,10 @@ type ingressPipe struct {
 // order of packets.
 func (c *ingressPipe) run(vec []entering) {
 	if c.programs.program != nil {
-		calm := !c.stepping && c.calm()
 		for i := range vec {
 			x := &vec[i]
 			p := c.port(x.pk.in)
-			if x.calm = calm && p != nil && p.calm && c.admitUsual(p, x.pk); x.calm {
+			if x.usual = p != nil && (c.off|p.off)&cutAdmission == 0 && c.admitUsual(p, x.pk); x.usual {
 				x.p, x.on = p, true
 			} else {
 				c.begin(x)
@@ -65,111 +62,6 @@ func (c *ingressPipe) run(vec []entering) {
 		c.lookup(x)
 		c.decide(x.p, x.pk)
 	}
-}
-
-// Behind are the short ways through the ingress pipe, which most packets go. The event path goes none of them, and the
-// reference knows none: each is compared with both.
-
-// calm reports whether packets that come in at ports which are calm are admitted, and go where an ACL table, a program
-// or addresses say.
-func (c *ingressPipe) calm() bool {
-	return !c.tracking && !c.choosing && c.skips == 0 && !c.traps.udp && len(c.acl.preIngress) == 0
-}
-
-// usual is the ingress pipe for most packets where there is no program and no ACL table of a VLAN: untagged, at a port
-// that is calm, from an address that is known to be there to one that is known elsewhere. False: the packet is another,
-// and nothing has happened.
-func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
-	data := pk.data
-	if !usualIPv4(data, pk.length) || c.clamps.wants(data) {
-		return false
-	}
-	from, out := c.between(&p.in, binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16)
-	if from == nil {
-		return false
-	}
-	c.admitted(p, pk)
-	pk.ecn, pk.from = data[ethernetHeader+1]&3 != 0, p.in.source.number
-	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
-		return true
-	}
-	from.seen = at
-	pk.plain, pk.to, pk.why = true, out, drop.NoDestination
-	c.pipe.Push(timed{at + c.ingressCycles, pk})
-	return true
-}
-
-// between returns the FDB's entry of a source address and where the destination leads, if both are known, each at
-// another port, and nothing else has a say, for a packet at a calm port.
-func (c *ingressPipe) between(in *admission, dmac, smac uint64) (*fdbEntry, *bridgePort) {
-	if (dmac|smac)>>40&1 != 0 || dmac == c.switchMAC {
-		return nil, nil
-	}
-	from, to := c.bridge.fdb.find(fdbKey(in.pvid, smac)), c.bridge.fdb.find(fdbKey(in.pvid, dmac))
-	if from == nil || from.to != in.source || from.act != 0 || to == nil || to.act != 0 {
-		return nil, nil
-	}
-	if out := to.to; out != in.source && out.admin && out.member(in.pvid) {
-		return from, out
-	}
-	return nil, nil
-}
-
-// admitted is what admission notes of an untagged packet at a calm port.
-func (c *ingressPipe) admitted(p *port, pk *packet) {
-	pk.vid, pk.inN, pk.tc, pk.pushPriority = p.in.pvid, p.number, p.class.defaultTC, p.in.priority
-}
-
-// admitUsual is begin for most packets at a port that is calm. False: the packet is another, and nothing has happened.
-func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
-	data := pk.data
-	if !usualIPv4(data, pk.length) || (data[0]|data[6])&1 != 0 || binary.BigEndian.Uint64(data)>>16 == c.switchMAC {
-		return false
-	}
-	pk.h.usual(data)
-	pk.source = p.in.source
-	c.admitted(p, pk)
-	if c.noting {
-		pk.note()
-	}
-	return true
-}
-
-// unhindered is ACL for a packet that is usual so far. False: an entry has a say where it goes, and it has gone there.
-func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
-	c.now = at
-	pk.h.usual(pk.data)
-	pk.source = p.in.source
-	if c.noting {
-		pk.note()
-	}
-	c.acl.lookupIngress(p, pk)
-	if pk.free() && pk.mirrors == 0 && pk.record == nil && pk.ifa.action == nil && !pk.sampled() {
-		pk.own.session = pk.stamp
-		if c.noting {
-			pk.noted |= notedKnown
-		}
-		return true
-	}
-	c.decide(p, pk)
-	return false
-}
-
-// free reports whether no trap and no ACL entry has a say where a packet goes.
-func (p *packet) free() bool { return p.act == 0 && !p.aclDrop && !p.noLearn && p.redirect == nil }
-
-// toKnown is forward for a packet at a calm port that is from and to addresses that are known.
-func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
-	from, out := c.between(in, pk.h.dmac, pk.h.smac)
-	if from == nil {
-		return false
-	}
-	if c.noting {
-		pk.noteKnown(in.source, out)
-	}
-	from.seen, pk.why = c.now, drop.NoDestination
-	pk.verdict.kind, pk.verdict.to = toBridgePort, out
-	return true
 }
 
 // decide is what is behind ACL.
@@ -218,13 +110,12 @@ func (c *ingressPipe) lookup(x *entering) {
 // finish is the end of the pipe.
 func (c *ingressPipe) finish(p *port, pk *packet) {
 	v := &pk.verdict
-	if v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil && !pk.sampled() {
+	if v.kind == toNobody && !v.cpu && !pk.accompanied() {
 		c.goesNowhere(p, pk)
 		return
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
-	pk.plain = !c.stepping && !pk.sampled() && !pk.meetsIFA() && !pk.chosen &&
-		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
+	pk.plain = c.off&cutReplication == 0 && pk.single()
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }
@@ -247,7 +138,7 @@ func (c *ingressPipe) end(pk *packet) {
 
 // beginCPU is begin for a packet of the CPU's in a VLAN. It meets neither admission nor traps, ACLs and a program here.
 func (c *ingressPipe) beginCPU(x *entering) {
-	x.p, x.on, x.calm = nil, false, false
+	x.p, x.on, x.usual = nil, false, false
 	if c.programs.program != nil {
 		c.programs.board(x.pk)
 	}
@@ -488,7 +379,7 @@ func (c *ingressPipe) forwards(vec []entering, on pipe.Set) (somewhere pipe.Set)
 			continue
 		}
 		pk := x.pk
-		if !x.calm || c.programs.steered(i) || !pk.free() || !c.toKnown(&x.p.in, pk) {
+		if !x.usual || c.programs.steered(i) || !c.toKnown(&x.p.in, pk) {
 			c.forward(pk, c.programs.steered(i))
 			c.programs.steer(pk, i)
 		}

@@ -1,6 +1,48 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
+
+// keeping is what is kept of packets that end, and who else wants to know.
+type keeping struct {
+	takers   *dropTakers // nil: nobody wants drops told
+	noting   bool        // packets note what they meet in tables
+	choosing bool        // some packets that come are watched
+	watching *watching   // nil: none ever was
+	kept     int         // how many drops
+	// egressMet is what the copy has met that is in the egress pipe.
+	egressMet egressMet
+	names     *tableNames
+}
+
+// OnDrop has a function told of every drop from now on, behind those that are told already, until stop is called.
+func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
+	own := &f // functions do not compare
+	t := c.taking()
+	t.told = append(t.told, own)
+	return func() {
+		t := c.taking()
+		t.told = slices.DeleteFunc(t.told, func(x *func(*Drop)) bool { return x == own })
+		c.taken()
+	}
+}
+
+// taking returns those who want drops told; who changes them calls taken.
+func (c *keeping) taking() *dropTakers {
+	if c.takers == nil {
+		c.takers = &dropTakers{}
+	}
+	return c.takers
+}
+
+// taken sees that there are no takers where nobody wants drops told.
+func (c *keeping) taken() {
+	if t := c.takers; len(t.told) == 0 && t.ring == nil && !t.reports {
+		c.takers = nil
+	}
+}
 
 // WatchFlow has packets of a flow that come from now on kept wherever they end, for some cycles from now. Since is the
 // cycle from which on they are. Where there is no room for one flow more it is an error.
@@ -43,10 +85,10 @@ func (c *core) WatchAll(on bool) {
 }
 
 // WatchesAll reports whether all packets that come are kept.
-func (c *core) WatchesAll() bool { return c.watching != nil && c.watching.all }
+func (c *keeping) WatchesAll() bool { return c.watching != nil && c.watching.all }
 
 // watched returns the watching, made if need be.
-func (c *core) watched() *watching {
+func (c *keeping) watched() *watching {
 	if c.watching == nil {
 		c.watching = &watching{ends: newRing(c.kept)}
 	}
@@ -68,14 +110,14 @@ func (c *core) choose(pk *packet) {
 
 // Keep has the chip keep the last n drops, rounded up, and as many of other ends of packets that are watched. It is
 // called once, before anything comes.
-func (c *core) Keep(n int) {
+func (c *keeping) Keep(n int) {
 	c.kept, c.noting = n, true
 	c.takers = &dropTakers{ring: newRing(n)}
 }
 
 // Drops copies some of the drops that are kept behind the first n that were, the oldest first, but none behind the
 // first to. It returns behind how many those come that follow, which is to if none do.
-func (c *core) Drops(n, to uint64, into *KeptRows) (next uint64) {
+func (c *keeping) Drops(n, to uint64, into *KeptRows) (next uint64) {
 	into.names = c.names.names
 	if c.takers == nil {
 		return (*ring)(nil).take(n, to, into)
@@ -84,7 +126,7 @@ func (c *core) Drops(n, to uint64, into *KeptRows) (next uint64) {
 }
 
 // Ends is Drops for other ends, of packets that were watched.
-func (c *core) Ends(n, to uint64, into *KeptRows) (next uint64) {
+func (c *keeping) Ends(n, to uint64, into *KeptRows) (next uint64) {
 	into.names = c.names.names
 	if c.watching == nil {
 		return (*ring)(nil).take(n, to, into)
@@ -93,7 +135,7 @@ func (c *core) Ends(n, to uint64, into *KeptRows) (next uint64) {
 }
 
 // KeptStates returns how many drops, and other ends, are kept.
-func (c *core) KeptStates() (drops, ends RingState) {
+func (c *keeping) KeptStates() (drops, ends RingState) {
 	if c.takers != nil {
 		drops = c.takers.ring.state()
 	}

@@ -28,7 +28,7 @@ func (pk *packet) noteTrap(t config.Trap, act actions) {
 	}
 }
 
-// note begins the notes of a packet that a calm port has admitted.
+// note begins the notes of a packet that a shortcut has admitted.
 func (pk *packet) note() {
 	pk.met.router, pk.met.vid, pk.noted = nil, pk.vid, notedPort|notedAdmitted
 }
@@ -58,7 +58,7 @@ func (pk *packet) noteFDB(vid uint16, mac uint64, e *fdbEntry) {
 	}
 }
 
-// noteKnown is noteLearning and noteFDB for a packet in the short ways.
+// noteKnown is noteLearning and noteFDB for a packet that takes a shortcut.
 func (pk *packet) noteKnown(from, to *bridgePort) {
 	m := &pk.met
 	m.learned = addressLook{vid: pk.vid, mac: pk.h.smac, to: from}

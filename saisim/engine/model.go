@@ -38,9 +38,7 @@ type port struct {
 	class   qosClass
 	queues  *tm.Port[*copyOf]
 	txFree  instant      // earliest preamble of the next frame
-	bare    bool         // it has no egress ACL tables, mirror sessions and sampler; derived
-	sampler bool         // it is bare but for an egress sampler; derived
-	calm    bool         // of what comes in untagged nothing has a say but ACL tables and addresses; derived
+	off     shortcuts    // that are closed to what comes in or leaves here; derived
 	sampled [2]*sampling // by stage: what chooses; nil: nothing does; derived
 	mirror  [2]uint64    // sessions, by stage; derived from mirrors
 	tables  [2][]lookup  // by stage: ACL tables to look in
@@ -350,11 +348,4 @@ type door struct {
 func (d *doors) of(number uint32) (config.ID, bool) {
 	x := &d.names[number%numDoors]
 	return x.name, x.number == number && number != 0
-}
-
-// transits are the TAM objects that may make the switch a transit.
-type transits struct {
-	transit *ifaInt                 // nil: it is none
-	bound   []config.ID             // TAM objects
-	byTAM   map[config.ID]config.ID // their TAM INT objects
 }

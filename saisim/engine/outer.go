@@ -76,8 +76,8 @@ func (m *outers) apply(r config.AltMarkOuter, gone bool) {
 	}
 	if old := m.of[r.Index]; old != nil && old.ends {
 		m.ends--
-		if m.decaps[old.dst]--; m.decaps[old.dst] == 0 {
-			delete(m.decaps, old.dst)
+		if m.router.decaps[old.dst]--; m.router.decaps[old.dst] == 0 {
+			delete(m.router.decaps, old.dst)
 		}
 	}
 	if m.of[r.Index] = nil; gone {
@@ -86,10 +86,7 @@ func (m *outers) apply(r config.AltMarkOuter, gone bool) {
 	o := newOuter(&r)
 	if m.of[r.Index] = o; o.ends {
 		m.ends++
-		if m.decaps == nil {
-			m.decaps = map[[2]uint64]int{}
-		}
-		m.decaps[o.dst]++
+		m.router.decaps[o.dst]++
 	}
 }
 

@@ -250,8 +250,8 @@ type entering struct {
 	pk *packet
 	p  *port
 	on bool // it is admitted
-	// calm says that it is usual, at a calm port.
-	calm bool
+	// usual says that it has taken the shortcut through admission.
+	usual bool
 }
 
 // A verdict is what the ingress pipe decides to do with a packet.

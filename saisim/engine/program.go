@@ -65,13 +65,6 @@ func (c *programs) board(pk *packet) {
 	}
 }
 
-// carried reports whether packets carry something of the program through the chip: if it has stages in the egress pipe,
-// writes header fields, or trails are kept. The event path carries it always.
-func (c *programs) carried() bool {
-	p := c.program
-	return c.tracking || c.stepping || !p.Empty(true) || (p.Writes(true)|p.Writes(false))&headerWords != 0
-}
-
 // alight is the end of a packet.
 func (c *programs) alight(pk *packet) {
 	c.sparePassages = append(c.sparePassages, pk.run)
@@ -81,7 +74,7 @@ func (c *programs) alight(pk *packet) {
 // begin fills the PHV when packets have been admitted, each at its index.
 func (c *programs) begin(vec []entering) (on pipe.Set) {
 	v, prog := c.phv, c.program
-	need, carried := prog.Reads(false)|prog.Writes(false), c.carried()
+	need := prog.Reads(false) | prog.Writes(false)
 	for i := range vec {
 		x := &vec[i]
 		if x.p == nil || !x.on {
@@ -91,7 +84,7 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 		c.now = x.at
 		pk := x.pk
 		pk.noted |= notedProgram
-		if carried {
+		if c.off&cutPassage != 0 {
 			c.board(pk)
 		}
 		if pk.graph != nil {

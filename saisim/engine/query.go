@@ -151,8 +151,8 @@ func IFAOf(c *Engine, counter config.ID) IFACounts {
 
 // TransitOf returns what transit has counted; nothing if the switch is none.
 func TransitOf(c *Engine) IFACounts {
-	if c.transit != nil {
-		return c.transit.counts
+	if x := c.egress.ifa.transit; x != nil {
+		return x.counts
 	}
 	return IFACounts{}
 }

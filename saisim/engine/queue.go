@@ -28,52 +28,6 @@ func (c *queues) reset() {
 	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
 }
 
-// lets reports whether a port is up and nothing has a say at its egress, but maybe a sampler that passes over the next
-// frame.
-func (p *port) lets() bool { return p.up && (p.bare || p.sampler && p.sampled[stageEgress].left > 0) }
-
-// straight is enqueue, and all up to the MAC, for the only copy of a plain packet that meets nobody: nothing is
-// queued at the port, its scheduler is free, and so is the egress pipe, where nothing has a say but sketches, the
-// MTU, a sampler that passes it over, and the stamp that the ingress pipe has asked for. False: it meets somebody,
-// and nothing has happened. There is no observer.
-func (c *queues) straight(p *port, pk *packet) bool {
-	if !p.lets() || p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||
-		c.egress.acl.vlanACLs[stageEgress] {
-		return false
-	}
-	cp := &pk.own
-	cp.queued, cp.queue, cp.asked = c.now, p.class.queueOf(pk.tc, p.queues.Queues()), true
-	v := p.queues.Pass(int(cp.queue), uint32(pk.length), pk.ecn)
-	if v > tm.Marked {
-		c.fates.dropBefore(p, cp, verdictDrops[v])
-		return true
-	}
-	cp.ce = v == tm.Marked
-	c.egressFree = cp.queued + 1
-	c.egress.sketch.copies++
-	if c.egress.sketch.on {
-		pk.whole()
-		c.egress.sketch.measure(cp)
-	}
-	length := cp.taggedLen()
-	if uint32(length)+fcsLen > p.mtu {
-		cp.tooLong()
-		c.fates.dropCopy(p, cp, drop.EgressMTU)
-		return true
-	}
-	if !p.bare {
-		p.sampled[stageEgress].left--
-	}
-	if cp.session != nil {
-		if cp.result = stampable(pk, length, p.stampMTU); cp.result == stampDone {
-			length = stampedLen(length)
-		}
-	}
-	cp.same = !cp.ce && !pk.edited && cp.tag.op == tagKeep
-	c.send(p, cp, length)
-	return true
-}
-
 // enqueue puts one copy into a queue of a port.
 func (c *queues) enqueue(p *port, cp *copyOf) {
 	if !p.up {

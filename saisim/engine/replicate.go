@@ -5,19 +5,6 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// replicate makes the copies of a packet that leaves the ingress pipe.
-func (c *ingressPipe) replicate(pk *packet) {
-	if !pk.plain || c.observer != nil || pk.to.port == nil {
-		c.copies(pk)
-		return
-	}
-	// The only copy takes the packet with it.
-	pk.copies, pk.own.number, pk.own.tag = 1, 1, pk.to.tagging(pk)
-	if p := pk.to.port; !c.queues.straight(p, pk) {
-		c.queues.enqueue(p, &pk.own)
-	}
-}
-
 // copies is replicate in general.
 func (c *ingressPipe) copies(pk *packet) {
 	pk.whole()
@@ -170,7 +157,7 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 		result := stampable(pk, pk.length, 0)
 		s.count(result)
 		if stamped = result == stampDone; stamped {
-			data = c.appendRecord(append(c.scratch[:0], data...), s, pk, tailstamp.CPUPort, 0)
+			data = c.appendRecord(append(c.spares.scratch[:0], data...), s, pk, tailstamp.CPUPort, 0)
 			length = len(data)
 		}
 	}

@@ -203,14 +203,16 @@ type router struct {
 	dests            map[netip.Prefix]*dest
 	shared           map[netip.Prefix]*dest // of several neighbours
 	adjacencies      map[adjacencyKey]*adjacency
-	cpu              config.ID // the CPU port
-	ecmpSeed         uint32    // of the flow hash
+	decaps           map[[2]uint64]int // addresses where headers end, of how many indexes
+	cpu              config.ID         // the CPU port
+	ecmpSeed         uint32            // of the flow hash
 }
 
 func (c *router) reset() {
 	c.fib4, c.fib6, c.routes4, c.routes6 = fib{}, fib{}, false, false
 	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
-	c.adjacencies, c.cpu, c.ecmpSeed = map[adjacencyKey]*adjacency{}, config.None, 0
+	c.adjacencies, c.decaps = map[adjacencyKey]*adjacency{}, map[[2]uint64]int{}
+	c.cpu, c.ecmpSeed = config.None, 0
 }
 
 // ecmpHash is the hash that next hop groups choose by.

@@ -72,7 +72,7 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 			c.hand(cp, d, s, pk.data, pk.length, queue)
 		}
 		pk.due = d.next
-		c.spareDue.give(d)
+		c.spares.due.give(d)
 	}
 }
 
@@ -97,7 +97,7 @@ func (c *samples) leavesPort(m *mirroring) {
 			c.hand(cp, d, s, data, length, queue)
 		}
 		next := d.next
-		c.spareDue.give(d)
+		c.spares.due.give(d)
 		d = next
 	}
 }

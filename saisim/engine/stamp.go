@@ -44,7 +44,7 @@ func stampable(pk *packet, length int, mtu uint32) stampResult {
 // stampedLen is the length, without FCS, of a frame with one more record.
 func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size }
 
-// appendRecord pads the frame b, which is in c.scratch, and appends the record.
+// appendRecord pads the frame b, which is in c.spares.scratch, and appends the record.
 // An egress cycle of 0 means that the egress time is not taken.
 func (c *core) appendRecord(b []byte, a *stampAction, pk *packet, out uint16, egress Cycle) []byte {
 	for len(b) < minFrame {

@@ -33,7 +33,7 @@ func (c *wires) runTo(to Cycle) {
 			next := cp.next
 			c.now = cp.at
 			c.leaving.n--
-			if p := c.byID[cp.lane]; cp.same && p.up && c.observer == nil {
+			if p := c.byID[cp.lane]; cp.same && (c.off|p.off)&cutMAC == 0 {
 				c.pass(p, cp)
 			} else {
 				c.transmit(p, cp)
@@ -82,21 +82,6 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	}
 	c.freeCopy(cp)
 	c.fates.release(pk)
-}
-
-// pass is transmit for a copy that leaves as it came in, but for a record, and with all of the packet.
-func (c *wires) pass(p *port, cp *copyOf) {
-	pk := cp.pk
-	data, length, stamped := pk.data, pk.length, false
-	if s := cp.session; s != nil {
-		s.count(cp.result)
-		if stamped = cp.result == stampDone; stamped {
-			data = c.appendRecord(append(c.scratch[:0], data...), s, pk, p.number, c.now)
-			length = len(data)
-		}
-	}
-	c.output(p, pk, data, length, stamped)
-	c.free(pk)
 }
 
 // output counts a frame and gives it out.

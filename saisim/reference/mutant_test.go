@@ -167,7 +167,7 @@ var mutants = []mutant{
 		"ip[at+1] != 4"},
 	{"an authentication header in front of TCP is a word short", "engine/parse.go", "(int(ip[at+1]) + 2) * 4",
 		"(int(ip[at+1]) + 1) * 4"},
-	{"segments with SYN take the short way past clamps", "engine/ingress.go", " || c.clamps.wants(data)", ""},
+	{"segments with SYN take the short way past clamps", "engine/shortcuts.go", " || c.clamps.wants(data)", ""},
 	{"a clamp forgets what the wire takes", "engine/clamp.go", "int(p.stampMTU)", "int(p.mtu)"},
 	{"a sample does not say by which prefix it is routed", "engine/sample.go", "pk.edit.hop.ip, pk.edit.prefix",
 		"pk.edit.hop.ip, 0"},
@@ -175,7 +175,8 @@ var mutants = []mutant{
 		"e.sampling.own = &sampling{stream: entryStream | uint64(e.id)}"},
 	{"what an egress entry drops and samples is no sample", "engine/egress.go",
 		"			c.sampledDrop(due, p, cp, drop.EgressACL)\n", ""},
-	{"what an entry samples takes the short way", "engine/ingress.go", " && !pk.sampled() {\n		pk.own", " {\n		pk.own"},
+	{"what an entry samples takes the short way", "engine/shortcuts.go", "p.record != nil || p.sampled() }",
+		"p.record != nil }"},
 	{"a skipped FDB is looked up all the same", "engine/bridge.go", "if c.skips&describe.FDB.Ran() == 0 {", "if true {"},
 }
 

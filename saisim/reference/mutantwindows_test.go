@@ -49,49 +49,49 @@ var windowMutants = []mutant{
 	// The ingress pipe, and the short ways through it.
 	{"a packet begins with what one before it was", "engine/core.go", "\tpk.flight = flight{}\n", ""},
 	{
-		"the short way leaves no trails", "engine/ingress.go",
-		"return !c.tracking &&",
-		"return",
+		"the short way leaves no trails", "engine/shortcuts.go",
+		"closing{cutIngress | cutAdmission | cutPassage, c.tracking},",
+		"closing{cutPassage, c.tracking},",
 	},
 	{
-		"an address that has moved takes the short way", "engine/ingress.go",
+		"an address that has moved takes the short way", "engine/shortcuts.go",
 		"from == nil || from.to != in.source ||",
 		"from == nil ||",
 	},
 	{
-		"the short way leads back", "engine/ingress.go",
+		"the short way leads back", "engine/shortcuts.go",
 		"out := to.to; out != in.source && out.admin",
 		"out := to.to; out.admin",
 	},
 	{
-		"the short way has traffic class 0", "engine/ingress.go",
+		"the short way has traffic class 0", "engine/shortcuts.go",
 		"p.number, p.class.defaultTC, p.in.priority",
 		"p.number, 0, p.in.priority",
 	},
 	{
-		"the short way is a cycle longer", "engine/ingress.go",
+		"the short way is a cycle longer", "engine/shortcuts.go",
 		"timed{at + c.ingressCycles, pk}",
 		"timed{at + c.ingressCycles + 1, pk}",
 	},
 	{
-		"packets are usual before ACL has seen them", "engine/ingress.go",
+		"packets are usual before ACL has seen them", "engine/shortcuts.go",
 		"if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual &&",
 		"if pk.usual = true; !pk.usual &&",
 	},
 	{
-		"an entry that drops does not, on the short way", "engine/ingress.go",
+		"an entry that drops does not, on the short way", "engine/shortcuts.go",
 		"return p.act == 0 && !p.aclDrop &&",
 		"return",
 	},
 	{
-		"calm packets are not so because their port is not", "engine/ingress.go",
-		"p != nil && p.calm && c.admitUsual",
-		"p != nil && c.admitUsual",
+		"a port keeps no packets off the short way", "engine/ingress.go",
+		"(c.off|p.off)&cutAdmission == 0",
+		"c.off&cutAdmission == 0",
 	},
 	{
-		"what a program has rewritten is not carried", "engine/program.go",
-		"(p.Writes(true)|p.Writes(false))&headerWords != 0",
-		"p.Writes(true)&headerWords != 0",
+		"what a program has rewritten is not carried", "engine/shortcuts.go",
+		"(program.Writes(true)|program.Writes(false))&headerWords",
+		"program.Writes(true)&headerWords",
 	},
 	{
 		"the only entry of a table does no more than stamp", "engine/acl.go",
@@ -114,21 +114,25 @@ var windowMutants = []mutant{
 		"e.counter.hit(pk.length)",
 	},
 	{
-		"all that goes to one bridge port is plain, if the CPU has a copy, too", "engine/ingress.go",
+		"all that goes to one bridge port is plain, if the CPU has a copy, too", "engine/shortcuts.go",
 		"v.kind == toBridgePort && !v.cpu &&",
 		"v.kind == toBridgePort &&",
 	},
 	{
-		"plain packets are not mirrored", "engine/ingress.go",
-		"!v.cpu && pk.mirrors == 0 && pk.run == nil && pk",
-		"!v.cpu && pk.run == nil && pk",
+		"plain packets are not mirrored", "engine/shortcuts.go",
+		"!v.cpu && !p.accompanied() &&",
+		"!v.cpu &&",
 	},
 	{
-		"plain packets run no egress program", "engine/ingress.go",
-		"pk.run == nil && pk.graph == nil\n",
-		"pk.graph == nil\n",
+		"plain packets run no egress program", "engine/shortcuts.go",
+		"p.run == nil && p.graph == nil &&",
+		"p.graph == nil &&",
 	},
-	{"plain packets have no trail", "engine/ingress.go", "pk.run == nil && pk.graph == nil\n", "pk.run == nil\n"},
+	{
+		"plain packets have no trail", "engine/shortcuts.go",
+		"p.run == nil && p.graph == nil &&",
+		"p.run == nil &&",
+	},
 	{
 		"frames that go nowhere end twice where paths are counted", "engine/ingress.go",
 		"\tc.recording.countPath(pk, &was)\n\tc.fates",
@@ -157,9 +161,9 @@ var windowMutants = []mutant{
 	},
 	// Windows and the wheel.
 	{
-		"the short way leaves a program out", "engine/advance.go",
-		"c.ingress.calm() && c.ingress.programs.program == nil",
-		"c.ingress.calm()",
+		"the short way leaves a program out", "engine/shortcuts.go",
+		"closing{cutIngress, program != nil},",
+		"",
 	},
 	{
 		"schedulers wait while packets come", "engine/advance.go",
@@ -194,7 +198,7 @@ var windowMutants = []mutant{
 	{"ports of a cycle come as they have come", "engine/wheel.go", "last.lane <= cp.lane {", "true {"},
 	{"the wheel gives what is due a cycle later", "engine/wheel.go", "u &= 2<<n - 1", "u &= 4<<n - 1"},
 	// Copies.
-	{"the only copy has no tag changed", "engine/replicate.go", "1, 1, pk.to.tagging(pk)", "1, 1, tagAction{}"},
+	{"the only copy has no tag changed", "engine/shortcuts.go", "1, 1, pk.to.tagging(pk)", "1, 1, tagAction{}"},
 	{"priority tags are tags", "engine/replicate.go", "\t\twant = 0\n", ""},
 	{"frames for the CPU come before those that left earlier", "engine/replicate.go", "\tc.wires.run(now)\n", ""},
 	{
@@ -215,17 +219,21 @@ var windowMutants = []mutant{
 	{"the ledger does not hear of drops", "engine/fates.go", "\t\tc.ledger.Dropped(pk.id, why)\n", ""},
 	// Queues, the traffic manager and the egress pipe.
 	{
-		"packets go straight on to a MAC that is not free", "engine/queue.go",
-		"c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||",
-		"c.egressFree > c.now ||",
+		"packets go straight on to a MAC that is not free", "engine/shortcuts.go",
+		"c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles {",
+		"c.egressFree > c.now {",
 	},
 	{
-		"a record takes no time on the wire, on the short way", "engine/queue.go",
+		"a record takes no time on the wire, on the short way", "engine/shortcuts.go",
 		"\t\t\tlength = stampedLen(length)\n",
 		"",
 	},
-	{"what is edited leaves as it came", "engine/queue.go", "!cp.ce && !pk.edited && cp.tag", "!cp.ce && cp.tag"},
-	{"what has another tag leaves as it came", "engine/queue.go", "!pk.edited && cp.tag.op == tagKeep", "!pk.edited"},
+	{"what is edited leaves as it came", "engine/shortcuts.go", "!cp.ce && !pk.edited && cp.tag", "!cp.ce && cp.tag"},
+	{
+		"what has another tag leaves as it came", "engine/shortcuts.go",
+		"!pk.edited && cp.tag.op == tagKeep",
+		"!pk.edited",
+	},
 	{
 		"a packet passes while the egress pipe is busy", "engine/queue.go",
 		"p.queues.Len() == 0 && c.egressFree <= c.now && p.tx",
@@ -259,11 +267,11 @@ var windowMutants = []mutant{
 	},
 	{"stamps are not counted", "engine/transmit.go", "\t\tcp.session.count(cp.result)\n", ""},
 	{
-		"what cannot be stamped is, on the short way", "engine/transmit.go",
+		"what cannot be stamped is, on the short way", "engine/shortcuts.go",
 		"if stamped = cp.result == stampDone; stamped {",
 		"if stamped = true; stamped {",
 	},
-	{"a stamped frame is as long as before", "engine/transmit.go", "c.now)\n\t\t\tlength = len(data)\n", "c.now)\n"},
+	{"a stamped frame is as long as before", "engine/shortcuts.go", "c.now)\n\t\t\tlength = len(data)\n", "c.now)\n"},
 	{"frames that leave are not in the books", "engine/transmit.go", "\tc.books.Sent++\n", ""},
 	{"all of a window leaves at its end", "engine/transmit.go", "\t\t\tc.now = cp.at\n", ""},
 	{

@@ -469,3 +469,14 @@ func surprise(p float64) float64 {
 }
 
 var errNoTables = errors.New("a graph without tables: there is nothing to record")
+
+// OneBitPerTable returns how many bits it takes to record every table that not every packet runs.
+func (m *Model) OneBitPerTable() int {
+	n := 0
+	for _, t := range m.tables {
+		if !t.cut {
+			n++
+		}
+	}
+	return n
+}

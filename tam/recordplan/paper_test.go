@@ -75,7 +75,7 @@ func ran(m *Model, tables string) []Choice {
 
 func entropyNear(t *testing.T, m *Model, tables string, want, within float64) {
 	t.Helper()
-	dfs, err := m.EntropyDFS(ran(m, tables))
+	dfs, err := m.entropyDFS(ran(m, tables))
 	if err != nil {
 		t.Fatal(err)
 	}

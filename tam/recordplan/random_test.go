@@ -47,7 +47,7 @@ func TestEntropyIsThatOfAlgorithm1(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 400}, programs(shape{tables: 8, conditions: 6, parts: 3},
 		func(t *testing.T, r *rand.Rand, m *Model) {
 			set := randomChoices(r, m)
-			want, err := m.EntropyDFS(set)
+			want, err := m.entropyDFS(set)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,19 +11,28 @@ import (
 
 // The parts of BMv2 JSON that say where packets go. All others are skipped.
 type (
+	bmDocument struct {
+		Program      string          `json:"program"`
+		Pipelines    []bmPipeline    `json:"pipelines"`
+		Actions      []bmPrimitives  `json:"actions"`
+		Calculations []bmCalculation `json:"calculations"`
+		Headers      []bmHeaders     `json:"headers"`
+		Stacks       []bmHeaders     `json:"header_stacks"`
+		Unions       []bmHeaders     `json:"header_unions"`
+		UnionStacks  []bmHeaders     `json:"header_union_stacks"`
+		Meters       []bmMeter       `json:"meter_arrays"`
+	}
 	bmPipeline struct {
 		Name         string          `json:"name"`
 		Init         *string         `json:"init_table"`
-		Tables       json.RawMessage `json:"tables"`
-		Conditionals json.RawMessage `json:"conditionals"`
-		ActionCalls  json.RawMessage `json:"action_calls"`
-		Profiles     json.RawMessage `json:"action_profiles"`
+		Tables       []bmTable       `json:"tables"`
+		Conditionals []bmConditional `json:"conditionals"`
+		ActionCalls  []bmCall        `json:"action_calls"`
+		Profiles     []bmProfile     `json:"action_profiles"`
 	}
 	bmTable struct {
 		Name      string             `json:"name"`
 		Key       []bmKey            `json:"key"`
-		Match     string             `json:"match_type"`
-		Actions   []string           `json:"actions"`
 		ActionIDs []int              `json:"action_ids"`
 		Next      map[string]*string `json:"next_tables"`
 		// BaseNext is where a miss goes if there is no default action.
@@ -32,10 +41,7 @@ type (
 			Action int  `json:"action_id"`
 			Const  bool `json:"action_const"`
 		} `json:"default_entry"`
-		// Entries are all that the table has for good; nil: it is filled at runtime.
-		Entries    []bmEntry `json:"entries"`
-		Profile    string    `json:"action_profile"`
-		OldProfile string    `json:"act_prof_name"`
+		Profile string `json:"action_profile"`
 	}
 	bmKey struct {
 		Match  string          `json:"match_type"`
@@ -53,10 +59,8 @@ type (
 		Next   *string `json:"next_node"`
 	}
 	bmProfile struct {
-		Name     string `json:"name"`
-		Selector *struct {
-			Input []json.RawMessage `json:"input"`
-		} `json:"selector"`
+		Name     string         `json:"name"`
+		Selector *bmCalculation `json:"selector"`
 	}
 )
 
@@ -71,10 +75,13 @@ type bmReader struct {
 	*bmProgram
 	g         *record.Graph
 	selectors map[string][]string // fields that choose a member, of action profiles
-	fields    int
 }
 
-func readBMv2(d *document, pipeline string) (*record.Graph, error) {
+func readBMv2(b []byte, pipeline string) (*record.Graph, error) {
+	d, err := decode[bmDocument](b)
+	if err != nil {
+		return nil, err
+	}
 	p, err := choosePipeline(d.Pipelines, pipeline)
 	if err != nil {
 		return nil, err
@@ -88,35 +95,46 @@ func readBMv2(d *document, pipeline string) (*record.Graph, error) {
 		g:         &record.Graph{Program: d.Program, Pipeline: p.Name, Init: next(p.Init)},
 		selectors: map[string][]string{},
 	}
-	for _, part := range []func() error{
-		func() error { return eachAs(p.Profiles, "action profile", maxActions, r.profile) },
-		func() error { return eachAs(p.Tables, "table", MaxNodes, r.table) },
-		func() error { return eachAs(p.Conditionals, "conditional", MaxNodes, r.conditional) },
-		func() error { return eachAs(p.ActionCalls, "action call", MaxNodes, r.call) },
-	} {
-		if err := part(); err != nil {
-			return nil, fmt.Errorf("pipeline %q: %w", p.Name, err)
-		}
+	if err := r.pipeline(p); err != nil {
+		return nil, fmt.Errorf("pipeline %q: %w", p.Name, err)
 	}
 	return r.g, nil
 }
 
-func choosePipeline(list json.RawMessage, want string) (*bmPipeline, error) {
-	var all []bmPipeline
-	var names []string
-	err := each(list, "pipeline", 64, func(b json.RawMessage) error {
-		var p bmPipeline
-		err := json.Unmarshal(b, &p)
-		all, names = append(all, p), append(names, p.Name)
-		return err
-	})
-	if err != nil {
-		return nil, err
+// pipeline adds all nodes of a pipeline, with their edges.
+func (r *bmReader) pipeline(p *bmPipeline) error {
+	for i := range p.Profiles {
+		if err := r.profile(&p.Profiles[i]); err != nil {
+			return fmt.Errorf("action profile %q: %w", p.Profiles[i].Name, err)
+		}
+	}
+	for i := range p.Tables {
+		if err := r.table(&p.Tables[i]); err != nil {
+			return fmt.Errorf("table %q: %w", p.Tables[i].Name, err)
+		}
+	}
+	for i := range p.Conditionals {
+		if err := r.conditional(&p.Conditionals[i]); err != nil {
+			return fmt.Errorf("conditional %q: %w", p.Conditionals[i].Name, err)
+		}
+	}
+	for i := range p.ActionCalls {
+		if err := r.call(&p.ActionCalls[i]); err != nil {
+			return fmt.Errorf("action call %q: %w", p.ActionCalls[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func choosePipeline(all []bmPipeline, want string) (*bmPipeline, error) {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
 	}
 	if want == "" {
 		want = "ingress"
 		if len(all) == 1 {
-			want = all[0].Name
+			want = names[0]
 		}
 	}
 	i := slices.Index(names, want)
@@ -138,29 +156,9 @@ func (r *bmReader) profile(p *bmProfile) error {
 	if p.Selector == nil {
 		return nil
 	}
-	use := newUse()
-	for _, in := range p.Selector.Input {
-		v, err := decodeValue(in)
-		if err != nil {
-			return fmt.Errorf("%q: %w", p.Name, err)
-		}
-		r.read(use, v)
-	}
+	use, err := r.inputsOf(p.Selector)
 	r.selectors[p.Name] = use.reads.list()
-	return nil
-}
-
-// add appends a node, unless all nodes together have too many fields.
-func (r *bmReader) add(n record.Node) error {
-	r.fields += len(n.KeyReads) + len(n.ActionReads) + len(n.ActionWrites) + len(n.Reads)
-	if r.fields > maxFields {
-		return fmt.Errorf("%q: with it tables read and write more than %d fields", n.ID, maxFields)
-	}
-	if len(r.g.Nodes) == MaxNodes {
-		return fmt.Errorf("%q: more than %d nodes", n.ID, MaxNodes)
-	}
-	r.g.Nodes = append(r.g.Nodes, n)
-	return nil
+	return err
 }
 
 // edge adds an edge from a node with a label. An action that ends the pipeline (exit) does so whatever
@@ -177,33 +175,22 @@ func (r *bmReader) edge(from, label, to string, a *bmAction) {
 func (r *bmReader) table(t *bmTable) error {
 	actions, err := r.resolve(t)
 	if err != nil {
-		return fmt.Errorf("table %q: %w", t.Name, err)
+		return err
 	}
-	n := record.Node{ID: t.Name, Kind: record.Table, Keyless: len(t.Key) == 0}
+	n := record.Node{ID: t.Name, Kind: record.Table, Keyless: len(t.Key) == 0, Actions: names(actions)}
 	keys, use := set{}, newUse()
 	for _, k := range t.Key {
 		field, err := k.field()
 		if err != nil {
-			return fmt.Errorf("table %q: %w", t.Name, err)
+			return err
 		}
 		keys[field] = true
 	}
-	profile := t.Profile
-	if profile == "" {
-		profile = t.OldProfile
-	}
-	for _, f := range r.selectors[profile] {
-		keys[f] = true
-	}
-	for _, f := range r.meters[t.Name] {
-		use.writes[f] = true
-	}
+	keys.put(r.selectors[t.Profile]...)
+	use.writes.put(r.meters[t.Name]...)
 	run, err := r.runs(t, actions)
 	if err != nil {
-		return fmt.Errorf("table %q: %w", t.Name, err)
-	}
-	for _, a := range run.hits {
-		n.Actions = append(n.Actions, a.name)
+		return err
 	}
 	// An action that is listed twice is added once, so that the cost of a list depends on the actions
 	// in it only.
@@ -212,16 +199,8 @@ func (r *bmReader) table(t *bmTable) error {
 		use.add(a.use)
 	}
 	n.KeyReads, n.ActionReads, n.ActionWrites = keys.list(), use.reads.list(), use.writes.list()
-	if err := r.add(n); err != nil {
-		return err
-	}
-	if len(r.g.Edges) > MaxEdges {
-		return fmt.Errorf("more than %d edges", MaxEdges)
-	}
-	if err := r.ways(t, actions, run); err != nil {
-		return fmt.Errorf("table %q: %w", t.Name, err)
-	}
-	return nil
+	r.g.Nodes = append(r.g.Nodes, n)
+	return r.ways(t, actions, run)
 }
 
 // field returns what a key compares: a field, or whether a header is valid.
@@ -242,33 +221,57 @@ func (k *bmKey) field() (string, error) {
 	return "", fmt.Errorf("key target %.80s, want [header, field], or a header if the match is valid", k.Target)
 }
 
-// resolve finds the table's actions: by their ids if it has them, since names may
-// stand for many actions; old files have names only, and each stands for one.
+// resolve finds the table's actions by their ids: names may stand for many actions.
 func (r *bmReader) resolve(t *bmTable) ([]*bmAction, error) {
-	if n := max(len(t.ActionIDs), len(t.Actions)); n > maxActions {
-		return nil, fmt.Errorf("%d actions, want at most %d", n, maxActions)
-	}
-	if t.ActionIDs != nil {
-		actions := make([]*bmAction, len(t.ActionIDs))
-		for i, id := range t.ActionIDs {
-			if actions[i] = r.byID[id]; actions[i] == nil {
-				return nil, fmt.Errorf("no action has id %d", id)
-			}
-		}
-		return actions, nil
-	}
-	actions := make([]*bmAction, len(t.Actions))
-	for i, name := range t.Actions {
-		switch all := r.byName[name]; len(all) {
-		case 0:
-			return nil, fmt.Errorf("there is no action %q", name)
-		case 1:
-			actions[i] = all[0]
-		default:
-			return nil, fmt.Errorf("there are %d actions %q, want action_ids to tell them apart", len(all), name)
+	actions := make([]*bmAction, len(t.ActionIDs))
+	for i, id := range t.ActionIDs {
+		if actions[i] = r.byID[id]; actions[i] == nil {
+			return nil, fmt.Errorf("no action has id %d", id)
 		}
 	}
 	return actions, nil
+}
+
+// bmRuns are the actions that a table may run, in the order of its list: at all, and after a miss.
+type bmRuns struct{ any, misses []*bmAction }
+
+// runs finds the actions that a table may run. A table without key never hits. A hit runs any action, a miss the
+// default one if that is fixed, otherwise any, or none. Entries count for nothing here, not even constant ones.
+func (r *bmReader) runs(t *bmTable, actions []*bmAction) (bmRuns, error) {
+	run := bmRuns{actions, actions}
+	if t.Default == nil || !t.Default.Const {
+		return run, nil
+	}
+	a := r.byID[t.Default.Action]
+	if a == nil {
+		return run, fmt.Errorf("default_entry: no action has id %d", t.Default.Action)
+	}
+	if !slices.Contains(actions, a) {
+		return run, fmt.Errorf("default_entry: action_id %d is no action of the table; it has %q", t.Default.Action,
+			names(actions))
+	}
+	if run.misses = []*bmAction{a}; len(t.Key) == 0 {
+		run.any = run.misses
+	}
+	return run, nil
+}
+
+// oneOf is an action that is one of several.
+func oneOf(list []*bmAction) *bmAction {
+	one := &bmAction{}
+	for _, a := range list {
+		one.mayExit, one.mayStay = one.mayExit || a.mayExit, one.mayStay || a.mayStay
+	}
+	return one
+}
+
+// names are the names of actions.
+func names(list []*bmAction) []string {
+	all := make([]string, len(list))
+	for i, a := range list {
+		all[i] = a.name
+	}
+	return all
 }
 
 // ways adds the edges of a table: by hit and miss, or by its actions.
@@ -280,7 +283,7 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 			return fmt.Errorf("next_tables has %d keys and one of them is %s or %s, want just these two, or every action",
 				len(t.Next), bmHit, bmMiss)
 		}
-		r.hitWays(t, run)
+		r.hitWays(t, actions, run)
 		return nil
 	}
 	often := map[string]int{}
@@ -307,45 +310,47 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 	}
 	// A miss without a default action runs none. It is an edge of its own only if it leads where no
 	// action leads.
-	if base := next(t.BaseNext); t.Default == nil && !run.never && !to[base] {
+	if base := next(t.BaseNext); t.Default == nil && !to[base] {
 		r.edge(t.Name, record.Miss, base, nil)
 	}
 	return nil
 }
 
 // hitWays adds the edges of a table that branches by its hit.
-func (r *bmReader) hitWays(t *bmTable, run bmRuns) {
-	if hit := oneOf(run.hits); run.hit {
-		hit.mayStay = hit.mayStay || len(run.hits) == 0
+func (r *bmReader) hitWays(t *bmTable, actions []*bmAction, run bmRuns) {
+	if len(t.Key) > 0 {
+		hit := oneOf(actions)
+		hit.mayStay = hit.mayStay || len(actions) == 0
 		r.edge(t.Name, record.Hit, next(t.Next[bmHit]), hit)
 	}
-	if miss := oneOf(run.misses); !run.never {
-		miss.mayStay = miss.mayStay || t.Default == nil
-		r.edge(t.Name, record.Miss, next(t.Next[bmMiss]), miss)
-	}
+	miss := oneOf(run.misses)
+	miss.mayStay = miss.mayStay || t.Default == nil
+	r.edge(t.Name, record.Miss, next(t.Next[bmMiss]), miss)
 }
 
 func (r *bmReader) conditional(c *bmConditional) error {
 	v, err := decodeValue(c.Expression)
 	if err != nil {
-		return fmt.Errorf("%q: expression: %w", c.Name, err)
+		return fmt.Errorf("expression: %w", err)
 	}
 	use := newUse()
 	r.read(use, v)
 	r.edge(c.Name, "true", next(c.True), nil)
 	r.edge(c.Name, "false", next(c.False), nil)
-	return r.add(record.Node{ID: c.Name, Kind: record.Condition, Reads: use.reads.list()})
+	r.g.Nodes = append(r.g.Nodes, record.Node{ID: c.Name, Kind: record.Condition, Reads: use.reads.list()})
+	return nil
 }
 
 // call adds an action that the program runs without a table: as a table without key, as p4c does.
 func (r *bmReader) call(c *bmCall) error {
 	a := r.byID[c.Action]
 	if a == nil {
-		return fmt.Errorf("%q: no action has id %d", c.Name, c.Action)
+		return fmt.Errorf("no action has id %d", c.Action)
 	}
 	r.edge(c.Name, a.label(), next(c.Next), a)
-	return r.add(record.Node{
+	r.g.Nodes = append(r.g.Nodes, record.Node{
 		ID: c.Name, Kind: record.Table, Keyless: true, Actions: []string{a.name},
 		ActionReads: a.use.reads.list(), ActionWrites: a.use.writes.list(),
 	})
+	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tamtam/tam/record"
 )
@@ -59,115 +57,102 @@ func (a *bmAction) label() string {
 
 // A bmProgram is what all pipelines of a program share.
 type bmProgram struct {
-	byID   map[int]*bmAction
-	byName map[string][]*bmAction
-	// groups are the headers of stacks and unions.
+	byID map[int]*bmAction
+	// groups are the headers of stacks and unions. What is written to one of a group whose index is not known is written
+	// to all of it.
 	groups map[string][]string
 	// inputs are what hashes are calculated over.
 	inputs map[string]set
 	// meters are the fields that direct meters of tables write.
 	meters map[string][]string
-	fields int // of all actions
 }
 
-func newBMProgram(d *document) (*bmProgram, error) {
-	p := &bmProgram{
-		byID: map[int]*bmAction{}, byName: map[string][]*bmAction{},
-		groups: map[string][]string{}, inputs: map[string]set{}, meters: map[string][]string{},
+type (
+	bmPrimitives struct {
+		Name       string        `json:"name"`
+		ID         int           `json:"id"`
+		Primitives []bmPrimitive `json:"primitives"`
 	}
-	if err := p.readGroups(d); err != nil {
-		return nil, err
+	bmPrimitive struct {
+		Op         string            `json:"op"`
+		Parameters []json.RawMessage `json:"parameters"`
 	}
-	type calculation struct {
+	bmCalculation struct {
 		Name  string            `json:"name"`
 		Input []json.RawMessage `json:"input"`
 	}
-	err := eachAs(d.Calculations, "calculation", maxActions, func(c *calculation) error {
-		u := newUse()
-		for _, in := range c.Input {
-			v, err := decodeValue(in)
-			if err != nil {
-				return fmt.Errorf("%q: %w", c.Name, err)
-			}
-			p.read(u, v)
-		}
-		p.inputs[c.Name] = u.reads
-		return p.count(c.Name, u)
-	})
-	if err != nil {
-		return nil, err
-	}
-	type meter struct {
+	bmMeter struct {
 		Direct  bool     `json:"is_direct"`
 		Binding string   `json:"binding"`
 		Target  []string `json:"result_target"`
 	}
-	err = eachAs(d.Meters, "meter array", maxActions, func(m *meter) error {
-		if m.Direct && len(m.Target) == 2 {
-			p.meters[m.Binding] = append(p.meters[m.Binding], m.Target[0]+"."+m.Target[1])
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return p, eachAs(d.Actions, "action", maxActions, p.action)
-}
-
-// count bounds the fields of all actions, since tables repeat them.
-func (p *bmProgram) count(name string, u use) error {
-	if p.fields += len(u.reads) + len(u.writes); p.fields > maxFields {
-		return fmt.Errorf("%q: with it more than %d fields are read and written", name, maxFields)
-	}
-	return nil
-}
-
-// readGroups reads which headers are in which stack and union. What is written to one
-// of a group whose index is not known is written to all of it.
-func (p *bmProgram) readGroups(d *document) error {
-	const most = 65_536 // headers
-	type group struct {
+	// bmHeaders are a header, or a stack or union of some.
+	bmHeaders struct {
 		Name    string `json:"name"`
 		ID      int    `json:"id"`
 		Headers []int  `json:"header_ids"`
 		Unions  []int  `json:"header_union_ids"`
 	}
-	headers, unions := map[int]string{}, map[int]string{}
-	err := eachAs(d.Headers, "header", most, func(h *group) error {
-		headers[h.ID] = h.Name
-		return nil
-	})
-	members := 0
-	join := func(what string, list json.RawMessage, of func(*group) []string) {
+)
+
+func newBMProgram(d *bmDocument) (*bmProgram, error) {
+	p := &bmProgram{
+		byID: map[int]*bmAction{}, groups: groupsOf(d), inputs: map[string]set{}, meters: map[string][]string{},
+	}
+	for i := range d.Calculations {
+		c := &d.Calculations[i]
+		use, err := p.inputsOf(c)
 		if err != nil {
-			return
+			return nil, fmt.Errorf("calculation %q: %w", c.Name, err)
 		}
-		err = eachAs(list, what, most, func(g *group) error {
-			p.groups[g.Name] = of(g)
-			if members += len(p.groups[g.Name]); members > most {
-				return fmt.Errorf("%q: with it %d headers, want at most %d in all", g.Name, members, most)
-			}
-			return nil
-		})
+		p.inputs[c.Name] = use.reads
 	}
-	named := func(g *group) (names []string) {
-		for _, id := range g.Headers {
-			names = append(names, headers[id])
+	for _, m := range d.Meters {
+		if m.Direct && len(m.Target) == 2 {
+			p.meters[m.Binding] = append(p.meters[m.Binding], m.Target[0]+"."+m.Target[1])
 		}
-		return names
 	}
-	join("header stack", d.Stacks, named)
-	join("header union", d.Unions, func(g *group) []string {
+	for i := range d.Actions {
+		if err := p.action(&d.Actions[i]); err != nil {
+			return nil, fmt.Errorf("action %q: %w", d.Actions[i].Name, err)
+		}
+	}
+	return p, nil
+}
+
+// inputsOf returns what a hash is calculated over, as what it reads.
+func (p *bmProgram) inputsOf(c *bmCalculation) (use, error) {
+	u := newUse()
+	for _, in := range c.Input {
+		v, err := decodeValue(in)
+		if err != nil {
+			return u, err
+		}
+		p.read(u, v)
+	}
+	return u, nil
+}
+
+// groupsOf returns which headers are in which stack and union.
+func groupsOf(d *bmDocument) map[string][]string {
+	groups, headers, unions := map[string][]string{}, map[int]string{}, map[int]string{}
+	for _, h := range d.Headers {
+		headers[h.ID] = h.Name
+	}
+	for _, g := range d.Unions {
 		unions[g.ID] = g.Name
-		return named(g)
-	})
-	join("header union stack", d.UnionStacks, func(g *group) (names []string) {
-		for _, id := range g.Unions {
-			names = append(names, p.groups[unions[id]]...)
+	}
+	for _, g := range slices.Concat(d.Stacks, d.Unions, d.UnionStacks) {
+		var all []string
+		for _, id := range g.Headers {
+			all = append(all, headers[id])
 		}
-		return names
-	})
-	return err
+		for _, id := range g.Unions {
+			all = append(all, groups[unions[id]]...)
+		}
+		groups[g.Name] = all
+	}
+	return groups
 }
 
 // headersOf returns the headers that a name of a header, stack or union stands for.
@@ -178,74 +163,33 @@ func (p *bmProgram) headersOf(name string) []string {
 	return []string{name}
 }
 
-type bmPrimitive struct {
-	Op         string            `json:"op"`
-	Parameters []json.RawMessage `json:"parameters"`
-}
-
-func (p *bmProgram) action(raw *struct {
-	Name       string        `json:"name"`
-	ID         int           `json:"id"`
-	Primitives []bmPrimitive `json:"primitives"`
-}) error {
+func (p *bmProgram) action(raw *bmPrimitives) error {
 	a := &bmAction{name: raw.Name, id: raw.ID, use: newUse()}
 	for i, q := range raw.Primitives {
 		if err := p.primitive(a.use, q); err != nil {
-			return fmt.Errorf("%q: primitive %d: %w", a.name, i, err)
+			return fmt.Errorf("primitive %d: %w", i, err)
 		}
 	}
 	a.mayExit, a.mayStay = exits(raw.Primitives)
 	if other := p.byID[a.id]; other != nil {
-		return fmt.Errorf("%q and %q both have id %d", other.name, a.name, a.id)
+		return fmt.Errorf("it has id %d, as %q has", a.id, other.name)
 	}
 	p.byID[a.id] = a
-	p.byName[a.name] = append(p.byName[a.name], a)
-	return p.count(a.name, a.use)
+	return nil
 }
 
-// exits reports whether a list of primitives may reach an exit, and whether it may reach its end
-// without one. Jumps lead to an index in the list.
+// exits reports whether a list of primitives may reach an exit, and whether it may reach its end without one: behind a
+// jump either may be. Exit only marks the packet: the action goes on, but the mark stays.
 func exits(list []bmPrimitive) (may, not bool) {
-	// Exit only marks the packet: the action goes on, but the mark stays.
-	seen := make([]bool, len(list)+1)
-	for ready := []int{0}; len(ready) > 0; {
-		i := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		if seen[i] {
-			continue
-		}
-		seen[i] = true
-		if i == len(list) {
-			not = true
-			continue
-		}
-		switch list[i].Op {
+	jumped := false
+	not = true
+	for _, q := range list {
+		switch q.Op {
 		case "exit":
-			may = true
+			may, not = true, not && jumped
 		case "_jump", "_jump_if_zero":
-			to, ok := target(list[i], len(list))
-			if !ok { // to anywhere
-				return slices.ContainsFunc(list, func(q bmPrimitive) bool { return q.Op == "exit" }), true
-			}
-			ready = append(ready, to)
-			if list[i].Op == "_jump_if_zero" {
-				ready = append(ready, i+1)
-			}
-		default:
-			ready = append(ready, i+1)
+			jumped = true
 		}
 	}
-	return may, not || !may // an endless loop does not end the pipeline
-}
-
-// target returns where a jump leads: its last parameter, if that is a number.
-func target(q bmPrimitive, n int) (int, bool) {
-	var v struct {
-		Value json.RawMessage `json:"value"`
-	}
-	if len(q.Parameters) == 0 || json.Unmarshal(q.Parameters[len(q.Parameters)-1], &v) != nil {
-		return 0, false
-	}
-	at, err := strconv.ParseInt(strings.Trim(string(v.Value), `"`), 0, 64)
-	return int(min(at, int64(n))), err == nil && at >= 0
+	return may, not
 }

@@ -184,7 +184,7 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 		}
 		u.writes[header+".egress_spec"] = true
 		u.writes[header+".mcast_grp"] = true
-	case "remove_header", "setInvalid":
+	case "remove_header":
 		if header, ok := nameOf(value(0)); ok {
 			for _, h := range p.headersOf(header) {
 				u.writes[h+valid] = true
@@ -206,18 +206,15 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 // which parameter on it reads all.
 func plainPrimitive(op string) (writes bool, reads int, ok bool) {
 	switch op {
-	case "exit", "_jump", "no_op":
+	case "exit", "_jump":
 		return false, math.MaxInt, true
 	case "_jump_if_zero", "assert", "assume", "log_msg", "count", "truncate", "recirculate", "resubmit",
 		"clone_ingress_pkt_to_egress", "clone_egress_pkt_to_egress", "generate_digest":
 		return false, 0, true
 	case "assign", "assign_VL", "assign_header", "assign_union", "assign_header_stack", "assign_union_stack",
-		"modify_field", "modify_field_rng_uniform", "modify_field_with_hash_based_offset", "copy_header",
-		"add_header", "add_header_fast", "setValid", "push", "pop", "register_read", "register_write",
-		"add", "subtract", "bit_xor", "bit_or", "bit_and", "shift_left", "shift_right":
+		"modify_field_rng_uniform", "modify_field_with_hash_based_offset", "add_header", "push", "pop", "register_read",
+		"register_write":
 		return true, 1, true
-	case "add_to_field", "subtract_from_field":
-		return true, 0, true
 	}
 	return false, 0, false
 }

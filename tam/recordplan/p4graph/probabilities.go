@@ -113,12 +113,9 @@ type splitWay struct {
 	to     string
 	labels map[string]bool
 	// can and by are what leads there after a miss and after a hit; for nodes whose hit
-	// does not decide the first is all. Given are the shares that are known; both is
-	// what is given for hits and misses together.
+	// does not decide the first is all. Given are the shares that are known.
 	can, given [2]bool
 	by         [2]float64
-	both       float64
-	bothGiven  bool
 	parts      map[string]bool // labels that were given one by one
 }
 
@@ -164,8 +161,7 @@ func (s *split) give(e record.EdgeProbability) error {
 	outcome := 0
 	switch {
 	case s.decides && e.Label == "" && w.can[0] && w.can[1]:
-		w.both, w.bothGiven = e.P, true
-		return nil
+		return fmt.Errorf("to %q: hits and misses both lead there, want label %q or %q", w.to, record.Hit, record.Miss)
 	case s.decides && (e.Label == record.Hit || e.Label == "" && w.can[1]):
 		outcome = 1
 	}
@@ -207,10 +203,8 @@ func (s *split) fill() error {
 	sum, open := 0.0, 0
 	for i := range s.ways {
 		w := &s.ways[i]
-		sum += w.by[0] + w.by[1] + w.both
-		if w.bothGiven {
-			w.by = [2]float64{w.both / 2, w.both / 2}
-		} else if w.open() > 0 {
+		sum += w.by[0] + w.by[1]
+		if w.open() > 0 {
 			open++
 		}
 	}
@@ -231,9 +225,7 @@ func (s *split) fill() error {
 }
 
 // isOpen says that a share exists and is not given.
-func (w *splitWay) isOpen(outcome int) bool {
-	return w.can[outcome] && !w.given[outcome] && !w.bothGiven
-}
+func (w *splitWay) isOpen(outcome int) bool { return w.can[outcome] && !w.given[outcome] }
 
 func (w *splitWay) open() (n int) {
 	for o := range w.can {
@@ -244,60 +236,27 @@ func (w *splitWay) open() (n int) {
 	return n
 }
 
-// fillByHits is fill where it is given how many hit: the ways after a hit sum up to
-// that, those after a miss to the rest. What is given for both is parted so that they
-// do.
+// fillByHits is fill where it is given how many hit: the ways after a hit sum up to that, those after a miss to the
+// rest.
 func (s *split) fillByHits() error {
-	want := [2]float64{1 - s.hits, s.hits}
-	var fixed [2]float64
-	var open [2]int
-	both := 0.0
-	for i := range s.ways {
-		w := &s.ways[i]
-		both += w.both
-		for o := range w.by {
-			fixed[o] += w.by[o]
-			if w.isOpen(o) {
-				open[o]++
+	for o, left := range [2]float64{1 - s.hits, s.hits} {
+		open := 0
+		for i := range s.ways {
+			left -= s.ways[i].by[o]
+			if s.ways[i].isOpen(o) {
+				open++
 			}
 		}
-	}
-	part := s.hits // of what is given for both, the share that hits
-	if both > 0 && open[1] == 0 {
-		part = (want[1] - fixed[1]) / both
-	} else if both > 0 && open[0] == 0 {
-		part = 1 - (want[0]-fixed[0])/both
-	}
-	if part < -tolerance || part > 1+tolerance {
-		return fmt.Errorf("%v of it hits, which its edges do not allow", s.hits)
-	}
-	part = min(max(part, 0), 1)
-	parts := [2]float64{1 - part, part}
-	var left [2]float64
-	for o := range left {
-		left[o] = want[o] - fixed[o] - both*parts[o]
-		if left[o] < -tolerance || open[o] == 0 && left[o] > tolerance {
+		if left < -tolerance || open == 0 && left > tolerance {
 			return fmt.Errorf("%v of it hits, which its edges do not sum up to", s.hits)
 		}
-	}
-	s.share(parts, left, open)
-	return nil
-}
-
-// share fills the ways: what is given for both outcomes in these parts, and what is left of each outcome
-// evenly over those that are open.
-func (s *split) share(parts, left [2]float64, open [2]int) {
-	for i := range s.ways {
-		w := &s.ways[i]
-		for o := range w.by {
-			switch {
-			case w.bothGiven:
-				w.by[o] = w.both * parts[o]
-			case w.isOpen(o):
-				w.by[o] = max(left[o], 0) / float64(open[o])
+		for i := range s.ways {
+			if w := &s.ways[i]; w.isOpen(o) {
+				w.by[o] = max(left, 0) / float64(open)
 			}
 		}
 	}
+	return nil
 }
 
 // append writes the split down.

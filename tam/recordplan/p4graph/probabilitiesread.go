@@ -22,21 +22,8 @@ func ReadProbabilities(r io.Reader, g *record.Graph) (record.Probabilities, erro
 	if err != nil {
 		return p, err
 	}
-	var d struct {
-		Edges json.RawMessage    `json:"edges"`
-		Hits  map[string]float64 `json:"hits"`
-	}
-	if err := strictly(b, &d); err != nil {
+	if err := strictly(b, &p); err != nil {
 		return p, fmt.Errorf("probabilities: %w", inWords(err))
-	}
-	p.Hits = d.Hits
-	err = each(d.Edges, "probabilities: edge", 2*MaxEdges, func(b json.RawMessage) error {
-		var e record.EdgeProbability
-		p.Edges = append(p.Edges, e)
-		return strictly(b, &p.Edges[len(p.Edges)-1])
-	})
-	if err != nil {
-		return p, err
 	}
 	return Complete(g, p)
 }
@@ -64,11 +51,10 @@ func ReadPaths(r io.Reader) ([]record.PathCount, error) {
 		return nil, errors.New("paths: no JSON")
 	}
 	var paths []record.PathCount
-	err = eachAs(list, "path", MaxEdges, func(p *record.PathCount) error {
-		paths = append(paths, *p)
-		return nil
-	})
-	return paths, err
+	if err := json.Unmarshal(list, &paths); err != nil {
+		return nil, fmt.Errorf("paths: %w", inWords(err))
+	}
+	return paths, nil
 }
 
 func readSmall(r io.Reader, what string) ([]byte, error) {

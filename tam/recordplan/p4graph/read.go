@@ -19,44 +19,14 @@ const (
 	MaxNodes   = 2048
 	MaxEdges   = 100_000
 	maxFields  = 200_000  // fields that the nodes of one graph read and write
-	maxActions = 16_384   // of all pipelines of a program
 	maxProgram = 16 << 20 // bytes of a file
-	maxElement = 4 << 20  // bytes of one table, condition or action in it
 )
 
-// A document is the top level of any of the accepted forms.
-type document struct {
-	Program  string          `json:"program"`
-	Pipeline string          `json:"pipeline"`
-	Init     string          `json:"init"`
-	Nodes    json.RawMessage `json:"nodes"`
-	Edges    json.RawMessage `json:"edges"`
-	Deps     json.RawMessage `json:"deps"`
-	Placed   bool            `json:"placed"`
-	Stages   int             `json:"stages"`
-	Version  uint64          `json:"version"`
-	Reasons  json.RawMessage `json:"reasons"`
-	Ends     json.RawMessage `json:"ends"`
-	Only     json.RawMessage `json:"only"`
-	Traps    json.RawMessage `json:"traps"`
-	Tests    json.RawMessage `json:"tests"`
-
-	Graph json.RawMessage `json:"graph"` // of a plan, and of what a chip says of its paths
-
-	bmv2
-}
-
-// bmv2 is what a compiler writes for BMv2. All is raw: encoding/json would call a field of another
-// type bmv2.actions.
-type bmv2 struct {
-	Pipelines    json.RawMessage `json:"pipelines"`
-	Actions      json.RawMessage `json:"actions"`
-	Calculations json.RawMessage `json:"calculations"`
-	Headers      json.RawMessage `json:"headers"`
-	Stacks       json.RawMessage `json:"header_stacks"`
-	Unions       json.RawMessage `json:"header_unions"`
-	UnionStacks  json.RawMessage `json:"header_union_stacks"`
-	Meters       json.RawMessage `json:"meter_arrays"`
+// A form is what tells the accepted forms apart.
+type form struct {
+	Nodes     json.RawMessage `json:"nodes"`
+	Pipelines json.RawMessage `json:"pipelines"`
+	Graph     json.RawMessage `json:"graph"` // of a plan, and of what a chip says of its paths
 }
 
 // Read reads one pipeline of a program: BMv2 JSON of any version, the plain form of
@@ -71,25 +41,23 @@ func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	if len(b) > maxProgram {
 		return nil, fmt.Errorf("a program of more than %d bytes", maxProgram)
 	}
-	var d document
-	if err := json.Unmarshal(b, &d); err != nil {
-		return nil, where(b, err)
+	f, err := decode[form](b)
+	if err == nil && f.Graph != nil && f.Nodes == nil && f.Pipelines == nil {
+		b = f.Graph
+		f, err = decode[form](b)
 	}
-	if d.Graph != nil && d.Nodes == nil && d.Pipelines == nil {
-		b, d = d.Graph, document{}
-		if err := json.Unmarshal(b, &d); err != nil {
-			return nil, where(b, err)
-		}
+	if err != nil {
+		return nil, err
 	}
 	var g *record.Graph
 	switch {
-	case d.Pipelines != nil && d.Nodes != nil:
+	case f.Pipelines != nil && f.Nodes != nil:
 		return nil, errors.New(`the program has both "pipelines" and "nodes", ` +
 			`want BMv2 JSON with the one or a plain graph with the other`)
-	case d.Pipelines != nil:
-		g, err = readBMv2(&d, pipeline)
-	case d.Nodes != nil:
-		g, err = readPlain(&d, pipeline)
+	case f.Pipelines != nil:
+		g, err = readBMv2(b, pipeline)
+	case f.Nodes != nil:
+		g, err = readPlain(b, pipeline)
 	default:
 		return nil, errors.New(`the program has neither "pipelines" (BMv2 JSON) nor "nodes" (a plain graph)`)
 	}
@@ -103,6 +71,15 @@ func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 		g.Deps = Dependencies(g)
 	}
 	return g, nil
+}
+
+// decode decodes JSON. An error says where in b it is wrong.
+func decode[T any](b []byte) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(b, v); err != nil {
+		return nil, where(b, err)
+	}
+	return v, nil
 }
 
 // where returns the line of a file at which JSON is wrong.
@@ -145,10 +122,12 @@ func inWords(err error) error {
 	case reflect.Float64:
 		want = "a number"
 	}
-	if wrong.Field == "" {
+	// encoding/json names embedded types, too.
+	field := strings.NewReplacer("Graph.", "", "Node.", "").Replace(wrong.Field)
+	if field == "" {
 		return fmt.Errorf("it is %s, want %s", article(wrong.Value), want)
 	}
-	return fmt.Errorf("%q is %s, want %s", wrong.Field, article(wrong.Value), want)
+	return fmt.Errorf("%q is %s, want %s", field, article(wrong.Value), want)
 }
 
 // article puts a or an before what encoding/json calls a value.
@@ -162,62 +141,6 @@ func article(value string) string {
 		return "true or false"
 	}
 	return "a " + value
-}
-
-// each calls f with every element of a list, which has at most limit: what a hostile
-// file can make of memory is bounded by it.
-func each(list json.RawMessage, what string, limit int, f func(element json.RawMessage) error) error {
-	if list == nil || string(list) == "null" {
-		return nil
-	}
-	if n, err := count(list); err != nil || n > limit {
-		if err == nil {
-			err = fmt.Errorf("there are %d, want at most %d", n, limit)
-		}
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	d := json.NewDecoder(bytes.NewReader(list))
-	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	for i := 0; d.More(); i++ {
-		var element json.RawMessage
-		if err := d.Decode(&element); err != nil {
-			return fmt.Errorf("%s %d: %w", what, i, err)
-		}
-		if err := f(element); err != nil {
-			return fmt.Errorf("%s %d: %w", what, i, inWords(err))
-		}
-	}
-	return nil
-}
-
-// count is how many elements a list has.
-func count(list json.RawMessage) (int, error) {
-	if text := bytes.TrimSpace(list); len(text) == 0 || text[0] != '[' {
-		return 0, fmt.Errorf("%.40q, want a list", text)
-	}
-	var skipped []struct{} // which takes no memory
-	err := json.Unmarshal(list, &skipped)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		err = nil // of an element, whose reader will say so
-	}
-	return len(skipped), err
-}
-
-// eachAs is each with the elements decoded, which have a bound of their own.
-func eachAs[T any](list json.RawMessage, what string, limit int, f func(*T) error) error {
-	return each(list, what, limit, func(element json.RawMessage) error {
-		if len(element) > maxElement {
-			return fmt.Errorf("%d bytes, want at most %d", len(element), maxElement)
-		}
-		var v T
-		if err := json.Unmarshal(element, &v); err != nil {
-			return err
-		}
-		return f(&v)
-	})
 }
 
 // Check refuses graphs that cannot be planned for: ids twice, edges from or to

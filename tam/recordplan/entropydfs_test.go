@@ -2,19 +2,19 @@ package recordplan
 
 import "fmt"
 
-// MaxDFS is how many paths of one segment the depth-first search looks at.
-const MaxDFS = 2_000_000
+// maxDFS is how many paths of one segment the depth-first search looks at.
+const maxDFS = 2_000_000
 
-// EntropyDFS is the entropy by Algorithm 1 of the paper: depth first through all paths
+// entropyDFS is the entropy by Algorithm 1 of the paper: depth first through all paths
 // of each segment, adding up those that have the same record. It is for comparison with
-// [Model.Entropy]; a segment with more than [MaxDFS] paths is refused.
-func (m *Model) EntropyDFS(set []Choice) (float64, error) {
+// [Model.Entropy]; a segment with more than maxDFS paths is refused.
+func (m *Model) entropyDFS(set []Choice) (float64, error) {
 	h := 0.0
 	for i, v := range m.shownBy(set) {
 		d := dfs{s: &m.segments[i], v: v, paths: map[string]float64{}}
 		d.visit(0, 1)
-		if d.seen > MaxDFS {
-			return 0, fmt.Errorf("more than %d paths between two cuts, which is too many for depth-first search", MaxDFS)
+		if d.seen > maxDFS {
+			return 0, fmt.Errorf("more than %d paths between two cuts, which is too many for depth-first search", maxDFS)
 		}
 		for _, p := range d.paths {
 			h += surprise(p)
@@ -32,7 +32,7 @@ type dfs struct {
 }
 
 func (d *dfs) visit(at int, p float64) {
-	if d.seen > MaxDFS {
+	if d.seen > maxDFS {
 		return
 	}
 	if at == len(d.s.nodes) {

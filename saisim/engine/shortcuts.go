@@ -1,0 +1,269 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/tm"
+)
+
+// Most packets are untagged, between two hosts that the bridge knows, and nothing else has a say where they go. Each
+// part of the chip has a shortcut for them. This file has all shortcuts, and all that closes them:
+//
+//   - to every packet: the table in [Engine.closed]
+//   - to what comes in or leaves by a port: the table in [port.closed]
+//   - to one packet: the conditions at the beginning of each shortcut
+//
+// The tables are evaluated when something may have changed; a packet looks at the bits that came of it. A new feature
+// that has a say, or that listens, adds its line to a table, or its condition to a shortcut. The event path takes no
+// shortcut and the reference knows none: each is compared with both.
+type shortcuts uint8
+
+const (
+	// cutIngress leads through the whole ingress pipe where there is no program.
+	cutIngress shortcuts = 1 << iota
+	// cutAdmission leads past parser, traps and admission of the pipe with a program, and past learning and forwarding.
+	cutAdmission
+	// cutPassage is for packets that need nothing of their program behind the ingress pipe.
+	cutPassage
+	// cutReplication makes no copies: the packet itself is the only one.
+	cutReplication
+	// cutEgress leads past the queue, which is empty, and through the egress pipe.
+	cutEgress
+	// cutMAC is for frames that leave as they came in.
+	cutMAC
+
+	everyCut = 1<<iota - 1
+)
+
+// A closing is what closes some shortcuts.
+type closing struct {
+	off  shortcuts
+	when bool
+}
+
+// sum returns all shortcuts that one of the closings closes.
+func sum(closings ...closing) (off shortcuts) {
+	for _, x := range closings {
+		if x.when {
+			off |= x.off
+		}
+	}
+	return off
+}
+
+// closed returns the shortcuts that are closed to all packets.
+func (c *Engine) closed() shortcuts {
+	program := c.programs.program
+	return sum(
+		closing{everyCut, c.stepping},
+		closing{cutReplication | cutMAC, c.observer != nil}, // it is told of every step
+		closing{cutIngress | cutAdmission | cutPassage, c.tracking},
+		closing{cutIngress | cutAdmission, c.choosing},
+		closing{cutIngress | cutAdmission, c.skips != 0},
+		closing{cutIngress | cutAdmission, c.traps.udp}, // some UDP packets are trapped
+		closing{cutIngress | cutAdmission, len(c.acl.preIngress) > 0},
+		closing{cutIngress, c.acl.vlanACLs[stageIngress]},
+		closing{cutIngress, program != nil},
+		closing{cutPassage, program != nil && !program.Empty(true)}, // it has stages in the egress pipe
+		closing{cutPassage, program != nil && (program.Writes(true)|program.Writes(false))&headerWords != 0},
+		closing{cutEgress, c.acl.vlanACLs[stageEgress]},
+	)
+}
+
+// closed returns the shortcuts that are closed at a port, once what it derives from other rows is there.
+func (p *port) closed(recorders uint64) shortcuts {
+	v, source := p.in.untagged, p.in.source
+	return sum(
+		// Untagged frames must be in a VLAN that is only bridged, and at a port that learns.
+		closing{cutIngress | cutAdmission, v == nil || v.rif != nil || v.noLearn},
+		closing{cutIngress | cutAdmission, source == nil || source.learning != config.Learn},
+		closing{cutIngress | cutAdmission, p.lag != nil},
+		closing{cutIngress | cutAdmission, p.mirror[stageIngress]&^recorders != 0},
+		closing{cutIngress | cutAdmission, p.class.dscp != nil},
+		closing{cutEgress, len(p.tables[stageEgress]) > 0 || p.mirror[stageEgress] != 0},
+		closing{cutEgress | cutMAC, !p.up},
+	)
+}
+
+// usual is the ingress pipe where there is no program, for a packet that no sampler has chosen: untagged, from an
+// address that is known to be there to one that is known elsewhere. False: the packet is another, and nothing has
+// happened.
+func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
+	data := pk.data
+	if !usualIPv4(data, pk.length) || c.clamps.wants(data) {
+		return false
+	}
+	from, out := c.between(&p.in, binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16)
+	if from == nil {
+		return false
+	}
+	c.admitted(p, pk)
+	pk.ecn, pk.from = data[ethernetHeader+1]&3 != 0, p.in.source.number
+	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
+		return true
+	}
+	from.seen = at
+	pk.plain, pk.to, pk.why = true, out, drop.NoDestination
+	c.pipe.Push(timed{at + c.ingressCycles, pk})
+	return true
+}
+
+// between returns the FDB's entry of a source address and where the destination leads, if both are known, each at
+// another port, and nothing else has a say, for an untagged packet.
+func (c *ingressPipe) between(in *admission, dmac, smac uint64) (*fdbEntry, *bridgePort) {
+	if (dmac|smac)>>40&1 != 0 || dmac == c.switchMAC {
+		return nil, nil
+	}
+	from, to := c.bridge.fdb.find(fdbKey(in.pvid, smac)), c.bridge.fdb.find(fdbKey(in.pvid, dmac))
+	if from == nil || from.to != in.source || from.act != 0 || to == nil || to.act != 0 {
+		return nil, nil
+	}
+	if out := to.to; out != in.source && out.admin && out.member(in.pvid) {
+		return from, out
+	}
+	return nil, nil
+}
+
+// admitted is what admission notes of an untagged packet.
+func (c *ingressPipe) admitted(p *port, pk *packet) {
+	pk.vid, pk.inN, pk.tc, pk.pushPriority = p.in.pvid, p.number, p.class.defaultTC, p.in.priority
+}
+
+// unhindered is ACL for a packet that is usual so far. False: an entry has a say where it goes, and it has gone there.
+func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
+	c.now = at
+	pk.h.usual(pk.data)
+	pk.source = p.in.source
+	if c.noting {
+		pk.note()
+	}
+	c.acl.lookupIngress(p, pk)
+	if pk.free() && !pk.accompanied() && pk.ifa.action == nil {
+		pk.own.session = pk.stamp
+		if c.noting {
+			pk.noted |= notedKnown
+		}
+		return true
+	}
+	c.decide(p, pk)
+	return false
+}
+
+// free reports whether no trap and no ACL entry has a say where a packet goes.
+func (p *packet) free() bool { return p.act == 0 && !p.aclDrop && !p.noLearn && p.redirect == nil }
+
+// accompanied reports whether mirror sessions, records or samplers have copies of a packet.
+func (p *passing) accompanied() bool { return p.mirrors != 0 || p.record != nil || p.sampled() }
+
+// admitUsual is begin for a packet with a program. False: the packet is another, and nothing has happened.
+func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
+	data := pk.data
+	if !usualIPv4(data, pk.length) || (data[0]|data[6])&1 != 0 || binary.BigEndian.Uint64(data)>>16 == c.switchMAC {
+		return false
+	}
+	pk.h.usual(data)
+	pk.source = p.in.source
+	c.admitted(p, pk)
+	if c.noting {
+		pk.note()
+	}
+	return true
+}
+
+// toKnown is forward for a packet that admitUsual has admitted. False: its addresses are not known, and nothing has
+// happened.
+func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
+	if !pk.free() {
+		return false
+	}
+	from, out := c.between(in, pk.h.dmac, pk.h.smac)
+	if from == nil {
+		return false
+	}
+	if c.noting {
+		pk.noteKnown(in.source, out)
+	}
+	from.seen, pk.why = c.now, drop.NoDestination
+	pk.verdict.kind, pk.verdict.to = toBridgePort, out
+	return true
+}
+
+// single reports whether a packet at the end of the ingress pipe goes to one bridge port and nowhere else, and takes
+// nothing along that copies have.
+func (p *packet) single() bool {
+	v := &p.verdict
+	return v.kind == toBridgePort && !v.cpu && !p.accompanied() && p.run == nil && p.graph == nil && !p.meetsIFA() &&
+		!p.chosen
+}
+
+// replicate makes the copies of a packet that leaves the ingress pipe. The only copy takes the packet with it.
+func (c *ingressPipe) replicate(pk *packet) {
+	if !pk.plain || c.off&cutReplication != 0 || pk.to.port == nil {
+		c.copies(pk)
+		return
+	}
+	pk.copies, pk.own.number, pk.own.tag = 1, 1, pk.to.tagging(pk)
+	if p := pk.to.port; !c.queues.straight(p, pk) {
+		c.queues.enqueue(p, &pk.own)
+	}
+}
+
+// straight is enqueue, and all up to the MAC, for the only copy of a packet that meets nobody: nothing is queued at the
+// port, its scheduler is free, and so is the egress pipe, where nothing has a say but sketches, the MTU, a sampler that
+// passes it over, and the stamp that the ingress pipe has asked for. False: it meets somebody, and nothing has
+// happened.
+func (c *queues) straight(p *port, pk *packet) bool {
+	sampler := p.sampled[stageEgress]
+	if (c.off|p.off)&cutEgress != 0 || sampler != nil && sampler.left == 0 ||
+		p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles {
+		return false
+	}
+	cp := &pk.own
+	cp.queued, cp.queue, cp.asked = c.now, p.class.queueOf(pk.tc, p.queues.Queues()), true
+	v := p.queues.Pass(int(cp.queue), uint32(pk.length), pk.ecn)
+	if v > tm.Marked {
+		c.fates.dropBefore(p, cp, verdictDrops[v])
+		return true
+	}
+	cp.ce = v == tm.Marked
+	c.egressFree = cp.queued + 1
+	c.egress.sketch.copies++
+	if c.egress.sketch.on {
+		pk.whole()
+		c.egress.sketch.measure(cp)
+	}
+	length := cp.taggedLen()
+	if uint32(length)+fcsLen > p.mtu {
+		cp.tooLong()
+		c.fates.dropCopy(p, cp, drop.EgressMTU)
+		return true
+	}
+	if sampler != nil {
+		sampler.left--
+	}
+	if cp.session != nil {
+		if cp.result = stampable(pk, length, p.stampMTU); cp.result == stampDone {
+			length = stampedLen(length)
+		}
+	}
+	cp.same = !cp.ce && !pk.edited && cp.tag.op == tagKeep
+	c.send(p, cp, length)
+	return true
+}
+
+// pass is transmit for a copy that leaves as it came in, but for a record, and with all of the packet.
+func (c *wires) pass(p *port, cp *copyOf) {
+	pk := cp.pk
+	data, length, stamped := pk.data, pk.length, false
+	if s := cp.session; s != nil {
+		s.count(cp.result)
+		if stamped = cp.result == stampDone; stamped {
+			data = c.appendRecord(append(c.spares.scratch[:0], data...), s, pk, p.number, c.now)
+			length = len(data)
+		}
+	}
+	c.output(p, pk, data, length, stamped)
+	c.free(pk)
+}
