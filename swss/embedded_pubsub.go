@@ -118,7 +118,7 @@ func (s *server) subscription(ss *session, cmd string, args []string) {
 		}
 		return
 	case len(args) == 0:
-		ss.peer.WriteError("ERR wrong number of arguments for '" + kind + "' command")
+		ss.peer.WriteError(wrongNumber(cmd))
 		return
 	}
 	for _, name := range args {

@@ -36,29 +36,25 @@ func (s *server) learn(script Script) {
 	s.mu.Unlock()
 }
 
-// nativeScript runs a script natively; false if it must run in Lua. The caller holds mu.
-func (s *server) nativeScript(ss *session, args []string) bool {
+// nativeScript runs a script natively, and returns the raw reply; false if it must run in Lua. The caller holds mu.
+func (s *server) nativeScript(ss *session, args []string) (reply string, ok bool) {
 	if len(args) < 2 {
-		return false
+		return "", false
 	}
 	n, err := strconv.Atoi(args[1])
 	native := s.natives[args[0]]
 	if native == nil || err != nil || n < 0 || n > len(args)-2 {
-		return false
+		return "", false
 	}
 	r := ScriptRun{Keys: args[2 : 2+n], Args: args[2+n:], s: s, ss: ss}
-	reply, ok := native(&r)
+	reply, ok = native(&r)
 	switch {
-	case !ok:
-		return false
 	case r.failed != "":
-		ss.peer.WriteRaw(r.failed)
+		reply = r.failed
 	case reply == "":
-		ss.peer.WriteNull()
-	default:
-		ss.peer.WriteRaw(reply)
+		reply = rawNull(ss.peer)
 	}
-	return true
+	return reply, ok
 }
 
 // Do runs a command, with its events, and returns the raw reply. Once one has failed, it does nothing.
@@ -67,7 +63,7 @@ func (r *ScriptRun) Do(cmd string, args ...string) (raw string) {
 		return ""
 	}
 	reply := r.s.perform(r.ss.peer, r.ss.db, cmd, args)
-	if strings.HasPrefix(reply, "-") {
+	if failed(reply) {
 		r.failed = reply
 	}
 	return reply
@@ -95,8 +91,7 @@ func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 
 // count is Do for a command that counts.
 func (r *ScriptRun) count(cmd string, args ...string) int {
-	o := outcome{reply: r.Do(cmd, args...)}
-	return o.number()
+	return number(r.Do(cmd, args...))
 }
 
 // list is Do for a command that lists strings; they are raw.
