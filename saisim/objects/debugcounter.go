@@ -72,14 +72,13 @@ func (d *debugCounters) debugKind() *kind {
 		enums:  map[sai.AttrID][]sai.Enum{},
 		create: d.create,
 		set:    d.set,
-		remove: func(o *object) error {
+		gone: func(o *object) {
 			stat := o.self.(*debugCounter).stat
 			delete(d.of, stat)
 			delete(d.ports.extra, stat)
 			for _, p := range d.ports.all() {
 				delete(p.cleared, stat)
 			}
-			return nil
 		},
 		get: func(o *object, id sai.AttrID) sai.Value {
 			if c := o.self.(*debugCounter); id == sai.DebugCounterAttrIndex {

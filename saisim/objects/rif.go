@@ -111,9 +111,8 @@ func (rt *router) rifRow(o *object) (config.Row, error) {
 		}
 		r.MAC = config.MAC(m)
 	}
-	if n := o.number(sai.RouterInterfaceAttrMTU); n < 68 || n > 65535 {
-		return nil, badValue(sai.Attr{ID: sai.RouterInterfaceAttrMTU}, sai.StatusInvalidParameter,
-			"MTU %d, want 68 to 65535", n)
+	if err := o.within(bound{id: sai.RouterInterfaceAttrMTU, what: "MTU ", least: 68, most: 65535}); err != nil {
+		return nil, err
 	}
 	switch o.enum(sai.RouterInterfaceAttrType) {
 	case sai.RouterInterfaceTypeVLAN:
