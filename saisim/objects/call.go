@@ -165,7 +165,7 @@ func (s *Store) Stats(k sai.Key, ids []sai.StatID) ([]uint64, error) {
 	}
 	out := make([]uint64, len(ids))
 	for i, id := range ids {
-		out[i] = kd.stat(o, id)
+		out[i] = kd.stat(o, id) - o.cleared[id]
 	}
 	return out, nil
 }
@@ -177,7 +177,9 @@ func (s *Store) ClearStats(k sai.Key, ids []sai.StatID) error {
 		return err
 	}
 	for _, id := range ids {
-		kd.clear(o, id)
+		if kd.clear == nil || !kd.clear(o, id) {
+			o.clear(id, kd.stat(o, id))
+		}
 	}
 	return nil
 }

@@ -35,11 +35,12 @@ type kind struct {
 	// of single attributes.
 	get  func(o *object, id sai.AttrID) sai.Value
 	live map[sai.AttrID]func(o *object) sai.Value
-	// stats returns a counter; clear resets it.
+	// stats are the counters; stat returns one as it counts from the start. The store remembers what it was when it was
+	// cleared, unless clear does something else, or nothing for a level, and returns true.
 	stats []sai.StatID
 	more  func() []sai.StatID // those that there are only now; nil: none
 	stat  func(o *object, id sai.StatID) uint64
-	clear func(o *object, id sai.StatID)
+	clear func(o *object, id sai.StatID) bool
 	// enums are the values of an attribute that the chip implements, if not all.
 	enums map[sai.AttrID][]sai.Enum
 }

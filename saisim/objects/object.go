@@ -12,9 +12,18 @@ import (
 // An object is a SAI object: its attributes as set, and in self what else the store
 // keeps of it (*port, *vlan, ...).
 type object struct {
-	key   sai.Key
-	attrs []sai.Attr
-	self  any
+	key     sai.Key
+	attrs   []sai.Attr
+	self    any
+	cleared map[sai.StatID]uint64 // what a counter was when it was cleared
+}
+
+// clear has a counter that is n count from there on.
+func (o *object) clear(id sai.StatID, n uint64) {
+	if o.cleared == nil {
+		o.cleared = map[sai.StatID]uint64{}
+	}
+	o.cleared[id] = n
 }
 
 // attr returns an attribute's value: as set, or SAI's default, or nil.

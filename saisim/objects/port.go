@@ -68,7 +68,6 @@ type port struct {
 	stampMTU  uint32
 	lost      lost
 	queues    []*object
-	cleared   map[sai.StatID]uint64 // what a statistic was when it was cleared
 	uses
 }
 

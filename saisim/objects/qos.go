@@ -144,7 +144,7 @@ func (q *qos) bufferPoolKind() *kind {
 			}
 			return used
 		},
-		clear: func(*object, sai.StatID) {}, // levels, not counts
+		clear: func(*object, sai.StatID) bool { return true }, // levels, not counts
 	}
 	return k
 }
