@@ -65,12 +65,11 @@ type server struct {
 
 // A session is one connection. It belongs to the connection's goroutine.
 type session struct {
-	peer *mini.Peer
-	db   int
-	pass bool         // the hook lets the command pass
-	tx   *transaction // nil outside of one
-
-	channels, patterns []string // subscribed to
+	peer          *mini.Peer
+	db            int
+	pass          bool         // the hook lets the command pass
+	tx            *transaction // nil outside of one
+	subscriptions int          // how many; changed inside server.mu
 }
 
 // A shadow is a peer whose replies are kept instead of sent.
@@ -229,7 +228,7 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 		return false
 	}
 	s.pause.wait()
-	if len(ss.channels)+len(ss.patterns) > 0 && !c.Resp3 && s.subscribedOnly(ss, cmd, args) {
+	if ss.subscriptions > 0 && !c.Resp3 && s.subscribedOnly(ss, cmd, args) {
 		return true
 	}
 	switch {

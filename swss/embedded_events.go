@@ -68,6 +68,25 @@ func (f *eventFlags) String() string {
 	return s
 }
 
+// config handles CONFIG. The caller holds mu.
+func (s *server) config(c *mini.Peer, args []string) {
+	sub := ""
+	if len(args) > 0 {
+		sub = strings.ToUpper(args[0])
+		args = args[1:]
+	}
+	switch {
+	case sub == "GET" && len(args) > 0:
+		s.configGet(c, args)
+	case sub == "SET" && len(args) > 0 && len(args)%2 == 0:
+		s.configSet(c, args)
+	case sub == "RESETSTAT" || sub == "REWRITE":
+		c.WriteOK()
+	default:
+		c.WriteError("ERR unknown subcommand or wrong number of arguments for CONFIG")
+	}
+}
+
 func (s *server) configGet(c *mini.Peer, patterns []string) {
 	s.params["notify-keyspace-events"] = s.flags.String()
 	var out []string
@@ -193,4 +212,21 @@ func number(reply string) int {
 	}
 	n, _ := strconv.Atoi(strings.TrimSpace(digits))
 	return n
+}
+
+// texts returns the strings of a raw reply that is a list of some, or a map or a set; nil for null.
+func texts(reply string) (list []*string) {
+	_, rest, _ := strings.Cut(reply, "\r\n")
+	for rest != "" {
+		head, after, _ := strings.Cut(rest, "\r\n")
+		digits, ok := strings.CutPrefix(head, "$")
+		n, err := strconv.Atoi(digits)
+		if !ok || err != nil || n < 0 || n > len(after)-2 {
+			list, rest = append(list, nil), after
+			continue
+		}
+		text := after[:n]
+		list, rest = append(list, &text), after[n+2:]
+	}
+	return list
 }

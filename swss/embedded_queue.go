@@ -22,12 +22,12 @@ func queuePop(r *ScriptRun) (reply string, ok bool) {
 		return "", false
 	}
 	list := r.s.do(r.ss.peer, r.ss.db, "LRANGE", []string{r.Keys[0], strconv.Itoa(-3 * n), "-1"})
-	words, err := splitArray(list)
-	if err != nil {
+	if failed(list) {
 		return "", false
 	}
+	words := texts(list)
 	for i := len(words) - 1; r.Args[1] == "1" && i >= 2; i -= 3 {
-		if followed(bulkText(words[i-2])) {
+		if op := words[i-2]; op != nil && followed(*op) {
 			return "", false
 		}
 	}

@@ -1,7 +1,6 @@
 package swss
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func (r *ScriptRun) tell(added int) string {
 	if added > 0 && r.failed == "" {
 		r.s.pubsub.publish(r.Keys[0], r.Args[0])
 	}
-	return fmt.Sprintf(":%d\r\n", added)
+	return rawNumber(':', added)
 }
 
 func stateSet(r *ScriptRun) (reply string, ok bool) {
@@ -108,12 +107,14 @@ func statePop(r *ScriptRun) (reply string, ok bool) {
 	}
 	popped := r.popSet(r.Keys[0], most)
 	var out strings.Builder
-	fmt.Fprintf(&out, "*%d\r\n", len(popped))
-	for _, raw := range popped {
-		fields := r.takeRow(bulkText(raw))
-		fmt.Fprintf(&out, "*2\r\n%s*%d\r\n", raw, len(fields))
+	out.WriteString(rawNumber('*', len(popped)))
+	for _, key := range popped {
+		fields := r.takeRow(key)
+		out.WriteString("*2\r\n")
+		writeBulk(&out, key)
+		out.WriteString(rawNumber('*', len(fields)))
 		for _, f := range fields {
-			out.WriteString(f)
+			writeBulk(&out, f)
 		}
 	}
 	return out.String(), true
@@ -127,12 +128,8 @@ func (r *ScriptRun) popSet(set string, most int) []string {
 	if len(members) == 0 {
 		return nil
 	}
-	args := []string{set}
-	for _, raw := range members {
-		args = append(args, bulkText(raw))
-	}
 	c, db := r.ss.peer, r.ss.db
-	r.s.run(c, "SREM", args...)
+	r.s.run(c, "SREM", append([]string{set}, members...)...)
 	r.s.emit(db, event{'s', "spop", set})
 	if !r.s.exists(c, db, set) {
 		r.s.emit(db, event{'g', "del", set})
@@ -140,7 +137,7 @@ func (r *ScriptRun) popSet(set string, most int) []string {
 	return members
 }
 
-// takeRow makes a row final, and returns its fields, raw.
+// takeRow makes a row final, and returns its fields and values.
 func (r *ScriptRun) takeRow(key string) []string {
 	final := r.Keys[1] + key
 	temp := r.Args[1] + final
@@ -153,11 +150,7 @@ func (r *ScriptRun) takeRow(key string) []string {
 	if len(fields) == 0 {
 		return nil
 	}
-	text := make([]string, len(fields))
-	for i, f := range fields {
-		text[i] = bulkText(f)
-	}
-	r.store(final, text)
+	r.store(final, fields)
 	r.Do("DEL", temp)
 	if old {
 		fields = r.list("HGETALL", final)

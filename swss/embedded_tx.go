@@ -2,7 +2,6 @@ package swss
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,76 +144,4 @@ func (s *server) queuedReply(ss *session, cmd string, args []string) string {
 		return strings.TrimPrefix(s.run(ss.peer, "EXEC"), "*1\r\n")
 	}
 	return s.perform(ss.peer, ss.db, cmd, args)
-}
-
-// splitArray splits the raw reply that is an array into its items.
-func splitArray(reply string) ([]string, error) {
-	head, rest, ok := strings.Cut(reply, "\r\n")
-	if !ok || head == "" || head[0] != '*' {
-		return nil, fmt.Errorf("%.20q: want an array", reply)
-	}
-	n, err := strconv.Atoi(head[1:])
-	if err != nil || n < 0 {
-		return nil, fmt.Errorf("%.20q: want an array", reply)
-	}
-	var items []string
-	for range n {
-		size, err := replySize(rest)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, rest[:size])
-		rest = rest[size:]
-	}
-	return items, nil
-}
-
-// replySize returns the length of the first reply in s, with all its items.
-func replySize(s string) (int, error) {
-	end := strings.Index(s, "\r\n")
-	if end < 1 {
-		return 0, fmt.Errorf("%.20q: want a reply", s)
-	}
-	size := end + 2
-	n, _ := strconv.Atoi(s[1:end])
-	switch s[0] {
-	case '$':
-		if n >= 0 {
-			size += n + 2
-		}
-	case '%':
-		n *= 2
-		fallthrough
-	case '*', '~', '>':
-		for range n {
-			item, err := replySize(s[min(size, len(s)):])
-			if err != nil {
-				return 0, err
-			}
-			size += item
-		}
-	}
-	if size > len(s) {
-		return 0, fmt.Errorf("%.20q: the reply is cut", s)
-	}
-	return size, nil
-}
-
-// config handles CONFIG. The caller holds mu.
-func (s *server) config(c *mini.Peer, args []string) {
-	sub := ""
-	if len(args) > 0 {
-		sub = strings.ToUpper(args[0])
-		args = args[1:]
-	}
-	switch {
-	case sub == "GET" && len(args) > 0:
-		s.configGet(c, args)
-	case sub == "SET" && len(args) > 0 && len(args)%2 == 0:
-		s.configSet(c, args)
-	case sub == "RESETSTAT" || sub == "REWRITE":
-		c.WriteOK()
-	default:
-		c.WriteError("ERR unknown subcommand or wrong number of arguments for CONFIG")
-	}
 }

@@ -1,9 +1,7 @@
 package swss
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 )
 
 // A Native does what a script does, by the same commands, and returns the raw reply, "" for null; or false,
@@ -80,12 +78,7 @@ func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 		}
 		return out
 	}
-	for i, raw := range r.list("HMGET", append([]string{key}, fields...)...) {
-		if strings.HasPrefix(raw, "$") && !strings.HasPrefix(raw, "$-") {
-			text := bulkText(raw)
-			out[i] = &text
-		}
-	}
+	copy(out, texts(r.Do("HMGET", append([]string{key}, fields...)...)))
 	return out
 }
 
@@ -94,29 +87,14 @@ func (r *ScriptRun) count(cmd string, args ...string) int {
 	return number(r.Do(cmd, args...))
 }
 
-// list is Do for a command that lists strings; they are raw.
+// list is Do for a command that lists strings.
 func (r *ScriptRun) list(cmd string, args ...string) []string {
-	reply := r.Do(cmd, args...)
-	if r.failed != "" {
-		return nil
+	found := texts(r.Do(cmd, args...))
+	list := make([]string, 0, len(found))
+	for _, text := range found {
+		if text != nil {
+			list = append(list, *text)
+		}
 	}
-	return rawList(reply)
-}
-
-// rawList returns the items of a reply that is an array, a map or a set, raw; of others none.
-func rawList(reply string) []string {
-	if n, rest, ok := strings.Cut(reply, "\r\n"); ok && n != "" && n[0] == '%' { // a map, in RESP3
-		pairs, _ := strconv.Atoi(n[1:])
-		reply = fmt.Sprintf("*%d\r\n%s", 2*pairs, rest)
-	} else if ok && n != "" && n[0] == '~' { // a set
-		reply = "*" + reply[1:]
-	}
-	items, _ := splitArray(reply)
-	return items
-}
-
-// bulkText returns the text of a raw bulk string.
-func bulkText(raw string) string {
-	_, text, _ := strings.Cut(raw, "\r\n")
-	return strings.TrimSuffix(text, "\r\n")
+	return list
 }

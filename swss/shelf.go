@@ -151,7 +151,7 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 	}
 	switch cmd {
 	case "DEL", "UNLINK", "EXISTS":
-		return s.countShelved(c, rows, cmd, args)
+		return s.countShelved(c, db, cmd, args)
 	case "KEYS":
 		if len(args) == 1 {
 			return s.keys(c, rows, args[0]), true
@@ -193,26 +193,23 @@ func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, o
 	return "", false
 }
 
-// countShelved is for commands that count keys, each for itself.
-func (s *server) countShelved(c *mini.Peer, rows map[string]packed, cmd string, args []string) (string, bool) {
-	n := 0
-	var others []string
-	for _, key := range args {
-		if _, here := rows[key]; !here {
-			others = append(others, key)
-			continue
+// countShelved is for commands that count keys: removals have one.
+func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
+	if len(keys) > 1 {
+		n := 0
+		for _, key := range keys {
+			n += number(s.do(c, db, cmd, []string{key}))
 		}
-		if n++; cmd != "EXISTS" {
-			delete(rows, key)
-		}
+		return rawNumber(':', n), true
 	}
-	if n == 0 {
+	rows := s.shelf.dbs[db]
+	if _, here := rows[keys[0]]; !here {
 		return "", false
 	}
-	if len(others) > 0 {
-		n += number(s.run(c, cmd, others...))
+	if cmd != "EXISTS" {
+		delete(rows, keys[0])
 	}
-	return rawNumber(':', n), true
+	return rawNumber(':', 1), true
 }
 
 func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok bool) {
@@ -250,14 +247,10 @@ func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok
 
 // keys lists those of both places. For each pattern but this miniredis compiles a long regular expression.
 func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) string {
-	raw, err := splitArray(s.run(c, "KEYS", "*"))
-	if err != nil {
-		return "-ERR " + err.Error() + "\r\n"
-	}
-	names := make([]string, 0, len(raw)+len(rows))
-	for _, r := range raw {
-		if name := bulkText(r); globMatch(pattern, name) {
-			names = append(names, name)
+	names := []string{}
+	for _, name := range texts(s.run(c, "KEYS", "*")) {
+		if globMatch(pattern, *name) {
+			names = append(names, *name)
 		}
 	}
 	for key := range rows {
