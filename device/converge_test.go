@@ -13,7 +13,7 @@ import (
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
-	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/sairedistest"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
 
@@ -345,10 +345,10 @@ func view(t *testing.T, s *Sim) string {
 func viewOf(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	m := &marksAlike{lanes: map[int]string{}}
-	if _, err := asicview.CanonicalView(t.Context(), r, m.see); err != nil {
+	if _, err := sairedistest.CanonicalView(t.Context(), r, m.see); err != nil {
 		t.Fatal(err)
 	}
-	v, err := asicview.CanonicalView(t.Context(), r, m.replace)
+	v, err := sairedistest.CanonicalView(t.Context(), r, m.replace)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"tamtam/device/daemons"
 	"tamtam/sai"
-	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/sairedistest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -253,7 +253,7 @@ func (p *plant) same(c ConfigDB) {
 	}()
 	p.until("the ASIC is that of the configuration", func() bool {
 		var err error
-		got, err = asicview.CanonicalView(p.Context(), p.redis)
+		got, err = sairedistest.CanonicalView(p.Context(), p.redis)
 		return err == nil && got == want
 	})
 }

@@ -39,9 +39,7 @@ func TestClaim(t *testing.T) {
 				if _, err := r.Claim(ctx, "other", "3", dbs...); err != nil || c.Check(ctx) != nil {
 					t.Fatalf("a daemon of another name: %v, %v", err, c.Check(ctx))
 				}
-				if err := tt.change(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, tt.change())
 				var taken *swss.TakenError
 				err = c.Check(ctx)
 				if !errors.Is(err, swss.ErrAnew) || errors.As(err, &taken) != tt.taken {
@@ -57,10 +55,7 @@ func TestClaim(t *testing.T) {
 func TestClaimOfRestartedRedis(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
-	c, err := r.Claim(t.Context(), "d", "1", swss.StateDB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(r.Claim(t.Context(), "d", "1", swss.StateDB))(t)
 	server.Stop()
 	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrUnavailable) || errors.Is(err, swss.ErrAnew) {
 		t.Errorf("without Redis: %v", err)
@@ -88,10 +83,7 @@ func TestMend(t *testing.T) {
 			},
 		} {
 			t.Run(key, func(t *testing.T) {
-				c, err := r.Claim(ctx, "d", "1", swss.ApplDB)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := need(r.Claim(ctx, "d", "1", swss.ApplDB))(t)
 				for _, set := range []error{
 					appl.Client().Set(ctx, key, "garbage", 0).Err(), appl.Client().Set(ctx, "U:row", "garbage", 0).Err(),
 					config.Client().Set(ctx, key, "garbage", 0).Err(),
@@ -131,21 +123,15 @@ func TestMendHandedOverRow(t *testing.T) {
 		l := swss.NewListener(r)
 		defer l.Close()
 		consumer := swss.NewConsumerState(l, appl, "T")
-		if err := appl.Client().Set(ctx, "T:k", "garbage", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
-		if err := swss.NewProducerState(appl, "T").Set(ctx, "k", []swss.Pair{{Field: "a", Value: "b"}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, appl.Client().Set(ctx, "T:k", "garbage", 0).Err())
+		noError(t, swss.NewProducerState(appl, "T").Set(ctx, "k", []swss.Pair{{Field: "a", Value: "b"}}))
 		if _, err := consumer.Pops(ctx); !swss.IsMisuse(err) {
 			t.Fatalf("the garbage is not met: %v", err)
 		}
 		if deleted, err := r.Mend(ctx); err != nil || len(deleted) != 1 {
 			t.Fatalf("%q, %v", deleted, err)
 		}
-		if err := swss.NewProducerState(appl, "T").Set(ctx, "k", []swss.Pair{{Field: "a", Value: "c"}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, swss.NewProducerState(appl, "T").Set(ctx, "k", []swss.Pair{{Field: "a", Value: "c"}}))
 		if rows, err := consumer.Pops(ctx); err != nil || len(rows) != 1 {
 			t.Errorf("%v, %v", rows, err)
 		}
@@ -195,10 +181,7 @@ func TestWhy(t *testing.T) {
 // A connection that is reset while a command waits says nothing of the command, and passes: a daemon that starts then
 // waits. One that is refused says that nothing was sent.
 func TestConnectionReset(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {

@@ -46,13 +46,8 @@ func TestDefaultDatabases(t *testing.T) {
 
 func TestLoadConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "database_config.json")
-	if err := os.WriteFile(path, []byte(sonicConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := swss.LoadConfig(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(sonicConfig), 0o600))
+	cfg := need(swss.LoadConfig(path))(t)
 	if db := cfg.Databases[swss.ConfigDB]; db.ID != 14 || cfg.Databases[swss.StateDB].ID != 6 {
 		t.Errorf("%+v", cfg.Databases)
 	}

@@ -228,13 +228,8 @@ func playTables(t *testing.T, r *swss.Redis, seed uint64) []string {
 	}
 	var out []string
 	pop := func(s swss.Source) {
-		if err := l.Sync(ctx); err != nil {
-			t.Fatal(err)
-		}
-		items, err := s.Pops(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.Sync(ctx))
+		items := need(s.Pops(ctx))(t)
 		out = append(out, fmt.Sprint(s.Name(), items))
 	}
 	for _, s := range sources {

@@ -23,8 +23,7 @@ import (
 // It is miniredis with what SONiC needs besides: keyspace events for every writer (clients,
 // transactions, scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases; rows are kept packed, and the scripts
 // of tables are run without Lua. It keeps nothing on disk, is full only where maxmemory is below 1 MiB, times
-// to live do not run down, blocking pops cause no events, and the events of a script within a
-// transaction come before those of the transaction's other commands.
+// to live do not run down, and blocking pops cause no events and may get what a transaction pushes before that ends.
 func OpenEmbedded(listen ...string) (*Redis, error) {
 	cfg, err := DefaultConfig("")
 	if err != nil {
@@ -57,25 +56,20 @@ type server struct {
 	full     bool              // and takes nothing more
 	flags    eventFlags
 	pubsub   pubsub
-	shadows  [3]shadow // by depth: a transaction, in it a script, in it a command
+	shadows  [2]shadow // by depth: a script, in it a command
 	depth    int
 	scriptDB int // database of the script that runs
-	words    words
 	shelf    shelf
-	own      mini.Peer         // has no transaction
 	natives  map[string]Native // by digest
 }
 
 // A session is one connection. It belongs to the connection's goroutine.
 type session struct {
-	peer  *mini.Peer
-	db    int
-	pass  bool // the hook lets the command pass
-	multi bool // in a transaction
-	dirty bool // the transaction can no longer be executed
-	tx    []queued
-
-	channels, patterns []string // subscribed to
+	peer          *mini.Peer
+	db            int
+	pass          bool         // the hook lets the command pass
+	tx            *transaction // nil outside of one
+	subscriptions int          // how many; changed inside server.mu
 }
 
 // A shadow is a peer whose replies are kept instead of sent.
@@ -90,7 +84,7 @@ func newServer(listen []string) (*server, error) {
 		data:     miniredis.NewMiniRedis(),
 		sessions: map[*mini.Peer]*session{},
 		shelf:    newShelf(),
-		natives:  maps.Clone(stateScripts),
+		natives:  maps.Clone(ownScripts),
 		params: map[string]string{
 			"databases": fmt.Sprint(databasesInRedis), "save": "", "appendonly": "no",
 			"maxmemory": "0", "timeout": "0",
@@ -234,70 +228,77 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 		return false
 	}
 	s.pause.wait()
-	if len(ss.channels)+len(ss.patterns) > 0 && !c.Resp3 && s.subscribedOnly(ss, cmd, args) {
+	if ss.subscriptions > 0 && !c.Resp3 && s.subscribedOnly(ss, cmd, args) {
 		return true
 	}
-	switch cmd {
-	case "MULTI", "EXEC", "DISCARD", "SELECT":
+	switch {
+	case cmd == "MULTI", cmd == "EXEC", cmd == "DISCARD", cmd == "SELECT":
 		s.control(ss, cmd, args)
-		return true
+	case ss.tx != nil:
+		s.queue(ss, cmd, args)
+	default:
+		return s.plain(ss, cmd, args)
 	}
-	if ss.multi {
-		s.write(ss, cmd, args)
-		return true
-	}
-	return s.plain(ss, cmd, args)
+	return true
 }
 
 // plain handles a command outside of a transaction, if it is not left to miniredis, and reports whether it did.
 func (s *server) plain(ss *session, cmd string, args []string) bool {
+	s.mu.Lock() // nobody sees half of what a script does
+	defer s.mu.Unlock()
 	switch cmd {
 	case "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "PUBSUB":
-		s.mu.Lock()
 		s.subscription(ss, cmd, args)
-		s.mu.Unlock()
-	case "PUBLISH":
-		if len(args) != 2 {
-			return false
-		}
-		s.mu.Lock()
-		n := s.pubsub.publish(args[0], args[1])
-		s.mu.Unlock()
-		ss.peer.WriteInt(n)
-	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
-		s.mu.Lock()
-		s.scriptDB = ss.db
-		if cmd != "EVALSHA" || !s.queueScript(ss, args) && !s.nativeScript(ss, args) {
-			s.native(ss, cmd, args)
-		}
-		s.mu.Unlock()
+		return true
 	case "CONFIG":
 		s.config(ss.peer, args)
+		return true
 	case "COMMAND":
 		ss.peer.WriteLen(0)
-	case "CLIENT":
-		return s.client(ss.peer, args)
+		return true
+	}
+	reply, ok := s.here(ss, cmd, args)
+	switch {
+	case ok:
+	case plans[cmd] != nil:
+		reply = s.perform(ss.peer, ss.db, cmd, args)
+	case !s.srv.IsRegisteredCommand(cmd):
+		return false
 	default:
-		if planOf(cmd) != nil {
-			s.write(ss, cmd, args)
-			break
-		}
-		if !s.srv.IsRegisteredCommand(cmd) {
-			return false
-		}
-		s.mu.Lock() // nobody sees half of what a script does
-		defer s.mu.Unlock()
-		if reply, ok := s.shelved(ss.peer, ss.db, cmd, args); ok {
-			ss.peer.WriteRaw(reply)
+		if reply, ok = s.shelved(ss.peer, ss.db, cmd, args); ok {
 			break
 		}
 		s.unshelve(ss.peer, ss.db, cmd, args)
-		if waits(cmd) {
-			return false
+		if !waits(cmd) {
+			s.native(ss, cmd, args)
 		}
-		s.native(ss, cmd, args)
+		return !waits(cmd)
 	}
+	ss.peer.WriteRaw(reply)
 	return true
+}
+
+// here runs a command that is not one on data, in a transaction or outside, and returns the raw reply; false if it is
+// none of those that the server has itself.
+func (s *server) here(ss *session, cmd string, args []string) (reply string, ok bool) {
+	switch cmd {
+	case "PUBLISH":
+		if len(args) == 2 {
+			return rawNumber(':', s.pubsub.publish(args[0], args[1])), true
+		}
+	case "CLIENT":
+		return s.client(args)
+	case "EVALSHA":
+		s.scriptDB = ss.db
+		if reply, ok := s.nativeScript(ss, args); ok {
+			return reply, true
+		}
+		return s.run(ss.peer, cmd, args...), true
+	case "EVAL", "EVAL_RO", "EVALSHA_RO":
+		s.scriptDB = ss.db
+		return s.run(ss.peer, cmd, args...), true
+	}
+	return "", false
 }
 
 // waits reports whether a command may wait for another to write; no script of ours writes what these read.
@@ -330,17 +331,6 @@ func (s *server) run(c *mini.Peer, cmd string, args ...string) string {
 	return sh.buf.String()
 }
 
-// write runs a command that may cause events, or queues it in a transaction.
-func (s *server) write(ss *session, cmd string, args []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ss.multi {
-		s.queue(ss, cmd, args)
-		return
-	}
-	ss.peer.WriteRaw(s.perform(ss.peer, ss.db, cmd, args))
-}
-
 // nested handles a command of a script; the script's caller holds mu.
 func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 	switch {
@@ -352,7 +342,7 @@ func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 		c.WriteRaw(reply)
 	case cmd == "PUBLISH" && len(args) == 2:
 		c.WriteInt(s.pubsub.publish(args[0], args[1]))
-	case planOf(cmd) != nil:
+	case plans[cmd] != nil:
 		c.WriteRaw(s.perform(c, s.scriptDB, cmd, args))
 	default:
 		if reply, ok := s.shelved(c, s.scriptDB, cmd, args); ok {
@@ -367,23 +357,34 @@ func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 
 // perform runs a command and publishes its events.
 func (s *server) perform(c *mini.Peer, db int, cmd string, args []string) string {
-	if s.full && needsRoom(cmd) {
+	p := plans[cmd]
+	switch {
+	case s.full && needsRoom(cmd):
 		return oom
-	}
-	p := planOf(cmd)
-	if p == nil {
+	case p == nil || len(args) == 0:
 		return s.do(c, db, cmd, args)
+	case cmd == "DEL" || cmd == "UNLINK":
+		return s.remove(c, db, cmd, args)
 	}
-	s.words.share(cmd, args)
-	before, after := p.probes(args)
-	o := outcome{db: db, cmd: cmd, args: args, before: make([]bool, len(before)), after: make([]bool, len(after))}
-	for i, key := range before {
-		o.before[i] = s.do(c, db, "EXISTS", []string{key}) == ":1\r\n"
-	}
+	o := outcome{cmd: cmd, args: args, was: !p.trims || s.exists(c, db, args[0])}
 	o.reply = s.do(c, db, cmd, args)
-	for i, key := range after {
-		o.after[i] = s.do(c, db, "EXISTS", []string{key}) == ":1\r\n"
-	}
-	s.emit(p.events(o))
+	o.gone = (p.shrinks || p.trims) && !s.exists(c, db, args[0])
+	s.emit(db, p.events(o)...)
 	return o.reply
+}
+
+// remove deletes keys, with an event for each.
+func (s *server) remove(c *mini.Peer, db int, cmd string, keys []string) string {
+	n := 0
+	for _, key := range keys {
+		if number(s.do(c, db, cmd, []string{key})) > 0 {
+			n++
+			s.emit(db, event{'g', "del", key})
+		}
+	}
+	return rawNumber(':', n)
+}
+
+func (s *server) exists(c *mini.Peer, db int, key string) bool {
+	return number(s.do(c, db, "EXISTS", []string{key})) > 0
 }

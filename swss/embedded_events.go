@@ -68,6 +68,25 @@ func (f *eventFlags) String() string {
 	return s
 }
 
+// config handles CONFIG. The caller holds mu.
+func (s *server) config(c *mini.Peer, args []string) {
+	sub := ""
+	if len(args) > 0 {
+		sub = strings.ToUpper(args[0])
+		args = args[1:]
+	}
+	switch {
+	case sub == "GET" && len(args) > 0:
+		s.configGet(c, args)
+	case sub == "SET" && len(args) > 0 && len(args)%2 == 0:
+		s.configSet(c, args)
+	case sub == "RESETSTAT" || sub == "REWRITE":
+		c.WriteOK()
+	default:
+		c.WriteError("ERR unknown subcommand or wrong number of arguments for CONFIG")
+	}
+}
+
 func (s *server) configGet(c *mini.Peer, patterns []string) {
 	s.params["notify-keyspace-events"] = s.flags.String()
 	var out []string
@@ -111,19 +130,18 @@ func (s *server) configSet(c *mini.Peer, args []string) {
 
 // An event is one change of a key.
 type event struct {
-	db    int
 	class byte // as in notify-keyspace-events
 	name  string
 	key   string
 }
 
 // emit publishes events as the flags say.
-func (s *server) emit(events []event) {
+func (s *server) emit(db int, events ...event) {
 	for _, e := range events {
 		if strings.IndexByte(s.flags.classes, e.class) < 0 {
 			continue
 		}
-		at := "@" + strconv.Itoa(e.db) + "__:"
+		at := "@" + strconv.Itoa(db) + "__:"
 		if s.flags.keyspace {
 			s.pubsub.publish("__keyspace"+at+e.key, e.name)
 		}
@@ -133,33 +151,13 @@ func (s *server) emit(events []event) {
 	}
 }
 
-// An outcome is a command that ran: its reply, and whether the probed keys
-// existed before and after.
+// An outcome is a command that ran: its raw reply, and what it did to its first key.
 type outcome struct {
-	db            int
-	cmd           string
-	args          []string
-	reply         string
-	before, after []bool
-}
-
-func (o outcome) failed() bool { return strings.HasPrefix(o.reply, "-") }
-func (o outcome) null() bool {
-	nothing := func(start string) bool { return strings.HasPrefix(o.reply, start) }
-	return slices.ContainsFunc([]string{"$-1", "_", "*-1", "*0"}, nothing)
-}
-
-// number returns an integer reply, 0 for others.
-func (o outcome) number() int {
-	if !strings.HasPrefix(o.reply, ":") {
-		return 0
-	}
-	n, _ := strconv.Atoi(strings.TrimSpace(o.reply[1:]))
-	return n
-}
-
-func (o outcome) event(class byte, name, key string) event {
-	return event{db: o.db, class: class, name: name, key: key}
+	cmd   string
+	args  []string
+	reply string
+	was   bool // the key existed before; known for commands that trim
+	gone  bool // the key does not exist any more; known for commands that shrink or trim
 }
 
 // A plan says which events a command causes.
@@ -167,50 +165,68 @@ type plan struct {
 	class byte
 	name  string
 	when  func(outcome) bool // whether the first key was changed
-	// shrinks: the key may be gone afterwards, which is an event of its own.
-	shrinks bool
-	// keys returns the keys to probe before and after, for commands whose only key is not their
-	// first argument.
-	keys func(args []string) (before, after []string)
+	// shrinks: the key may be gone afterwards, which is an event of its own. trims: so it may, and the reply does not
+	// say whether it existed.
+	shrinks, trims bool
 	// all replaces what the fields above say.
 	all func(outcome) []event
 }
 
-// probes returns the keys to probe before and after the command.
-func (p *plan) probes(args []string) (before, after []string) {
-	switch {
-	case len(args) == 0:
-		return nil, nil
-	case p.keys != nil:
-		return p.keys(args)
-	case p.shrinks:
-		return nil, args[:1]
-	}
-	return nil, nil
-}
-
 // events returns what the command caused.
 func (p *plan) events(o outcome) []event {
-	if o.failed() || len(o.args) == 0 {
+	switch {
+	case failed(o.reply):
 		return nil
-	}
-	if p.all != nil {
+	case p.all != nil:
 		return p.all(o)
-	}
-	if !p.when(o) {
+	case !p.when(o):
 		return nil
 	}
-	events := []event{o.event(p.class, p.name, o.args[0])}
-	if p.shrinks && !o.after[0] {
-		events = append(events, o.event('g', "del", o.args[0]))
+	events := []event{{p.class, p.name, o.args[0]}}
+	if o.gone {
+		events = append(events, event{'g', "del", o.args[0]})
 	}
 	return events
 }
 
-func always(outcome) bool                      { return true }
-func counted(o outcome) bool                   { return o.number() > 0 }
-func notNull(o outcome) bool                   { return !o.null() }
-func everyKey(a []string) ([]string, []string) { return a, nil }
+func always(outcome) bool    { return true }
+func counted(o outcome) bool { return number(o.reply) > 0 }
+func notNull(o outcome) bool { return !isNull(o.reply) }
+func existed(o outcome) bool { return o.was }
 
-// planOf returns the plan of a command, nil if it causes no events.
-func planOf(cmd string) *plan { return plans[cmd] }
+// Raw replies.
+
+func failed(reply string) bool { return strings.HasPrefix(reply, "-") }
+
+func isNull(reply string) bool {
+	return slices.ContainsFunc([]string{"$-1", "_", "*-1", "*0"}, func(start string) bool {
+		return strings.HasPrefix(reply, start)
+	})
+}
+
+// number returns an integer reply, 0 for others.
+func number(reply string) int {
+	digits, ok := strings.CutPrefix(reply, ":")
+	if !ok {
+		return 0
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(digits))
+	return n
+}
+
+// texts returns the strings of a raw reply that is a list of some, or a map or a set; nil for null.
+func texts(reply string) (list []*string) {
+	_, rest, _ := strings.Cut(reply, "\r\n")
+	for rest != "" {
+		head, after, _ := strings.Cut(rest, "\r\n")
+		digits, ok := strings.CutPrefix(head, "$")
+		n, err := strconv.Atoi(digits)
+		if !ok || err != nil || n < 0 || n > len(after)-2 {
+			list, rest = append(list, nil), after
+			continue
+		}
+		text := after[:n]
+		list, rest = append(list, &text), after[n+2:]
+	}
+	return list
+}

@@ -29,7 +29,7 @@ var plans = map[string]*plan{
 	"LSET":    {class: 'l', name: "lset", when: always},
 	"LREM":    {class: 'l', name: "lrem", when: counted, shrinks: true},
 	"LINSERT": {class: 'l', name: "linsert", when: counted},
-	"LTRIM":   {keys: firstKeyTwice, all: ltrimEvents},
+	"LTRIM":   {class: 'l', name: "ltrim", when: existed, trims: true},
 
 	"SET":         {all: setEvents},
 	"SETEX":       {all: setEvents},
@@ -48,12 +48,12 @@ var plans = map[string]*plan{
 	"INCRBYFLOAT": {class: '$', name: "incrbyfloat", when: always},
 	"GETDEL":      {class: 'g', name: "del", when: notNull},
 
-	"DEL":       {keys: everyKey, all: delEvents},
-	"UNLINK":    {keys: everyKey, all: delEvents},
-	"EXPIRE":    {keys: firstKeyTwice, all: expireEvents},
-	"PEXPIRE":   {keys: firstKeyTwice, all: expireEvents},
-	"EXPIREAT":  {keys: firstKeyTwice, all: expireEvents},
-	"PEXPIREAT": {keys: firstKeyTwice, all: expireEvents},
+	"DEL":       {}, // by server.remove
+	"UNLINK":    {},
+	"EXPIRE":    {shrinks: true, all: expireEvents},
+	"PEXPIRE":   {shrinks: true, all: expireEvents},
+	"EXPIREAT":  {shrinks: true, all: expireEvents},
+	"PEXPIREAT": {shrinks: true, all: expireEvents},
 	"PERSIST":   {class: 'g', name: "persist", when: counted},
 	"RESTORE":   {class: 'g', name: "restore", when: always},
 	"RENAME":    {all: renameEvents},
@@ -63,50 +63,24 @@ var plans = map[string]*plan{
 	"XDEL": {class: 't', name: "xdel", when: counted},
 }
 
-// firstKeyTwice probes the first key before and after.
-func firstKeyTwice(args []string) (before, after []string) { return args[:1], args[:1] }
-
-func delEvents(o outcome) []event {
-	var events []event
-	seen := map[string]bool{}
-	for i, key := range o.args {
-		if o.before[i] && !seen[key] {
-			seen[key] = true
-			events = append(events, o.event('g', "del", key))
-		}
-	}
-	return events
-}
-
 // expireEvents: a time that has passed deletes the key.
 func expireEvents(o outcome) []event {
 	switch {
-	case o.number() == 0:
+	case number(o.reply) == 0:
 		return nil
-	case o.before[0] && !o.after[0]:
-		return []event{o.event('g', "del", o.args[0])}
+	case o.gone:
+		return []event{{'g', "del", o.args[0]}}
 	}
-	return []event{o.event('g', "expire", o.args[0])}
-}
-
-func ltrimEvents(o outcome) []event {
-	if !o.before[0] {
-		return nil
-	}
-	events := []event{o.event('l', "ltrim", o.args[0])}
-	if !o.after[0] {
-		events = append(events, o.event('g', "del", o.args[0]))
-	}
-	return events
+	return []event{{'g', "expire", o.args[0]}}
 }
 
 // setEvents: SET with NX or XX that did nothing replies null; a time to live is
 // an event of its own.
 func setEvents(o outcome) []event {
-	if o.null() {
+	if isNull(o.reply) {
 		return nil
 	}
-	events := []event{o.event('$', "set", o.args[0])}
+	events := []event{{'$', "set", o.args[0]}}
 	expires := o.cmd != "SET"
 	if !expires && len(o.args) > 2 {
 		for _, a := range o.args[2:] {
@@ -117,25 +91,25 @@ func setEvents(o outcome) []event {
 		}
 	}
 	if expires {
-		events = append(events, o.event('g', "expire", o.args[0]))
+		events = append(events, event{'g', "expire", o.args[0]})
 	}
 	return events
 }
 
 func msetEvents(o outcome) []event {
-	if o.cmd == "MSETNX" && o.number() == 0 {
+	if o.cmd == "MSETNX" && number(o.reply) == 0 {
 		return nil
 	}
 	var events []event
 	for i := 0; i < len(o.args); i += 2 {
-		events = append(events, o.event('$', "set", o.args[i]))
+		events = append(events, event{'$', "set", o.args[i]})
 	}
 	return events
 }
 
 func renameEvents(o outcome) []event {
-	if o.cmd == "RENAMENX" && o.number() == 0 || len(o.args) < 2 || o.args[0] == o.args[1] {
+	if o.cmd == "RENAMENX" && number(o.reply) == 0 || len(o.args) < 2 || o.args[0] == o.args[1] {
 		return nil
 	}
-	return []event{o.event('g', "rename_from", o.args[0]), o.event('g', "rename_to", o.args[1])}
+	return []event{{'g', "rename_from", o.args[0]}, {'g', "rename_to", o.args[1]}}
 }

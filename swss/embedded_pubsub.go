@@ -1,38 +1,47 @@
 package swss
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// pubsub holds the subscriptions of all connections. It is guarded by
-// server.mu.
-type pubsub struct {
-	channels map[string][]*session
-	patterns []patternSub
+// pubsub holds the subscriptions of all connections, to channels and to patterns, each in the order in which they were
+// made. It is guarded by server.mu.
+type pubsub struct{ channels, patterns []subscribed }
+
+// A subscribed is a connection that gets what is published at a channel, or at those of a pattern.
+type subscribed struct {
+	ss     *session
+	name   string
+	prefix string // what every match of a pattern begins with
+	plain  bool   // the pattern is the prefix and "*"
 }
 
-type patternSub struct {
-	pattern string
-	prefix  string // what every match begins with
-	plain   bool   // the pattern is the prefix and "*"
-	ss      *session
+// of returns the list that a subscription is in.
+func (p *pubsub) of(pattern bool) *[]subscribed {
+	if pattern {
+		return &p.patterns
+	}
+	return &p.channels
 }
 
 // publish sends a message to all subscribers, and returns the number of deliveries.
 func (p *pubsub) publish(channel, text string) int {
 	n := 0
-	for _, ss := range p.channels[channel] {
-		n++
-		push(ss, "message", channel, text)
+	for _, x := range p.channels {
+		if x.name == channel {
+			n++
+			push(x.ss, "message", channel, text)
+		}
 	}
 	for i := range p.patterns {
-		ps := &p.patterns[i]
-		if strings.HasPrefix(channel, ps.prefix) && (ps.plain || globMatch(ps.pattern, channel)) {
+		x := &p.patterns[i]
+		if strings.HasPrefix(channel, x.prefix) && (x.plain || globMatch(x.name, channel)) {
 			n++
-			push(ps.ss, "pmessage", ps.pattern, channel, text)
+			push(x.ss, "pmessage", x.name, channel, text)
 		}
 	}
 	return n
@@ -50,48 +59,41 @@ func push(ss *session, words ...string) {
 
 // drop ends all subscriptions of a connection.
 func (p *pubsub) drop(ss *session) {
-	for _, ch := range ss.channels {
-		p.leave(ss, ch)
+	for _, pattern := range []bool{false, true} {
+		for _, name := range p.names(ss, pattern) {
+			p.part(ss, name, pattern)
+		}
 	}
-	p.patterns = slices.DeleteFunc(p.patterns, func(ps patternSub) bool { return ps.ss == ss })
-	ss.channels, ss.patterns = nil, nil
 }
 
-func (p *pubsub) leave(ss *session, channel string) {
-	left := slices.DeleteFunc(p.channels[channel], func(o *session) bool { return o == ss })
-	if p.channels[channel] = left; len(left) == 0 {
-		delete(p.channels, channel)
+// names returns what a connection has subscribed to.
+func (p *pubsub) names(ss *session, pattern bool) (names []string) {
+	for _, x := range *p.of(pattern) {
+		if x.ss == ss {
+			names = append(names, x.name)
+		}
 	}
+	return names
 }
 
 func (p *pubsub) join(ss *session, name string, pattern bool) {
+	if slices.Contains(p.names(ss, pattern), name) {
+		return
+	}
+	x := subscribed{ss: ss, name: name}
 	if pattern {
-		if slices.Contains(ss.patterns, name) {
-			return
-		}
-		ss.patterns = append(ss.patterns, name)
-		prefix, plain := globPrefix(name)
-		p.patterns = append(p.patterns, patternSub{pattern: name, prefix: prefix, plain: plain, ss: ss})
-		return
+		x.prefix, x.plain = globPrefix(name)
 	}
-	if slices.Contains(ss.channels, name) {
-		return
-	}
-	ss.channels = append(ss.channels, name)
-	if p.channels == nil {
-		p.channels = map[string][]*session{}
-	}
-	p.channels[name] = append(p.channels[name], ss)
+	list := p.of(pattern)
+	*list = append(*list, x)
+	ss.subscriptions++
 }
 
 func (p *pubsub) part(ss *session, name string, pattern bool) {
-	if pattern {
-		ss.patterns = slices.DeleteFunc(ss.patterns, func(s string) bool { return s == name })
-		p.patterns = slices.DeleteFunc(p.patterns, func(ps patternSub) bool { return ps.ss == ss && ps.pattern == name })
-		return
-	}
-	ss.channels = slices.DeleteFunc(ss.channels, func(s string) bool { return s == name })
-	p.leave(ss, name)
+	list := p.of(pattern)
+	before := len(*list)
+	*list = slices.DeleteFunc(*list, func(x subscribed) bool { return x.ss == ss && x.name == name })
+	ss.subscriptions -= before - len(*list)
 }
 
 // subscription handles the commands of subscribers. The caller holds mu.
@@ -104,10 +106,7 @@ func (s *server) subscription(ss *session, cmd string, args []string) {
 		return
 	case strings.HasSuffix(cmd, "UNSUBSCRIBE"):
 		if len(args) == 0 {
-			args = slices.Clone(ss.channels)
-			if pattern {
-				args = slices.Clone(ss.patterns)
-			}
+			args = s.pubsub.names(ss, pattern)
 		}
 		if len(args) == 0 {
 			s.confirm(ss, kind, nil)
@@ -118,7 +117,7 @@ func (s *server) subscription(ss *session, cmd string, args []string) {
 		}
 		return
 	case len(args) == 0:
-		ss.peer.WriteError("ERR wrong number of arguments for '" + kind + "' command")
+		ss.peer.WriteError(wrongNumber(cmd))
 		return
 	}
 	for _, name := range args {
@@ -136,7 +135,7 @@ func (s *server) confirm(ss *session, kind string, name *string) {
 		} else {
 			w.WriteNull()
 		}
-		w.WriteInt(len(ss.channels) + len(ss.patterns))
+		w.WriteInt(ss.subscriptions)
 	})
 }
 
@@ -147,28 +146,24 @@ func (s *server) introspect(c *mini.Peer, args []string) {
 		sub = strings.ToUpper(args[0])
 		args = args[1:]
 	}
+	count := map[string]int{}
+	for _, x := range *s.pubsub.of(sub == "NUMPAT") {
+		count[x.name]++
+	}
 	switch sub {
 	case "CHANNELS":
-		var names []string
-		for name := range s.pubsub.channels {
-			if len(args) == 0 || globMatch(args[0], name) {
-				names = append(names, name)
-			}
+		if len(args) > 0 {
+			maps.DeleteFunc(count, func(name string, _ int) bool { return !globMatch(args[0], name) })
 		}
-		slices.Sort(names)
-		c.WriteStrings(names)
+		c.WriteStrings(slices.Sorted(maps.Keys(count)))
 	case "NUMSUB":
 		c.WriteLen(2 * len(args))
 		for _, name := range args {
 			c.WriteBulk(name)
-			c.WriteInt(len(s.pubsub.channels[name]))
+			c.WriteInt(count[name])
 		}
 	case "NUMPAT":
-		seen := map[string]bool{}
-		for _, ps := range s.pubsub.patterns {
-			seen[ps.pattern] = true
-		}
-		c.WriteInt(len(seen))
+		c.WriteInt(len(count))
 	default:
 		c.WriteError("ERR unknown subcommand or wrong number of arguments for PUBSUB")
 	}

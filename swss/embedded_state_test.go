@@ -22,10 +22,7 @@ func TestStateScripts(t *testing.T) {
 	names := []string{"state_set", "state_set_many", "state_del", "state_del_many", "state_pop"}
 	texts := map[string]string{}
 	for _, name := range names {
-		text, err := os.ReadFile("scripts/" + name + ".lua")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := need(os.ReadFile("scripts/" + name + ".lua"))(t)
 		texts[name] = string(text)
 	}
 	randtest.Run(t, randtest.Cases{Count: 20, Short: 3}, func(t *testing.T, seed uint64) {

@@ -18,27 +18,18 @@ import (
 
 // TestEmbeddedListens: clients reach the server where it was told to listen.
 func TestEmbeddedListens(t *testing.T) {
-	dir, err := os.MkdirTemp("", "swss")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := need(os.MkdirTemp("", "swss"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "redis.sock")
 	for _, tt := range []struct{ open, addr string }{
 		{"embedded", "127.0.0.1:"}, {"embedded:127.0.0.1:0", "127.0.0.1:"}, {"embedded:" + socket, "unix:" + socket},
 	} {
-		r, err := swss.Open(t.Context(), tt.open)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := need(swss.Open(t.Context(), tt.open))(t)
 		if !strings.HasPrefix(r.Addr(), tt.addr) {
 			t.Errorf("%s listens at %s", tt.open, r.Addr())
 		}
 		dialRaw(t, r.Addr()).do("HSET", "T:k", "f", "v")
-		other, err := swss.Open(t.Context(), r.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := need(swss.Open(t.Context(), r.Addr()))(t)
 		for _, r := range []*swss.Redis{r, other} {
 			if fv, _, err := swss.NewTable(r.DB(swss.ApplDB), "T").Get(t.Context(), "k"); err != nil || fv["f"] != "v" {
 				t.Errorf("%s: %v %v", tt.open, fv, err)
@@ -97,9 +88,7 @@ func TestEmbeddedOtherClients(t *testing.T) {
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.HSet(ctx, "k", "f", "v").Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.HSet(ctx, "k", "f", "v").Err())
 	if m, err := sub.ReceiveMessage(ctx); err != nil || m.Channel != "__keyspace@20__:k" || m.Payload != "hset" {
 		t.Errorf("%v %v", m, err)
 	}

@@ -2,7 +2,6 @@ package swss
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,17 +9,17 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// A queued command of a transaction. Its probes are queued around it, so that
-// they see the data as the command does; their replies are cut out again.
-type queued struct {
-	outcome
-	plan *plan // nil if it causes no events
-	part bool  // its reply is not sent, unless it failed: then in place of the next
+// A transaction is its commands, which EXEC runs one after the other: nobody else gets in between.
+type transaction struct {
+	commands []queued
+	check    mini.Peer // is always in a transaction: what miniredis says there of a command is whether it is one
+	dirty    bool      // it can no longer be executed
 }
 
-// pauses reports whether it is CLIENT PAUSE, which miniredis does not know.
-func (q *queued) pauses() bool {
-	return q.cmd == "CLIENT" && len(q.args) > 0 && strings.EqualFold(q.args[0], "PAUSE")
+// A queued command of a transaction.
+type queued struct {
+	cmd  string
+	args []string
 }
 
 var errDBIndex = errors.New("ERR DB index is out of range")
@@ -42,227 +41,107 @@ func parseDB(args []string) (int, error) {
 
 // control handles transactions and SELECT.
 func (s *server) control(ss *session, cmd string, args []string) {
-	switch cmd {
-	case "SELECT":
-		n, err := parseDB(args)
-		if err != nil {
-			ss.peer.WriteError(err.Error())
-			return
-		}
-		if ss.multi {
-			s.write(ss, cmd, args)
-			return
-		}
-		ss.db = n
-		s.native(ss, cmd, args)
-	case "MULTI":
-		s.native(ss, cmd, args)
-		if len(args) == 0 {
-			ss.multi, ss.dirty = true, false
-		}
-	case "DISCARD":
-		s.native(ss, cmd, args)
-		if len(args) == 0 {
-			ss.multi, ss.tx = false, nil
-		}
-	case "EXEC":
-		if !ss.multi || len(args) > 0 {
-			s.native(ss, cmd, args)
-			return
-		}
-		s.mu.Lock()
-		s.exec(ss)
-		s.mu.Unlock()
-	}
-}
-
-// queue queues a command of a transaction with its probes. The push of an entry
-// is queued as the commands of its script.
-func (s *server) queue(ss *session, cmd string, args []string) {
-	if cmd == "EVALSHA" && isPush(args) {
-		if s.queueOne(ss, "LPUSH", []string{args[2], args[4], args[5], args[6]}); !ss.dirty {
-			ss.tx[len(ss.tx)-1].part = true
-		}
-		cmd, args = "PUBLISH", []string{args[3], args[7]}
-	}
-	ss.peer.WriteRaw(s.queueOne(ss, cmd, args))
-}
-
-func (s *server) queueOne(ss *session, cmd string, args []string) (reply string) {
-	if s.full { // what is queued would take room, whatever it is
-		ss.dirty = true
-		return oom
-	}
-	s.words.share(cmd, args)
-	q := queued{outcome: outcome{cmd: cmd, args: args}, plan: planOf(cmd)}
-	var before, after []string
-	if q.plan != nil {
-		before, after = q.plan.probes(args)
-	}
-	for _, key := range before {
-		s.run(ss.peer, "EXISTS", key)
-	}
-	switch {
-	case q.pauses() && len(args) < 2:
-		reply = "-ERR wrong number of arguments for 'client|pause' command\r\n"
-	case q.pauses():
-		reply = s.run(ss.peer, "PING")
-	default:
-		reply = s.run(ss.peer, cmd, args...)
-	}
-	if !strings.HasPrefix(reply, "+QUEUED") {
-		ss.dirty = true
-		return reply
-	}
-	for _, key := range after {
-		s.run(ss.peer, "EXISTS", key)
-	}
-	q.before, q.after = make([]bool, len(before)), make([]bool, len(after))
-	ss.tx = append(ss.tx, q)
-	return reply
-}
-
-// exec executes a transaction, takes the probes out of the reply and publishes
-// the events.
-func (s *server) exec(ss *session) {
-	tx := ss.tx
-	ss.multi, ss.tx = false, nil
-	if ss.dirty {
-		s.run(ss.peer, "DISCARD")
-		ss.peer.WriteError("EXECABORT Transaction discarded because of previous errors.")
-		return
-	}
-	if s.full && slices.ContainsFunc(tx, func(q queued) bool { return needsRoom(q.cmd) }) {
-		s.run(ss.peer, "DISCARD")
-		ss.peer.WriteError("EXECABORT Transaction discarded because of: " + strings.TrimSpace(oom[1:]))
-		return
-	}
-	s.scriptDB = ss.db
-	db := ss.db
-	s.beforeTx(db, tx)
-	reply := s.run(ss.peer, "EXEC")
-	s.afterTx(ss.peer, db, tx)
-	replies, err := splitArray(reply)
-	if err != nil {
-		ss.peer.WriteRaw(reply) // aborted
-		return
-	}
-	var out []string
-	var failed string
-	next := func() (r string) {
-		if len(replies) > 0 {
-			r, replies = replies[0], replies[1:]
-		}
-		return r
-	}
-	for _, q := range tx {
-		for i := range q.before {
-			q.before[i] = next() == ":1\r\n"
-		}
-		q.reply = next()
-		for i := range q.after {
-			q.after[i] = next() == ":1\r\n"
-		}
-		switch {
-		case q.pauses():
-			d, refusal := parsePause(q.args)
-			if q.reply = "+OK\r\n"; refusal != "" {
-				q.reply = "-" + refusal + "\r\n"
-				break
-			}
-			s.pause.begin(d)
-		case q.cmd == "SELECT":
-			ss.db, _ = parseDB(q.args)
-		case q.cmd == "PUBLISH" && strings.HasPrefix(q.reply, ":"):
-			q.reply = fmt.Sprintf(":%d\r\n", s.pubsub.publish(q.args[0], q.args[1]))
-		case q.plan != nil:
-			q.db = ss.db
-			s.emit(q.plan.events(q.outcome))
-		}
-		switch {
-		case q.part && q.failed():
-			failed = q.reply
-			continue
-		case q.part:
-			continue
-		case failed != "":
-			q.reply, failed = failed, ""
-		}
-		out = append(out, q.reply)
-	}
-	ss.peer.WriteRaw(fmt.Sprintf("*%d\r\n", len(out)) + strings.Join(out, ""))
-}
-
-// splitArray splits the raw reply that is an array into its items.
-func splitArray(reply string) ([]string, error) {
-	head, rest, ok := strings.Cut(reply, "\r\n")
-	if !ok || head == "" || head[0] != '*' {
-		return nil, fmt.Errorf("%.20q: want an array", reply)
-	}
-	n, err := strconv.Atoi(head[1:])
-	if err != nil || n < 0 {
-		return nil, fmt.Errorf("%.20q: want an array", reply)
-	}
-	var items []string
-	for range n {
-		size, err := replySize(rest)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, rest[:size])
-		rest = rest[size:]
-	}
-	return items, nil
-}
-
-// replySize returns the length of the first reply in s, with all its items.
-func replySize(s string) (int, error) {
-	end := strings.Index(s, "\r\n")
-	if end < 1 {
-		return 0, fmt.Errorf("%.20q: want a reply", s)
-	}
-	size := end + 2
-	n, _ := strconv.Atoi(s[1:end])
-	switch s[0] {
-	case '$':
-		if n >= 0 {
-			size += n + 2
-		}
-	case '%':
-		n *= 2
-		fallthrough
-	case '*', '~', '>':
-		for range n {
-			item, err := replySize(s[min(size, len(s)):])
-			if err != nil {
-				return 0, err
-			}
-			size += item
-		}
-	}
-	if size > len(s) {
-		return 0, fmt.Errorf("%.20q: the reply is cut", s)
-	}
-	return size, nil
-}
-
-// config handles CONFIG.
-func (s *server) config(c *mini.Peer, args []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub := ""
-	if len(args) > 0 {
-		sub = strings.ToUpper(args[0])
-		args = args[1:]
+	switch {
+	case cmd == "SELECT":
+		n, err := parseDB(args)
+		switch {
+		case err != nil:
+			ss.peer.WriteError(err.Error())
+		case ss.tx != nil:
+			s.queueLocked(ss, cmd, args)
+		default:
+			ss.db = n
+			s.native(ss, cmd, args)
+		}
+	case len(args) > 0:
+		ss.peer.WriteError(wrongNumber(cmd))
+	case cmd == "MULTI" && ss.tx != nil:
+		ss.peer.WriteError("ERR MULTI calls can not be nested")
+	case cmd == "MULTI":
+		ss.tx = &transaction{}
+		s.run(&ss.tx.check, "MULTI")
+		ss.peer.WriteOK()
+	case ss.tx == nil:
+		ss.peer.WriteError("ERR " + cmd + " without MULTI")
+	case cmd == "DISCARD":
+		ss.tx = nil
+		ss.peer.WriteRaw(s.run(ss.peer, "UNWATCH"))
+	default:
+		s.exec(ss)
+	}
+}
+
+func wrongNumber(cmd string) string {
+	return "ERR wrong number of arguments for '" + strings.ToLower(cmd) + "' command"
+}
+
+// queue queues a command of a transaction.
+func (s *server) queue(ss *session, cmd string, args []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queueLocked(ss, cmd, args)
+}
+
+func (s *server) queueLocked(ss *session, cmd string, args []string) {
+	reply := "+QUEUED\r\n"
+	switch {
+	case s.full: // what is queued would take room, whatever it is
+		reply = oom
+	case !pauses(cmd, args):
+		reply = s.run(&ss.tx.check, cmd, args...)
+	case len(args) < 2:
+		reply = "-" + wrongNumber("client|pause") + "\r\n"
+	}
+	if strings.HasPrefix(reply, "+QUEUED") {
+		ss.tx.commands = append(ss.tx.commands, queued{cmd, args})
+	} else {
+		ss.tx.dirty = true
+	}
+	ss.peer.WriteRaw(reply)
+}
+
+// exec executes a transaction.
+func (s *server) exec(ss *session) {
+	tx, abort := ss.tx, ""
+	ss.tx = nil
+	switch {
+	case tx.dirty:
+		abort = "of previous errors."
+	case s.full && slices.ContainsFunc(tx.commands, func(q queued) bool { return needsRoom(q.cmd) }):
+		abort = "of: " + strings.TrimSpace(oom[1:])
+	}
+	if abort != "" {
+		s.run(ss.peer, "UNWATCH")
+		ss.peer.WriteError("EXECABORT Transaction discarded because " + abort)
+		return
+	}
+	s.run(ss.peer, "MULTI") // an empty one says whether a key that is watched has changed
+	if reply := s.run(ss.peer, "EXEC"); reply != "*0\r\n" {
+		ss.peer.WriteRaw(reply)
+		return
+	}
+	var out strings.Builder
+	out.WriteString(rawNumber('*', len(tx.commands)))
+	for _, q := range tx.commands {
+		out.WriteString(s.queuedReply(ss, q.cmd, q.args))
+	}
+	ss.peer.WriteRaw(out.String())
+}
+
+// queuedReply runs a command of a transaction, and returns its raw reply.
+func (s *server) queuedReply(ss *session, cmd string, args []string) string {
+	if reply, ok := s.here(ss, cmd, args); ok {
+		return reply
 	}
 	switch {
-	case sub == "GET" && len(args) > 0:
-		s.configGet(c, args)
-	case sub == "SET" && len(args) > 0 && len(args)%2 == 0:
-		s.configSet(c, args)
-	case sub == "RESETSTAT" || sub == "REWRITE":
-		c.WriteOK()
-	default:
-		c.WriteError("ERR unknown subcommand or wrong number of arguments for CONFIG")
+	case cmd == "SELECT":
+		ss.db, _ = parseDB(args)
+	case waits(cmd): // in a transaction of its own it does not wait
+		s.run(ss.peer, "MULTI")
+		s.run(ss.peer, cmd, args...)
+		return strings.TrimPrefix(s.run(ss.peer, "EXEC"), "*1\r\n")
 	}
+	return s.perform(ss.peer, ss.db, cmd, args)
 }

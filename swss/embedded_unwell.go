@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	mini "github.com/alicebob/miniredis/v2/server"
 )
 
 // How the embedded server is not well, by the commands that do it to a real one: CLIENT PAUSE, CONFIG SET maxmemory.
@@ -48,22 +46,24 @@ func (p *pause) wait() {
 }
 
 // client handles CLIENT as far as it is not left to miniredis, and reports whether it did.
-func (s *server) client(c *mini.Peer, args []string) bool {
+func (s *server) client(args []string) (reply string, ok bool) {
 	switch {
-	case len(args) > 0 && strings.EqualFold(args[0], "SETINFO"), len(args) == 1 && strings.EqualFold(args[0], "UNPAUSE"):
-		c.WriteOK()
-	case len(args) > 0 && strings.EqualFold(args[0], "PAUSE"):
+	case pauses("CLIENT", args):
 		d, refusal := parsePause(args)
 		if refusal != "" {
-			c.WriteError(refusal)
-			break
+			return "-" + refusal + "\r\n", true
 		}
-		c.WriteOK()
 		s.pause.begin(d)
+	case len(args) > 0 && strings.EqualFold(args[0], "SETINFO"), len(args) == 1 && strings.EqualFold(args[0], "UNPAUSE"):
 	default:
-		return false
+		return "", false
 	}
-	return true
+	return "+OK\r\n", true
+}
+
+// pauses reports whether it is CLIENT PAUSE, which miniredis does not know.
+func pauses(cmd string, args []string) bool {
+	return cmd == "CLIENT" && len(args) > 0 && strings.EqualFold(args[0], "PAUSE")
 }
 
 // parsePause reads the arguments of CLIENT PAUSE, or says what is wrong with them.
@@ -97,10 +97,9 @@ func (s *server) setMaxMemory(text string) {
 // needsRoom reports whether Redis refuses a command while it is full.
 func needsRoom(cmd string) bool {
 	switch cmd {
-	case "LTRIM", "GETDEL", "DEL", "UNLINK", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "RENAME", "RENAMENX",
-		"XDEL":
+	case "GETDEL", "DEL", "UNLINK", "PERSIST", "RENAME", "RENAMENX", "XDEL":
 		return false
 	}
-	p := planOf(cmd)
-	return p != nil && !p.shrinks
+	p := plans[cmd]
+	return p != nil && !p.shrinks && !p.trims
 }

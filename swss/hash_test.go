@@ -23,9 +23,7 @@ func TestHash(t *testing.T) {
 		{func() {}, swss.FieldValues{"b": "4"}},
 	} {
 		step.do()
-		if err := h.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, h.Flush(t.Context()))
 		got, _, err := table.Get(t.Context(), "")
 		if d := cmp.Diff(step.want, got); err != nil || d != "" {
 			t.Errorf("%v %s", err, d)

@@ -25,14 +25,15 @@ func FuzzStrings(f *testing.F) {
 }
 
 func FuzzReplies(f *testing.F) {
-	f.Add("*2\r\n:1\r\n$3\r\nabc\r\n")
-	f.Add("*1\r\n*2\r\n+OK\r\n$-1\r\n")
+	f.Add("*2\r\n$-1\r\n$3\r\nabc\r\n")
+	f.Add("%1\r\n$1\r\na\r\n_\r\n")
 	f.Add("*-1\r\n")
-	f.Add("*9999999\r\n")
+	f.Add("*1\r\n$9999999\r\n")
 	f.Fuzz(func(t *testing.T, reply string) {
-		items, err := splitArray(reply)
-		if err == nil && !strings.Contains(reply, strings.Join(items, "")) {
-			t.Errorf("%q became %q", reply, items)
+		for _, text := range texts(reply) {
+			if text != nil && !strings.Contains(reply, *text) {
+				t.Errorf("%q has %q", reply, *text)
+			}
 		}
 	})
 }

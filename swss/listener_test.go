@@ -17,13 +17,8 @@ import (
 // popAll syncs and pops.
 func popAll(t *testing.T, l *swss.Listener, s swss.Source) []string {
 	t.Helper()
-	if err := l.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	items, err := s.Pops(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Sync(t.Context()))
+	items := need(s.Pops(t.Context()))(t)
 	var out []string
 	for _, i := range items {
 		out = append(out, fmt.Sprint(i.Op, " ", i.Key, " ", i.FieldValues()))
@@ -214,9 +209,7 @@ func TestReady(t *testing.T) {
 		drainReady(l)
 		p := swss.NewProducer(r.DB(swss.ASICDB), "Q")
 		for i := range 50 {
-			if err := p.Set(t.Context(), fmt.Sprint(i), nil, "get"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Set(t.Context(), fmt.Sprint(i), nil, "get"))
 			<-l.Ready()
 			items, err := c.Pops(t.Context())
 			if err != nil || len(items) != 1 {
@@ -240,9 +233,7 @@ func TestListenerCloses(t *testing.T) {
 func TestRedisClosed(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		l := swss.NewListener(r)
-		if err := l.Sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, l.Sync(t.Context()))
 		r.Close()
 		for {
 			if err := l.Sync(t.Context()); errors.Is(err, redis.ErrClosed) {

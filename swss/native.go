@@ -1,9 +1,7 @@
 package swss
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 )
 
 // A Native does what a script does, by the same commands, and returns the raw reply, "" for null; or false,
@@ -36,29 +34,25 @@ func (s *server) learn(script Script) {
 	s.mu.Unlock()
 }
 
-// nativeScript runs a script natively; false if it must run in Lua. The caller holds mu.
-func (s *server) nativeScript(ss *session, args []string) bool {
+// nativeScript runs a script natively, and returns the raw reply; false if it must run in Lua. The caller holds mu.
+func (s *server) nativeScript(ss *session, args []string) (reply string, ok bool) {
 	if len(args) < 2 {
-		return false
+		return "", false
 	}
 	n, err := strconv.Atoi(args[1])
 	native := s.natives[args[0]]
 	if native == nil || err != nil || n < 0 || n > len(args)-2 {
-		return false
+		return "", false
 	}
 	r := ScriptRun{Keys: args[2 : 2+n], Args: args[2+n:], s: s, ss: ss}
-	reply, ok := native(&r)
+	reply, ok = native(&r)
 	switch {
-	case !ok:
-		return false
 	case r.failed != "":
-		ss.peer.WriteRaw(r.failed)
+		reply = r.failed
 	case reply == "":
-		ss.peer.WriteNull()
-	default:
-		ss.peer.WriteRaw(reply)
+		reply = rawNull(ss.peer)
 	}
-	return true
+	return reply, ok
 }
 
 // Do runs a command, with its events, and returns the raw reply. Once one has failed, it does nothing.
@@ -67,7 +61,7 @@ func (r *ScriptRun) Do(cmd string, args ...string) (raw string) {
 		return ""
 	}
 	reply := r.s.perform(r.ss.peer, r.ss.db, cmd, args)
-	if strings.HasPrefix(reply, "-") {
+	if failed(reply) {
 		r.failed = reply
 	}
 	return reply
@@ -84,44 +78,23 @@ func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 		}
 		return out
 	}
-	for i, raw := range r.list("HMGET", append([]string{key}, fields...)...) {
-		if strings.HasPrefix(raw, "$") && !strings.HasPrefix(raw, "$-") {
-			text := bulkText(raw)
-			out[i] = &text
-		}
-	}
+	copy(out, texts(r.Do("HMGET", append([]string{key}, fields...)...)))
 	return out
 }
 
 // count is Do for a command that counts.
 func (r *ScriptRun) count(cmd string, args ...string) int {
-	o := outcome{reply: r.Do(cmd, args...)}
-	return o.number()
+	return number(r.Do(cmd, args...))
 }
 
-// list is Do for a command that lists strings; they are raw.
+// list is Do for a command that lists strings.
 func (r *ScriptRun) list(cmd string, args ...string) []string {
-	reply := r.Do(cmd, args...)
-	if r.failed != "" {
-		return nil
+	found := texts(r.Do(cmd, args...))
+	list := make([]string, 0, len(found))
+	for _, text := range found {
+		if text != nil {
+			list = append(list, *text)
+		}
 	}
-	return rawList(reply)
-}
-
-// rawList returns the items of a reply that is an array, a map or a set, raw; of others none.
-func rawList(reply string) []string {
-	if n, rest, ok := strings.Cut(reply, "\r\n"); ok && n != "" && n[0] == '%' { // a map, in RESP3
-		pairs, _ := strconv.Atoi(n[1:])
-		reply = fmt.Sprintf("*%d\r\n%s", 2*pairs, rest)
-	} else if ok && n != "" && n[0] == '~' { // a set
-		reply = "*" + reply[1:]
-	}
-	items, _ := splitArray(reply)
-	return items
-}
-
-// bulkText returns the text of a raw bulk string.
-func bulkText(raw string) string {
-	_, text, _ := strings.Cut(raw, "\r\n")
-	return strings.TrimSuffix(text, "\r\n")
+	return list
 }

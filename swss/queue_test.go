@@ -23,9 +23,7 @@ func TestQueue(t *testing.T) {
 		q := swss.NewQueue(db, "Q")
 		sub := dialRaw(t, r.Addr())
 		sub.do("SUBSCRIBE", q.Channel())
-		if err := q.Load(ctx); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, q.Load(ctx))
 		var want []swss.Entry
 		for i := range 2 * swss.PopSize {
 			e := swss.Entry{Key: fmt.Sprint("k", i), Body: swss.EncodeFields([]swss.Pair{{Field: "f", Value: "\"\\\n\x01ü"}}),
@@ -58,10 +56,7 @@ func TestQueue(t *testing.T) {
 		}
 		var got []swss.Entry
 		for {
-			batch, err := q.Pop(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			batch := need(q.Pop(ctx))(t)
 			if got = append(got, batch...); len(batch) < swss.PopSize {
 				break
 			}
@@ -120,19 +115,14 @@ func TestScriptsForgotten(t *testing.T) {
 	count := swss.NewScript("return redis.call('INCR', KEYS[1])")
 	var want, got []string
 	take := func() {
-		batch, err := q.Pop(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		batch := need(q.Pop(ctx))(t)
 		for _, e := range batch {
 			got = append(got, e.Key)
 		}
 	}
 	for i := range 500 {
 		want = append(want, fmt.Sprint(i))
-		if err := q.Push(ctx, swss.Entry{Key: fmt.Sprint(i), Body: "[]", Op: "Sset"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, q.Push(ctx, swss.Entry{Key: fmt.Sprint(i), Body: "[]", Op: "Sset"}))
 		if i%3 == 0 {
 			take()
 		}
@@ -161,9 +151,7 @@ func TestInbox(t *testing.T) {
 	in := swss.NewInbox(q)
 	defer in.Close()
 	e := swss.Entry{Key: "k", Body: "[]", Op: "Sset"}
-	if err := q.Push(ctx, e); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, q.Push(ctx, e))
 	if old, err := in.Open(ctx); err != nil || len(old) != 1 {
 		t.Errorf("before: %v, %v; want what was pushed before", old, err)
 	}

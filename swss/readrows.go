@@ -111,8 +111,8 @@ func readRowsNatively(r *ScriptRun) (reply string, ok bool) {
 		}
 		if len(raw) > most {
 			size := 0
-			for _, word := range rawList(raw) {
-				size += len(bulkText(word))
+			for _, word := range texts(raw) {
+				size += len(*word)
 			}
 			if size > most {
 				raw = fmt.Sprintf(":%d\r\n", size)

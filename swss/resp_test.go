@@ -33,10 +33,7 @@ func dialRaw(t testing.TB, addr string) *rawConn {
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 		network, addr = "unix", path
 	}
-	conn, err := net.Dial(network, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := need(net.Dial(network, addr))(t)
 	t.Cleanup(func() { conn.Close() })
 	return &rawConn{t: t, conn: conn, r: bufio.NewReader(conn)}
 }
@@ -138,4 +135,21 @@ func (c *rawConn) contents(db int) []string {
 		out = append(out, fmt.Sprintf("%d %s %v", db, key, v))
 	}
 	return out
+}
+
+// noError ends a test on an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// need returns what a call has returned for the test that it is given to, which ends on an error.
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return v
+	}
 }

@@ -104,9 +104,7 @@ func TestTurn(t *testing.T) {
 				t.Errorf("a turn that nobody took was taken: %t, %v", taken, err)
 			}
 			check("when it is settled", true, true)
-			if err := db.SetAll(t.Context(), map[string]map[string]swss.FieldValues{"A": {"1": {}}}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, db.SetAll(t.Context(), map[string]map[string]swss.FieldValues{"A": {"1": {}}}))
 			turn, _ := db.Turn(t.Context())
 			if taken, err := db.Settle(t.Context(), turn); err != nil || !taken {
 				t.Errorf("the turn was taken: %t, %v", taken, err)

@@ -17,12 +17,8 @@ type shelf struct {
 	dbs    map[int]map[string]packed
 	shapes map[string]*shape // by their fields
 	// off: everything is in miniredis for good, because somebody watches keys there.
-	off bool
-	// asis: what is in miniredis stays there, because fields may have times to live.
-	asis bool
-	// paused: a transaction runs in miniredis, which must find there what was made before.
-	paused bool
-	text   []byte // room to pack in
+	off  bool
+	text []byte // room to pack in
 }
 
 // A packed hash is the values of its fields, in their order, each behind its length.
@@ -36,7 +32,7 @@ type shape struct{ fields []string }
 
 // Larger hashes are not packed, for each change of one packs it again; nor those of ever new shapes.
 const (
-	maxPacked = 32
+	maxPacked = 128
 	maxShapes = 4096
 )
 
@@ -143,20 +139,19 @@ func (s *server) do(c *mini.Peer, db int, cmd string, args []string) string {
 
 // shelved runs a command on the shelf, if it is one for that.
 func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply string, ok bool) {
-	if s.shelf.off || s.shelf.paused {
+	if s.shelf.off {
 		return "", false
 	}
 	rows := s.shelf.dbs[db]
 	switch {
 	case cmd == "DBSIZE" && len(args) == 0:
-		o := outcome{reply: s.run(c, cmd)}
-		return rawNumber(':', o.number()+len(rows)), true
+		return rawNumber(':', number(s.run(c, cmd))+len(rows)), true
 	case len(args) == 0:
 		return "", false
 	}
 	switch cmd {
 	case "DEL", "UNLINK", "EXISTS":
-		return s.countShelved(c, rows, cmd, args)
+		return s.countShelved(c, db, cmd, args)
 	case "KEYS":
 		if len(args) == 1 {
 			return s.keys(c, rows, args[0]), true
@@ -198,27 +193,23 @@ func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, o
 	return "", false
 }
 
-// countShelved is for commands that count keys, each for itself.
-func (s *server) countShelved(c *mini.Peer, rows map[string]packed, cmd string, args []string) (string, bool) {
-	n := 0
-	var others []string
-	for _, key := range args {
-		if _, here := rows[key]; !here {
-			others = append(others, key)
-			continue
+// countShelved is for commands that count keys: removals have one.
+func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
+	if len(keys) > 1 {
+		n := 0
+		for _, key := range keys {
+			n += number(s.do(c, db, cmd, []string{key}))
 		}
-		if n++; cmd != "EXISTS" {
-			delete(rows, key)
-		}
+		return rawNumber(':', n), true
 	}
-	if n == 0 {
+	rows := s.shelf.dbs[db]
+	if _, here := rows[keys[0]]; !here {
 		return "", false
 	}
-	if len(others) > 0 {
-		o := outcome{reply: s.run(c, cmd, others...)}
-		n += o.number()
+	if cmd != "EXISTS" {
+		delete(rows, keys[0])
 	}
-	return rawNumber(':', n), true
+	return rawNumber(':', 1), true
 }
 
 func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok bool) {
@@ -256,14 +247,10 @@ func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok
 
 // keys lists those of both places. For each pattern but this miniredis compiles a long regular expression.
 func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) string {
-	raw, err := splitArray(s.run(c, "KEYS", "*"))
-	if err != nil {
-		return "-ERR " + err.Error() + "\r\n"
-	}
-	names := make([]string, 0, len(raw)+len(rows))
-	for _, r := range raw {
-		if name := bulkText(r); globMatch(pattern, name) {
-			names = append(names, name)
+	names := []string{}
+	for _, name := range texts(s.run(c, "KEYS", "*")) {
+		if globMatch(pattern, *name) {
+			names = append(names, *name)
 		}
 	}
 	for key := range rows {
@@ -283,14 +270,18 @@ func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) stri
 // rawGet returns a field as a reply.
 func (p packed) rawGet(out *strings.Builder, c *mini.Peer, field string) {
 	value, ok := p.get(field)
-	switch {
-	case ok:
+	if ok {
 		writeBulk(out, value)
-	case c.Resp3:
-		out.WriteString("_\r\n")
-	default:
-		out.WriteString("$-1\r\n")
+	} else {
+		out.WriteString(rawNull(c))
 	}
+}
+
+func rawNull(c *mini.Peer) string {
+	if c.Resp3 {
+		return "_\r\n"
+	}
+	return "$-1\r\n"
 }
 
 // raw returns the row as a reply.
@@ -331,8 +322,6 @@ func (s *server) unshelve(c *mini.Peer, db int, cmd string, args []string) {
 		x.off = true
 	case "KEYS", "SCAN", "DBSIZE", "RANDOMKEY", "FLUSHDB", "FLUSHALL", "SWAPDB", "MOVE", "COPY":
 		s.unshelveAll(c, db)
-	case "HEXPIRE", "HSETEX":
-		x.asis = true
 	}
 	for _, key := range args {
 		s.unshelveKey(c, db, key)
@@ -362,50 +351,5 @@ func (s *server) unshelveAll(c *mini.Peer, db int) {
 			s.unshelveKey(c, n, key)
 		}
 		s.run(c, "SELECT", fmt.Sprint(db))
-	}
-}
-
-// beforeTx moves to miniredis what the commands of a transaction name, and what its scripts do not name
-// when they ask.
-func (s *server) beforeTx(db int, tx []queued) {
-	own := &s.own
-	s.run(own, "SELECT", fmt.Sprint(db))
-	for _, q := range tx {
-		if q.cmd == "SELECT" {
-			s.unshelveAll(own, db)
-			break
-		}
-		s.unshelve(own, db, q.cmd, q.args)
-	}
-	s.shelf.paused = true
-}
-
-// afterTx shelves the rows that a transaction has set.
-func (s *server) afterTx(c *mini.Peer, db int, tx []queued) {
-	s.shelf.paused = false
-	if s.shelf.off || s.shelf.asis || slices.ContainsFunc(tx, func(q queued) bool { return q.cmd == "SELECT" }) {
-		return
-	}
-	for _, q := range tx {
-		if q.cmd != "HSET" && q.cmd != "HMSET" || len(q.args) == 0 {
-			continue
-		}
-		key := q.args[0]
-		var n outcome
-		if n.reply = s.run(c, "HLEN", key); n.number() == 0 || n.number() > maxPacked {
-			continue
-		}
-		if s.run(c, "TTL", key) != ":-1\r\n" {
-			continue
-		}
-		list := rawList(s.run(c, "HGETALL", key))
-		row := make([]Pair, 0, len(list)/2)
-		for i := 0; i+1 < len(list); i += 2 {
-			row = append(row, Pair{bulkText(list[i]), bulkText(list[i+1])})
-		}
-		slices.SortFunc(row, func(a, b Pair) int { return strings.Compare(a.Field, b.Field) })
-		if len(row) > 0 && s.shelf.put(db, key, row) {
-			s.run(c, "DEL", key)
-		}
 	}
 }

@@ -45,10 +45,10 @@ func TestShelf(t *testing.T) {
 	want(1, "MOVE", "swapped", "0")
 	want("OK", "SELECT", "0")
 
-	for i := range 100 {
+	for i := range 200 {
 		want(1, "HSET", "wide", fmt.Sprint(i), "")
 	}
-	want(100, "HLEN", "wide")
+	want(200, "HLEN", "wide")
 	want(1, "HSET", "watched", "a", "1")
 	want("OK", "WATCH", "watched", "fresh")
 	want("OK", "MULTI")

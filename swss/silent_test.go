@@ -18,10 +18,7 @@ func TestDeadConnection(t *testing.T) {
 	server := swsstest.StartServer(t)
 	direct := server.Open()
 	g := swsstest.StartProxy(t, server.Addr)
-	r, err := swss.Open(t.Context(), g.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := need(swss.Open(t.Context(), g.Addr))(t)
 	defer r.Close()
 	l := swss.NewListener(r)
 	defer l.Close()
@@ -38,9 +35,7 @@ func TestDeadConnection(t *testing.T) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	if err := swss.NewTable(direct.DB(swss.ConfigDB), "T").Set(t.Context(), "k", swss.FieldValues{"f": "1"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swss.NewTable(direct.DB(swss.ConfigDB), "T").Set(t.Context(), "k", swss.FieldValues{"f": "1"}))
 	if got := popAll(t, l, sub); len(got) != 1 || got[0] != "SET k map[f:1]" {
 		t.Errorf("heard %v", got)
 	}
@@ -55,17 +50,12 @@ func TestDeadConnectionsAreFoundTogether(t *testing.T) {
 	t.Parallel()
 	server := swsstest.StartServer(t)
 	proxy := swsstest.StartProxy(t, server.Addr)
-	r, err := swss.Open(t.Context(), proxy.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := need(swss.Open(t.Context(), proxy.Addr))(t)
 	defer r.Close()
 	databases := []swss.DBName{swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.ConfigDB, swss.StateDB, swss.FlexCounterDB}
 	ping := func(db swss.DBName) error { return r.DB(db).Client().Ping(t.Context()).Err() }
 	for _, db := range databases {
-		if err := ping(db); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ping(db))
 	}
 	proxy.Forget()
 	if err := ping(databases[0]); !swss.IsTimeout(err) {

@@ -78,9 +78,7 @@ func TestManyRows(t *testing.T) {
 		}
 		check := func(s swss.Source, op string) {
 			t.Helper()
-			if err := l.Sync(ctx); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, l.Sync(ctx))
 			items, err := s.Pops(ctx)
 			if err != nil || len(items) != n {
 				t.Fatalf("%s: %d items, %v", s.Name(), len(items), err)
@@ -96,14 +94,10 @@ func TestManyRows(t *testing.T) {
 		if items, err := sub.Pops(ctx); len(items) > 0 || err != nil {
 			t.Fatal(items, err)
 		}
-		if err := errors.Join(table.SetMany(ctx, rows), prod.SetMany(ctx, list)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(table.SetMany(ctx, rows), prod.SetMany(ctx, list)))
 		check(sub, swss.OpSet)
 		check(cons, swss.OpSet)
-		if err := errors.Join(table.DelMany(ctx, keys), prod.DelMany(ctx, keys)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(table.DelMany(ctx, keys), prod.DelMany(ctx, keys)))
 		check(sub, swss.OpDel)
 		check(cons, swss.OpDel)
 	})

@@ -23,10 +23,7 @@ func words(c swsstest.Command) string {
 
 func golden(t *testing.T) []swsstest.Command {
 	t.Helper()
-	text, err := os.ReadFile("testdata/wire.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := need(os.ReadFile("testdata/wire.txt"))(t)
 	return swsstest.ParseMonitor(t, string(text))
 }
 
@@ -199,10 +196,7 @@ func TestScriptEffects(t *testing.T) {
 func scriptDigests(t *testing.T, c *rawConn) func(args []string) string {
 	t.Helper()
 	load := func(name string) string {
-		text, err := os.ReadFile("scripts/" + name + ".lua")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := need(os.ReadFile("scripts/" + name + ".lua"))(t)
 		digest, ok := c.do("SCRIPT", "LOAD", string(text)).(string)
 		if !ok {
 			t.Fatalf("%s does not load", name)

@@ -13,9 +13,9 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/racetest"
+	"tamtam/sai/redis/sairedistest"
 	"tamtam/saisim/profile"
 
-	"tamtam/sai/redis/asicview"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -167,7 +167,7 @@ func withoutTasks(t *testing.T) device.ConfigDB {
 
 func canonical(t *testing.T, r *swss.Redis) string {
 	t.Helper()
-	v, err := asicview.CanonicalView(t.Context(), r)
+	v, err := sairedistest.CanonicalView(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,14 +158,14 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err := errors.Join(o.assembleDrops(ctx, r), o.assembleTAM(ctx, r, acl)); err != nil {
 		return err
 	}
-	o.Daemon.Receive(o.asic.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
+	o.Daemon.Receive(o.asic.Client().Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
 		notes, err := o.asic.Notified(k)
 		if err != nil {
 			return err
 		}
 		for _, n := range notes {
 			if _, ok := n.(sai.ShutdownRequest); ok {
-				return o.asic.GiveUp(ctx, errors.New("syncd asks to be shut down: the ASIC has failed"))
+				return o.asic.Client().GiveUp(ctx, errors.New("syncd asks to be shut down: the ASIC has failed"))
 			}
 			if err := errors.Join(ports.Notify(ctx, n), fdb.Notify(ctx, n)); err != nil {
 				return err
@@ -194,7 +194,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	features := orch.NewFeatures(o.Daemon)
 	var chip sai.API = o.asic
 	if o.asic.Adopting() {
-		chip = o.asic.Chip()
+		chip = o.asic.Client()
 	}
 	run, err := sairedis.Run(ctx, r)
 	if err != nil {
@@ -324,7 +324,7 @@ func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.asic.
 type poller struct{ *sairedis.Agent }
 
 func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
-	return p.SetCounterGroup(ctx, group,
+	return p.Client().SetCounterGroup(ctx, group,
 		sairedis.CounterGroup{Interval: interval, Mode: flex.StatsModeRead, Enabled: &enabled})
 }
 
@@ -415,7 +415,7 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	c.health.lives(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return o.Daemon.Run(ctx) })
-	g.Go(func() error { return o.asic.Lost(ctx) })
+	g.Go(func() error { return o.asic.Client().Lost(ctx) })
 	return g.Wait()
 }
 

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"maps"
 
-	"github.com/redis/go-redis/v9"
-
 	"tamtam/sai"
 	"tamtam/sai/redis/asicview"
 	"tamtam/sai/redis/objectids"
@@ -17,7 +15,10 @@ import (
 )
 
 // An adoption is a view that orchs make while the ASIC stays as it is.
+//
+// It is the SAI API of the orchs meanwhile: what changes objects is done in the view, all else is asked of the ASIC.
 type adoption struct {
+	sai.API // of the ASIC as it is
 	view    *view
 	current *asicview.Graph // what the ASIC has
 	next    int64           // of the ids of what is made in the view
@@ -33,17 +34,17 @@ const privateIDs = 1 << 38
 
 // adopt begins a view that adopts what is in the ASIC, or says why that is not safe.
 func (a *Agent) adopt(ctx context.Context) (why string, err error) {
-	if a.failed >= maxAdoptions {
-		return fmt.Sprintf("adoption has failed %d times", a.failed), nil
+	if a.record.failed >= maxAdoptions {
+		return fmt.Sprintf("adoption has failed %d times", a.record.failed), nil
 	}
-	if why, err := a.unsafe(ctx); err != nil || why != "" {
+	if why, err := a.record.unsafe(ctx); err != nil || why != "" {
 		return why, err
 	}
 	if err := resume(ctx, a.client); err != nil {
 		return "", err
 	}
 	// What the former client had asked for has been done by now, and a syncd that has begun has written the map of ids.
-	if why, err := a.unsafe(ctx); err != nil || why != "" {
+	if why, err := a.record.unsafe(ctx); err != nil || why != "" {
 		return why, err
 	}
 	if there, err := hasSwitch(ctx, a.client.asic); err != nil || !there {
@@ -60,40 +61,11 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 		return fmt.Sprintf("%s and %s know different objects: %d", protocol.ASICState, protocol.KeyVIDToRID, cur.strays), nil
 	}
 	a.client.check.know(cur.graph)
-	a.wish, a.learned = newAdoption(cur.graph), cur.learned
+	a.wish, a.learned = newAdoption(a.client, cur.graph), cur.learned
+	a.API = a.wish
 	a.wish.keepsGets = a.client.syncd.nameless
 	a.wish.pollsAnew, err = a.client.syncd.meetAgain(ctx)
 	return "", err
-}
-
-// unsafe says why ASIC_DB may not tell what the ASIC does.
-func (a *Agent) unsafe(ctx context.Context) (string, error) {
-	row, ok, err := a.viewRow().Get(ctx, "asic")
-	if err != nil {
-		return "", fmt.Errorf("sairedis: %w", err)
-	}
-	if !ok || row[viewState] != viewApplied {
-		return "STATE_DB does not say that a view was applied", nil
-	}
-	asic := a.client.asic.Client()
-	switch view, err := asic.HGet(ctx, swss.KeyMark, fieldViewed).Result(); {
-	case err != nil && !errors.Is(err, redis.Nil):
-		return "", fmt.Errorf("sairedis: %w", err)
-	case view != viewApplied:
-		return "something of ASIC_DB was lost", nil
-	}
-	begun, err := asic.HExists(ctx, KeySyncd, fieldView).Result()
-	if err != nil {
-		return "", fmt.Errorf("sairedis: %w", err)
-	}
-	keys, err := asic.Keys(ctx, protocol.TempASICState+":*").Result()
-	if err != nil {
-		return "", fmt.Errorf("sairedis: %w", err)
-	}
-	if begun || len(keys) > 0 {
-		return "a view was begun and not applied", nil
-	}
-	return "", nil
 }
 
 // resume is settle, for a client that makes no view.
@@ -179,7 +151,7 @@ func (g *guard) know(now *asicview.Graph) {
 }
 
 // newAdoption begins a view that has what orchs find and do not make: what came with the switch, and its ports.
-func newAdoption(cur *asicview.Graph) *adoption {
+func newAdoption(chip sai.API, cur *asicview.Graph) *adoption {
 	ids := objectids.NewMap()
 	for _, n := range cur.Nodes {
 		if n.Key.Entry == nil {
@@ -200,13 +172,14 @@ func newAdoption(cur *asicview.Graph) *adoption {
 			v.inherit(n)
 		}
 	}
-	return &adoption{view: v, current: cur, next: privateIDs}
+	return &adoption{API: chip, view: v, current: cur, next: privateIDs}
 }
 
 // made reports whether an object was made in the view.
 func (w *adoption) made(o sai.OID) bool { return o != sai.NullOID && o&(1<<39-1) > privateIDs }
 
-func (w *adoption) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+// Create implements [sai.API].
+func (w *adoption) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	if t == sai.ObjectTypeFDBFlush {
 		return 0, refuse(protocol.OpCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
 	}
@@ -224,7 +197,8 @@ func (w *adoption) create(ctx context.Context, t sai.ObjectType, attrs []sai.Att
 	return vid, w.view.create(ctx, &protocol.Result{}, sai.Obj(t, vid), attrs, nil)
 }
 
-func (w *adoption) createEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
+// CreateEntry implements [sai.API].
+func (w *adoption) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
 	if err := checkEntry(protocol.OpCreate, e); err != nil {
 		return err
 	}
@@ -234,26 +208,28 @@ func (w *adoption) createEntry(ctx context.Context, e sai.Entry, attrs []sai.Att
 	return w.view.create(ctx, &protocol.Result{}, sai.EntryKey(e), attrs, nil)
 }
 
-func (w *adoption) remove(ctx context.Context, k sai.Key) error {
+// Remove implements [sai.API].
+func (w *adoption) Remove(ctx context.Context, k sai.Key) error {
 	return w.view.remove(ctx, &protocol.Result{}, k)
 }
 
-func (w *adoption) set(ctx context.Context, k sai.Key, a sai.Attr) error {
+// Set implements [sai.API].
+func (w *adoption) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 	if _, err := protocol.FormatAttrs([]sai.Attr{a}); err != nil {
 		return err
 	}
 	return w.view.set(ctx, &protocol.Result{}, k, a, nil)
 }
 
-// get reads from the ASIC, as it is. What an answer names is there, made by nobody in this view.
-func (w *adoption) get(ctx context.Context, c *Client, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+// Get reads from the ASIC, as it is. What an answer names is there, made by nobody in this view.
+func (w *adoption) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	if err := w.view.checkGet(k); err != nil {
 		return nil, err
 	}
 	got, known := w.lasting(k, want)
 	var err error
 	if !known {
-		got, err = c.Get(ctx, k, want)
+		got, err = w.API.Get(ctx, k, want)
 	}
 	for _, a := range got {
 		w.gotten(k, a)
@@ -270,6 +246,44 @@ func (w *adoption) get(ctx context.Context, c *Client, k sai.Key, want []sai.Att
 		})
 	}
 	return got, err
+}
+
+// BulkCreate implements [sai.API].
+func (w *adoption) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
+	oids := make([]sai.OID, len(objs))
+	return oids, each(len(objs), func(i int) (err error) {
+		oids[i], err = w.Create(ctx, t, objs[i])
+		return err
+	})
+}
+
+// BulkCreateEntries implements [sai.API].
+func (w *adoption) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	return each(len(entries), func(i int) error { return w.CreateEntry(ctx, entries[i], attrs[i]) })
+}
+
+// BulkRemove implements [sai.API].
+func (w *adoption) BulkRemove(ctx context.Context, keys []sai.Key) []error {
+	return each(len(keys), func(i int) error { return w.Remove(ctx, keys[i]) })
+}
+
+// BulkSet implements [sai.API].
+func (w *adoption) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) []error {
+	return each(len(keys), func(i int) error { return w.Set(ctx, keys[i], attrs[i]) })
+}
+
+// each returns the errors of n items.
+func each(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = do(i)
+	}
+	return errs
+}
+
+// FlushFDB implements [sai.API]: entries stay before the view is applied.
+func (w *adoption) FlushFDB(_ context.Context, attrs []sai.Attr) error {
+	return w.view.check.CheckFlush(attrs)
 }
 
 // lasting returns attributes that ASIC_STATE has and that cannot change while the object is there: with 32 ports the

@@ -91,7 +91,7 @@ func (g *rig) member(port sai.OID) sai.OID {
 // removeLAG removes a LAG and its member, known to orchs alone.
 func removeLAG(g *rig, lag sai.OID) error {
 	ctx := context.Background()
-	for o := range g.agent.ids.RIDs {
+	for o := range g.agent.names.ids.RIDs {
 		t := sai.ObjectTypeLAGMember
 		if is, _ := protocol.VIDType(o); is != t {
 			continue
@@ -133,7 +133,7 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 				"NULL")
 		},
 		"a view that was made in vain": func(g *rig) {
-			g.must("INIT_VIEW", NewAgent(g.redis, g.client).unmark(context.Background()))
+			g.must("INIT_VIEW", NewAgent(g.redis, g.client).record.unmark(context.Background()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

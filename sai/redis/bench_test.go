@@ -31,10 +31,7 @@ func benchTable(b *testing.B, r *swss.Redis, entries int) (*Client, *Server, sai
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(ctx) }()
 	b.Cleanup(func() { cancel(); <-done })
-	c, err := NewClient(ctx, r, ClientOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := need(NewClient(ctx, r, ClientOptions{}))(b)
 	if _, err := c.Create(ctx, sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true))); err != nil {
 		b.Fatal(err)
 	}
@@ -103,13 +100,9 @@ func BenchmarkPoll10000(b *testing.B) {
 			b.Fatal(err)
 		}
 		ids := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}
-		if err := c.StartPoll(ctx, "ACL_STAT_COUNTER", flex.FieldACLCounters, ids, oids...); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, c.StartPoll(ctx, "ACL_STAT_COUNTER", flex.FieldACLCounters, ids, oids...))
 		for b.Loop() {
-			if err := s.Counters.PollAll(ctx); err != nil {
-				b.Fatal(err)
-			}
+			noError(b, s.Counters.PollAll(ctx))
 		}
 	})
 }
@@ -147,16 +140,12 @@ func BenchmarkApplyView10000(b *testing.B) {
 			}
 			return c
 		}
-		if err := make1().ApplyView(ctx); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, make1().ApplyView(ctx))
 		for b.Loop() {
 			b.StopTimer()
 			c := make1()
 			b.StartTimer()
-			if err := c.ApplyView(ctx); err != nil {
-				b.Fatal(err)
-			}
+			noError(b, c.ApplyView(ctx))
 		}
 	})
 }

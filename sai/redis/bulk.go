@@ -69,39 +69,21 @@ func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 // BulkCreateEntries implements [sai.API]. Entries whose values cannot travel in
 // bulk are created one by one.
 func (c *Client) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
-	if err := c.take(ctx); err != nil {
-		return slices.Repeat([]error{err}, len(entries))
-	}
-	defer c.give()
-	errs := make([]error, len(entries))
 	var first sai.Entry
-	var items []bulkItem
-	for i, e := range entries {
-		value, ok, err := "", true, checkEntry(protocol.OpBulkCreate, e)
-		if err == nil {
-			first = cmp.Or(first, e)
-			err = sameType(protocol.OpBulkCreate, sai.EntryKey(e), sai.EntryKey(first))
+	return c.inBulk(ctx, protocol.OpBulkCreate, len(entries), func(i int) (sai.Key, []sai.Attr, error) {
+		e := entries[i]
+		if err := checkEntry(protocol.OpBulkCreate, e); err != nil {
+			return sai.Key{}, nil, err
 		}
+		first = cmp.Or(first, e)
+		err := sameType(protocol.OpBulkCreate, sai.EntryKey(e), sai.EntryKey(first))
 		if err == nil {
 			err = c.check.CheckCreateEntry(e, attrs[i])
 		}
-		if err == nil {
-			value, ok, err = bulkValue(attrs[i])
-		}
-		switch {
-		case err != nil:
-			errs[i] = err
-		case !ok:
-			errs[i] = c.createKey(ctx, sai.EntryKey(e), attrs[i])
-		default:
-			items = append(items, bulkItem{index: i, key: sai.EntryKey(e), value: value})
-		}
-	}
-	if len(items) > 0 {
-		created := func(it bulkItem) { c.check.Created(it.key, attrs[it.index]) }
-		c.bulk(ctx, protocol.OpBulkCreate, protocol.KeyType(items[0].key), items, errs, created)
-	}
-	return errs
+		return sai.EntryKey(e), attrs[i], err
+	}, func(i int) error {
+		return c.createKey(ctx, sai.EntryKey(entries[i]), attrs[i])
+	}, func(i int) { c.check.Created(sai.EntryKey(entries[i]), attrs[i]) })
 }
 
 func bulkValue(attrs []sai.Attr) (value string, ok bool, err error) {
@@ -118,61 +100,57 @@ func bulkValue(attrs []sai.Attr) (value string, ok bool, err error) {
 
 // BulkRemove implements [sai.API].
 func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
-	if err := c.take(ctx); err != nil {
-		return slices.Repeat([]error{err}, len(keys))
-	}
-	defer c.give()
-	errs := make([]error, len(keys))
-	var items []bulkItem
-	for i, k := range keys {
-		if errs[i] = sameType(protocol.OpBulkRemove, k, keys[0]); errs[i] == nil {
-			errs[i] = c.check.CheckRemove(k)
+	return c.inBulk(ctx, protocol.OpBulkRemove, len(keys), func(i int) (sai.Key, []sai.Attr, error) {
+		err := sameType(protocol.OpBulkRemove, keys[i], keys[0])
+		if err == nil {
+			err = c.check.CheckRemove(keys[i])
 		}
-		if errs[i] == nil {
-			items = append(items, bulkItem{index: i, key: k})
-		}
-	}
-	if len(items) > 0 {
-		c.bulk(
-			ctx,
-			protocol.OpBulkRemove,
-			protocol.KeyType(items[0].key),
-			items,
-			errs,
-			func(it bulkItem) { c.check.Removed(it.key) },
-		)
-	}
-	return errs
+		return keys[i], nil, err
+	}, nil, func(i int) { c.check.Removed(keys[i]) })
 }
 
 // BulkSet implements [sai.API].
 func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) []error {
+	return c.inBulk(ctx, protocol.OpBulkSet, len(keys), func(i int) (sai.Key, []sai.Attr, error) {
+		err := sameType(protocol.OpBulkSet, keys[i], keys[0])
+		if err == nil {
+			err = c.check.CheckSet(keys[i], attrs[i])
+		}
+		return keys[i], attrs[i : i+1], err
+	}, func(i int) error {
+		return c.set(ctx, keys[i], attrs[i])
+	}, func(i int) { c.check.Changed(keys[i], attrs[i]) })
+}
+
+// inBulk makes a bulk call for n items. prepare checks one, and returns its key and attributes; single makes the call
+// for one whose values cannot travel in bulk; done is called for each that has succeeded in bulk.
+func (c *Client) inBulk(
+	ctx context.Context, op string, n int, prepare func(i int) (sai.Key, []sai.Attr, error), single func(i int) error,
+	done func(i int),
+) []error {
 	if err := c.take(ctx); err != nil {
-		return slices.Repeat([]error{err}, len(keys))
+		return slices.Repeat([]error{err}, n)
 	}
 	defer c.give()
-	errs := make([]error, len(keys))
+	errs := make([]error, n)
 	var items []bulkItem
-	for i, k := range keys {
-		value, ok, err := "", true, sameType(protocol.OpBulkSet, k, keys[0])
-		if err == nil {
-			err = c.check.CheckSet(k, attrs[i])
-		}
-		if err == nil {
-			value, ok, err = bulkValue(attrs[i : i+1])
+	for i := range errs {
+		key, attrs, err := prepare(i)
+		value, ok := "", true
+		if err == nil && op != protocol.OpBulkRemove {
+			value, ok, err = bulkValue(attrs)
 		}
 		switch {
 		case err != nil:
 			errs[i] = err
 		case !ok:
-			errs[i] = c.set(ctx, k, attrs[i])
+			errs[i] = single(i)
 		default:
-			items = append(items, bulkItem{index: i, key: k, value: value})
+			items = append(items, bulkItem{index: i, key: key, value: value})
 		}
 	}
 	if len(items) > 0 {
-		changed := func(it bulkItem) { c.check.Changed(it.key, attrs[it.index]) }
-		c.bulk(ctx, protocol.OpBulkSet, protocol.KeyType(items[0].key), items, errs, changed)
+		c.bulk(ctx, op, protocol.KeyType(items[0].key), items, errs, func(it bulkItem) { done(it.index) })
 	}
 	return errs
 }

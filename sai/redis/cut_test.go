@@ -27,10 +27,7 @@ type scissors struct {
 
 // start returns where to connect to.
 func (s *scissors) start(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -98,10 +95,7 @@ func TestAnswerIsNotDoubled(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)
 	cut := &scissors{redis: redis.Addr}
-	theirs, err := swss.Open(ctx, cut.start(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := need(swss.Open(ctx, cut.start(t)))(t)
 	defer theirs.Close()
 	g := newRig(t, theirs, newFake(), ServerOptions{})
 	g.redis = redis.Open()
@@ -162,10 +156,7 @@ func TestServerLeavesDeadConnection(t *testing.T) {
 	t.Parallel()
 	redis := swsstest.StartServer(t)
 	gate := swsstest.StartProxy(t, redis.Addr)
-	theirs, err := swss.Open(t.Context(), gate.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := need(swss.Open(t.Context(), gate.Addr))(t)
 	defer theirs.Close()
 	g := newRig(t, theirs, newFake(), ServerOptions{})
 	db := redis.Open().DB(swss.ASICDB)

@@ -46,9 +46,7 @@ func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 		made <- err
 	}()
 	o.answer(protocol.OpCreate)
-	if err := <-made; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, <-made)
 	lost := make(chan error, 1)
 	go func() { lost <- o.client.Lost(ctx) }()
 	t.Cleanup(func() {

@@ -87,10 +87,7 @@ func TestPortsAreSaidAgain(t *testing.T) {
 	g.createSwitch()
 	g.server.sayPorts(ctx)
 	g.must("Sync", l.Sync(ctx))
-	heard, err := src.Pops(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	heard := need(src.Pops(ctx))(t)
 	said := map[sai.OID]sai.Value{}
 	for _, k := range heard {
 		list, err := ParseNotification(k)
@@ -121,21 +118,15 @@ func TestNotificationDuringCreate(t *testing.T) {
 	l := swss.NewListener(r)
 	defer l.Close()
 	src := swss.NewNotificationConsumer(l, r.DB(swss.ASICDB), protocol.Notifications)
-	if err := l.Sync(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Sync(ctx))
 	for _, q := range [][]string{
 		{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"},
 		{"SAI_OBJECT_TYPE_PORT:oid:0x1000000005000", `["SAI_PORT_ATTR_HW_LANE_LIST","1:77","SAI_PORT_ATTR_SPEED","1000"]`,
 			"Screate"},
 	} {
-		if err := server.answer(ctx, swss.Peeked{Entry: entry(q)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, server.answer(ctx, swss.Peeked{Entry: entry(q)}))
 	}
-	if err := l.Sync(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Sync(ctx))
 	got, err := src.Pops(ctx)
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].Key, "oid:0x1000000005000") {
 		t.Errorf("received %+v, %v", got, err)
@@ -165,10 +156,7 @@ func TestRestartQuery(t *testing.T) {
 	go func() { done <- s.Serve(ctx) }()
 	p := swss.NewNotificationProducer(r.DB(swss.ASICDB), protocol.RestartQuery)
 	for {
-		n, err := p.Send(ctx, "COLD", "COLD", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := need(p.Send(ctx, "COLD", "COLD", nil))(t)
 		if n > 0 {
 			break
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/sai/redis/asicview"
+	"tamtam/sai/redis/sairedistest"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -43,9 +43,7 @@ func FuzzServer(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		for _, q := range [][]string{{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"}, {key, body, code}} {
-			if err := s.answer(ctx, swss.Peeked{Entry: entry(q)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.answer(ctx, swss.Peeked{Entry: entry(q)}))
 			got, err := db.RPopCount(ctx, responseList, 3).Result()
 			if err != nil || len(got) != 3 {
 				t.Fatalf("answer %q, %v", got, err)
@@ -54,7 +52,7 @@ func FuzzServer(f *testing.F) {
 				t.Fatalf("answer has the status %q", got[0])
 			}
 		}
-		if _, err := asicview.CanonicalView(ctx, r); err != nil {
+		if _, err := sairedistest.CanonicalView(ctx, r); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -96,9 +96,7 @@ func TestSyncdDies(t *testing.T) {
 				g.must("INIT_VIEW", g.client.InitView(context.Background()))
 				g.createSwitch()
 				g.must("APPLY_VIEW", g.client.ApplyView(context.Background()))
-				if err := r.DB(swss.ASICDB).Client().FlushDB(context.Background()).Err(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.DB(swss.ASICDB).Client().FlushDB(context.Background()).Err())
 			})
 		}
 	})
@@ -128,10 +126,7 @@ func TestRedisDies(t *testing.T) {
 			r := redis.Open()
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			c, err := NewClient(ctx, r, ClientOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := need(NewClient(ctx, r, ClientOptions{}))(t)
 			requests := slowly(ctx, r)
 			failed := make(chan error, 1)
 			go func() { failed <- c.InitView(context.Background()) }()

@@ -19,9 +19,7 @@ import (
 // memory sets how much room a real Redis has; none makes it refuse writes.
 func memory(t *testing.T, r *swss.Redis, room string) {
 	t.Helper()
-	if err := r.DB(swss.ASICDB).Client().ConfigSet(context.Background(), "maxmemory", room).Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.DB(swss.ASICDB).Client().ConfigSet(context.Background(), "maxmemory", room).Err())
 }
 
 // A filling is a backend during whose first call Redis runs out of memory.
@@ -88,18 +86,12 @@ func TestOutcomeIntoFullRedis(t *testing.T) {
 			told = append(told, why)
 			memory(t, r, "0")
 		}})
-	if err := s.Load(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Load(ctx))
 	s.tell("")
 	create := protocol.Message{Key: "SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String(), Op: protocol.OpCreate,
 		Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
-	if err := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, create.Entry()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, create.Entry()))
+	noError(t, s.drain(ctx))
 	if len(told) != 3 || !strings.HasPrefix(told[1], "Redis is out of memory") || told[2] != "" {
 		t.Errorf("told %q, want that Redis is full, and that it is not any more", told)
 	}
@@ -126,24 +118,16 @@ func TestDatabaseIsNotTheChips(t *testing.T) {
 			r := swsstest.Start(t)
 			fake := newFake()
 			s := NewServer(r, fake, ServerOptions{TempView: true, Run: "1"})
-			if err := s.Load(ctx); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Load(ctx))
 			queue := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState)
 			create := protocol.Message{Key: "SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String(), Op: protocol.OpCreate,
 				Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
 			push := func() {
-				if err := queue.Push(ctx, create.Entry()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, queue.Push(ctx, create.Entry()))
 			}
 			push()
-			if err := s.drain(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if err := change(ctx, r); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.drain(ctx))
+			noError(t, change(ctx, r))
 			push()
 			if err := s.drain(ctx); !errors.Is(err, swss.ErrAnew) {
 				t.Errorf("%v, want that syncd must start anew", err)
@@ -164,10 +148,7 @@ func TestOutcomeIsNotLost(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)
 	cut := &scissors{redis: redis.Addr}
-	theirs, err := swss.Open(ctx, cut.start(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := need(swss.Open(ctx, cut.start(t)))(t)
 	defer theirs.Close()
 	g := newRig(t, theirs, newFake(), ServerOptions{})
 	g.redis = redis.Open()
@@ -353,9 +334,7 @@ func TestGarbageKeys(t *testing.T) {
 			t.Run(key, func(t *testing.T) {
 				ctx := context.Background()
 				db := r.DB(swss.ASICDB).Client()
-				if err := db.FlushDB(ctx).Err(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, db.FlushDB(ctx).Err())
 				g := newRig(t, r, newFake(), ServerOptions{TempView: true})
 				var table sai.OID
 				start := func() {

@@ -136,9 +136,7 @@ func TestContract(t *testing.T) {
 		stop := func() {}
 		saitest.Contract(t, func() sai.API {
 			stop()
-			if err := r.DB(swss.ASICDB).Client().FlushAll(context.Background()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.DB(swss.ASICDB).Client().FlushAll(context.Background()).Err())
 			g := newRig(t, r, saitest.NewFake(), ServerOptions{})
 			stop = g.stop
 			return g.client
@@ -148,3 +146,20 @@ func TestContract(t *testing.T) {
 
 // entry is an operation from its key, body and op.
 func entry(words []string) swss.Entry { return swss.Entry{Key: words[0], Body: words[1], Op: words[2]} }
+
+// noError ends a test on an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// need returns what a call has returned for the test that it is given to, which ends on an error.
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return v
+	}
+}

@@ -85,9 +85,7 @@ func TestNoFlushInView(t *testing.T) {
 	o := startOdd(t, ClientOptions{})
 	began := o.begin()
 	o.answer(protocol.OpNotify)
-	if err := <-began; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, <-began)
 	made := make(chan error, 1)
 	go func() {
 		_, err := o.client.Create(context.Background(), sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
@@ -107,9 +105,7 @@ func TestLongComparison(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Hour, View: time.Nanosecond})
 	began := o.begin()
 	o.answer(protocol.OpNotify)
-	if err := <-began; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, <-began)
 	o.drain()
 	o.client.turn <- struct{}{}
 	o.client.timeout = time.Nanosecond
@@ -156,9 +152,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	q, c, doubts := idleQueue(t)
 	ctx := t.Context()
 	dead := protocol.Message{Key: protocol.ApplyView, Op: protocol.OpNotify}
-	if err := q.Push(ctx, dead.Entry()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, q.Push(ctx, dead.Entry()))
 	began := make(chan error, 1)
 	go func() { began <- c.InitView(context.Background()) }()
 	for range 20 { // twenty times its patience, at least
@@ -232,9 +226,7 @@ func TestStoppedSyncd(t *testing.T) {
 		began := o.begin()
 		op := o.take()
 		failure := swss.Entry{Key: "SAI_STATUS_FAILURE", Body: "[]", Op: "S" + protocol.AnswerOp(op)}
-		if err := swss.NewQueue(o.redis.DB(swss.ASICDB), protocol.GetResponse).Push(t.Context(), failure); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, swss.NewQueue(o.redis.DB(swss.ASICDB), protocol.GetResponse).Push(t.Context(), failure))
 		err := <-began
 		if unknownState(t, "INIT_VIEW", err); !errors.Is(err, ErrStopped) {
 			t.Error(err)
@@ -261,9 +253,7 @@ func TestNamelessSyncdIsMarked(t *testing.T) {
 		}
 		do := func(errs ...error) {
 			t.Helper()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(errs...))
 		}
 		do(c.syncd.know(ctx))
 		is("no map", false)

@@ -145,9 +145,7 @@ func TestServerStatuses(t *testing.T) {
 	s := NewServer(r, saitest.NewFake(), ServerOptions{})
 	db := r.DB(swss.ASICDB).Client()
 	for _, q := range raws {
-		if err := s.answer(ctx, swss.Peeked{Entry: swss.Entry{Key: q.key, Body: q.body, Op: q.code}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.answer(ctx, swss.Peeked{Entry: swss.Entry{Key: q.key, Body: q.body, Op: q.code}}))
 		got, err := db.RPopCount(ctx, responseList, 3).Result()
 		if err != nil || got[0] != q.want {
 			t.Errorf("%s: answer %q, %v; want %s", q.name, got, err, q.want)
@@ -164,13 +162,9 @@ func TestServerHalfRequest(t *testing.T) {
 	r := swsstest.Start(t)
 	s := NewServer(r, saitest.NewFake(), ServerOptions{})
 	db := r.DB(swss.ASICDB).Client()
-	if err := s.Load(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Load(ctx))
 	db.LPush(ctx, requestList, "stray", "words")
-	if err := s.drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.drain(ctx))
 	got, err := db.RPopCount(ctx, responseList, 3).Result()
 	if err != nil || got[0] != "SAI_STATUS_FAILURE" {
 		t.Errorf("answer %q, %v", got, err)
@@ -251,10 +245,7 @@ func TestClientSkipsForeignAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r := swsstest.Start(t)
-	c, err := NewClient(ctx, r, ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(NewClient(ctx, r, ClientOptions{}))(t)
 	defer c.Close()
 	answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 	push := func(status, op string) { answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: op}) }
@@ -283,9 +274,7 @@ func TestServerStrangeKey(t *testing.T) {
 		{rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate"},
 		{rawTable, `{}`, "Dremove"},
 	} {
-		if err := s.answer(ctx, swss.Peeked{Entry: entry(q)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.answer(ctx, swss.Peeked{Entry: entry(q)}))
 		got, err := db.RPopCount(ctx, responseList, 3).Result()
 		if err != nil || got[0] != "SAI_STATUS_SUCCESS" {
 			t.Errorf("answer %q, %v", got, err)

@@ -168,10 +168,7 @@ func TestNothingStopsSyncd(t *testing.T) {
 		}
 		done := make(chan struct{})
 		go func() { defer close(done); b.serve(ctx) }()
-		c, err := NewClient(ctx, r, ClientOptions{Timeout: 5 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := need(NewClient(ctx, r, ClientOptions{Timeout: 5 * time.Second}))(t)
 		defer c.Close()
 		u := &user{Rand: rand.New(rand.NewPCG(seed, 4)), c: c, live: map[sai.ObjectType][]sai.Key{}, types: allTypes()}
 		u.createSwitch(ctx)

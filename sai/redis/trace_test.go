@@ -17,10 +17,7 @@ import (
 // trace returns the commands of the real libsairedis and syncd.
 func trace(t testing.TB) []swsstest.Command {
 	t.Helper()
-	text, err := os.ReadFile("testdata/redis_sync.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := need(os.ReadFile("testdata/redis_sync.txt"))(t)
 	return swsstest.ParseMonitor(t, string(text))
 }
 
@@ -140,10 +137,7 @@ func TestClientAsLibsairedis(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		c, err := NewClient(ctx, r, ClientOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := need(NewClient(ctx, r, ClientOptions{}))(t)
 		list := readTrace(t)
 		done := make(chan struct{})
 		go func() {
@@ -174,9 +168,7 @@ func TestServerAsSyncd(t *testing.T) {
 		s := NewServer(r, saitest.NewFake(), ServerOptions{})
 		db := r.DB(swss.ASICDB).Client()
 		for i, x := range readTrace(t) {
-			if err := s.answer(ctx, swss.Peeked{Entry: entry(x.request)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.answer(ctx, swss.Peeked{Entry: entry(x.request)}))
 			got, err := db.RPopCount(ctx, responseList, 3).Result()
 			if err != nil || strings.Join(got, "\t") != strings.Join(x.answer, "\t") {
 				t.Errorf("answer %d to %.100q: %v\ngot  %q\nwant %q", i, x.request, err, got, x.answer)
@@ -193,10 +185,7 @@ func TestTraceEndToEnd(t *testing.T) {
 		if left := g.fake.Created(); len(left) > 0 {
 			t.Errorf("left in the ASIC: %v", left)
 		}
-		rows, err := protocol.ReadRows(context.Background(), r.DB(swss.ASICDB), protocol.ASICState)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := need(protocol.ReadRows(context.Background(), r.DB(swss.ASICDB), protocol.ASICState))(t)
 		for _, row := range rows {
 			if strings.Contains(row.Key, "ACL") || strings.Contains(row.Key, "TAM") {
 				t.Errorf("left in %s: %v", protocol.ASICState, row)

@@ -12,6 +12,7 @@ import (
 	"tamtam/sai"
 	"tamtam/sai/redis/asicview"
 	"tamtam/sai/redis/protocol"
+	"tamtam/sai/redis/sairedistest"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -214,21 +215,21 @@ func backendText(f *saitest.Fake) string {
 	}
 	g.Link()
 	g.Paint(func(n *asicview.Node) string { return names[n.Key.OID] })
-	return g.Canonical(names)
+	return sairedistest.CanonicalGraph(g, names)
 }
 
 func newFake() *saitest.Fake { return saitest.New(saitest.Options{Ports: portCount}) }
 
 func (g *rig) view() string {
 	g.Helper()
-	text, err := asicview.CanonicalView(context.Background(), g.redis)
+	text, err := sairedistest.CanonicalView(context.Background(), g.redis)
 	g.must("CanonicalView", err)
 	return text
 }
 
 func (g *rig) rid(vid sai.OID) sai.OID {
 	if g.agent != nil {
-		vid = g.agent.public(vid)
+		vid = g.agent.names.public(vid)
 	}
 	rid, err := sai.ParseOID(g.redis.DB(swss.ASICDB).Client().HGet(context.Background(), protocol.KeyVIDToRID,
 		vid.String()).Val())

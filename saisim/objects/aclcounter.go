@@ -24,10 +24,7 @@ func (as *acls) counterKind() *kind {
 			as.engine.SetACLCount(o.id(), o.number(sai.ACLCounterAttrPackets), o.number(sai.ACLCounterAttrBytes))
 			as.relabel(o, "", o.text(sai.ACLCounterAttrLabel))
 		},
-		remove: func(o *object) error {
-			as.relabel(o, o.text(sai.ACLCounterAttrLabel), "")
-			return nil
-		},
+		gone: func(o *object) { as.relabel(o, o.text(sai.ACLCounterAttrLabel), "") },
 		set: func(o *object, a sai.Attr) error {
 			n := as.engine.ACLCount(o.id())
 			switch v := a.Value.(type) {

@@ -19,14 +19,13 @@ func (as *acls) entryKind() *kind {
 		set: func(o *object, a sai.Attr) error {
 			return as.putEntry(o.with(a), o.self.(*aclEntry))
 		},
-		remove: func(o *object) error {
+		gone: func(o *object) {
 			e := o.self.(*aclEntry)
 			t := e.table
 			as.unfollowFlow(e, o.key.OID)
 			t.entries--
 			as.entriesUsed[t.stage]--
 			as.drop(config.ACLEntry{ID: o.id()})
-			return nil
 		},
 	}
 	for id := range as.fields {

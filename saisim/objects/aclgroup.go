@@ -32,11 +32,8 @@ func (as *acls) groupKind() *kind {
 			return nil
 		},
 		row: func(o *object) (config.Row, error) { return as.groupRow(o), nil },
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id != sai.ACLTableGroupAttrMemberList {
-				return nil
-			}
-			return oidsOf(o.self.(*aclGroup).members)
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.ACLTableGroupAttrMemberList: func(o *object) sai.Value { return oidsOf(o.self.(*aclGroup).members) },
 		},
 	}
 }
@@ -71,60 +68,36 @@ func (as *acls) groupsUsed() (used byStage) {
 	return used
 }
 
-func (as *acls) memberKind() *kind {
-	return &kind{
-		attrs: []sai.AttrID{
-			sai.ACLTableGroupMemberAttrACLTableGroupID, sai.ACLTableGroupMemberAttrACLTableID,
-			sai.ACLTableGroupMemberAttrPriority,
-		},
-		create: as.createMember,
-		set: func(o *object, a sai.Attr) error {
-			next := o.with(a)
-			if err := checkMemberPriority(next); err != nil {
-				return err
+func (as *acls) groupMemberKind() *kind {
+	const table, priority = sai.ACLTableGroupMemberAttrACLTableID, sai.ACLTableGroupMemberAttrPriority
+	bad := func(id sai.AttrID, s sai.Status, format string, args ...any) error {
+		return refuse("create", sai.ObjectTypeACLTableGroupMember, id, s, format, args...)
+	}
+	groupOf := func(o *object) (*object, *[]*object) {
+		g := as.objects[o.ref(sai.ACLTableGroupMemberAttrACLTableGroupID)]
+		return g, &g.self.(*aclGroup).members
+	}
+	return as.memberKind(&kind{
+		attrs: []sai.AttrID{sai.ACLTableGroupMemberAttrACLTableGroupID, table, priority},
+		check: func(o *object) error {
+			g, _ := groupOf(o)
+			t, _ := self[*aclTable](as.core, o.ref(table))
+			switch n := o.number(priority); {
+			case g.self.(*aclGroup).stage != t.stage:
+				return bad(table, sai.StatusInvalidParameter, "the table is of another stage than the group")
+			case n > maxMemberPriority:
+				return bad(priority, sai.StatusInvalidParameter, "%d, want 0 to %d", n, maxMemberPriority)
 			}
-			o.put(a)
-			return as.putGroupOf(o)
+			return nil
 		},
-		remove: func(o *object) error {
-			g, _ := self[*aclGroup](as.core, o.ref(sai.ACLTableGroupMemberAttrACLTableGroupID))
-			g.members = slices.DeleteFunc(g.members, func(m *object) bool { return m == o })
-			return as.putGroupOf(o)
+		create: func(o *object) error {
+			_, members := groupOf(o)
+			for _, m := range *members {
+				if m.ref(table) == o.ref(table) {
+					return bad(table, sai.StatusItemAlreadyExists, "the table is in the group")
+				}
+			}
+			return nil
 		},
-	}
-}
-
-func (as *acls) createMember(o *object) error {
-	table := o.ref(sai.ACLTableGroupMemberAttrACLTableID)
-	g, _ := self[*aclGroup](as.core, o.ref(sai.ACLTableGroupMemberAttrACLTableGroupID))
-	t, _ := self[*aclTable](as.core, table)
-	bad := func(s sai.Status, why string) error {
-		return refuse("create", sai.ObjectTypeACLTableGroupMember, sai.ACLTableGroupMemberAttrACLTableID, s, "%s", why)
-	}
-	if g.stage != t.stage {
-		return bad(sai.StatusInvalidParameter, "the table is of another stage than the group")
-	}
-	if err := checkMemberPriority(o); err != nil {
-		return err
-	}
-	for _, m := range g.members {
-		if m.ref(sai.ACLTableGroupMemberAttrACLTableID) == table {
-			return bad(sai.StatusItemAlreadyExists, "the table is in the group")
-		}
-	}
-	g.members = append(g.members, o)
-	return as.putGroupOf(o)
-}
-
-func checkMemberPriority(o *object) error {
-	if n := o.number(sai.ACLTableGroupMemberAttrPriority); n > maxMemberPriority {
-		return refuse("create", sai.ObjectTypeACLTableGroupMember, sai.ACLTableGroupMemberAttrPriority,
-			sai.StatusInvalidParameter, "%d, want 0 to %d", n, maxMemberPriority)
-	}
-	return nil
-}
-
-// putGroupOf puts the row of a member's group.
-func (as *acls) putGroupOf(o *object) error {
-	return as.putRow(as.kinds[sai.ObjectTypeACLTableGroup], as.objects[o.ref(sai.ACLTableGroupMemberAttrACLTableGroupID)])
+	}, groupOf)
 }

@@ -22,10 +22,7 @@ func (as *acls) rangeKind() *kind {
 		},
 		row:  func(o *object) (config.Row, error) { return o.self.(config.ACLRange), nil },
 		made: func(o *object) { as.rangesUsed |= 1 << o.self.(config.ACLRange).Index },
-		remove: func(o *object) error {
-			as.rangesUsed &^= 1 << o.self.(config.ACLRange).Index
-			return nil
-		},
+		gone: func(o *object) { as.rangesUsed &^= 1 << o.self.(config.ACLRange).Index },
 	}
 }
 

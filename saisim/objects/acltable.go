@@ -25,11 +25,8 @@ func (as *acls) tableKind() *kind {
 		row: func(o *object) (config.Row, error) {
 			return config.ACLTable{ID: o.id(), Stage: o.self.(*aclTable).stage}, nil
 		},
-		remove: func(o *object) error {
-			as.tablesUsed[o.self.(*aclTable).stage]--
-			return nil
-		},
-		get: as.getTable,
+		gone: func(o *object) { as.tablesUsed[o.self.(*aclTable).stage]-- },
+		get:  as.getTable,
 	}
 	for id, field := range aclFields() {
 		if field != config.FieldRanges {

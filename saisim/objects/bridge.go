@@ -21,11 +21,8 @@ func (b *bridge) bridgeKind() *kind {
 		attrs:  []sai.AttrID{sai.BridgeAttrType, sai.BridgeAttrPortList},
 		enums:  map[sai.AttrID][]sai.Enum{sai.BridgeAttrType: {sai.BridgeType1q}},
 		remove: refuseRemove("the default bridge stays"),
-		get: func(_ *object, id sai.AttrID) sai.Value {
-			if id != sai.BridgeAttrPortList {
-				return nil
-			}
-			return oidsOf(b.bridgePorts)
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.BridgeAttrPortList: func(_ *object) sai.Value { return oidsOf(b.bridgePorts) },
 		},
 	}
 }

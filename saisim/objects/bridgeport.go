@@ -29,11 +29,8 @@ func (b *bridge) bridgePortKind() *kind {
 			b.bridgePorts = slices.DeleteFunc(b.bridgePorts, func(x *object) bool { return x == o })
 			return nil
 		},
-		get: func(_ *object, id sai.AttrID) sai.Value {
-			if id == sai.BridgePortAttrIngressFiltering {
-				return sai.Bool(true) // the chip always filters
-			}
-			return nil
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.BridgePortAttrIngressFiltering: func(_ *object) sai.Value { return sai.Bool(true) }, // the chip always filters
 		},
 	}
 }

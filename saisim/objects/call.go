@@ -68,6 +68,9 @@ func (s *Store) Remove(k sai.Key) error {
 			return err
 		}
 	}
+	if kd.gone != nil {
+		kd.gone(o)
+	}
 	s.commit()
 	if o != s.sw {
 		s.forget(k)
@@ -90,6 +93,11 @@ func (s *Store) Set(k sai.Key, a sai.Attr) error {
 	kd := s.kinds[typeOf(k)]
 	if err := kd.implements("set", a, 0); err != nil {
 		return err
+	}
+	if kd.check != nil {
+		if err := kd.check(o.with(a)); err != nil {
+			return err
+		}
 	}
 	if kd.set != nil {
 		if err := kd.set(o, a); err != nil {
@@ -137,12 +145,16 @@ func (s *Store) Get(k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 
 // value returns an attribute's value, nil if the chip has none.
 func (s *Store) value(o *object, id sai.AttrID) sai.Value {
-	if f := s.kinds[typeOf(o.key)].get; f != nil {
-		if v := f(o, id); v != nil {
-			return v
-		}
+	var v sai.Value
+	if k := s.kinds[typeOf(o.key)]; k.live[id] != nil {
+		v = k.live[id](o)
+	} else if k.get != nil {
+		v = k.get(o, id)
 	}
-	return o.attr(id)
+	if v == nil {
+		v = o.attr(id)
+	}
+	return v
 }
 
 // Stats returns counters.
@@ -153,7 +165,7 @@ func (s *Store) Stats(k sai.Key, ids []sai.StatID) ([]uint64, error) {
 	}
 	out := make([]uint64, len(ids))
 	for i, id := range ids {
-		out[i] = kd.stat(o, id)
+		out[i] = kd.stat(o, id) - o.cleared[id]
 	}
 	return out, nil
 }
@@ -165,7 +177,9 @@ func (s *Store) ClearStats(k sai.Key, ids []sai.StatID) error {
 		return err
 	}
 	for _, id := range ids {
-		kd.clear(o, id)
+		if kd.clear == nil || !kd.clear(o, id) {
+			o.clear(id, kd.stat(o, id))
+		}
 	}
 	return nil
 }

@@ -110,7 +110,10 @@ func typeOf(k sai.Key) sai.ObjectType {
 func (c *core) make(k sai.Key, attrs []sai.Attr) (*object, error) {
 	o := &object{key: k, attrs: slices.Clone(attrs)}
 	kd := c.kinds[typeOf(k)]
-	if f := kd.create; f != nil {
+	for _, f := range []func(*object) error{kd.check, kd.create} {
+		if f == nil {
+			continue
+		}
 		if err := f(o); err != nil {
 			c.discard()
 			return nil, err

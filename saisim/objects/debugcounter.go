@@ -72,14 +72,14 @@ func (d *debugCounters) debugKind() *kind {
 		enums:  map[sai.AttrID][]sai.Enum{},
 		create: d.create,
 		set:    d.set,
-		remove: func(o *object) error {
+		gone: func(o *object) {
 			stat := o.self.(*debugCounter).stat
 			delete(d.of, stat)
 			delete(d.ports.extra, stat)
+			delete(d.sw.cleared, stat)
 			for _, p := range d.ports.all() {
-				delete(p.cleared, stat)
+				delete(p.o.cleared, stat)
 			}
-			return nil
 		},
 		get: func(o *object, id sai.AttrID) sai.Value {
 			if c := o.self.(*debugCounter); id == sai.DebugCounterAttrIndex {
@@ -160,7 +160,7 @@ func (d *debugCounters) set(o *object, a sai.Attr) error {
 	next.reasons = reasonsOf(a.ID, a.Value)
 	for _, p := range d.ports.all() {
 		t, _ := d.ports.tally(p.o)
-		p.clear(c.stat, next.sum(&t.Dropped)-(c.sum(&t.Dropped)-p.cleared[c.stat])) // modulo 2^64, as the difference is
+		p.o.clear(c.stat, next.sum(&t.Dropped)-(c.sum(&t.Dropped)-p.o.cleared[c.stat])) // modulo 2^64, as the difference is
 	}
 	all := d.all(c)
 	*c = next
@@ -186,7 +186,7 @@ func (d *debugCounters) all(c *debugCounter) uint64 {
 func (d *debugCounters) begin(c *debugCounter) {
 	for _, p := range d.ports.all() {
 		t, _ := d.ports.tally(p.o)
-		p.clear(c.stat, c.sum(&t.Dropped))
+		p.o.clear(c.stat, c.sum(&t.Dropped))
 	}
 	c.zero += d.all(c)
 }
@@ -197,5 +197,4 @@ func (d *debugCounters) addSwitchStats(k *kind) {
 		return slices.DeleteFunc(sortedStats(d.of), func(id sai.StatID) bool { return !d.of[id].bank.whole })
 	}
 	k.stat = func(_ *object, id sai.StatID) uint64 { return d.all(d.of[id]) }
-	k.clear = func(_ *object, id sai.StatID) { d.of[id].zero += d.all(d.of[id]) }
 }

@@ -16,7 +16,6 @@ type monitors struct {
 	used [config.MaxTAMEvents]bool // by index of an event
 	// Those whose rows follow from other objects, too.
 	collectors, events, ints map[sai.OID]*object
-	putInts                  func(*object, sai.Attr) error // putEvents for the objects of IFA
 }
 
 func newMonitors(c *core) *monitors {
@@ -63,10 +62,9 @@ func (ms *monitors) eventKind() *kind {
 		made: func(o *object) {
 			ms.used[o.self.(tamIndex)], ms.events[o.key.OID] = true, o
 		},
-		remove: func(o *object) error {
+		gone: func(o *object) {
 			ms.used[o.self.(tamIndex)] = false
 			delete(ms.events, o.key.OID)
-			return nil
 		},
 	}
 }
@@ -92,9 +90,8 @@ func (ms *monitors) eventRow(o *object) (config.Row, error) {
 		ID: o.id(), Index: int(o.self.(tamIndex)), Collectors: configIDs(collectors),
 		DSCP: uint8(o.number(sai.TAMEventAttrDSCPValue)),
 	}
-	if r.DSCP > 63 {
-		return nil, badValue(sai.Attr{ID: sai.TAMEventAttrDSCPValue}, sai.StatusInvalidParameter,
-			"DSCP %d, want 0 to 63", r.DSCP)
+	if err := o.within(bound{id: sai.TAMEventAttrDSCPValue, what: "DSCP ", most: 63}); err != nil {
+		return nil, err
 	}
 	ms.addReport(&r, ms.objects[ms.objects[actions[0]].ref(sai.TAMEventActionAttrReportType)])
 	if x := ms.objects[o.ref(sai.TAMEventAttrThreshold)]; x != nil {
@@ -128,26 +125,20 @@ func (ms *monitors) actionKind() *kind {
 
 func (ms *monitors) thresholdKind() *kind {
 	const unit, value = sai.TAMEventThresholdAttrUnit, sai.TAMEventThresholdAttrAbsValue
-	check := func(o *object) error {
-		if d := o.aging(); d < config.MinAging || d > config.MaxAging {
-			return badValue(sai.Attr{ID: value}, sai.StatusInvalidParameter, "an interval of %v, want %v to %v",
-				d, config.MinAging, config.MaxAging)
-		}
-		return nil
-	}
 	return &kind{
 		max:   maxTAMs,
 		attrs: []sai.AttrID{unit, value},
 		enums: map[sai.AttrID][]sai.Enum{
 			unit: {sai.TAMEventThresholdUnitNanosec, sai.TAMEventThresholdUnitUsec, sai.TAMEventThresholdUnitMsec},
 		},
-		create: check,
-		set: func(o *object, a sai.Attr) error {
-			if err := check(o.with(a)); err != nil {
-				return err
+		check: func(o *object) error {
+			if d := o.aging(); d < config.MinAging || d > config.MaxAging {
+				return badValue(sai.Attr{ID: value}, sai.StatusInvalidParameter, "an interval of %v, want %v to %v",
+					d, config.MinAging, config.MaxAging)
 			}
-			return ms.putEvents(o, a)
+			return nil
 		},
+		set: ms.putEvents,
 	}
 }
 
@@ -161,23 +152,6 @@ func (o *object) aging() time.Duration {
 }
 
 func (ms *monitors) reportKind() *kind {
-	check := func(o *object) error {
-		for _, x := range []struct {
-			id          sai.AttrID
-			least, most uint64
-		}{
-			{sai.TAMReportAttrTemplateReportInterval, 1, 1<<32 - 1},
-			{sai.TAMReportAttrSampleRate, 1, 1<<32 - 1},
-			{sai.TAMReportAttrMaxReportBurst, 0, engine.MaxBurst(ms.prof.ClockHz)},
-		} {
-			if v, set := sai.Find(o.attrs, x.id); set {
-				if n := uint64(v.(sai.Uint)); n < x.least || n > x.most {
-					return badValue(sai.Attr{ID: x.id}, sai.StatusInvalidParameter, "%d, want %d to %d", n, x.least, x.most)
-				}
-			}
-		}
-		return nil
-	}
 	return &kind{
 		max: maxTAMs,
 		attrs: []sai.AttrID{
@@ -189,11 +163,14 @@ func (ms *monitors) reportKind() *kind {
 			sai.TAMReportAttrType:       {sai.TAMReportTypeIPFIX, sai.TAMReportTypeVendorExtn},
 			sai.TAMReportAttrReportMode: {sai.TAMReportModeAll, sai.TAMReportModeSampling},
 		},
-		create: check,
+		check: func(o *object) error {
+			return o.withinIfSet(
+				bound{id: sai.TAMReportAttrTemplateReportInterval, least: 1, most: 1<<32 - 1},
+				bound{id: sai.TAMReportAttrSampleRate, least: 1, most: 1<<32 - 1},
+				bound{id: sai.TAMReportAttrMaxReportBurst, most: engine.MaxBurst(ms.prof.ClockHz)},
+			)
+		},
 		set: func(o *object, a sai.Attr) error {
-			if err := check(o.with(a)); err != nil {
-				return err
-			}
 			was := o.attrs
 			err := ms.putEvents(o, a)
 			if err == nil {
@@ -210,6 +187,11 @@ func (ms *monitors) reportKind() *kind {
 // putEvents puts the rows of all events again, with what is being set of an object that they may use.
 func (ms *monitors) putEvents(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.events, ms.eventRow)
+}
+
+// putInts is putEvents for the objects of IFA.
+func (ms *monitors) putInts(o *object, a sai.Attr) error {
+	return ms.again(o, a, ms.ints, ms.tamIntRow)
 }
 
 // again puts rows that follow from an object, too, with what is being set of it.

@@ -38,16 +38,12 @@ func extensionKind(xs *extension.Area) *kind {
 			}
 			return nil
 		},
-		remove: func(o *object) error {
+		gone: func(o *object) {
 			o.self.(extension.Object).Leave()
 			xs.Used[o.extensionName()]--
-			return nil
 		},
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id != entry {
-				return nil
-			}
-			return o.self.(extension.Object).Read()
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			entry: func(o *object) sai.Value { return o.self.(extension.Object).Read() },
 		},
 	}
 }

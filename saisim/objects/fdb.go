@@ -17,10 +17,7 @@ func (b *bridge) fdbKind() *kind {
 		},
 		create: b.createFDB,
 		set:    b.setFDB,
-		remove: func(o *object) error {
-			b.drop(b.fdbRow(o, config.None, 0))
-			return nil
-		},
+		gone:   func(o *object) { b.drop(b.fdbRow(o, config.None, 0)) },
 		get: func(o *object, id sai.AttrID) sai.Value {
 			vid, _ := b.vlanOf(o)
 			e, ok := b.engine.Address(vid, config.MAC(o.key.Entry.(sai.FDBEntry).MAC))

@@ -43,7 +43,7 @@ func (ps *ports) hostifKind() *kind {
 			ps.hostifChanged(o.with(a))
 			return nil
 		},
-		remove: func(o *object) error {
+		gone: func(o *object) {
 			name := string(o.self.(sai.Text))
 			if p := ps.names[name]; p != nil {
 				p.name, p.hostif = "", nil
@@ -51,7 +51,6 @@ func (ps *ports) hostifKind() *kind {
 			}
 			delete(ps.names, name)
 			ps.hostifChanged(o)
-			return nil
 		},
 	}
 }

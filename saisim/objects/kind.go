@@ -14,6 +14,9 @@ import (
 type kind struct {
 	max   uint32       // objects, 0: no limit of its own
 	attrs []sai.AttrID // those that the chip implements
+	// check refuses what the chip cannot make of an object's attributes together: before create, and before set with the
+	// object as it will be.
+	check func(o *object) error
 	// create makes o.self. The object exists in the store only after create has returned nil; a create
 	// that fails must leave no trace.
 	create func(o *object) error
@@ -22,17 +25,22 @@ type kind struct {
 	// row returns the row that an object stands for. It is put after create and set, and dropped
 	// before remove.
 	row func(o *object) (config.Row, error)
-	// remove undoes create. Nothing refers to the object any more.
+	// remove refuses to remove an object, or undoes create; gone does so where nothing is refused. Nothing refers to the
+	// object any more.
 	remove func(o *object) error
+	gone   func(o *object)
 	// made is called with an object once it has been created.
 	made func(o *object)
-	// get returns the value of an attribute that is not simply the one that was set; nil: it is.
-	get func(o *object, id sai.AttrID) sai.Value
-	// stats returns a counter; clear resets it.
+	// get returns the value of an attribute that is not simply the one that was set; nil: it is. live has the functions
+	// of single attributes.
+	get  func(o *object, id sai.AttrID) sai.Value
+	live map[sai.AttrID]func(o *object) sai.Value
+	// stats are the counters; stat returns one as it counts from the start. The store remembers what it was when it was
+	// cleared, unless clear does something else, or nothing for a level, and returns true.
 	stats []sai.StatID
 	more  func() []sai.StatID // those that there are only now; nil: none
 	stat  func(o *object, id sai.StatID) uint64
-	clear func(o *object, id sai.StatID)
+	clear func(o *object, id sai.StatID) bool
 	// enums are the values of an attribute that the chip implements, if not all.
 	enums map[sai.AttrID][]sai.Enum
 }
@@ -95,6 +103,34 @@ func refuse(op string, t sai.ObjectType, id sai.AttrID, s sai.Status, format str
 // badValue refuses the value of an attribute.
 func badValue(a sai.Attr, s sai.Status, format string, args ...any) error {
 	return refuse("set", a.ID.ObjectType(), a.ID, s, format, args...)
+}
+
+// memberKind completes the kind of objects that are members of a group: the group's row has them, so it is put again with
+// each change of one. create may refuse a member; groupOf returns its group and the list that it is in.
+func (c *core) memberKind(k *kind, groupOf func(o *object) (group *object, members *[]*object)) *kind {
+	again := func(group *object) error { return c.putRow(c.kinds[group.key.Type], group) }
+	join := k.create
+	k.create = func(o *object) error {
+		if join != nil {
+			if err := join(o); err != nil {
+				return err
+			}
+		}
+		group, members := groupOf(o)
+		*members = append(*members, o)
+		return again(group)
+	}
+	k.set = func(o *object, a sai.Attr) error {
+		o.put(a)
+		group, _ := groupOf(o)
+		return again(group)
+	}
+	k.remove = func(o *object) error {
+		group, members := groupOf(o)
+		*members = slices.DeleteFunc(*members, func(m *object) bool { return m == o })
+		return again(group)
+	}
+	return k
 }
 
 func refuseCreate(t sai.ObjectType, why string) func(*object) error {

@@ -46,7 +46,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeACLCounter:          s.acls.counterKind(),
 		sai.ObjectTypeACLRange:            s.acls.rangeKind(),
 		sai.ObjectTypeACLTableGroup:       s.acls.groupKind(),
-		sai.ObjectTypeACLTableGroupMember: s.acls.memberKind(),
+		sai.ObjectTypeACLTableGroupMember: s.acls.groupMemberKind(),
 
 		sai.ObjectTypeTAMInt:                s.monitors.tamIntKind(s.prof.TAMInts),
 		sai.ObjectTypeTAM:                   s.monitors.tamKind(),

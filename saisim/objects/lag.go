@@ -26,25 +26,19 @@ func (ps *ports) lagKind() *kind {
 			return nil
 		},
 		row: ps.lagRow,
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id != sai.LAGAttrPortList {
-				return nil
-			}
-			return oidsOf(o.self.(*lag).members)
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.LAGAttrPortList: func(o *object) sai.Value { return oidsOf(o.self.(*lag).members) },
 		},
 	}
 }
 
 // lagRow returns the row that follows from a LAG and its members.
 func (ps *ports) lagRow(o *object) (config.Row, error) {
-	bad := func(id sai.AttrID, s sai.Status, format string, v uint64) (config.Row, error) {
-		return nil, badValue(sai.Attr{ID: id}, s, format, v)
-	}
-	if v := o.number(sai.LAGAttrPortVLANID); v > 4094 {
-		return bad(sai.LAGAttrPortVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 0 to 4094", v)
-	}
-	if v := o.number(sai.LAGAttrDefaultVLANPriority); v > 7 {
-		return bad(sai.LAGAttrDefaultVLANPriority, sai.StatusInvalidParameter, "priority %d, want 0 to 7", v)
+	if err := o.within(
+		bound{id: sai.LAGAttrPortVLANID, what: "VLAN ", most: 4094, status: sai.StatusInvalidVLANID},
+		bound{id: sai.LAGAttrDefaultVLANPriority, what: "priority ", most: 7},
+	); err != nil {
+		return nil, err
 	}
 	if err := ps.acls.checkBinds(o, sai.ACLBindPointTypeLAG, sai.LAGAttrIngressACL, sai.LAGAttrEgressACL); err != nil {
 		return nil, err
@@ -54,7 +48,9 @@ func (ps *ports) lagRow(o *object) (config.Row, error) {
 		DropTagged: o.flag(sai.LAGAttrDropTagged), DropUntagged: o.flag(sai.LAGAttrDropUntagged),
 		IngressACL: o.refID(sai.LAGAttrIngressACL), EgressACL: o.refID(sai.LAGAttrEgressACL),
 	}
-	for _, m := range o.self.(*lag).members {
+	members := o.self.(*lag).members
+	slices.SortFunc(members, func(a, b *object) int { return int(a.self.(engine.PortID)) - int(b.self.(engine.PortID)) })
+	for _, m := range members {
 		r.Members = append(r.Members, config.LAGMember{Port: m.self.(engine.PortID),
 			IngressDisabled: m.flag(sai.LAGMemberAttrIngressDisable), EgressDisabled: m.flag(sai.LAGMemberAttrEgressDisable)})
 	}
@@ -62,29 +58,18 @@ func (ps *ports) lagRow(o *object) (config.Row, error) {
 }
 
 func (ps *ports) lagMemberKind() *kind {
-	return &kind{
+	return ps.memberKind(&kind{
 		max: ps.prof.LAGMembers,
 		attrs: []sai.AttrID{
 			sai.LAGMemberAttrLAGID, sai.LAGMemberAttrPortID,
 			sai.LAGMemberAttrEgressDisable, sai.LAGMemberAttrIngressDisable,
 		},
 		create: ps.createLAGMember,
-		set: func(o *object, a sai.Attr) error {
-			o.put(a)
-			return ps.putLAGOf(o)
-		},
-		remove: func(o *object) error {
-			l := ps.objects[o.ref(sai.LAGMemberAttrLAGID)].self.(*lag)
-			l.members = slices.DeleteFunc(l.members, func(m *object) bool { return m == o })
-			ps.usesOf(o.ref(sai.LAGMemberAttrPortID)).inLAG = false
-			return ps.putLAGOf(o)
-		},
-	}
-}
-
-// putLAGOf puts the row of a member's LAG.
-func (ps *ports) putLAGOf(o *object) error {
-	return ps.putRow(ps.kinds[sai.ObjectTypeLAG], ps.objects[o.ref(sai.LAGMemberAttrLAGID)])
+		gone:   func(o *object) { ps.usesOf(o.ref(sai.LAGMemberAttrPortID)).inLAG = false },
+	}, func(o *object) (*object, *[]*object) {
+		l := ps.objects[o.ref(sai.LAGMemberAttrLAGID)]
+		return l, &l.self.(*lag).members
+	})
 }
 
 func (ps *ports) createLAGMember(o *object) error {
@@ -103,8 +88,5 @@ func (ps *ports) createLAGMember(o *object) error {
 		return bad(sai.StatusObjectInUse, "the port is a router interface")
 	}
 	p.inLAG, o.self = true, p.id()
-	l := ps.objects[o.ref(sai.LAGMemberAttrLAGID)].self.(*lag)
-	l.members = append(l.members, o)
-	slices.SortFunc(l.members, func(a, b *object) int { return int(a.self.(engine.PortID)) - int(b.self.(engine.PortID)) })
-	return ps.putLAGOf(o)
+	return nil
 }

@@ -47,10 +47,7 @@ func (ms *mirrors) mirrorKind() *kind {
 		},
 		row:  ms.mirrorRow,
 		made: func(o *object) { ms.used[o.self.(mirrorIndex)] = true },
-		remove: func(o *object) error {
-			ms.used[o.self.(mirrorIndex)] = false
-			return nil
-		},
+		gone: func(o *object) { ms.used[o.self.(mirrorIndex)] = false },
 	}
 }
 

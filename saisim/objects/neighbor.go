@@ -22,15 +22,9 @@ func (rt *router) neighborKind() *kind {
 			}, unicast(sai.NeighborEntryAttrDstMACAddress, sai.MAC(m))
 		},
 		made: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, 1) },
-		remove: func(o *object) error {
-			rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, -1)
-			return nil
-		},
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id == sai.NeighborEntryAttrIPAddrFamily {
-				return family(o.key.Entry.(sai.NeighborEntry).IP)
-			}
-			return nil
+		gone: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, -1) },
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.NeighborEntryAttrIPAddrFamily: func(o *object) sai.Value { return family(o.key.Entry.(sai.NeighborEntry).IP) },
 		},
 	}
 }

@@ -34,10 +34,7 @@ func (rt *router) nextHopKind() *kind {
 			return config.NextHop{ID: o.id(), Interface: o.refID(sai.NextHopAttrRouterInterfaceID), IP: ip.Addr}, nil
 		},
 		made: func(o *object) { rt.behind(o.ref(sai.NextHopAttrRouterInterfaceID), 1) },
-		remove: func(o *object) error {
-			rt.behind(o.ref(sai.NextHopAttrRouterInterfaceID), -1)
-			return nil
-		},
+		gone: func(o *object) { rt.behind(o.ref(sai.NextHopAttrRouterInterfaceID), -1) },
 	}
 }
 
@@ -109,42 +106,15 @@ func (rt *router) checkHopMember(m *object) error {
 	return nil
 }
 
-// groupOf returns the group of a member.
-func (rt *router) groupOf(m *object) (*object, *hopGroup) {
-	g := rt.objects[m.ref(sai.NextHopGroupMemberAttrNextHopGroupID)]
-	return g, g.self.(*hopGroup)
-}
-
 func (rt *router) hopMemberKind() *kind {
-	return &kind{
+	return rt.memberKind(&kind{
 		max: rt.prof.NextHopMembers,
 		attrs: []sai.AttrID{
 			sai.NextHopGroupMemberAttrNextHopGroupID, sai.NextHopGroupMemberAttrNextHopID, sai.NextHopGroupMemberAttrWeight,
 		},
-		create: func(o *object) error {
-			if err := rt.checkHopMember(o); err != nil {
-				return err
-			}
-			group, g := rt.groupOf(o)
-			g.members = append(g.members, o)
-			rt.put(rt.hopGroupRow(group, g.members))
-			return nil
-		},
-		set: func(o *object, a sai.Attr) error {
-			next := o.with(a)
-			if err := rt.checkHopMember(next); err != nil {
-				return err
-			}
-			o.put(a)
-			group, g := rt.groupOf(o)
-			rt.put(rt.hopGroupRow(group, g.members))
-			return nil
-		},
-		remove: func(o *object) error {
-			group, g := rt.groupOf(o)
-			g.members = slices.DeleteFunc(g.members, func(m *object) bool { return m == o })
-			rt.put(rt.hopGroupRow(group, g.members))
-			return nil
-		},
-	}
+		check: rt.checkHopMember,
+	}, func(m *object) (*object, *[]*object) {
+		g := rt.objects[m.ref(sai.NextHopGroupMemberAttrNextHopGroupID)]
+		return g, &g.self.(*hopGroup).members
+	})
 }

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,9 +12,18 @@ import (
 // An object is a SAI object: its attributes as set, and in self what else the store
 // keeps of it (*port, *vlan, ...).
 type object struct {
-	key   sai.Key
-	attrs []sai.Attr
-	self  any
+	key     sai.Key
+	attrs   []sai.Attr
+	self    any
+	cleared map[sai.StatID]uint64 // what a counter was when it was cleared
+}
+
+// clear has a counter that is n count from there on.
+func (o *object) clear(id sai.StatID, n uint64) {
+	if o.cleared == nil {
+		o.cleared = map[sai.StatID]uint64{}
+	}
+	o.cleared[id] = n
 }
 
 // attr returns an attribute's value: as set, or SAI's default, or nil.
@@ -46,6 +56,33 @@ func (o *object) with(a sai.Attr) *object {
 func (o *object) flag(id sai.AttrID) bool { v, _ := o.attr(id).(sai.Bool); return bool(v) }
 
 func (o *object) number(id sai.AttrID) uint64 { v, _ := o.attr(id).(sai.Uint); return uint64(v) }
+
+// A bound is the range that a number must be in.
+type bound struct {
+	id          sai.AttrID
+	what        string // what the error calls it, with a space behind; "": nothing
+	least, most uint64
+	status      sai.Status // of the error; 0: that of an invalid parameter
+}
+
+// within refuses numbers that are out of range.
+func (o *object) within(bounds ...bound) error {
+	for _, b := range bounds {
+		if n := o.number(b.id); n < b.least || n > b.most {
+			return badValue(sai.Attr{ID: b.id}, cmp.Or(b.status, sai.StatusInvalidParameter), "%s%d, want %d to %d", b.what, n,
+				b.least, b.most)
+		}
+	}
+	return nil
+}
+
+// withinIfSet is within for attributes whose default need not be in range.
+func (o *object) withinIfSet(bounds ...bound) error {
+	return o.within(slices.DeleteFunc(bounds, func(b bound) bool {
+		_, set := sai.Find(o.attrs, b.id)
+		return !set
+	})...)
+}
 
 func (o *object) enum(id sai.AttrID) sai.Enum { v, _ := o.attr(id).(sai.Enum); return v }
 

@@ -15,8 +15,6 @@ const maxPolicers = 128
 func (c *core) policerKind() *kind {
 	actions := []sai.Enum{sai.PacketActionForward, sai.PacketActionDrop}
 	stats := policerStats()
-	// since is what a statistic was when it was cleared.
-	type since map[sai.StatID]uint64
 	return &kind{
 		max: maxPolicers,
 		attrs: []sai.AttrID{
@@ -33,19 +31,11 @@ func (c *core) policerKind() *kind {
 			sai.PolicerAttrYellowPacketAction: actions,
 			sai.PolicerAttrRedPacketAction:    actions,
 		},
-		create: func(o *object) error {
-			o.self = since{}
-			return nil
-		},
 		row:   c.policerRow,
 		stats: sortedStats(stats),
 		stat: func(o *object, id sai.StatID) uint64 {
 			n := c.engine.PolicerCounts(o.id())
-			return stats[id](&n) - o.self.(since)[id]
-		},
-		clear: func(o *object, id sai.StatID) {
-			n := c.engine.PolicerCounts(o.id())
-			o.self.(since)[id] = stats[id](&n)
+			return stats[id](&n)
 		},
 	}
 }

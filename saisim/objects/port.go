@@ -68,7 +68,6 @@ type port struct {
 	stampMTU  uint32
 	lost      lost
 	queues    []*object
-	cleared   map[sai.StatID]uint64 // what a statistic was when it was cleared
 	uses
 }
 
@@ -179,21 +178,13 @@ func (ps *ports) checkPort(o *object, p *port) error {
 		return badValue(sai.Attr{ID: sai.PortAttrSpeed}, sai.StatusInvalidParameter,
 			"%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, ps.speeds(p))
 	}
-	for _, x := range []struct {
-		id          sai.AttrID
-		least, most uint64
-		status      sai.Status
-		what        string
-	}{
-		{sai.PortAttrMTU, shortest, uint64(ps.prof.MTU), sai.StatusInvalidParameter, "MTU"},
-		{sai.PortAttrQoSDefaultTC, 0, maxTrafficClasses - 1, sai.StatusInvalidParameter, "traffic class"},
-		{sai.PortAttrPortVLANID, 0, 4094, sai.StatusInvalidVLANID, "VLAN"},
-		{sai.PortAttrDefaultVLANPriority, 0, 7, sai.StatusInvalidParameter, "priority"},
-	} {
-		v, set := sai.Find(o.attrs, x.id)
-		if n, _ := v.(sai.Uint); set && (uint64(n) < x.least || uint64(n) > x.most) {
-			return badValue(sai.Attr{ID: x.id}, x.status, "%s %d, want %d to %d", x.what, n, x.least, x.most)
-		}
+	if err := o.withinIfSet(
+		bound{id: sai.PortAttrMTU, what: "MTU ", least: shortest, most: uint64(ps.prof.MTU)},
+		bound{id: sai.PortAttrQoSDefaultTC, what: "traffic class ", most: maxTrafficClasses - 1},
+		bound{id: sai.PortAttrPortVLANID, what: "VLAN ", most: 4094, status: sai.StatusInvalidVLANID},
+		bound{id: sai.PortAttrDefaultVLANPriority, what: "priority ", most: 7},
+	); err != nil {
+		return err
 	}
 	if err := ps.checkTAMs(o, sai.PortAttrTAMObject, sai.TAMBindPointTypePort); err != nil {
 		return err

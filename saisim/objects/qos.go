@@ -133,11 +133,8 @@ func (q *qos) bufferPoolKind() *kind {
 			q.pools = slices.DeleteFunc(q.pools, func(x *bufferPool) bool { return x == o.self.(*bufferPool) })
 			return nil
 		},
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id == sai.BufferPoolAttrSharedSize {
-				return sai.Uint(o.self.(*bufferPool).cells * q.cellBytes())
-			}
-			return nil
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.BufferPoolAttrSharedSize: func(o *object) sai.Value { return sai.Uint(o.self.(*bufferPool).cells * q.cellBytes()) },
 		},
 		stats: []sai.StatID{sai.BufferPoolStatCurrOccupancyBytes, sai.BufferPoolStatCurrOccupancyCells},
 		stat: func(o *object, id sai.StatID) uint64 {
@@ -147,7 +144,7 @@ func (q *qos) bufferPoolKind() *kind {
 			}
 			return used
 		},
-		clear: func(*object, sai.StatID) {}, // levels, not counts
+		clear: func(*object, sai.StatID) bool { return true }, // levels, not counts
 	}
 	return k
 }

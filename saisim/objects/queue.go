@@ -15,7 +15,6 @@ type queue struct {
 	scheduler *tm.Discipline // nil: none of its own
 	wred      *tm.WRED
 	buffer    *bufferProfile
-	cleared   map[sai.StatID]uint64
 }
 
 // makeQueues makes the QUEUE objects of a new port.
@@ -134,11 +133,8 @@ func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
 func (ps *ports) addQueueStats(k *kind) {
 	table := ps.queueStatTable()
 	k.stats = sortedStats(table)
-	k.stat = func(o *object, id sai.StatID) uint64 {
-		q := o.self.(*queue)
-		return table[id](q) - q.cleared[id]
-	}
-	k.clear = func(o *object, id sai.StatID) {
+	k.stat = func(o *object, id sai.StatID) uint64 { return table[id](o.self.(*queue)) }
+	k.clear = func(o *object, id sai.StatID) bool {
 		q := o.self.(*queue)
 		switch id {
 		case sai.QueueStatCurrOccupancyBytes, sai.QueueStatSharedCurrOccupancyBytes, sai.QueueStatCurrOccupancyCells:
@@ -147,10 +143,8 @@ func (ps *ports) addQueueStats(k *kind) {
 		case sai.QueueStatWatermarkCells:
 			ps.engine.ClearWatermark(q.port.id(), q.index, true)
 		default:
-			if q.cleared == nil {
-				q.cleared = map[sai.StatID]uint64{}
-			}
-			q.cleared[id] = table[id](q)
+			return false
 		}
+		return true
 	}
 }

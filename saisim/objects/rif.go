@@ -3,14 +3,12 @@ package objects
 import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
-	"tamtam/saisim/engine"
 )
 
 // A routerInterface is what the store keeps of a ROUTER_INTERFACE object.
 type routerInterface struct {
-	mac     config.MAC // by default the router's when the interface was created
-	cleared [engine.NumInterfaceCounts]uint64
-	behind  int // neighbours and next hops
+	mac    config.MAC // by default the router's when the interface was created
+	behind int        // neighbours and next hops
 }
 
 func (rt *router) rifKind() *kind {
@@ -42,12 +40,7 @@ func (rt *router) rifKind() *kind {
 		k.stats = append(k.stats, id)
 	}
 	k.stat = func(o *object, id sai.StatID) uint64 {
-		i := id - sai.RouterInterfaceStatInOctets
-		return rt.engine.InterfaceCounts(o.id())[i] - o.self.(*routerInterface).cleared[i]
-	}
-	k.clear = func(o *object, id sai.StatID) {
-		i := id - sai.RouterInterfaceStatInOctets
-		o.self.(*routerInterface).cleared[i] = rt.engine.InterfaceCounts(o.id())[i]
+		return rt.engine.InterfaceCounts(o.id())[id-sai.RouterInterfaceStatInOctets]
 	}
 	return k
 }
@@ -111,9 +104,8 @@ func (rt *router) rifRow(o *object) (config.Row, error) {
 		}
 		r.MAC = config.MAC(m)
 	}
-	if n := o.number(sai.RouterInterfaceAttrMTU); n < 68 || n > 65535 {
-		return nil, badValue(sai.Attr{ID: sai.RouterInterfaceAttrMTU}, sai.StatusInvalidParameter,
-			"MTU %d, want 68 to 65535", n)
+	if err := o.within(bound{id: sai.RouterInterfaceAttrMTU, what: "MTU ", least: 68, most: 65535}); err != nil {
+		return nil, err
 	}
 	switch o.enum(sai.RouterInterfaceAttrType) {
 	case sai.RouterInterfaceTypeVLAN:

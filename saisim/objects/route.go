@@ -21,15 +21,9 @@ func (rt *router) routeKind() *kind {
 			return r, rt.checkNextHop(sai.OID(r.NextHop))
 		},
 		made: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)++ },
-		remove: func(o *object) error {
-			*rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)--
-			return nil
-		},
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id == sai.RouteEntryAttrIPAddrFamily {
-				return family(o.key.Entry.(sai.RouteEntry).Dest.Addr())
-			}
-			return nil
+		gone: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)-- },
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.RouteEntryAttrIPAddrFamily: func(o *object) sai.Value { return family(o.key.Entry.(sai.RouteEntry).Dest.Addr()) },
 		},
 	}
 }

@@ -21,14 +21,22 @@ func (ms *monitors) samplerKind() *kind {
 			sai.SamplepacketAttrTruncateEnable, sai.SamplepacketAttrTruncateSize,
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.SamplepacketAttrType: {sai.SamplepacketTypeSlowPath}},
+		check: checkSampler,
 		row:   samplerRow,
-		set: func(o *object, a sai.Attr) error {
-			if _, err := samplerRow(o.with(a)); err != nil {
-				return err
-			}
-			return ms.putInts(o, a)
-		},
+		set:   ms.putInts,
 	}
+}
+
+func checkSampler(o *object) error {
+	rate := o.number(sai.SamplepacketAttrSampleRate)
+	if rate < 1 || rate > maxRate {
+		return badValue(sai.Attr{ID: sai.SamplepacketAttrSampleRate}, sai.StatusInvalidParameter,
+			"one in %d, want 1 to %d", rate, maxRate)
+	}
+	if !o.flag(sai.SamplepacketAttrTruncateEnable) {
+		return nil
+	}
+	return o.within(bound{id: sai.SamplepacketAttrTruncateSize, least: ethernetHeader, most: 1 << 16})
 }
 
 func samplerRow(o *object) (config.Row, error) {
@@ -36,18 +44,8 @@ func samplerRow(o *object) (config.Row, error) {
 		ID: o.id(), Rate: uint32(o.number(sai.SamplepacketAttrSampleRate)),
 		Shared: o.enum(sai.SamplepacketAttrMode) == sai.SamplepacketModeShared,
 	}
-	if r.Rate < 1 || r.Rate > maxRate {
-		return nil, badValue(sai.Attr{ID: sai.SamplepacketAttrSampleRate}, sai.StatusInvalidParameter,
-			"one in %d, want 1 to %d", r.Rate, maxRate)
+	if o.flag(sai.SamplepacketAttrTruncateEnable) {
+		r.Truncate = int(o.number(sai.SamplepacketAttrTruncateSize))
 	}
-	if !o.flag(sai.SamplepacketAttrTruncateEnable) {
-		return r, nil
-	}
-	n := o.number(sai.SamplepacketAttrTruncateSize)
-	if n < ethernetHeader || n > 1<<16 {
-		return nil, badValue(sai.Attr{ID: sai.SamplepacketAttrTruncateSize}, sai.StatusInvalidParameter,
-			"%d, want %d to %d", n, ethernetHeader, 1<<16)
-	}
-	r.Truncate = int(n)
 	return r, nil
 }

@@ -113,25 +113,13 @@ func (ps *ports) addPortStats(k *kind) {
 	k.stats, k.more = sortedStats(table), func() []sai.StatID { return sortedStats(ps.extra) }
 	k.stat = func(o *object, id sai.StatID) uint64 {
 		if p, ok := ps.tally(o); ok {
-			return read(&p, id) - o.self.(*port).cleared[id]
+			return read(&p, id)
 		}
 		return 0 // the CPU port
 	}
-	k.clear = func(o *object, id sai.StatID) {
-		p, ok := ps.tally(o)
-		if !ok || id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes {
-			return // levels, not counts
-		}
-		o.self.(*port).clear(id, read(&p, id))
+	k.clear = func(_ *object, id sai.StatID) bool { // levels, not counts
+		return id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes
 	}
-}
-
-// clear has a statistic count from n on.
-func (p *port) clear(id sai.StatID, n uint64) {
-	if p.cleared == nil {
-		p.cleared = map[sai.StatID]uint64{}
-	}
-	p.cleared[id] = n
 }
 
 // tally reads what a port counts; false: it is the CPU port.

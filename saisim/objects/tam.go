@@ -9,7 +9,6 @@ import (
 // tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping and IFA. One for direct export
 // says from which domain a TAM object reports.
 func (ms *monitors) tamIntKind(most uint32) *kind {
-	ms.putInts = func(o *object, a sai.Attr) error { return ms.again(o, a, ms.ints, ms.tamIntRow) }
 	return &kind{
 		max: most,
 		attrs: append([]sai.AttrID{
@@ -25,10 +24,7 @@ func (ms *monitors) tamIntKind(most uint32) *kind {
 				ms.ints[o.key.OID] = o
 			}
 		},
-		remove: func(o *object) error {
-			delete(ms.ints, o.key.OID)
-			return nil
-		},
+		gone: func(o *object) { delete(ms.ints, o.key.OID) },
 	}
 }
 

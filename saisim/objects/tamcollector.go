@@ -10,21 +10,6 @@ import (
 )
 
 func (ms *monitors) transportKind() *kind {
-	check := func(o *object) error {
-		for _, x := range []struct {
-			id          sai.AttrID
-			least, most uint64
-		}{
-			{sai.TAMTransportAttrSrcPort, 1, 65535},
-			{sai.TAMTransportAttrDstPort, 1, 65535},
-			{sai.TAMTransportAttrMTU, config.MinReportMTU, config.MaxReportMTU},
-		} {
-			if n := o.number(x.id); n < x.least || n > x.most {
-				return badValue(sai.Attr{ID: x.id}, sai.StatusInvalidParameter, "%d, want %d to %d", n, x.least, x.most)
-			}
-		}
-		return nil
-	}
 	return &kind{
 		max: maxTAMs,
 		attrs: []sai.AttrID{
@@ -35,13 +20,14 @@ func (ms *monitors) transportKind() *kind {
 			sai.TAMTransportAttrTransportType:     {sai.TAMTransportTypeUDP},
 			sai.TAMTransportAttrTransportAuthType: {sai.TAMTransportAuthTypeNone},
 		},
-		create: check,
-		set: func(o *object, a sai.Attr) error {
-			if err := check(o.with(a)); err != nil {
-				return err
-			}
-			return ms.again(o, a, ms.collectors, ms.collectorRow)
+		check: func(o *object) error {
+			return o.within(
+				bound{id: sai.TAMTransportAttrSrcPort, least: 1, most: 65535},
+				bound{id: sai.TAMTransportAttrDstPort, least: 1, most: 65535},
+				bound{id: sai.TAMTransportAttrMTU, least: config.MinReportMTU, most: config.MaxReportMTU},
+			)
 		},
+		set: ms.putCollectorsOf,
 	}
 }
 
@@ -56,10 +42,7 @@ func (ms *monitors) collectorKind() *kind {
 		},
 		row:  ms.collectorRow,
 		made: func(o *object) { ms.collectors[o.key.OID] = o },
-		remove: func(o *object) error {
-			delete(ms.collectors, o.key.OID)
-			return nil
-		},
+		gone: func(o *object) { delete(ms.collectors, o.key.OID) },
 	}
 }
 
@@ -81,8 +64,8 @@ func (ms *monitors) collectorRow(o *object) (config.Row, error) {
 	if id, ok := wrongEnds(src.Addr, dst.Addr); !ok {
 		return bad(id, "from %s to %s, want addresses of hosts, both of IPv4 or both of IPv6", src.Addr, dst.Addr)
 	}
-	if r.DSCP > 63 {
-		return bad(sai.TAMCollectorAttrDSCPValue, "DSCP %d, want 0 to 63", r.DSCP)
+	if err := o.within(bound{id: sai.TAMCollectorAttrDSCPValue, what: "DSCP ", most: 63}); err != nil {
+		return nil, err
 	}
 	if vr := o.ref(sai.TAMCollectorAttrVirtualRouterID); vr != sai.NullOID && vr != ms.defaultRouter.key.OID {
 		return bad(sai.TAMCollectorAttrVirtualRouterID, "%s, want the default virtual router: the chip has no other", vr)
@@ -129,6 +112,11 @@ func (ms *monitors) putCollectors() {
 	}
 }
 
+// putCollectorsOf puts the rows of all collectors again, with what is being set of an object that they may use.
+func (ms *monitors) putCollectorsOf(o *object, a sai.Attr) error {
+	return ms.again(o, a, ms.collectors, ms.collectorRow)
+}
+
 // userTrapKind makes the traps that reports to the CPU have.
 func (ms *monitors) userTrapKind() *kind {
 	return &kind{
@@ -138,8 +126,6 @@ func (ms *monitors) userTrapKind() *kind {
 			sai.HostifUserDefinedTrapAttrTrapGroup,
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.HostifUserDefinedTrapAttrType: {sai.HostifUserDefinedTrapTypeTAM}},
-		set: func(o *object, a sai.Attr) error {
-			return ms.again(o, a, ms.collectors, ms.collectorRow)
-		},
+		set:   ms.putCollectorsOf,
 	}
 }

@@ -98,24 +98,16 @@ func (ts *traps) trapKind() *kind {
 			sai.HostifTrapAttrTrapGroup,
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.HostifTrapAttrTrapType: types},
+		check: checkSampleTrap,
 		create: func(o *object) error {
-			if err := checkSampleTrap(o); err != nil {
-				return err
-			}
 			ts.putRule(o)
 			return nil
 		},
 		set: func(o *object, a sai.Attr) error {
-			if err := checkSampleTrap(o.with(a)); err != nil {
-				return err
-			}
 			ts.putRule(o.with(a))
 			return nil
 		},
-		remove: func(o *object) error {
-			ts.drop(config.TrapRule{ID: o.id()})
-			return nil
-		},
+		gone: func(o *object) { ts.drop(config.TrapRule{ID: o.id()}) },
 	}
 }
 
@@ -127,11 +119,8 @@ func (ts *traps) trapGroupKind() *kind {
 		attrs: []sai.AttrID{
 			sai.HostifTrapGroupAttrAdminState, sai.HostifTrapGroupAttrQueue, sai.HostifTrapGroupAttrPolicer,
 		},
-		create: checkTrapGroup,
+		check: checkTrapGroup,
 		set: func(o *object, a sai.Attr) error {
-			if err := checkTrapGroup(o.with(a)); err != nil {
-				return err
-			}
 			o.put(a)
 			if o == ts.defaultGroup {
 				ts.put(config.TrapDefault{ToCPU: o.toCPU()})

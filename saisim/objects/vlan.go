@@ -1,8 +1,6 @@
 package objects
 
 import (
-	"slices"
-
 	"tamtam/sai"
 	"tamtam/saisim/config"
 )
@@ -36,11 +34,8 @@ func (b *bridge) vlanKind() *kind {
 			}
 			return nil
 		},
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id != sai.VLANAttrMemberList {
-				return nil
-			}
-			return oidsOf(o.self.(*vlan).members)
+		live: map[sai.AttrID]func(o *object) sai.Value{
+			sai.VLANAttrMemberList: func(o *object) sai.Value { return oidsOf(o.self.(*vlan).members) },
 		},
 	}
 }
@@ -78,35 +73,22 @@ func (b *bridge) vlanRow(o *object) (config.Row, error) {
 }
 
 func (b *bridge) vlanMemberKind() *kind {
-	of := func(o *object) (*object, *vlan) {
+	const port = sai.VLANMemberAttrBridgePortID
+	groupOf := func(o *object) (*object, *[]*object) {
 		v := b.objects[o.ref(sai.VLANMemberAttrVLANID)]
-		return v, v.self.(*vlan)
+		return v, &v.self.(*vlan).members
 	}
-	put := func(o *object) error {
-		v, _ := of(o)
-		return b.putRow(b.kinds[sai.ObjectTypeVLAN], v)
-	}
-	return &kind{
-		attrs: []sai.AttrID{sai.VLANMemberAttrVLANID, sai.VLANMemberAttrBridgePortID, sai.VLANMemberAttrVLANTaggingMode},
+	return b.memberKind(&kind{
+		attrs: []sai.AttrID{sai.VLANMemberAttrVLANID, port, sai.VLANMemberAttrVLANTaggingMode},
 		create: func(o *object) error {
-			vo, v := of(o)
-			for _, m := range v.members {
-				if m.ref(sai.VLANMemberAttrBridgePortID) == o.ref(sai.VLANMemberAttrBridgePortID) {
-					return refuse("create", sai.ObjectTypeVLANMember, sai.VLANMemberAttrBridgePortID, sai.StatusItemAlreadyExists,
-						"it is a member of VLAN %d already", vo.number(sai.VLANAttrVLANID))
+			v, members := groupOf(o)
+			for _, m := range *members {
+				if m.ref(port) == o.ref(port) {
+					return refuse("create", sai.ObjectTypeVLANMember, port, sai.StatusItemAlreadyExists,
+						"it is a member of VLAN %d already", v.number(sai.VLANAttrVLANID))
 				}
 			}
-			v.members = append(v.members, o)
-			return put(o)
+			return nil
 		},
-		set: func(o *object, a sai.Attr) error {
-			o.put(a)
-			return put(o)
-		},
-		remove: func(o *object) error {
-			_, v := of(o)
-			v.members = slices.DeleteFunc(v.members, func(m *object) bool { return m == o })
-			return put(o)
-		},
-	}
+	}, groupOf)
 }

@@ -178,7 +178,7 @@ func (g *Graph) Paint(name func(*Node) string) {
 		h := fnv.New64a()
 		if fmt.Fprintf(h, "%d|%s|", protocol.KeyType(n.Key), name(n)); name(n) == "" {
 			for _, a := range n.SortedAttrs() {
-				if !isDefault(a) {
+				if !IsDefault(a) {
 					fmt.Fprintf(h, "%d=%s|", a.ID, withoutOIDs(a))
 				}
 			}
@@ -207,11 +207,11 @@ func (g *Graph) Paint(name func(*Node) string) {
 	}
 }
 
-// color returns the digest that takes the most into account.
-func (n *Node) color() uint64 { return n.colors[colorRounds] }
+// Color returns the digest that takes the most into account.
+func (n *Node) Color() uint64 { return n.colors[colorRounds] }
 
-// isDefault reports whether giving the attribute is the same as not giving it.
-func isDefault(a sai.Attr) bool {
+// IsDefault reports whether giving the attribute is the same as not giving it.
+func IsDefault(a sai.Attr) bool {
 	d := sai.Meta(a.ID).Default
 	if d == nil {
 		return false

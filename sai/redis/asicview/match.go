@@ -267,7 +267,7 @@ func (m *matcher) text(n *Node, cur, all bool) string {
 		b.WriteString(sai.FormatEntry(sai.MapEntry(n.Key.Entry, func(o sai.OID) sai.OID { return m.current(o, cur) })))
 	}
 	for _, a := range n.SortedAttrs() {
-		if isDefault(a) || !all && sai.Meta(a.ID).Has(sai.CreateAndSet) {
+		if IsDefault(a) || !all && sai.Meta(a.ID).Has(sai.CreateAndSet) {
 			continue
 		}
 		s, _ := sai.FormatValue(a.ID, m.value(a.Value, cur))

@@ -1,5 +1,5 @@
-// Package sairedistest reads what a client of ASIC_DB asks for as narrowly as SONiC's syncd does. It is a test kit:
-// only tests may import it.
+// Package sairedistest reads what a client of ASIC_DB asks for as narrowly as SONiC's syncd does, and writes views as
+// text that is equal for equal configurations. It is a test kit: only tests may import it.
 package sairedistest
 
 import (

@@ -1,4 +1,4 @@
-package asicview
+package sairedistest
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/sai/redis/asicview"
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 )
@@ -27,11 +28,11 @@ func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) s
 	}
 	var bad error
 	known := func(vid sai.OID) bool { return cold[vid.String()] != "" }
-	g, err := ReadView(ctx, db, known, func(e error) { bad = errors.Join(bad, e) })
+	g, err := asicview.ReadView(ctx, db, known, func(e error) { bad = errors.Join(bad, e) })
 	if err = errors.Join(err, bad); err != nil {
 		return "", err
 	}
-	TakeLearned(g)
+	asicview.TakeLearned(g)
 	names, err := ownNames(ctx, db, g)
 	if err != nil {
 		return "", err
@@ -48,13 +49,13 @@ func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) s
 		}
 	}
 	g.Link()
-	g.Paint(func(n *Node) string { return names[n.Key.OID] })
-	return g.Canonical(names), nil
+	g.Paint(func(n *asicview.Node) string { return names[n.Key.OID] })
+	return CanonicalGraph(g, names), nil
 }
 
 // ownNames names the switch, the ports by their first lane, and the switch's
 // default objects.
-func ownNames(ctx context.Context, db *swss.DB, g *Graph) (map[sai.OID]string, error) {
+func ownNames(ctx context.Context, db *swss.DB, g *asicview.Graph) (map[sai.OID]string, error) {
 	names := map[sai.OID]string{protocol.SwitchVID: "switch"}
 	vids, err := db.Client().HGetAll(ctx, protocol.KeyRIDToVID).Result()
 	if err != nil {
@@ -87,9 +88,9 @@ func compareNumbers(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// Canonical writes one line per attribute under one line per object, and the
+// CanonicalGraph writes one line per attribute under one line per object, and the
 // number of objects of a type that came with the switch and were left alone.
-func (g *Graph) Canonical(names map[sai.OID]string) string {
+func CanonicalGraph(g *asicview.Graph, names map[sai.OID]string) string {
 	name := func(o sai.OID) string {
 		n := g.ByOID[o]
 		switch {
@@ -100,21 +101,21 @@ func (g *Graph) Canonical(names map[sai.OID]string) string {
 		case names[o] != "":
 			return n.Key.Type.String() + " " + names[o]
 		}
-		return fmt.Sprintf("%s %016x", n.Key.Type, n.color())
+		return fmt.Sprintf("%s %016x", n.Key.Type, n.Color())
 	}
 	untouched := map[sai.ObjectType]int{}
 	var texts []string
 	for _, n := range g.Sorted() {
 		var b strings.Builder
 		if n.Key.Entry != nil {
-			fmt.Fprintf(&b, "%s %016x\n", protocol.KeyType(n.Key), n.color())
+			fmt.Fprintf(&b, "%s %016x\n", protocol.KeyType(n.Key), n.Color())
 			b.WriteString("\tkey " + describeEntry(n.Key.Entry, name) + "\n")
 		} else {
 			b.WriteString(name(n.Key.OID) + "\n")
 		}
 		lines := 0
 		for _, a := range n.SortedAttrs() {
-			if !isDefault(a) {
+			if !asicview.IsDefault(a) {
 				fmt.Fprintf(&b, "\t%s=%s\n", a.ID, describe(a, name))
 				lines++
 			}
@@ -134,7 +135,7 @@ func (g *Graph) Canonical(names map[sai.OID]string) string {
 
 // describe returns the text of a value with names for objects.
 func describe(a sai.Attr, name func(sai.OID) string) string {
-	if !NamesObjects(a.Value) {
+	if !asicview.NamesObjects(a.Value) {
 		s, err := sai.FormatValue(a.ID, a.Value)
 		if err != nil {
 			return err.Error()
