@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A kind says what a file is.
@@ -88,25 +88,12 @@ func passedOver(root fs.FS, dir string) bool {
 
 // parse reads and parses the files, on all cores.
 func (t *tree) parse(root fs.FS) error {
-	errs := make([]error, len(t.files))
-	var workers sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				errs[i] = t.files[i].parse(root, t.set)
-			}
-		})
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, f := range t.files {
+		g.Go(func() error { return f.parse(root, t.set) })
 	}
-	for i := range t.files {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
-	}
-	return nil
+	return g.Wait()
 }
 
 func (f *file) parse(root fs.FS, set *token.FileSet) (err error) {
