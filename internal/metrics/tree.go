@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -10,8 +11,7 @@ import (
 	"path"
 	"runtime"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 )
 
 // A kind says what a file is.
@@ -88,12 +88,17 @@ func passedOver(root fs.FS, dir string) bool {
 
 // parse reads and parses the files, on all cores.
 func (t *tree) parse(root fs.FS) error {
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, f := range t.files {
-		g.Go(func() error { return f.parse(root, t.set) })
+	errs, cores := make([]error, len(t.files)), runtime.GOMAXPROCS(0)
+	var workers sync.WaitGroup
+	for first := range cores {
+		workers.Go(func() {
+			for i := first; i < len(t.files); i += cores {
+				errs[i] = t.files[i].parse(root, t.set)
+			}
+		})
 	}
-	return g.Wait()
+	workers.Wait()
+	return errors.Join(errs...)
 }
 
 func (f *file) parse(root fs.FS, set *token.FileSet) (err error) {
