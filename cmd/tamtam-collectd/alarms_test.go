@@ -8,6 +8,7 @@ import (
 
 	"tamtam/collector/result"
 	"tamtam/fleet/parquet"
+	"tamtam/internal/command"
 )
 
 const alarmPaths = `
@@ -104,7 +105,7 @@ func TestAlarmWithoutGraphs(t *testing.T) {
 	paths := write(t, "paths.yaml", `paths: [{name: web, points: [
   {switch: l1, target: "l1:1", session: w}, {switch: l2, target: "l2:1", session: w}]}]`)
 	code, _, errOut := tryRun(t, "run", "--role=serve", "--store=d", "--alarm=0", "--paths="+paths)
-	if code != exitUsage || !strings.Contains(errOut, "has no graphs: want one or more") {
+	if code != command.ExitUsage || !strings.Contains(errOut, "has no graphs: want one or more") {
 		t.Error(code, errOut)
 	}
 }

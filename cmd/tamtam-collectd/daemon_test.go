@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"tamtam/internal/command"
 )
 
 // get returns what a path of a daemon answers.
@@ -147,8 +149,8 @@ func TestDaemonFlags(t *testing.T) {
 		"--log-format=xml":                        `--log-format "xml": want text or json`,
 	} {
 		code, _, errOut := tryRun(t, append([]string{"run"}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(errOut, want) {
-			t.Errorf("%s: exit %d, %swant %d and %q", args, code, errOut, exitUsage, want)
+		if code != command.ExitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit %d, %swant %d and %q", args, code, errOut, command.ExitUsage, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"tamtam/fleet/join"
 	"tamtam/fleet/parquet"
 	"tamtam/fleet/synthetic"
+	"tamtam/internal/command"
 )
 
 // fleetFlags say which fleet is made up, and what it is measured with.
@@ -81,7 +82,7 @@ func (f *fleetFlags) check() error {
 		return usagef("--joined-elsewhere without --nats: want the URLs of the log that they read")
 	}
 	if err := f.shape.Check(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	return f.checkAccess(nil, f.nats)
 }

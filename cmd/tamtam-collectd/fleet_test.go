@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"tamtam/internal/command"
 )
 
 // tryRun runs the program, and returns what it says.
@@ -49,8 +51,8 @@ func TestFleetFlags(t *testing.T) {
 		"fast":                       `"fast": this command takes flags only`,
 	} {
 		code, _, errOut := tryRun(t, append([]string{"fleet"}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(errOut, want) {
-			t.Errorf("%s: exit %d, %swant %d and %q", args, code, errOut, exitUsage, want)
+		if code != command.ExitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit %d, %swant %d and %q", args, code, errOut, command.ExitUsage, want)
 		}
 	}
 }

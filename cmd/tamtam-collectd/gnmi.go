@@ -14,6 +14,7 @@ import (
 	"tamtam/fleet/dial"
 	"tamtam/fleet/event"
 	"tamtam/fleet/ingest"
+	"tamtam/internal/command"
 )
 
 // gnmiFlags say which switches are read by gNMI, and how.
@@ -53,7 +54,7 @@ func (f *gnmiFlags) check(reads bool) error {
 			return usagef("--insecure, --skip-verify, --tls-..., --user, --password: only role %s reads switches", roleIngest)
 		}
 		if err := f.dial.Check(); err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 	}
 	if err := f.checkSketches(reads); err != nil || f.paths == "" {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/fleet/jetstream"
+	"tamtam/internal/command"
 	"tamtam/lab"
 	"tamtam/lab/experiments"
 	"tamtam/lab/sweep"
@@ -43,6 +43,7 @@ func newSweep() *cobra.Command {
 			"process runs jobs of any sweep until it is told to stop. Workers must be the same executable. Whatever\n" +
 			"dies, and is started again, goes on: a job is done when its result is in the log, and counted once. The\n" +
 			"log is `run --role log`, or any NATS with JetStream; --replicas and --hold must be equal everywhere.",
+		Args: cobra.ArbitraryArgs, // how many depends on --work
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	s := c.Flags()
@@ -110,7 +111,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer log.Close()
-	b := &sweep.Board{Log: log, Name: f.board, Version: version(), Hold: f.hold / 3,
+	b := &sweep.Board{Log: log, Name: f.board, Version: command.Version(), Hold: f.hold / 3,
 		Tell: func(what string) { fmt.Fprintf(errOut, "tamtam-collectd: %s\n", what) }}
 	if b.Program, err = sweep.OwnProgram(); err != nil {
 		return err
@@ -153,19 +154,4 @@ func openExperiment(name string, set []string, short bool) (*lab.Topology, error
 		err = fmt.Errorf("short: %s has no short form", t.Experiment)
 	}
 	return t, err
-}
-
-// version is what the build recorded of itself.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "an unknown build"
-	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			v += " " + s.Value[:12]
-		}
-	}
-	return v
 }

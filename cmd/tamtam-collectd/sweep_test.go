@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tamtam/fleet/jetstream"
+	"tamtam/internal/command"
 	"tamtam/internal/randtest"
 )
 
@@ -87,7 +88,7 @@ func TestSweep(t *testing.T) {
 		}
 	})
 	code, table, said := tryRun(t, "sweep", file, url, "--out="+out)
-	if code != exitFailed || !strings.Contains(table, "FAILED in 2 runs") ||
+	if code != command.ExitFailed || !strings.Contains(table, "FAILED in 2 runs") ||
 		!strings.Contains(said, "0 results were there\n6 results are of worker ") ||
 		!strings.Contains(said, `the check "few" failed in `) {
 		t.Errorf("exit %d\n%s%s", code, table, said)
@@ -117,14 +118,14 @@ func TestSweepFlags(t *testing.T) {
 		"a.yaml --out=d --workers=2 --nats=nats:a": "--workers 2: this process runs no jobs",
 	} {
 		code, _, errOut := tryRun(t, append([]string{"sweep"}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(errOut, want) {
-			t.Errorf("%s: exit %d, %swant %d and %q", args, code, errOut, exitUsage, want)
+		if code != command.ExitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit %d, %swant %d and %q", args, code, errOut, command.ExitUsage, want)
 		}
 	}
 	missing := file + ".gone"
-	if code, _, errOut := tryRun(t, "sweep", missing, "--nats=nats://a:1", "--out=d"); code != exitFailed ||
+	if code, _, errOut := tryRun(t, "sweep", missing, "--nats=nats://a:1", "--out=d"); code != command.ExitFailed ||
 		!strings.Contains(errOut, missing) {
-		t.Errorf("exit %d, %s: want %d and %s", code, errOut, exitFailed, missing)
+		t.Errorf("exit %d, %s: want %d and %s", code, errOut, command.ExitFailed, missing)
 	}
 }
 

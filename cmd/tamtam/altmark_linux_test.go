@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -24,7 +25,6 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/swss/swsstest"
 	"tamtam/tam/altmark"
 )
 
@@ -52,12 +52,7 @@ func liveAltMark(t *testing.T, seed uint64) {
 	if !netnstest.Own(t) {
 		return
 	}
-	ip(t, "link set lo up")
-	for _, pair := range [][2]string{{"host1", "left1"}, {"left2", "relay1"}, {"relay2", "right1"}, {"right2", "host2"}} {
-		ip(t, "link add "+pair[0]+" type veth peer name "+pair[1])
-		ip(t, "link set "+pair[0]+" up")
-		ip(t, "link set "+pair[1]+" up")
-	}
+	veths(t, [][2]string{{"host1", "left1"}, {"left2", "relay1"}, {"relay2", "right1"}, {"right2", "host2"}}...)
 	w := &liveWire{t: t, seen: map[uint64]*livePeriod{}, sent: map[uint64]time.Time{}, periods: map[uint64]uint64{},
 		rnd: rand.New(rand.NewPCG(seed, 7))}
 	out, in := openHost(t, "relay2"), openHost(t, "relay1")
@@ -114,31 +109,18 @@ type marker struct {
 }
 
 func startMarker(t *testing.T, name, role, gnmi string) *marker {
-	server := swsstest.StartServer(t)
-	f := &fleet{redis: server.Open(), addr: server.Addr}
-	config := device.ConfigDB{
-		schema.CfgPort: {
-			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
-			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"},
-		},
-		schema.CfgVLAN: {"Vlan10": swss.FieldValues{"vlanid": "10"}},
-		schema.CfgVLANMember: {
-			"Vlan10|Ethernet0": swss.FieldValues{"tagging_mode": "untagged"},
-			"Vlan10|Ethernet4": swss.FieldValues{"tagging_mode": "untagged"},
-		},
+	config := twoPorts("untagged")
+	maps.Copy(config, device.ConfigDB{
 		schema.CfgTAMFeature:   {"ALTMARK": swss.FieldValues{"status": "ACTIVE"}},
 		schema.CfgTAMFlowGroup: {"web": swss.FieldValues{"id": "1"}},
 		schema.CfgACLRule: {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253",
 			"IN_PORTS": "Ethernet0"}},
 		schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double", "interval": "-1",
 			"mark": "dscp0", "mark2": "dscp1", "delay-max": fmt.Sprint(liveMaxDelay.Nanoseconds())}},
-	}
-	if err := config.Load(t.Context(), f.redis); err != nil {
-		t.Fatal(err)
-	}
+	})
 	data := filepath.Join(t.TempDir(), "data")
-	startProcess(t, "up", "--redis", server.Addr, "--profile", "rmt12", "--port", "Ethernet0="+name+"1", "--port",
-		"Ethernet4="+name+"2", "--gnmi", gnmi, "--data", data)
+	f := startUp(t, config, "--profile", "rmt12", "--port", "Ethernet0="+name+"1", "--port", "Ethernet4="+name+"2",
+		"--gnmi", gnmi, "--data", data)
 	return &marker{f, name, gnmi, filepath.Join(data, "ca.pem")}
 }
 

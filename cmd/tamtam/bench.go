@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,64 +36,79 @@ type benchMachine struct {
 	OS    string `json:"os"`
 }
 
+// benches are the benchmarks: names, what they measure, and how.
+var benches = []struct {
+	name, about string
+	run         func(context.Context, bench.Options) ([]bench.Result, error)
+}{
+	{"config", "from CONFIG_DB to the ASIC, through every daemon.", bench.Config},
+	{"sessions", "processor time and memory of --groups flow groups with a tail-stamping session each.", bench.Sessions},
+	{"routes", "processor time and memory of static routes, up to --routes, and of one more.", bench.Routes},
+	{"gnmi", "processor time of mgmtd, alone in a process, for subscribers, Get and Set of --groups sessions; latency.",
+		benchGNMI},
+	{"asic", "packets per second of the simulated chip, what each feature adds, and where the time goes.", bench.ASIC},
+	{"drops", "what a drop monitor costs the chip, and recording, beside the same packets without.", bench.Drops},
+	{"sflow", "what sampling and being told of drops cost the chip, beside the same packets without.", bench.SFlow},
+	{"altmark", "--groups flows with alternate marking: rules, configuration, reading a period, packets per second.",
+		bench.AltMark},
+	{"flymon", "CMU groups: packets per second, the cost of a CMU, and how soon a task counts.", bench.FlyMon},
+	{"tablerecord", "how long plans of real programs take, records decoded, and what recording costs the chip.",
+		bench.TableRecord},
+	{"live", "frames, TCP and latency between two hosts beside the kernel's bridge (root, iproute2).",
+		func(ctx context.Context, o bench.Options) ([]bench.Result, error) {
+			return benchLive(ctx, 3, o.Duration)
+		}},
+}
+
 func newBench() *cobra.Command {
-	var format string
-	var groups, changes, routes int
-	var duration time.Duration
-	var profile string
+	var format, profile, long string
+	var o bench.Options
+	var names []string
+	for _, b := range benches {
+		names = append(names, b.name)
+		long += b.name + ": " + b.about + "\n"
+	}
 	c := &cobra.Command{
-		Use:   "bench [config|sessions|routes|gnmi|asic|drops|sflow|altmark|flymon|tablerecord|live]",
+		Use:   "bench [" + strings.Join(names, "|") + "]",
 		Short: "Measure this build on this machine",
-		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
-			"sessions: processor time and memory of --groups flow groups with a tail-stamping session each.\n" +
-			"routes: processor time and memory of static routes, up to --routes, and of one more.\n" +
-			"gnmi: processor time of mgmtd, alone in a process, for subscribers, Get and Set of --groups sessions; latency.\n" +
-			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
-			"drops: what a drop monitor costs the chip, and recording, beside the same packets without.\n" +
-			"sflow: what sampling and being told of drops cost the chip, beside the same packets without.\n" +
-			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
-			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.\n" +
-			"tablerecord: how long plans of real programs take, records decoded, and what recording costs the chip.\n" +
-			"live: frames, TCP and latency between two hosts beside the kernel's bridge (root, iproute2).",
-		Args: cobra.MaximumNArgs(1),
+		Long:  strings.TrimSuffix(long, "\n"),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "text" && format != "json" {
-				return usagef("--format %q: want text or json", format)
-			}
-			if groups < 1 || groups > 30000 || changes < 1 || changes > 30000 {
+			asJSON, err := textOrJSON(format)
+			switch {
+			case err != nil:
+				return err
+			case o.Groups < 1 || o.Groups > 30000 || o.Changes < 1 || o.Changes > 30000:
 				return usagef("--groups and --changes: want 1 to 30000 each")
+			case o.Most < 1 || o.Most > 1<<20:
+				return usagef("--routes %d: want 1 to %d", o.Most, 1<<20)
+			case o.Duration < time.Millisecond || o.Duration > time.Hour:
+				return usagef("--duration %v: want 1ms to 1h", o.Duration)
 			}
-			if routes < 1 || routes > 1<<20 {
-				return usagef("--routes %d: want 1 to %d", routes, 1<<20)
+			name := append(args, names[0])[0]
+			i := slices.Index(names, name)
+			if i < 0 {
+				return usagef("bench %q: want %s or %s", name, strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 			}
-			if duration < time.Millisecond || duration > time.Hour {
-				return usagef("--duration %v: want 1ms to 1h", duration)
-			}
-			name := "config"
-			if len(args) == 1 {
-				name = args[0]
-			}
-			var results []bench.Result
-			err := profiled(profile, func() (err error) {
-				if name == "routes" {
-					results, err = bench.Routes(cmd.Context(), routes)
-				} else {
-					results, err = runBench(cmd.Context(), name, groups, changes, duration)
-				}
+			r := benchReport{Bench: name, Machine: machine()}
+			err = profiled(profile, func() (err error) {
+				r.Results, err = benches[i].run(cmd.Context(), o)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			return benchReport{Bench: name, Machine: machine(), Results: results}.write(cmd.OutOrStdout(), format)
+			return r.write(cmd.OutOrStdout(), asJSON)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
-	c.Flags().IntVar(&groups, "groups", 10000,
+	c.Flags().IntVar(&o.Groups, "groups", 10000,
 		"config, sessions, gnmi, altmark: flow groups with a session each, written at once")
-	c.Flags().IntVar(&changes, "changes", 1000, "config, gnmi, altmark: changes made one by one")
-	c.Flags().IntVar(&routes, "routes", 100_000, "routes: how many at most; a tenth and a hundredth, too")
-	c.Flags().DurationVar(&duration, "duration", time.Second,
+	c.Flags().IntVar(&o.Changes, "changes", 1000,
+		"config, gnmi, altmark: changes made one by one; flymon: a tenth as many deployments of each algorithm")
+	c.Flags().IntVar(&o.Most, "routes", 100_000,
+		"routes: how many at most; a tenth and a hundredth, too; asic: rules, flows and routes, at most")
+	c.Flags().DurationVar(&o.Duration, "duration", time.Second,
 		"asic, drops, sflow, altmark, flymon, tablerecord: least time of each measurement")
 	c.Flags().StringVar(&profile, "profile", "", "file that says where the processor time went, for go tool pprof and "+
 		"go build -pgo; in asic's, samples have the label load")
@@ -118,42 +133,15 @@ func profiled(file string, f func() error) error {
 	return errors.Join(err, out.Close())
 }
 
-func runBench(ctx context.Context, name string, groups, changes int, least time.Duration) ([]bench.Result, error) {
-	switch name {
-	case "config":
-		return bench.Config(ctx, groups, changes)
-	case "sessions":
-		return bench.Sessions(ctx, groups)
-	case "gnmi":
-		return benchGNMI(ctx, groups, changes)
-	case "asic":
-		return bench.ASIC(ctx, least)
-	case "drops":
-		return bench.Drops(ctx, least)
-	case "sflow":
-		return bench.SFlow(ctx, least)
-	case "altmark":
-		return bench.AltMark(ctx, groups, changes, least)
-	case "flymon":
-		return bench.FlyMon(ctx, least)
-	case "tablerecord":
-		return bench.TableRecord(ctx, least)
-	case "live":
-		return benchLive(ctx, 3, least)
-	}
-	return nil, usagef("bench %q: want config, sessions, routes, gnmi, asic, drops, sflow, altmark, flymon, "+
-		"tablerecord or live", name)
-}
-
 // benchGNMI measures this binary as mgmtd, and as the shell.
-func benchGNMI(ctx context.Context, sessions, events int) ([]bench.Result, error) {
+func benchGNMI(ctx context.Context, o bench.Options) ([]bench.Result, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	return benchnorth.Run(ctx, benchnorth.Config{
 		Mgmtd: []string{self, "run", "mgmtd"}, Shell: []string{self, "cli"},
-		Sessions: sessions, Few: max(sessions/10, 1), Events: events,
+		Sessions: o.Groups, Few: max(o.Groups/10, 1), Events: o.Changes,
 	})
 }
 
@@ -194,12 +182,10 @@ const liveConfig = `{
 	}
 }`
 
-// write prints the report as text or json.
-func (r benchReport) write(out io.Writer, format string) error {
-	if format == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+// write prints the report.
+func (r benchReport) write(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, r)
 	}
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "%s, %d cores, %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go)

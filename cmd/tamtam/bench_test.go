@@ -17,14 +17,14 @@ func TestBenchReport(t *testing.T) {
 		{Name: "forwarding", Value: 15.25, Unit: "Mpps", Aim: 15}, {Name: "part", Value: 2, Unit: "ns"},
 		{Name: "elsewhere", Value: 0.08, Unit: "Mpps", Source: "their page"},
 	}}
-	for format, want := range map[string]string{
-		"text": "a CPU, 2 cores, go1\nforwarding  15.250 Mpps  aim 15\npart        2.000 ns\n" +
+	for asJSON, want := range map[bool]string{
+		false: "a CPU, 2 cores, go1\nforwarding  15.250 Mpps  aim 15\npart        2.000 ns\n" +
 			"elsewhere   0.080 Mpps  their page\n",
-		"json": `"aim": 15`,
+		true: `"aim": 15`,
 	} {
 		var out bytes.Buffer
-		if err := r.write(&out, format); err != nil || !strings.Contains(out.String(), want) {
-			t.Errorf("%s: %v\n%s\nwant\n%s", format, err, out.String(), want)
+		if err := r.write(&out, asJSON); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("as JSON %v: %v\n%s\nwant\n%s", asJSON, err, out.String(), want)
 		}
 	}
 }

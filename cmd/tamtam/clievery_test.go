@@ -6,23 +6,18 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"tamtam/internal/command"
 )
 
 // What cannot be repeated is refused.
 func TestCLIEveryRefuses(t *testing.T) {
-	for _, tt := range []struct{ args, want string }{
-		{"--every 10ms -c ?", "--every 10ms: want 100ms or more"},
-		{"--every -1s -c ?", "--every -1s: want 100ms or more"},
-		{"--every 1s", "--every 1s: want commands to repeat, by -c alone"},
-		{"--every 1s -c ? -f x", "--every 1s: want commands to repeat, by -c alone"},
-	} {
-		var errOut bytes.Buffer
-		code := run(t.Context(), append([]string{"cli"}, strings.Fields(tt.args)...), strings.NewReader(""), io.Discard,
-			&errOut)
-		if code != exitUsage || !strings.Contains(errOut.String(), tt.want) {
-			t.Errorf("%s: exit %d, %s; want %s", tt.args, code, errOut.String(), tt.want)
-		}
-	}
+	const commands = "want commands to repeat, by -c alone"
+	try(t, "cli",
+		line{"--every 10ms -c ?", command.ExitUsage, "--every 10ms: want 100ms or more"},
+		line{"--every -1s -c ?", command.ExitUsage, "--every -1s: want 100ms or more"},
+		line{"--every 1s", command.ExitUsage, "--every 1s: " + commands},
+		line{"--every 1s -c ? -f x", command.ExitUsage, "--every 1s: " + commands})
 }
 
 // rounds ends a context when a word was written so often.
@@ -54,7 +49,7 @@ func TestCLIEvery(t *testing.T) {
 		t.Errorf("%d rounds, want 3:\n%s", n, out.String())
 	}
 	if code := run(t.Context(), []string{"cli", "--every", "100ms", "-c", "shew"}, strings.NewReader(""), io.Discard,
-		&errOut); code != exitFailed {
+		&errOut); code != command.ExitFailed {
 		t.Errorf("a command that fails: exit %d", code)
 	}
 }

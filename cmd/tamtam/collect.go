@@ -107,10 +107,8 @@ func newCollect() *cobra.Command {
 
 // newCollectTailStamp makes the command that reads stamps, or the hops of IFA, from a live interface.
 func newCollectTailStamp(ifa bool) *cobra.Command {
-	var format string
-	var memory int64
+	var s stampFlags
 	var every time.Duration
-	var options collector.DecodeOptions
 	var out ipfixOut
 	c := &cobra.Command{
 		Use:   "tailstamp INTERFACE",
@@ -122,18 +120,12 @@ Linux and CAP_NET_RAW.
 
 ` + ipfixHelp,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if options.JSON, err = textOrJSON(format); err != nil {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.check(); err != nil {
 				return err
-			}
-			if options.Paths < 1 {
-				return usagef("--paths %d: want 1 or more", options.Paths)
 			}
 			if every < 100*time.Millisecond {
 				return usagef("--every %v: want 100ms or more", every)
-			}
-			if options.Memory, err = bytesOf(memory); err != nil {
-				return err
 			}
 			if err := out.dial(cmd); err != nil {
 				return err
@@ -144,25 +136,19 @@ Linux and CAP_NET_RAW.
 				return err
 			}
 			defer in.Close()
-			out.stamps(&options)
+			out.stamps(&s.DecodeOptions)
 			tick := time.NewTicker(every)
 			defer tick.Stop()
-			return collector.WatchTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], in, tick.C, options)
+			return collector.WatchTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], in, tick.C, s.DecodeOptions)
 		},
 	}
-	if options.IFA = ifa; ifa {
+	if s.IFA = ifa; ifa {
 		c.Use, c.Short = "ifa INTERFACE", "Latency per flow and hop, from packets of Inband Flow Analyzer as they come"
 		c.Long = strings.NewReplacer("tail-stamp records", "hops of IFA", "decode tailstamp", "decode ifa").Replace(c.Long)
 	}
 	out.flags(c)
-	f := c.Flags()
-	f.DurationVar(&every, "every", time.Second, "time between reports")
-	f.StringVar(&format, "format", "text", "text, or json with a report in each line")
-	f.BoolVar(&options.Packets, "packets", false, "print every stamped packet too")
-	f.IntVar(&options.Paths, "paths", collector.DefaultPaths,
-		"how many paths of flows are kept apart in a report, at most")
-	f.BoolVar(&options.Exact, "exact", false, exactFlag)
-	f.Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
+	s.flags(c, "text, or json with a report in each line")
+	c.Flags().DurationVar(&every, "every", time.Second, "time between reports")
 	return c
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/collector/marks"
+	"tamtam/internal/command"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -24,26 +24,16 @@ func TestCollectRefuses(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{nil, exitUsage, "--paths is missing"},
-		{[]string{"--paths", file, "--format", "xml"}, exitUsage, `--format "xml": want text, json or csv`},
-		{[]string{"--paths", file + "x"}, exitFailed, "paths.yamlx: no such file"},
-		{[]string{"--paths", file}, exitFailed, `path 1 (p): point 1: target is "nowhere", want HOST:PORT or unix:/PATH`},
-		{[]string{"--paths", file}, exitFailed, "path p: 1 points, want two or more"},
-		{[]string{"graphs"}, exitUsage, "want --topology, or --target"},
-		{[]string{"graphs", "--topology", "ampm-ecmp"}, exitFailed,
-			"switch leaf1: the topology does not say how to reach it"},
-	} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), append([]string{"collect"}, tt.args...), strings.NewReader(""), &out, &errOut)
-		if code != tt.code || !strings.Contains(errOut.String(), tt.want) {
-			t.Errorf("%q: exit %d, %s; want %d, %s", tt.args, code, errOut.String(), tt.code, tt.want)
-		}
-	}
+	at := "--paths " + file
+	try(t, "collect",
+		line{"", command.ExitUsage, "--paths is missing"},
+		line{at + " --format xml", command.ExitUsage, `--format "xml": want text, json or csv`},
+		line{at + "x", command.ExitFailed, "paths.yamlx: no such file"},
+		line{at, command.ExitFailed, `path 1 (p): point 1: target is "nowhere", want HOST:PORT or unix:/PATH`},
+		line{at, command.ExitFailed, "path p: 1 points, want two or more"},
+		line{"graphs", command.ExitUsage, "want --topology, or --target"},
+		line{"graphs --topology ampm-ecmp", command.ExitFailed,
+			"switch leaf1: the topology does not say how to reach it"})
 }
 
 // A row has the last period alone, and nothing of those before; a result of an earlier period

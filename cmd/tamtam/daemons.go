@@ -22,6 +22,7 @@ import (
 	"tamtam/device/logs"
 	"tamtam/device/sender"
 	"tamtam/host/fpmsyncd"
+	"tamtam/internal/command"
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/outputs"
@@ -83,7 +84,7 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	cfg := mgmt.Config{
 		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA, UsersFile: n.users,
 		RolesFile: n.roles, Insecure: n.insecure, NoLogin: n.noLogin, Socket: device.SocketPath(n.data), Logger: logger(cmd),
-		Keep: n.data, Host: device.Machine(version()),
+		Keep: n.data, Host: device.Machine(command.Version()),
 	}
 	if cfg.Addr == "" {
 		cfg.Addr = gnmiAddress
@@ -169,8 +170,8 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 
 // addresses is where else the northbound listens, and where it sends to.
 func (n *northbound) addresses() (at daemons.Addresses, err error) {
-	at = daemons.Addresses{Metrics: n.metrics, MetricsOpen: n.metricsOpen, REST: n.rest, Page: n.http, Version: version(),
-		Send: sender.Flags{Period: n.otlpPeriod}}
+	at = daemons.Addresses{Metrics: n.metrics, MetricsOpen: n.metricsOpen, REST: n.rest, Page: n.http,
+		Version: command.Version(), Send: sender.Flags{Period: n.otlpPeriod}}
 	if n.otlpPeriod < time.Second {
 		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)
 	}

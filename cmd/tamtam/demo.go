@@ -19,6 +19,7 @@ import (
 	"tamtam/lab/study/marking"
 	"tamtam/saisim/profile"
 	"tamtam/swss/schema"
+	"tamtam/tam/record"
 )
 
 // The demo's switch, and what two hosts really sent each other across a cable
@@ -102,7 +103,7 @@ func demo(cmd *cobra.Command, out string) error {
 			return fmt.Errorf("%s: %w", hop.name, err)
 		}
 		fmt.Fprintf(w, "\n== What %s did (switch id %s)\n\n", hop.name, report.SwitchID)
-		if err := writeReport(w, report); err != nil {
+		if err := report.WriteText(w); err != nil {
 			return err
 		}
 	}
@@ -179,4 +180,23 @@ func writeConfig(w io.Writer, c device.ConfigDB) {
 			fmt.Fprintln(w)
 		}
 	}
+}
+
+// demoRecords decodes what a switch of the demo has sent to its collector.
+func demoRecords(cmd *cobra.Command, dir string) error {
+	w := cmd.OutOrStdout()
+	file, planFile := filepath.Join(dir, "Ethernet8.pcap"), filepath.Join(dir, "record-paths.plan.json")
+	plan, err := collector.ReadPlan(planFile)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n== Which way every packet of the client took through leaf1's tables, "+
+		"from the records that its collector got\n\n")
+	options := collector.RecordOptions{Plans: []*record.Plan{plan}}
+	if err := collector.DecodeRecords(cmd.Context(), w, file, options); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nThe records are in %s; look at them with\n  go run ./cmd/tamtam decode record %s --plan %s\n",
+		file, file, planFile)
+	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/device/doctor"
+	"tamtam/internal/command"
 )
 
 // doctorFlags say where the installation is.
@@ -29,7 +29,7 @@ func complete(cfg *doctor.Config, place redisPlace) (err error) {
 	if cfg.Timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)
 	}
-	cfg.Version, cfg.Now = version(), time.Now
+	cfg.Version, cfg.Now = command.Version(), time.Now
 	cfg.Redis, err = place.config()
 	return err
 }
@@ -74,8 +74,5 @@ func writeFindings(w io.Writer, report doctor.Report, asJSON bool) error {
 	if !asJSON {
 		return report.WriteText(w)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(report)
+	return printJSON(w, report)
 }

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"tamtam/device/doctor"
+	"tamtam/internal/command"
 )
 
 // The exit code says whether something failed; what cannot be looked at is not ok.
 func TestDoctor(t *testing.T) {
 	var out, errs bytes.Buffer
 	args := []string{"doctor", "--json", "--redis", "127.0.0.1:1", "--gnmi", "127.0.0.1:1", "--data", t.TempDir()}
-	if code := run(t.Context(), args, nil, &out, &errs); code != exitFailed || !strings.Contains(errs.String(), "2 of 3") {
+	if code := run(t.Context(), args, nil, &out, &errs); code != command.ExitFailed ||
+		!strings.Contains(errs.String(), "2 of 3") {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
 	var report doctor.Report
@@ -29,7 +31,7 @@ func TestDoctor(t *testing.T) {
 	}
 	for _, wrong := range [][]string{{"--timeout", "0s"}, {"--redis", "nowhere"}, {"file"}} {
 		errs.Reset()
-		if code := run(t.Context(), append([]string{"doctor"}, wrong...), nil, &out, &errs); code != exitUsage {
+		if code := run(t.Context(), append([]string{"doctor"}, wrong...), nil, &out, &errs); code != command.ExitUsage {
 			t.Errorf("%v: exit %d: %s", wrong, code, errs.String())
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device/fault"
+	"tamtam/internal/command"
 	"tamtam/swss"
 )
 
@@ -30,7 +30,7 @@ func (t *faultTarget) reach(cmd *cobra.Command, f func(context.Context, *swss.Re
 		cfg, err = swss.LoadConfig(t.database)
 	}
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if t.timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", t.timeout)
@@ -162,7 +162,7 @@ func newClockStep(t *faultTarget) *cobra.Command {
 			rest = append(rest, arg)
 		}
 		if err := cmd.Flags().Parse(rest); err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 		if help, _ := cmd.Flags().GetBool("help"); help {
 			return cmd.Help()
@@ -183,7 +183,7 @@ func newClockStep(t *faultTarget) *cobra.Command {
 func (t *faultTarget) inject(cmd *cobra.Command, at string, row swss.FieldValues) error {
 	f, err := fault.Parse(row)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
 		n, err := fault.Inject(ctx, r, at, f)
@@ -268,10 +268,7 @@ func writeFaults(w io.Writer, told []fault.Injected, takers []string, asJSON boo
 				n.At, n.ID, n.Fault.String(), n.Row(), n.From.UTC(), n.Until.UTC(), n.Hits, n.Over,
 			})
 		}
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(all)
+		return printJSON(w, all)
 	}
 	if len(told) == 0 {
 		_, err := fmt.Fprintf(w, "no faults; they are taken by: %s\n", orNobody(takers))

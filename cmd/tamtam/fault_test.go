@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/device/fault"
+	"tamtam/internal/command"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -33,14 +33,6 @@ func faultDesk(t *testing.T, r *swss.Redis) *fault.Desk {
 		}
 	}
 	return desk
-}
-
-// tamtam runs a command and returns its exit code, and what it prints to both.
-func tamtam(t *testing.T, args ...string) (code int, printed string) {
-	t.Helper()
-	var out bytes.Buffer
-	code = run(t.Context(), args, nil, &out, &out)
-	return code, out.String()
 }
 
 // Every fault has its command; the command says what is in force, until when.
@@ -103,39 +95,27 @@ func (noClock) SetClockSynchronised(bool)     {}
 // What cannot be asked for is a mistake in the command line (2); what is not taken is refused in words (1).
 func TestFaultCommandsRefused(t *testing.T) {
 	r := swsstest.Start(t)
-	for _, tt := range []struct {
-		line string
-		code int
-		want string
-	}{
-		{"fault", exitUsage, "which fault?"},
-		{"fault sai", exitUsage, "sai what? fail|delay"},
-		{"fault sai fail --op explode", exitUsage, `op "explode", want one of any, create`},
-		{"fault sai fail --for 2h", exitUsage, `for "2h", want a time from 1ms to 1h`},
-		{"fault sai delay", exitUsage, "accepts 1 arg(s)"},
-		{"fault sai delay long", exitUsage, `delay "long", want a time`},
-		{"fault redis pause --for 2m", exitUsage, "want a time from 1ms to 1m0s"},
-		{"fault redis empty MY_DB", exitUsage, `db "MY_DB", want one of [CONFIG_DB`},
-		{"fault clock step", exitUsage, "want one time with its sign"},
-		{"fault clock step 2s", exitUsage, "want one time with its sign"},
-		{"fault clock step -2s --of mars", exitUsage, "want chip or host"},
-		{"fault clock step -2s --frob", exitUsage, "unknown flag"},
-		{"fault list --timeout 0s", exitUsage, "want more than 0"},
-		{"fault list --redis nowhere", exitUsage, "nowhere"},
-		{"fault list --redis 127.0.0.1:1", exitFailed, "Redis does not answer"},
-		{"fault list", exitFailed, "syncd, orchagent, tammgrd, mgmtd: nothing was heard for 5 s"},
-		{"fault clear", exitFailed, "refused: nobody injects this fault"},
-		{"fault sai fail", exitFailed, "(syncd: nothing was heard for 5 s)"},
-		{"fault redis full --at mgmtd", exitFailed, "(mgmtd: nothing was heard for 5 s)"},
-	} {
-		args := strings.Fields(tt.line)
-		if !strings.Contains(tt.line, "--redis") {
-			args = append(args, "--redis", r.Addr())
-		}
-		if code, printed := tamtam(t, args...); code != tt.code || !strings.Contains(printed, tt.want) {
-			t.Errorf("%s: exit %d: %s, want exit %d and %s", tt.line, code, printed, tt.code, tt.want)
-		}
-	}
+	at := " --redis " + r.Addr()
+	try(t, "",
+		line{"fault" + at, command.ExitUsage, "which fault?"},
+		line{"fault sai" + at, command.ExitUsage, "sai what? fail|delay"},
+		line{"fault sai fail --op explode" + at, command.ExitUsage, `op "explode", want one of any, create`},
+		line{"fault sai fail --for 2h" + at, command.ExitUsage, `for "2h", want a time from 1ms to 1h`},
+		line{"fault sai delay" + at, command.ExitUsage, "accepts 1 arg(s)"},
+		line{"fault sai delay long" + at, command.ExitUsage, `delay "long", want a time`},
+		line{"fault redis pause --for 2m" + at, command.ExitUsage, "want a time from 1ms to 1m0s"},
+		line{"fault redis empty MY_DB" + at, command.ExitUsage, `db "MY_DB", want one of [CONFIG_DB`},
+		line{"fault clock step" + at, command.ExitUsage, "want one time with its sign"},
+		line{"fault clock step 2s" + at, command.ExitUsage, "want one time with its sign"},
+		line{"fault clock step -2s --of mars" + at, command.ExitUsage, "want chip or host"},
+		line{"fault clock step -2s --frob" + at, command.ExitUsage, "unknown flag"},
+		line{"fault list --timeout 0s" + at, command.ExitUsage, "want more than 0"},
+		line{"fault list --redis nowhere", command.ExitUsage, "nowhere"},
+		line{"fault list --redis 127.0.0.1:1", command.ExitFailed, "Redis does not answer"},
+		line{"fault list" + at, command.ExitFailed, "syncd, orchagent, tammgrd, mgmtd: nothing was heard for 5 s"},
+		line{"fault clear" + at, command.ExitFailed, "refused: nobody injects this fault"},
+		line{"fault sai fail" + at, command.ExitFailed, "(syncd: nothing was heard for 5 s)"},
+		line{"fault redis full --at mgmtd" + at, command.ExitFailed, "(mgmtd: nothing was heard for 5 s)"})
 	if code, printed := tamtam(t, "fault", "clock", "step", "--help"); code != 0 ||
 		!strings.Contains(printed, "--of string") {
 		t.Errorf("exit %d: %s", code, printed)
@@ -144,10 +124,10 @@ func TestFaultCommandsRefused(t *testing.T) {
 
 // At the end of a run nothing happens any more: what would be watched for ever is refused at the start.
 func TestAskWatch(t *testing.T) {
-	for _, line := range []string{"show drops watch", "show drops by rule watch 1s", "write memory"} {
+	for _, ask := range []string{"show drops watch", "show drops by rule watch 1s", "write memory"} {
 		if code, out := tamtam(t, "sim", "--config", "none.json", "--in", "Ethernet0=none.pcap", "--out", t.TempDir(),
-			"--ask", line); code != 2 || !strings.Contains(out, "--ask") {
-			t.Errorf("%s: %d, %s", line, code, out)
+			"--ask", ask); code != 2 || !strings.Contains(out, "--ask") {
+			t.Errorf("%s: %d, %s", ask, code, out)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"tamtam/internal/netns/netnstest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/swss/swsstest"
 )
 
 // Two hosts with Linux's own network, each in a namespace of its own, behind router interfaces of a switch: without a
@@ -30,8 +28,6 @@ func TestHostsReachEachOther(t *testing.T) {
 	}
 	ip(t, "link set lo up")
 	a, b := newLinuxHost(t, "eth1", 0), newLinuxHost(t, "eth2", 1)
-	server := swsstest.StartServer(t)
-	f := &fleet{redis: server.Open(), addr: server.Addr}
 	config := device.ConfigDB{
 		schema.CfgPort: {
 			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up", "mtu": "1500"},
@@ -48,12 +44,7 @@ func TestHostsReachEachOther(t *testing.T) {
 			"Vlan20|2001:db8:1::1/64": swss.FieldValues{},
 		},
 	}
-	if err := config.Load(t.Context(), f.redis); err != nil {
-		t.Fatal(err)
-	}
-	startProcess(t, "up", "--redis", server.Addr, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2",
-		"--gnmi", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
-	reachEachOther(t, f, a, b)
+	reachEachOther(t, startUp(t, config, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2"), a, b)
 }
 
 // reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch, are

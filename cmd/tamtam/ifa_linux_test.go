@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,7 +14,6 @@ import (
 	"tamtam/internal/netns/netnstest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/swss/swsstest"
 )
 
 // hopOf is what a report of collect ifa says of a hop.
@@ -35,21 +33,10 @@ func TestCollectIFA(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
 	}
-	ip(t, "link set lo up")
-	for _, pair := range [][2]string{{"eth1", "wire"}, {"eth2", "tap"}} {
-		ip(t, "link add "+pair[0]+" type veth peer name "+pair[1])
-		ip(t, "link set "+pair[0]+" up")
-		ip(t, "link set "+pair[1]+" up")
-	}
-	server := swsstest.StartServer(t)
-	f := &fleet{redis: server.Open(), addr: server.Addr}
-	if err := ifaConfig().Load(t.Context(), f.redis); err != nil {
-		t.Fatal(err)
-	}
-	startProcess(t, "up", "--redis", server.Addr, "--gnmi", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"),
-		"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2")
+	veths(t, [2]string{"eth1", "wire"}, [2]string{"eth2", "tap"})
+	f := startUp(t, ifaConfig(), "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2")
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
-		f.wait(t, schema.StatePort, port, func(row swss.FieldValues) bool { return row["oper_status"] == "up" })
+		f.wait(t, schema.StatePort, port, portUp)
 	}
 	f.wait(t, schema.StateTAMIFA, "in", active)
 

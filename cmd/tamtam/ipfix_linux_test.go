@@ -19,10 +19,7 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
 	}
-	ip(t, "link set lo up")
-	ip(t, "link add wire type veth peer name tap")
-	ip(t, "link set wire up")
-	ip(t, "link set tap up")
+	veths(t, [2]string{"wire", "tap"})
 	to := listenIPFIX(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -16,36 +16,26 @@ import (
 	"tamtam/collector/capture"
 	"tamtam/collector/export"
 	"tamtam/collector/marks"
+	"tamtam/internal/command"
 )
 
 // What is wrong on the command lines with IPFIX is named.
 func TestIPFIXRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"collect tailstamp e --ipfix here", exitUsage, `--ipfix: "here": want HOST:PORT[,HOST:PORT...]`},
-		{"collect tailstamp e --ipfix h:1,", exitUsage, `--ipfix: "": want HOST:PORT`},
-		{"collect tailstamp e --ipfix 127.0.0.1:9 --ipfix-mtu 100", exitUsage, "--ipfix: MTU 100, want 560 to 65535"},
-		{"collect tailstamp e --ipfix 127.0.0.1:9 --ipfix-domain 0", exitUsage, "observation domain 0, want 1 or more"},
-		{"collect tailstamp e --ipfix 127.0.0.1:9 --ipfix-refresh 0s", exitUsage, "want more than 0"},
-		{"collect tailstamp e --ipfix 127.0.0.1:9 --enterprise-id 0", exitUsage, "--enterprise-id 0: want 1 or more"},
-		{"collect tailstamp e --enterprise-id 5", exitUsage, "--enterprise-id without --ipfix"},
-		{"collect tailstamp nowhere --ipfix 127.0.0.1:9", exitFailed, "interface nowhere: "},
-		{"collect ipfix --format xml", exitUsage, `--format "xml"`},
-		{"collect ipfix --count -1", exitUsage, "--count -1"},
-		{"collect ipfix --enterprise-id 0", exitUsage, "--enterprise-id 0"},
-		{"collect ipfix --read f --listen :1", exitUsage, "--read f and --listen :1: want one of them"},
-		{"collect ipfix --listen nowhere", exitFailed, "--listen nowhere: "},
-		{"collect ipfix --read /nowhere", exitFailed, "/nowhere: no such file"},
-	} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &out, &errOut)
-		if code != tt.code || !strings.Contains(errOut.String(), tt.want) {
-			t.Errorf("%s: exit %d, %s; want %d, %s", tt.args, code, errOut.String(), tt.code, tt.want)
-		}
-	}
+	try(t, "collect",
+		line{"tailstamp e --ipfix here", command.ExitUsage, `--ipfix: "here": want HOST:PORT[,HOST:PORT...]`},
+		line{"tailstamp e --ipfix h:1,", command.ExitUsage, `--ipfix: "": want HOST:PORT`},
+		line{"tailstamp e --ipfix 127.0.0.1:9 --ipfix-mtu 100", command.ExitUsage, "--ipfix: MTU 100, want 560 to 65535"},
+		line{"tailstamp e --ipfix 127.0.0.1:9 --ipfix-domain 0", command.ExitUsage, "observation domain 0, want 1 or more"},
+		line{"tailstamp e --ipfix 127.0.0.1:9 --ipfix-refresh 0s", command.ExitUsage, "want more than 0"},
+		line{"tailstamp e --ipfix 127.0.0.1:9 --enterprise-id 0", command.ExitUsage, "--enterprise-id 0: want 1 or more"},
+		line{"tailstamp e --enterprise-id 5", command.ExitUsage, "--enterprise-id without --ipfix"},
+		line{"tailstamp nowhere --ipfix 127.0.0.1:9", command.ExitFailed, "interface nowhere: "},
+		line{"ipfix --format xml", command.ExitUsage, `--format "xml"`},
+		line{"ipfix --count -1", command.ExitUsage, "--count -1"},
+		line{"ipfix --enterprise-id 0", command.ExitUsage, "--enterprise-id 0"},
+		line{"ipfix --read f --listen :1", command.ExitUsage, "--read f and --listen :1: want one of them"},
+		line{"ipfix --listen nowhere", command.ExitFailed, "--listen nowhere: "},
+		line{"ipfix --read /nowhere", command.ExitFailed, "/nowhere: no such file"})
 }
 
 // missing is a result of alternate marking of which nothing is known.

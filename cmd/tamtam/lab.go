@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"tamtam/internal/command"
 	"tamtam/lab"
 	"tamtam/lab/experiments"
 )
@@ -118,7 +119,7 @@ func openLab(name string, set []string, short bool) (*lab.Topology, error) {
 	}
 	t, err := open(name, set)
 	if errors.Is(err, experiments.ErrUnknown) {
-		return nil, usageError{err}
+		return nil, command.Usage(err)
 	}
 	if err == nil && short && len(t.Short) == 0 {
 		err = usagef("--short: %s has no short form", t.Experiment)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tamtam/internal/command"
 )
 
 // The command line of the lab: exit codes, tables, files.
@@ -26,23 +28,23 @@ func TestLab(t *testing.T) {
 		{"run", []string{"lab", "run", "congestion-10g", "--out", out, "--workers", "2"}, 0,
 			[]string{"seed 1, 11ms of simulated time", "ok  longest wait", "64000 ns"}, ""},
 		{"a check fails", []string{"lab", "run", "congestion-10g", "--set", "traffic.load.rate=10Gbps", "--seed", "5"},
-			exitFailed,
+			command.ExitFailed,
 			[]string{"seed 5", "FAILED  dropped for want of buffer"}, "not all checks passed"},
 		{"for a page", []string{"lab", "run", "congestion-10g", "--format", "markdown"}, 0,
 			[]string{"| | want | measured |\n", "| longest wait | 64000 ± 2 | 64000 ns |\n"}, ""},
 		{"short", []string{"lab", "run", "flymon-fig14g", "--short"}, 0,
 			[]string{"flymon-fig14g, short form, seed 1", "ok  "}, ""},
-		{"not short", []string{"lab", "run", "congestion-10g", "--short"}, exitUsage, nil,
+		{"not short", []string{"lab", "run", "congestion-10g", "--short"}, command.ExitUsage, nil,
 			"congestion-10g has no short form"},
-		{"format", []string{"lab", "run", "congestion-10g", "--format", "html"}, exitUsage, nil,
+		{"format", []string{"lab", "run", "congestion-10g", "--format", "html"}, command.ExitUsage, nil,
 			"want text, json or markdown"},
-		{"no such experiment", []string{"lab", "run", "nothing"}, exitUsage, nil, "clock-drift, congestion-10g"},
-		{"bad set", []string{"lab", "run", "congestion-10g", "--set", "links.fast.delay=soon"}, exitFailed, nil,
+		{"no such experiment", []string{"lab", "run", "nothing"}, command.ExitUsage, nil, "clock-drift, congestion-10g"},
+		{"bad set", []string{"lab", "run", "congestion-10g", "--set", "links.fast.delay=soon"}, command.ExitFailed, nil,
 			`links[fast].delay: "soon": want a time`},
-		{"bad duration", []string{"lab", "run", "congestion-10g", "--duration", "5"}, exitUsage, nil, "--duration"},
-		{"bad workers", []string{"lab", "run", "congestion-10g", "--workers", "-1"}, exitUsage, nil, "--workers"},
-		{"no name", []string{"lab", "run"}, exitUsage, nil, "accepts 1 arg"},
-		{"nothing to do", []string{"lab"}, exitUsage, nil, "list or run"},
+		{"bad duration", []string{"lab", "run", "congestion-10g", "--duration", "5"}, command.ExitUsage, nil, "--duration"},
+		{"bad workers", []string{"lab", "run", "congestion-10g", "--workers", "-1"}, command.ExitUsage, nil, "--workers"},
+		{"no name", []string{"lab", "run"}, command.ExitUsage, nil, "accepts 1 arg"},
+		{"nothing to do", []string{"lab"}, command.ExitUsage, nil, "list or run"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

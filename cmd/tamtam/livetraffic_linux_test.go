@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -23,7 +22,6 @@ import (
 	"tamtam/internal/netns/netnstest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/swss/swsstest"
 )
 
 // TCP between two hosts whose interfaces are as Linux makes them, with all offloads, goes through the switch
@@ -36,23 +34,16 @@ func TestLiveTraffic(t *testing.T) {
 	}
 	ip(t, "link set lo up")
 	hosts := [2]*netns.Namespace{newHost(t, 1), newHost(t, 2)}
-	server := swsstest.StartServer(t)
-	f := &fleet{redis: server.Open(), addr: server.Addr}
-	if err := liveTrafficConfig().Load(t.Context(), f.redis); err != nil {
-		t.Fatal(err)
-	}
-	startProcess(t, "up", "--redis", server.Addr, "--gnmi", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"),
-		"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--port", "Ethernet8=eth3")
+	f := startUp(t, liveTrafficConfig(), "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--port",
+		"Ethernet8=eth3")
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
-		f.wait(t, schema.StatePort, port, func(row swss.FieldValues) bool { return row["oper_status"] == "up" })
+		f.wait(t, schema.StatePort, port, portUp)
 	}
 	f.wait(t, schema.StateTAMTailStamp, "tcp", active)
 
 	missing := func(row swss.FieldValues) bool { return row[schema.WireStatus] == schema.WireMissing }
 	f.wait(t, schema.StateWire, "Ethernet8", missing)
-	ip(t, "link add eth3 type veth peer name host3")
-	ip(t, "link set eth3 up")
-	ip(t, "link set host3 up")
+	veths(t, [2]string{"eth3", "host3"})
 	f.wait(t, schema.StateWire, "Ethernet8", func(row swss.FieldValues) bool {
 		return row[schema.WireStatus] == schema.WireUp
 	})

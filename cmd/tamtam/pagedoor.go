@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/internal/command"
 	"tamtam/mgmt"
 	"tamtam/mgmt/auth"
 	"tamtam/mgmt/web/door"
@@ -53,7 +54,7 @@ func (d *pageDoor) check() error {
 			"localhost, or say --no-login", d.flag, d.addr)
 	}
 	if err := d.config().Check(); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"tamtam/collector"
 	"tamtam/collector/journey"
 	"tamtam/device"
-	"tamtam/tam/record"
 )
 
 // A pathCommand holds the flags of `tamtam path`.
@@ -72,13 +71,9 @@ func (p *pathCommand) run(cmd *cobra.Command, captures []string) error {
 	if err != nil {
 		return fmt.Errorf("%w, or --id NAME=ID", err)
 	}
-	var plans []*record.Plan
-	for _, path := range p.plans {
-		plan, err := collector.ReadPlan(path)
-		if err != nil {
-			return err
-		}
-		plans = append(plans, plan)
+	plans, err := readPlans(p.plans)
+	if err != nil {
+		return err
 	}
 	j, err := collector.NewJourneys(plans, switches, p.flow, p.records)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/command"
 	"tamtam/lab"
 )
 
@@ -65,15 +66,11 @@ func TestPath(t *testing.T) {
 	if got := strings.Count(out, "\n"); got != 5 {
 		t.Errorf("%d lines, want the sum and four ways:\n%s", got, out)
 	}
-	for _, bad := range []struct{ args, want string }{
-		{"path x.pcap", "--topology is missing"},
-		{"path --topology record-ecmp --records 0 x.pcap", "--records 0: want 1 or more"},
-		{"path --topology record-ecmp --clock-error 0s x.pcap", "--clock-error 0s, --within 10s: want more than 0"},
-		{"path --topology record-ecmp --format xml x.pcap", "xml"},
-		{"path --topology record-ecmp " + filepath.Join(dir, "none.pcap"), "none.pcap"},
-	} {
-		if code, out := tamtam(t, strings.Fields(bad.args)...); code == 0 || !strings.Contains(out, bad.want) {
-			t.Errorf("%s: %d, %s, want %s", bad.args, code, out, bad.want)
-		}
-	}
+	const at = "--topology record-ecmp "
+	try(t, "path",
+		line{"x.pcap", command.ExitUsage, "--topology is missing"},
+		line{at + "--records 0 x.pcap", command.ExitUsage, "--records 0: want 1 or more"},
+		line{at + "--clock-error 0s x.pcap", command.ExitUsage, "--clock-error 0s, --within 10s: want more than 0"},
+		line{at + "--format xml x.pcap", command.ExitUsage, "xml"},
+		line{at + filepath.Join(dir, "none.pcap"), command.ExitFailed, "none.pcap"})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/command"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan/p4graph"
 )
@@ -130,46 +131,36 @@ func TestPlanOfAChip(t *testing.T) {
 	}
 	var out, errOut bytes.Buffer
 	if code := run(t.Context(), strings.Fields("plan --phv 8 --stages 4 --program "+chip), nil, &out,
-		&errOut); code != exitUsage || !strings.Contains(errOut.String(), "has 3") {
+		&errOut); code != command.ExitUsage || !strings.Contains(errOut.String(), "has 3") {
 		t.Errorf("exit %d: %s", code, &errOut)
 	}
 }
 
 func TestPlanRefuses(t *testing.T) {
 	truncated := fileOf(t, `{"pipelines": [{"name": "ingress", "init_table"`)
-	for _, tt := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"", exitUsage, "--program is missing"},
-		{"--program x", exitUsage, "--phv is missing: want widths of 8, 16 or 32"},
-		{"--program x --phv 12", exitUsage, `--phv: containers "12"`},
-		{"--program x --phv 8 --algorithm best", exitUsage, `--algorithm "best": want greedy`},
-		{"--program x --phv 8 --format xml", exitUsage, `--format "xml"`},
-		{"--program x --phv 8 --stages 0", exitUsage, "--stages 0: want 1 to 4096"},
-		{"--program x --phv 8 --action --algorithm bnb", exitUsage,
+	try(t, "plan",
+		line{"", command.ExitUsage, "--program is missing"},
+		line{"--program x", command.ExitUsage, "--phv is missing: want widths of 8, 16 or 32"},
+		line{"--program x --phv 12", command.ExitUsage, `--phv: containers "12"`},
+		line{"--program x --phv 8 --algorithm best", command.ExitUsage, `--algorithm "best": want greedy`},
+		line{"--program x --phv 8 --format xml", command.ExitUsage, `--format "xml"`},
+		line{"--program x --phv 8 --stages 0", command.ExitUsage, "--stages 0: want 1 to 4096"},
+		line{"--program x --phv 8 --action --algorithm bnb", command.ExitUsage,
 			"--algorithm bnb: want greedy or greedy-restarts with --action"},
-		{"--program x --phv 8 --action --algorithm brute", exitUsage,
+		line{"--program x --phv 8 --action --algorithm brute", command.ExitUsage,
 			"--algorithm brute: want greedy or greedy-restarts with --action"},
-		{"--program x --phv 8 --starts 3", exitUsage, "--starts is of --algorithm greedy-restarts"},
-		{"--program x --phv 8 --paper", exitUsage, "--paper is of --algorithm bnb"},
-		{"--program x --phv 8 --seed 1 --paths y", exitUsage, "want one of"},
-		{"--program x --phv 8 more", exitUsage, "unknown command"},
-		{"--program x --phv 8", exitFailed, "open x: no such file"},
-		{"--phv 8 --program " + truncated, exitFailed, "it breaks off at line 1"},
-		{"--phv 8 --program " + figure4 + " --pipeline egress", exitFailed,
+		line{"--program x --phv 8 --starts 3", command.ExitUsage, "--starts is of --algorithm greedy-restarts"},
+		line{"--program x --phv 8 --paper", command.ExitUsage, "--paper is of --algorithm bnb"},
+		line{"--program x --phv 8 --seed 1 --paths y", command.ExitUsage, "want one of"},
+		line{"--program x --phv 8 more", command.ExitUsage, "unknown command"},
+		line{"--program x --phv 8", command.ExitFailed, "open x: no such file"},
+		line{"--phv 8 --program " + truncated, command.ExitFailed, "it breaks off at line 1"},
+		line{"--phv 8 --program " + figure4 + " --pipeline egress", command.ExitFailed,
 			`no pipeline "egress": the graph is of "ingress"`},
-		{"--phv 8 --program " + figure4 + " --stages 1", exitFailed, "--stages 1: the program's dependencies need"},
-		{"--phv 8 --program " + figure4 + " --profile big", exitFailed, "--profile: "},
-		{"--phv 8 --program " + figure4 + " --must-record Z", exitFailed, `must-record "Z" is no table`},
-		{"--phv 8 --program " + figure4 + " --probabilities " + figure4, exitFailed, `unknown field "program"`},
-		{"--phv 8 --program " + figure4 + " --paths " + truncated, exitFailed, "paths: "},
-	} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), append([]string{"plan"}, strings.Fields(tt.args)...), strings.NewReader(""), &out, &errOut)
-		if code != tt.code || !strings.Contains(errOut.String(), tt.want) {
-			t.Errorf("%s: exit %d, %s; want %d, %s", tt.args, code, errOut.String(), tt.code, tt.want)
-		}
-	}
+		line{"--phv 8 --program " + figure4 + " --stages 1", command.ExitFailed,
+			"--stages 1: the program's dependencies need"},
+		line{"--phv 8 --program " + figure4 + " --profile big", command.ExitFailed, "--profile: "},
+		line{"--phv 8 --program " + figure4 + " --must-record Z", command.ExitFailed, `must-record "Z" is no table`},
+		line{"--phv 8 --program " + figure4 + " --probabilities " + figure4, command.ExitFailed, `unknown field "program"`},
+		line{"--phv 8 --program " + figure4 + " --paths " + truncated, command.ExitFailed, "paths: "})
 }

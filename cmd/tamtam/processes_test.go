@@ -181,7 +181,7 @@ func TestKillInTheMiddle(t *testing.T) {
 		t.Skip("other processes: nothing for the race detector")
 	}
 	base := withoutTasks(t)
-	const n = 1500
+	const n = 600
 	want := expected(t, base, groups(n))
 	for _, victim := range []string{"tammgrd", "orchagent", "syncd"} {
 		t.Run(victim, func(t *testing.T) {

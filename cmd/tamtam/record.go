@@ -72,7 +72,7 @@ that no path of the program has, and what fault would explain them.`,
 			if opts.Memory, err = bytesOf(memory); err != nil {
 				return err
 			}
-			if opts.Plans, err = readPlans(plans); err != nil {
+			if opts.Plans, err = somePlans(plans); err != nil {
 				return err
 			}
 			if opts.Names, err = ruleNames(config); err != nil {
@@ -118,10 +118,15 @@ func textOrJSON(format string) (isJSON bool, err error) {
 	return format == "json", nil
 }
 
-func readPlans(files []string) ([]*record.Plan, error) {
+// somePlans reads the files of --plan, of which there must be some.
+func somePlans(files []string) ([]*record.Plan, error) {
 	if len(files) == 0 {
 		return nil, usagef("--plan is missing: want the plan that the records follow")
 	}
+	return readPlans(files)
+}
+
+func readPlans(files []string) ([]*record.Plan, error) {
 	var plans []*record.Plan
 	for _, name := range files {
 		p, err := collector.ReadPlan(name)
@@ -182,7 +187,7 @@ func (c *collectRecord) run(cmd *cobra.Command) error {
 	case c.iface != "" && cmd.Flags().Changed("listen"):
 		return usagef("--interface %s and --listen %s: want one of them", c.iface, c.listen)
 	}
-	plans, err := readPlans(c.plans)
+	plans, err := somePlans(c.plans)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/command"
 	"tamtam/tam/record"
 )
 
@@ -40,36 +41,25 @@ func recordTestPlan(t *testing.T) (*record.Plan, string) {
 // What is wrong on the command lines of decode and collect record is named.
 func TestRecordRefuses(t *testing.T) {
 	_, plan := recordTestPlan(t)
-	for _, tt := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"decode record", exitUsage, "accepts 1 arg"},
-		{"decode record a.pcap", exitUsage, "--plan is missing"},
-		{"decode record a.pcap --plan " + plan + " --format xml", exitUsage, `--format "xml": want text or json`},
-		{"decode record a.pcap --plan " + plan + "x", exitFailed, "plan.jsonx: no such file"},
-		{"decode record " + plan + " --plan " + plan, exitFailed, "plan.json"},
-		{"decode record /nowhere --plan " + plan, exitFailed, "/nowhere: no such file"},
-		{"decode what", exitUsage, "decode what?"},
-		{"collect record", exitUsage, "--plan is missing"},
-		{"collect record --plan " + plan + " --count -1", exitUsage, "--count -1"},
-		{"collect record --plan " + plan + " --listen nowhere", exitFailed, "--listen nowhere: "},
-		{"collect record --plan " + plan + " --listen :1 --interface e", exitUsage,
+	try(t, "",
+		line{"decode record", command.ExitUsage, "accepts 1 arg"},
+		line{"decode record a.pcap", command.ExitUsage, "--plan is missing"},
+		line{"decode record a.pcap --plan " + plan + " --format xml", command.ExitUsage, `--format "xml": want text or json`},
+		line{"decode record a.pcap --plan " + plan + "x", command.ExitFailed, "plan.jsonx: no such file"},
+		line{"decode record " + plan + " --plan " + plan, command.ExitFailed, "plan.json"},
+		line{"decode record /nowhere --plan " + plan, command.ExitFailed, "/nowhere: no such file"},
+		line{"decode what", command.ExitUsage, "decode what?"},
+		line{"collect record", command.ExitUsage, "--plan is missing"},
+		line{"collect record --plan " + plan + " --count -1", command.ExitUsage, "--count -1"},
+		line{"collect record --plan " + plan + " --listen nowhere", command.ExitFailed, "--listen nowhere: "},
+		line{"collect record --plan " + plan + " --listen :1 --interface e", command.ExitUsage,
 			"--interface e and --listen :1: want one of them"},
-		{"collect record --plan " + plan + " --interface nowhere", exitFailed, "interface nowhere: "},
-		{"collect nothing", exitUsage, "unknown command"},
-		{"sim --config c --in Ethernet0=a --out o --fault skip", exitUsage,
+		line{"collect record --plan " + plan + " --interface nowhere", command.ExitFailed, "interface nowhere: "},
+		line{"collect nothing", command.ExitUsage, "unknown command"},
+		line{"sim --config c --in Ethernet0=a --out o --fault skip", command.ExitUsage,
 			`--fault "skip": want skip=TABLE or misplace=TABLE:INTO`},
-		{"sim --config c --in Ethernet0=a --out o --fault misplace=a:", exitUsage, `--fault "misplace=a:": want`},
-		{"sim --config c --in Ethernet0=a --out o --fault heal=a", exitUsage, `--fault "heal=a": want`},
-	} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &out, &errOut)
-		if code != tt.code || !strings.Contains(errOut.String(), tt.want) {
-			t.Errorf("%s: exit %d, %s; want %d, %s", tt.args, code, errOut.String(), tt.code, tt.want)
-		}
-	}
+		line{"sim --config c --in Ethernet0=a --out o --fault misplace=a:", command.ExitUsage, `--fault "misplace=a:": want`},
+		line{"sim --config c --in Ethernet0=a --out o --fault heal=a", command.ExitUsage, `--fault "heal=a": want`})
 }
 
 // Records that come by UDP are told as they come, and summed up at the end.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/internal/command"
 	"tamtam/swss"
 )
 
@@ -31,7 +32,7 @@ func (p *redisPlace) config() (cfg swss.Config, err error) {
 	if p.database != "" {
 		cfg, err = swss.LoadConfig(p.database)
 	} else if cfg, err = swss.DefaultConfig(p.addr); err != nil {
-		err = usageError{err}
+		err = command.Usage(err)
 	}
 	if err != nil || p.user == "" && p.passwordFile == "" {
 		return cfg, err

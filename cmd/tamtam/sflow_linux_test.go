@@ -17,9 +17,7 @@ func TestCollectSFlowFromInterface(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
 	}
-	ip(t, "link add wire type veth peer name tap")
-	ip(t, "link set wire up")
-	ip(t, "link set tap up")
+	veths(t, [2]string{"wire", "tap"})
 	var out, errOut bytes.Buffer
 	done := make(chan int, 1)
 	go func() {

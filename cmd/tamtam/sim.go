@@ -2,16 +2,13 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +18,6 @@ import (
 	"tamtam/saisim/profile"
 
 	"tamtam/saisim/pipe"
-	"tamtam/tam/flymon"
 )
 
 func newSim() *cobra.Command {
@@ -155,26 +151,17 @@ func askAtEnd(r *device.Replay, lines []string) (*answers, error) {
 }
 
 // readProgram reads the files of --program and --control, if any.
-func readProgram(r *device.Replay, program, control string) error {
-	if program != "" {
-		f, err := os.Open(program)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if r.Program, err = pipe.Read(f); err != nil {
-			return fmt.Errorf("%s: %w", program, err)
-		}
+func readProgram(r *device.Replay, program, control string) (err error) {
+	if r.Program, err = programFile(program); err != nil || control == "" {
+		return err
 	}
-	if control != "" {
-		f, err := os.Open(control)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if r.Control, err = device.ReadControl(f); err != nil {
-			return fmt.Errorf("%s: %w", control, err)
-		}
+	f, err := os.Open(control)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if r.Control, err = device.ReadControl(f); err != nil {
+		return fmt.Errorf("%s: %w", control, err)
 	}
 	return nil
 }
@@ -279,141 +266,9 @@ func printReport(cmd *cobra.Command, r *device.Report, out, format string) error
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text)
 		return err
 	}
-	if err := writeReport(cmd.OutOrStdout(), r); err != nil {
+	if err := r.WriteText(cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\ncaptures and report.json are in %s\n", out)
 	return err
-}
-
-// writeReport prints ports and sessions as tables; ports without traffic are
-// left out.
-func writeReport(out io.Writer, r *device.Report) error {
-	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "Port\tReceived\tSent\tDropped")
-	for _, name := range r.PortNames() {
-		p := r.Ports[name]
-		if p.Received+p.Sent == 0 && len(p.Dropped) == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", name, p.Received, p.Sent, reasons(p.Dropped))
-	}
-	fmt.Fprintf(w, "CPU\t\t%d\t\n", r.CPU.Sent)
-	b := r.Books
-	balanced := map[bool]string{true: "balanced", false: "NOT BALANCED"}[b.Balanced]
-	fmt.Fprintf(w,
-		"\nBooks: received %d + injected %d + copies %d = sent %d + to CPU %d + dropped %d + in flight %d: %s\n",
-		b.Received, b.Injected, b.Copies, b.Sent, b.ToCPU, b.DroppedAll, b.InFlight, balanced)
-	if len(r.TailStamping) > 0 {
-		fmt.Fprintln(w, "\nSession\tFlow group\tStatus\tMatched\tStamped\tNot stamped")
-		for _, name := range r.SessionNames() {
-			s := r.TailStamping[name]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
-				name, s.FlowGroup, s.Status, counted(s.Matched), counted(s.Stamped), reasons(s.NotStamped))
-		}
-	}
-	writeTasks(w, r)
-	writeRecordings(w, r)
-	writeTruth(w, r)
-	return w.Flush()
-}
-
-// counted is a counter, or a dash where it is not known.
-func counted(n *uint64) string {
-	if n == nil {
-		return "-"
-	}
-	return strconv.FormatUint(*n, 10)
-}
-
-// writeTasks prints what FlyMon's tasks say, beside what is exact where the oracle
-// knows.
-func writeTasks(w io.Writer, r *device.Report) {
-	if len(r.FlyMon) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nTask\tStatus\tAlgorithm\tOf\tEstimate\tBounds\tExact\tFlags")
-	line := func(task, status, algorithm, of string, e flymon.Estimate) {
-		bounds, exact := "no bound", "-"
-		switch lower, upper := e.Bounds(); {
-		case upper:
-			bounds = fmt.Sprintf("%.6g to %.6g (%.0f %%)", e.Lower, e.Upper, 100*e.Confidence)
-		case lower:
-			bounds = fmt.Sprintf("%.6g or more (%.0f %%)", e.Lower, 100*e.Confidence)
-		}
-		if e.Saturated {
-			bounds = "saturated, " + bounds
-		}
-		if e.Exact != nil {
-			exact = fmt.Sprintf("%.6g", *e.Exact)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.6g\t%s\t%s\t%s\n", task, status, algorithm, of, e.Value, bounds, exact,
-			cmp.Or(e.Flags.String(), "-"))
-	}
-	for _, name := range device.SortedKeys(r.FlyMon) {
-		t := r.FlyMon[name]
-		if t.Epoch == nil {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, t.Status, t.Algorithm, t.Reason)
-			continue
-		}
-		for _, metric := range device.SortedKeys(t.Epoch.Metrics) {
-			if metric != flymon.MetricBytes {
-				line(name, t.Status, t.Algorithm, metric, t.Epoch.Metrics[metric])
-			}
-		}
-		for _, flow := range device.SortedKeys(t.Flows) {
-			line(name, "", "", flow, t.Flows[flow])
-		}
-		for _, flow := range device.SortedKeys(t.Changes) {
-			line(name, "", "", "change of "+flow, t.Changes[flow].Estimate)
-		}
-	}
-	for _, name := range device.SortedKeys(r.Queries) {
-		if q := r.Queries[name]; q.Estimate != nil {
-			line(q.Task, "", "query "+name, q.Flow, *q.Estimate)
-		}
-	}
-}
-
-// writeTruth prints what the oracle knows, if it was asked.
-func writeTruth(w io.Writer, r *device.Report) {
-	if r.Truth == nil {
-		return
-	}
-	fmt.Fprintln(w, "\nFlow group\tFrames\tDelivered\tTo CPU\tLost\tDelay min\tmean\tmax")
-	for _, name := range device.SortedKeys(r.Truth) {
-		t := r.Truth[name]
-		lost := map[string]uint64{}
-		for _, l := range t.Lost {
-			lost[l.Port+" "+l.Reason] += l.Count
-		}
-		ns := func(ps uint64) string {
-			if t.Delay.Count == 0 {
-				return "-"
-			}
-			return fmt.Sprintf("%d.%03d ns", ps/1000, ps%1000)
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", name, t.Frames, t.Delivered, t.ToCPU, reasons(lost),
-			ns(t.Delay.MinPs), ns(t.Delay.MeanPs), ns(t.Delay.MaxPs))
-	}
-	fmt.Fprintln(w, "\nEstimate\tMeasured\tTruth\tError")
-	for _, name := range device.SortedKeys(r.Truth) {
-		for _, e := range device.SortedKeys(r.Truth[name].Estimates) {
-			x := r.Truth[name].Estimates[e]
-			fmt.Fprintf(w, "%s\t%d\t%d\t%+d\n", e, x.Measured, x.Truth, x.Error)
-		}
-	}
-}
-
-func reasons(m map[string]uint64) string {
-	var parts []string
-	for _, k := range device.SortedKeys(m) {
-		if m[k] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", k, m[k]))
-		}
-	}
-	if len(parts) == 0 {
-		return "0"
-	}
-	return strings.Join(parts, ", ")
 }

@@ -18,10 +18,7 @@ func TestTwoSwitchesAtOneInterface(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
 	}
-	ip(t, "link set lo up")
-	ip(t, "link add eth1 type veth peer name host1")
-	ip(t, "link set eth1 up")
-	ip(t, "link set host1 up")
+	veths(t, [2]string{"eth1", "host1"})
 	servers := [2]*swsstest.Server{swsstest.StartServer(t), swsstest.StartServer(t)}
 	first := startProcess(t, "up", "--redis", servers[0].Addr, "--gnmi", "127.0.0.1:0", "--data",
 		filepath.Join(t.TempDir(), "data"),

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tamtam/internal/command"
 )
 
 // An archive is made without Redis and without a gNMI server; what is not in it is told.
@@ -29,7 +31,7 @@ func TestTechsupport(t *testing.T) {
 		}
 	}
 	args[len(args)-1] = filepath.Join(t.TempDir(), "none", "a.tar.gz")
-	if code := run(t.Context(), args, nil, &out, &errs); code != exitFailed {
+	if code := run(t.Context(), args, nil, &out, &errs); code != command.ExitFailed {
 		t.Errorf("exit %d for a directory that is not there", code)
 	}
 }

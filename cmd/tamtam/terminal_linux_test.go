@@ -163,38 +163,32 @@ func (s *screen) expect(text string) string {
 func TestTerminalKeys(t *testing.T) {
 	t.Parallel()
 	s := startTerminal(t, 100, 100)
-	s.press("sh\tver\t")
-	s.expect("show version ")
-	s.press("\r")
-	s.expect("gNMI version")
-	s.expect("sonic# ")
-	s.press("show tam sw?")
-	s.expect("Attributes of the switch that are in use")
-	s.press("\x15show tam samplers sampler-0\t")
-	s.expect("sampler-08  sampler-09")
-	s.press("\x03")
-	s.press("nonsense\r")
-	s.expect("%Error: Invalid input detected at \"^\" marker")
-	s.expect("sonic# ")
-	s.press("show tam samplers sampler-07 watch 100ms\r")
-	for range 3 {
-		s.expect("Sample Rate   : 100")
+	const prompt = "sonic# "
+	for _, step := range []struct {
+		press  string
+		expect []string
+	}{
+		{"sh\tver\t", []string{"show version "}},
+		{"\r", []string{"gNMI version", prompt}},
+		{"show tam sw?", []string{"Attributes of the switch that are in use"}},
+		{"\x15show tam samplers sampler-0\t", []string{"sampler-08  sampler-09"}},
+		{"\x03", nil},
+		{"nonsense\r", []string{"%Error: Invalid input detected at \"^\" marker", prompt}},
+		{"show tam samplers sampler-07 watch 100ms\r", []string{"Sample Rate   : 100", "Sample Rate   : 100",
+			"Sample Rate   : 100"}},
+		{"\x03", []string{prompt}},
+		{"\x1b[A\x1b[A\r", []string{"%Error: Invalid input", prompt}},
+		{"ver\x12", []string{"show version "}},
+		{"\r", []string{"gNMI version", prompt}},
+		{"show\x12\x12\r", []string{"Sample Rate"}}, // not the last, the one before
+		{"\x03", []string{prompt}},
+		{"\x04", nil},
+	} {
+		s.press(step.press)
+		for _, text := range step.expect {
+			s.expect(text)
+		}
 	}
-	s.press("\x03")
-	s.expect("sonic# ")
-	s.press("\x1b[A\x1b[A\r")
-	s.expect("%Error: Invalid input")
-	s.expect("sonic# ")
-	s.press("ver\x12")
-	s.expect("show version ")
-	s.press("\r")
-	s.expect("gNMI version")
-	s.expect("sonic# ")
-	s.press("show\x12\x12\r") // not the last, the one before
-	s.expect("Sample Rate")
-	s.press("\x03")
-	s.expect("sonic# ")
-	s.press("\x04")
 }
 
 // Output of more lines than the window has stops at each screen, by what lines take in a window of its width.

@@ -21,6 +21,7 @@ import (
 	"tamtam/collector"
 	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/internal/command"
 	"tamtam/mgmt/configfile"
 	"tamtam/swss"
 )
@@ -131,7 +132,7 @@ func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 // reach completes what the flags of a client say: the switch on this machine, and its CA.
 func reach(cmd *cobra.Command, conf *cli.Config, data string) {
 	conf.Out, conf.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
-	conf.Version = version()
+	conf.Version = command.Version()
 	if conf.Target == "" {
 		conf.Target = "localhost:8080"
 		if socket := device.SocketPath(data); isSocket(socket) {
@@ -193,38 +194,52 @@ func newDecode() *cobra.Command {
 	return c
 }
 
+// stampFlags are those of commands that read stamps, or the hops of IFA.
+type stampFlags struct {
+	collector.DecodeOptions
+	format string
+	memory int64
+}
+
+func (s *stampFlags) flags(c *cobra.Command, formats string) {
+	f := c.Flags()
+	f.StringVar(&s.format, "format", "text", formats)
+	f.BoolVar(&s.Packets, "packets", false, "print every stamped packet too")
+	f.IntVar(&s.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart in a report, at most")
+	f.BoolVar(&s.Exact, "exact", false, exactFlag)
+	f.Int64Var(&s.memory, "memory", collector.DefaultMemory>>20, memoryFlag)
+}
+
+func (s *stampFlags) check() (err error) {
+	if s.JSON, err = textOrJSON(s.format); err != nil {
+		return err
+	}
+	if s.Paths < 1 {
+		return usagef("--paths %d: want 1 or more", s.Paths)
+	}
+	s.Memory, err = bytesOf(s.memory)
+	return err
+}
+
 // newDecodeTailStamp makes the command that reads stamps, or the hops of IFA, from a capture.
 func newDecodeTailStamp(ifa bool) *cobra.Command {
-	var format string
-	var memory int64
-	options := collector.DecodeOptions{IFA: ifa}
-	ts := &cobra.Command{
+	var s stampFlags
+	c := &cobra.Command{
 		Use:   "tailstamp FILE.pcap",
 		Short: "Latency per flow and hop, from tail-stamp records",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if options.JSON, err = textOrJSON(format); err != nil {
+			if err := s.check(); err != nil {
 				return err
 			}
-			if options.Paths < 1 {
-				return usagef("--paths %d: want 1 or more", options.Paths)
-			}
-			if options.Memory, err = bytesOf(memory); err != nil {
-				return err
-			}
-			return collector.DecodeTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], options)
+			return collector.DecodeTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], s.DecodeOptions)
 		},
 	}
-	ts.Flags().StringVar(&format, "format", "text", "text or json")
-	ts.Flags().BoolVar(&options.Packets, "packets", false, "print every stamped packet too")
-	ts.Flags().IntVar(&options.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart, at most")
-	ts.Flags().BoolVar(&options.Exact, "exact", false, exactFlag)
-	ts.Flags().Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
-	if ifa {
-		ts.Use, ts.Short = "ifa FILE.pcap", "Latency per flow and hop, from packets of Inband Flow Analyzer"
+	s.flags(c, "text or json")
+	if s.IFA = ifa; ifa {
+		c.Use, c.Short = "ifa FILE.pcap", "Latency per flow and hop, from packets of Inband Flow Analyzer"
 	}
-	return ts
+	return c
 }
 
 // printLeft prints which values of a config_db.json were left out, see [configfile.Scalars].
@@ -346,7 +361,7 @@ func newHealth() *cobra.Command {
 			}
 			state, err := health(cmd.Context(), q, args)
 			if errors.Is(err, daemons.ErrNoSuchDaemon) {
-				return usageError{err}
+				return command.Usage(err)
 			}
 			if err != nil {
 				return err

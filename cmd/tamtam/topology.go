@@ -12,6 +12,7 @@ import (
 
 	"tamtam/collector/topology"
 	"tamtam/fleet/dial"
+	"tamtam/internal/command"
 	"tamtam/lab/experiments"
 )
 
@@ -65,7 +66,7 @@ func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
 	}
 	t, err := experiments.Network(p.file, p.clab)
 	if errors.Is(err, experiments.ErrUnknown) {
-		return nil, usageError{err}
+		return nil, command.Usage(err)
 	}
 	if err != nil {
 		return nil, err

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"tamtam/collector/capture"
+	"tamtam/internal/command"
 )
 
 // What is wrong with a packet to be traced is said before anybody is asked.
@@ -25,24 +25,16 @@ func TestTraceRefusals(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{}, exitUsage, "arg"},
-		{[]string{"Ethernet0", "src", "10.0.0.1 | count"}, exitUsage, "want a port, and fields"},
-		{[]string{"Ethernet0", "ttl", "1", "--pcap", file}, exitUsage, "want the port alone"},
-		{[]string{"Ethernet0", "--pcap", file, "--packet", "0"}, exitUsage, "want 1 or more"},
-		{[]string{"Ethernet0", "--pcap", file, "--packet", "3"}, exitFailed, "has no packet 3"},
-		{[]string{"Ethernet0", "--pcap", file, "--packet", "2"}, exitFailed, "was cut to 60 bytes of 1500"},
-		{[]string{"Ethernet0", "--pcap", file, "--target", "127.0.0.1:1", "--insecure"}, exitFailed,
-			"No answer from the gNMI server"},
-	} {
-		var out, errs bytes.Buffer
-		if code := run(t.Context(), append([]string{"trace"}, tt.args...), nil, &out, &errs); code != tt.code ||
-			!strings.Contains(errs.String(), tt.want) {
-			t.Errorf("%v: exit %d, want %d: %s, want %q", tt.args, code, tt.code, errs.String(), tt.want)
-		}
+	at := "Ethernet0 --pcap " + file
+	try(t, "trace",
+		line{"", command.ExitUsage, "arg"},
+		line{"Ethernet0 ttl 1 --pcap " + file, command.ExitUsage, "want the port alone"},
+		line{at + " --packet 0", command.ExitUsage, "want 1 or more"},
+		line{at + " --packet 3", command.ExitFailed, "has no packet 3"},
+		line{at + " --packet 2", command.ExitFailed, "was cut to 60 bytes of 1500"},
+		line{at + " --target 127.0.0.1:1 --insecure", command.ExitFailed, "No answer from the gNMI server"})
+	if code, printed := tamtam(t, "trace", "Ethernet0", "src", "10.0.0.1 | count"); code != command.ExitUsage ||
+		!strings.Contains(printed, "want a port, and fields") {
+		t.Errorf("a field with a pipe: exit %d, %s", code, printed)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"tamtam/cli"
 	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/internal/command"
 )
 
 // startupFile is the startup configuration of a switch that is told of no other: where a container's is mounted.
@@ -147,7 +148,7 @@ func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error
 		cfg.Mgmt.Startup)
 	cfg.Shell = func(ctx context.Context, target string, script []byte) error {
 		return runScript(ctx, cli.Config{
-			Target: target, In: bytes.NewReader(nil), Out: cmd.ErrOrStderr(), Err: cmd.ErrOrStderr(), Version: version(),
+			Target: target, In: bytes.NewReader(nil), Out: cmd.ErrOrStderr(), Err: cmd.ErrOrStderr(), Version: command.Version(),
 		}, path, script)
 	}
 	return nil

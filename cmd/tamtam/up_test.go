@@ -13,6 +13,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/internal/command"
 	"tamtam/swss"
 )
 
@@ -123,7 +124,7 @@ func TestUpRefusesAStartupConfiguration(t *testing.T) {
 			s := newSolo(t, tt.text)
 			p := startProcess(t, append(s.args, "--ports", "2")...)
 			err := p.wait()
-			if p.cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(p.log.String(), tt.want) {
+			if p.cmd.ProcessState.ExitCode() != command.ExitFailed || !strings.Contains(p.log.String(), tt.want) {
 				t.Errorf("%v, and said %s; want exit code 1 and %q", err, p.log.String(), tt.want)
 			}
 			if _, err := os.Stat(filepath.Join(s.dir, keptFile)); err == nil {

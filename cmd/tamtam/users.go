@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"tamtam/internal/command"
 	"tamtam/mgmt/access"
 )
 
@@ -66,7 +67,7 @@ func setUser(file, name, password string, role access.Role) error {
 	}
 	u, err := access.NewUser(name, password, want)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	more := []access.User{u}
 	old, err := readUsers(file)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/command"
 	"tamtam/internal/racetest"
 )
 
@@ -18,20 +19,20 @@ func TestUsersCommand(t *testing.T) {
 		code     int
 		want     string
 	}{
-		{"users list", "", exitFailed, "no such file"},
+		{"users list", "", command.ExitFailed, "no such file"},
 		{"users set ada --role admin", "secret\n", 0, ""},
 		{"users set bob -p guess", "", 0, ""},
 		{"users list", "", 0, "ada                  admin\nbob                  read-only\n"},
 		{"users set bob --role operator -p guess", "", 0, ""},
 		{"users set bob", "other\n", 0, ""},
 		{"users list", "", 0, "bob                  operator\n"},
-		{"users set carl", "", exitFailed, "no password on standard input"},
-		{"users set a:b -p x", "", exitUsage, "no name of a user"},
-		{"users set carl --role a/b -p x", "", exitUsage, "role"},
-		{"users remove carl", "", exitFailed, "there is no user"},
+		{"users set carl", "", command.ExitFailed, "no password on standard input"},
+		{"users set a:b -p x", "", command.ExitUsage, "no name of a user"},
+		{"users set carl --role a/b -p x", "", command.ExitUsage, "role"},
+		{"users remove carl", "", command.ExitFailed, "there is no user"},
 		{"users remove ada", "", 0, ""},
-		{"users remove bob", "", exitFailed, "the last user"},
-		{"users", "", exitUsage, "users what?"},
+		{"users remove bob", "", command.ExitFailed, "the last user"},
+		{"users", "", command.ExitUsage, "users what?"},
 	} {
 		var out bytes.Buffer
 		args := append(strings.Fields(tt.args), "--users", file)
@@ -47,12 +48,9 @@ func TestUsersCommand(t *testing.T) {
 
 // Nothing that others reach is served without a login, before anything else is done.
 func TestRefusesToServeAll(t *testing.T) {
+	at := " --data " + t.TempDir()
 	for _, args := range []string{"up --gnmi :0", "up --gnmi 0.0.0.0:0", "up --rest :0",
 		"run mgmtd --redis 127.0.0.1:1 --rest [::]:0"} {
-		var out bytes.Buffer
-		code := run(t.Context(), append(strings.Fields(args), "--data", t.TempDir()), strings.NewReader(""), &out, &out)
-		if code != exitUsage || !strings.Contains(out.String(), "--no-login") {
-			t.Errorf("%s: %d %s", args, code, out.String())
-		}
+		try(t, args, line{at, command.ExitUsage, "--no-login"})
 	}
 }

@@ -25,12 +25,7 @@ func TestLiveInterfaces(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
 	}
-	ip(t, "link set lo up")
-	ip(t, "link add eth1 type veth peer name host1")
-	ip(t, "link add eth2 type veth peer name host2")
-	for _, name := range []string{"eth1", "host1", "eth2", "host2"} {
-		ip(t, "link set "+name+" up")
-	}
+	veths(t, [2]string{"eth1", "host1"}, [2]string{"eth2", "host2"})
 	s := startLiveSwitch(t)
 	s.wait("Ethernet0", "up")
 	s.wait("Ethernet4", "up")
@@ -60,9 +55,7 @@ func TestLiveInterfaces(t *testing.T) {
 
 	ip(t, "link del eth2")
 	s.wait("Ethernet4", "down")
-	ip(t, "link add eth2 type veth peer name host2")
-	ip(t, "link set eth2 up")
-	ip(t, "link set host2 up")
+	veths(t, [2]string{"eth2", "host2"})
 	s.wait("Ethernet4", "up")
 	b = openHost(t, "host2")
 	a.send(plain)
@@ -82,6 +75,33 @@ func ip(t *testing.T, args string) {
 	}
 }
 
+// veths makes pairs of virtual interfaces, which are up, as the loopback is.
+func veths(t *testing.T, pairs ...[2]string) {
+	t.Helper()
+	ip(t, "link set lo up")
+	for _, pair := range pairs {
+		ip(t, "link add "+pair[0]+" type veth peer name "+pair[1])
+		ip(t, "link set "+pair[0]+" up")
+		ip(t, "link set "+pair[1]+" up")
+	}
+}
+
+// startUp starts a switch of one process with its configuration on a Redis of its own; flags are more of its flags.
+func startUp(t *testing.T, config device.ConfigDB, flags ...string) *fleet {
+	t.Helper()
+	server := swsstest.StartServer(t)
+	f := &fleet{redis: server.Open(), addr: server.Addr}
+	if err := config.Load(t.Context(), f.redis); err != nil {
+		t.Fatal(err)
+	}
+	startProcess(t, append([]string{"up", "--redis", server.Addr, "--gnmi", "127.0.0.1:0", "--data",
+		filepath.Join(t.TempDir(), "data")}, flags...)...)
+	return f
+}
+
+// portUp wants a port whose link is there.
+func portUp(row swss.FieldValues) bool { return row["oper_status"] == "up" }
+
 // frame pads to the least length that Ethernet has, so that no interface pads it.
 func frame(s string) []byte {
 	return append([]byte(s), make([]byte, max(0, 64-len(s)))...)
@@ -93,9 +113,13 @@ type liveSwitch struct {
 }
 
 func startLiveSwitch(t *testing.T) *liveSwitch {
-	server := swsstest.StartServer(t)
-	f := &fleet{redis: server.Open(), addr: server.Addr}
-	config := device.ConfigDB{
+	config := twoPorts("tagged")
+	return &liveSwitch{t, startUp(t, config, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2")}
+}
+
+// twoPorts are in one VLAN, the second one with tags or without.
+func twoPorts(mode string) device.ConfigDB {
+	return device.ConfigDB{
 		schema.CfgPort: {
 			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
 			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"},
@@ -103,16 +127,9 @@ func startLiveSwitch(t *testing.T) *liveSwitch {
 		schema.CfgVLAN: {"Vlan10": swss.FieldValues{"vlanid": "10"}},
 		schema.CfgVLANMember: {
 			"Vlan10|Ethernet0": swss.FieldValues{"tagging_mode": "untagged"},
-			"Vlan10|Ethernet4": swss.FieldValues{"tagging_mode": "tagged"},
+			"Vlan10|Ethernet4": swss.FieldValues{"tagging_mode": mode},
 		},
 	}
-	if err := config.Load(t.Context(), f.redis); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	startProcess(t, "up", "--redis", server.Addr, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2",
-		"--gnmi", "127.0.0.1:0", "--data", filepath.Join(dir, "data"))
-	return &liveSwitch{t, f}
 }
 
 // wait returns when the port's operational status is as wanted.

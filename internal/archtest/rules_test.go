@@ -53,14 +53,15 @@ var rules = []room{
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
 		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
 		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt mgmt/auth collector/alarm collector
-		collector/marks collector/topology collector/result collector/journey collector/capture tam/record`)},
+		collector/marks collector/topology collector/result collector/journey collector/capture tam/record
+		internal/command`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
 		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
 		collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
-		tam/flymon tam/ipfix tam/record internal/grace`)},
+		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
@@ -343,6 +344,7 @@ var rules = []room{
 	// hosts with wires
 	{name: "internal/netns", modules: []string{xsys}},
 	// what is finished, when a context has ended
+	{name: "internal/command", modules: []string{cobra}},
 	{name: "internal/grace", clock: true},
 	{name: "internal", clock: true},
 }

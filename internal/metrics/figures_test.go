@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -84,26 +85,16 @@ var figureTests = []struct {
 		"lines of code": "10", "lines of tests": "7", "lines generated": "54",
 		"tests : code": "0.70", "rooms at the top": "1"}, nil},
 
-	{"lines of files, by nearest rank", map[string]string{
-		"a/1.go": lines(10), "a/2.go": lines(20), "a/3.go": lines(30), "a/4.go": lines(40), "b/5.go": lines(50),
-		"b/6.go": lines(60), "b/7.go": lines(70), "b/8.go": lines(80), "b/9.go": lines(90), "b/10.go": lines(100),
-		"b/x_test.go": lines(500), "b/gen.go": made + lines(900),
-	}, map[string]string{"file, median lines": "50", "file, p90 lines": "90", "file, most lines": "100"},
-		map[string][]string{"file, most lines": {"b/10.go", "b/9.go", "b/8.go", "b/7.go", "b/6.go", "b/5.go",
-			"a/4.go", "a/3.go", "a/2.go", "a/1.go"}}},
-	{"an odd number of files", map[string]string{"1.go": lines(1), "2.go": lines(2), "3.go": lines(9)},
-		map[string]string{"file, median lines": "2", "file, p90 lines": "9"}, nil},
-
 	{"lines of functions", map[string]string{
 		"a/a.go": "package a\n\n// A comment\n// of two lines.\nfunc one() { x := func() {\n}\n}\n" +
 			"\nvar f = func() {\n\n\n\n}\n\nfunc without()\n",
 		"a/a_test.go": "package a\nfunc long() {\n\n\n\n\n\n\n\n\n}\n",
-	}, map[string]string{"functions": "3", "function, p99 lines": "5", "function, most lines": "5"},
-		map[string][]string{"function, most lines": {"a/a.go:9", "a/a.go:5", "a/a.go:15"}}},
+	}, map[string]string{"function, p99 lines": "5"},
+		map[string][]string{"function, p99 lines": {"a/a.go:9", "a/a.go:5", "a/a.go:15"}}},
 	{"the longest of 100 is not the 99th", map[string]string{
 		"a.go": "package a\n" + strings.Repeat("func f() {\n}\n", 98) +
 			"func g() {\n\n}\nfunc h() {\n\n\n\n}\n",
-	}, map[string]string{"functions": "100", "function, p99 lines": "3", "function, most lines": "5"}, nil},
+	}, map[string]string{"function, p99 lines": "3"}, nil},
 
 	{"complexity", map[string]string{
 		"a/a.go": "package a\n" + ifs("f", 14) + ifs("g", 15) +
@@ -112,8 +103,9 @@ var figureTests = []struct {
 		"saisim/references/a.go": "package a\n" + ifs("f", 1),
 		"a/a_test.go":            "package a\n" + ifs("f", 40),
 		"a/z.go":                 made + "package a\n" + ifs("z", 40),
-	}, map[string]string{"functions": "6", "functions of complexity > 15, percent": "40.00", "complexity, most": "17"},
-		map[string][]string{"functions of complexity > 15, percent": {"a/a.go:4", "a/a.go:3"}}},
+	}, map[string]string{"complexity, most": "17"},
+		map[string][]string{"complexity, most": {"a/a.go:4", "a/a.go:3", "a/a.go:2", "saisim/references/a.go:2",
+			"a/a.go:5"}}},
 	{"what makes it complex", map[string]string{"a.go": `package a
 func f() {
 	if a && b || c { } else if d { } else { } // 4
@@ -127,7 +119,7 @@ func f() {
 	{"a literal outside of functions", map[string]string{
 		"a.go": "package a\nvar x = T{f: func() { if a { g(func() { if b { } }) } }, g: func() { }}\n",
 	},
-		map[string]string{"functions": "2", "complexity, most": "3"}, nil},
+		map[string]string{"complexity, most": "3"}, nil},
 
 	{"methods", map[string]string{
 		"a/a.go": `package a
@@ -159,8 +151,8 @@ func f() {}
 	{"packages", map[string]string{
 		"a/a.go": lines(5999), "a/b.go": lines(1), "a/a_test.go": lines(9000), "a/z.go": made + lines(9000),
 		"b/a.go": lines(6001), "saisim/engine/a.go": lines(7000),
-	}, map[string]string{"package, most files": "2", "package, most lines": "7000", "packages too large": "1"},
-		map[string][]string{"packages too large": {"b"}, "package, most files": {"a", "b", "saisim/engine"}}},
+	}, map[string]string{"packages": "3", "packages too large": "1"},
+		map[string][]string{"packages too large": {"b"}, "packages": {"saisim/engine", "b", "a"}}},
 
 	{"fields", map[string]string{
 		"a/a.go": "package a\ntype A struct {" + fields(20) + "}\ntype B struct {" + fields(20) + "C }\n" +
@@ -177,10 +169,9 @@ func f() {}
 			wide("x", 119) + "\n" + wide("x", 132),
 		"a/a_test.go": "package a\n" + wide("x", 140) + "\n" + wide("x", 121) + "\n" + wide("x", 121),
 		"a/z.go":      made + "package a\n" + wide("x", 300),
-	}, map[string]string{"lines over 120 columns, code": "2", "line, most columns, code": "132",
-		"lines over 120 columns, tests": "3", "line, most columns, tests": "140"},
-		map[string][]string{"lines over 120 columns, code": {"a/a.go:5", "a/a.go:3"},
-			"lines over 120 columns, tests": {"a/a_test.go:2", "a/a_test.go:3", "a/a_test.go:4"}}},
+	}, map[string]string{"lines over 120 columns": "5"},
+		map[string][]string{"lines over 120 columns": {"a/a_test.go:2", "a/a.go:5", "a/a.go:3", "a/a_test.go:3",
+			"a/a_test.go:4"}}},
 
 	{"tests and code of rooms", map[string]string{
 		"a/a.go": lines(10), "a/b/b.go": lines(10), "a/b/b_test.go": lines(5), "b/b.go": lines(20),
@@ -257,13 +248,13 @@ func TestFigures(t *testing.T) {
 			}
 			for name, want := range tt.want {
 				tested[name] = true
-				if got := found[name].text(); got != want {
-					t.Errorf("%s: %s, want %s: %v", name, got, want, found[name].worst)
+				if got := found[name].text(found[name].value); got != want {
+					t.Errorf("%s: %s, want %s: %v", name, got, want, found[name].behind)
 				}
 			}
 			for name, want := range tt.behind {
 				var got []string
-				for _, w := range found[name].worst {
+				for _, w := range found[name].behind {
 					got = append(got, w.where)
 				}
 				if !slices.Equal(got, want) {
@@ -299,8 +290,8 @@ func TestQuantile(t *testing.T) {
 // A tree without any code has figures too.
 func TestEmptyTree(t *testing.T) {
 	for _, f := range makeTree(t, nil).figures() {
-		if f.value != 0 || len(f.worst) > 0 {
-			t.Errorf("%s: %v, %v", f.name, f.value, f.worst)
+		if f.value != 0 || len(f.behind) > 0 {
+			t.Errorf("%s: %v, %v", f.name, f.value, f.behind)
 		}
 	}
 }
@@ -318,17 +309,75 @@ func TestBadTree(t *testing.T) {
 	}
 }
 
-func TestRooms(t *testing.T) {
-	tree := makeTree(t, map[string]string{
+// The program prints what there is, and ends with 1 where a limit is broken, and says by what.
+func TestRun(t *testing.T) {
+	rooms := map[string]string{
 		"a/a.go": "package a\nimport \"m/b/x\"\n", "a/a_test.go": lines(1), "b/x/z.go": made + lines(5),
 		"c.go": "package m\nimport (\"m/a\"; \"m/b\")\n",
-	})
-	var out strings.Builder
-	tree.roomTable(&out)
-	rows := strings.Split(strings.TrimSpace(out.String()), "\n")
-	want := []string{"| . | 2 | 0 | 0 | 0.00 | a, b |  |", "| a | 2 | 1 | 0 | 0.50 | b | . |",
-		"| b | 0 | 0 | 7 | - |  | ., a |"}
-	if !slices.Equal(rows[2:], want) {
-		t.Errorf("rooms\n%s\nwant\n%s", &out, strings.Join(want, "\n"))
+	}
+	for _, tt := range []struct {
+		files map[string]string
+		args  string
+		code  int
+		want  string
+	}{
+		{map[string]string{"a/a.go": lines(4)}, "-limits", 0, ""},
+		{map[string]string{"a/a.go": "package a\ntype t int\n" + methods("t", 60)}, "-limits", 0, ""},
+		{map[string]string{"a/a.go": lines(6001)}, "-limits", 1,
+			"packages too large: 1, want <= 0: a package is read as one: cut it along an interface\n" +
+				"      6001  a  package of 1 files\n"},
+		{map[string]string{"a/a.go": lines(4)}, "", 0, "| lines of code | 4 |  |  |  |"},
+		{map[string]string{"a/a.go": lines(4)}, "", 0, "| tests : code | 0.00 | >= 0.55 |  | a room, tests : code 0.00 |"},
+		{rooms, "", 0, "| . | 2 | 0 | 0 | 0.00 | a, b |  |\n" +
+			"| a | 2 | 1 | 0 | 0.50 | b | . |\n| b | 0 | 0 | 7 | - |  | ., a |\n"},
+		{map[string]string{"a/a.go": lines(4)}, "-list", 0, "     4  a  package of 1 files"},
+		{map[string]string{"a/a.go": "what"}, "", 1, "metrics: a/a.go:1:1: expected 'package'"},
+		{nil, "-limits -list", 2, "want -list, -limits or nothing"},
+		{nil, "tree", 2, "want -list, -limits or nothing"},
+		{nil, "-what", 2, "-what"},
+	} {
+		var out strings.Builder
+		code := run(inMemory(tt.files), strings.Fields(tt.args), &out, &out)
+		if code != tt.code || !strings.Contains(out.String(), tt.want) || tt.want == "" && out.Len() > 0 {
+			t.Errorf("%q: exit status %d, want %d with %q:\n%s", tt.args, code, tt.code, tt.want, &out)
+		}
+	}
+}
+
+// A goal is missed by what is beyond it as printed, and by nothing else.
+func TestGoals(t *testing.T) {
+	for _, tt := range []struct {
+		goal   string
+		value  float64
+		missed bool
+	}{
+		{"<=", 0.4, false}, {"<=", 0.55, false}, {"<=", 0.554, false}, {"<=", 0.556, true}, {"<=", 7, true},
+		{">=", 0.56, false}, {">=", 0.55, false}, {">=", 0.546, false}, {">=", 0.544, true}, {">=", 0, true},
+		{"", 7, false},
+	} {
+		f := figure{name: "tests : code", value: tt.value, goal: tt.goal, want: 0.55}
+		if f.misses() != tt.missed {
+			t.Errorf("%v is %s: missed %v", tt.value, f.goalText(), f.misses())
+		}
+	}
+}
+
+// ARCHITECTURE.md says how many rooms and arrows there are.
+func TestArchitectureCountsRoomsAndArrows(t *testing.T) {
+	tree, err := read(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]float64{}
+	for _, f := range tree.figures() {
+		count[f.name] = f.value
+	}
+	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%v rooms with %v arrows", count["rooms at the top"], count["arrows between rooms"])
+	if !strings.Contains(string(page), want) {
+		t.Errorf("ARCHITECTURE.md: want %q", want)
 	}
 }

@@ -24,69 +24,60 @@ func run(root fs.FS, args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "metrics: want -list, -limits or nothing, in the root of the tree")
 		return 2
 	}
-	good := true
 	t, err := read(root)
-	if err == nil {
-		figures := t.figures()
-		if *only {
-			good, err = check(out, figures, goals)
-		} else {
-			table(out, figures, goals)
-			t.roomTable(out)
-		}
-		if *list {
-			listed(out, figures)
-		}
-	}
 	if err != nil {
 		fmt.Fprintln(errs, "metrics:", err)
-	}
-	if err != nil || !good {
 		return 1
+	}
+	status, figures := 0, t.figures()
+	for _, f := range figures {
+		if *only && f.limit != "" && f.misses() {
+			status = 1
+			fmt.Fprintf(out, "%s: %s, want %s: %s\n", f.name, f.text(f.value), f.goalText(), f.limit)
+			show(out, f.behind, 10)
+		}
+	}
+	if *only {
+		return status
+	}
+	t.tables(out, figures)
+	for _, f := range figures {
+		if *list && len(f.behind) > 0 {
+			fmt.Fprintf(out, "\n%s: %s\n", f.name, f.text(f.value))
+			show(out, f.behind, 50)
+		}
 	}
 	return 0
 }
 
-// table prints the figures with their goals as a table.
-func table(out io.Writer, figures []figure, goals []goal) {
-	fmt.Fprintf(out, "| figure | tree | goal | gate | most of it |\n| --- | ---: | ---: | --- | --- |\n")
-	for _, f := range figures {
-		value, gate, worst := "", "", ""
-		for _, g := range goals {
-			if g.figure == f.name {
-				value = fmt.Sprintf("%s %.*f", g.sign(), f.digits, g.value)
-				if g.reason != "" {
-					gate = "limit"
-				}
-			}
+// show prints the first few findings.
+func show(out io.Writer, list []finding, most int) {
+	for i, w := range list {
+		if i == most {
+			fmt.Fprintf(out, "    and %d more\n", len(list)-i)
+			return
 		}
-		if len(f.worst) > 0 {
-			worst = strings.ReplaceAll(f.worst[0].where+" "+f.worst[0].what, "|", `\|`)
-		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", f.name, f.text(), value, gate, worst)
+		fmt.Fprintf(out, "    %6d  %s  %s\n", w.size, w.where, w.what)
 	}
 }
 
-// roomTable prints the rooms at the top as a table.
-func (t *tree) roomTable(out io.Writer) {
+// tables prints the figures with their goals, and the rooms at the top.
+func (t *tree) tables(out io.Writer, figures []figure) {
+	fmt.Fprintf(out, "| figure | tree | goal | gate | most of it |\n| --- | ---: | ---: | --- | --- |\n")
+	for _, f := range figures {
+		gate, worst := "", ""
+		if f.limit != "" {
+			gate = "limit"
+		}
+		if len(f.behind) > 0 {
+			worst = strings.ReplaceAll(f.behind[0].where+" "+f.behind[0].what, "|", `\|`)
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", f.name, f.text(f.value), f.goalText(), gate, worst)
+	}
 	fmt.Fprintf(out, "\n| room | code | tests | generated | tests : code | imports | imported by |\n")
 	fmt.Fprintf(out, "| --- | ---: | ---: | ---: | ---: | --- | --- |\n")
 	for _, r := range t.rooms() {
-		fmt.Fprintf(out, "| %s | %d | %d | %d | %s | %s | %s |\n",
-			r.name, r.lines[code], r.lines[test], r.lines[generated], r.ratio(),
-			strings.Join(r.imports, ", "), strings.Join(r.importedBy, ", "))
-	}
-}
-
-// mostListed is how much -list prints of each figure.
-const mostListed = 50
-
-// listed prints what stands behind the figures.
-func listed(out io.Writer, figures []figure) {
-	for _, f := range figures {
-		if len(f.worst) > 0 {
-			fmt.Fprintf(out, "\n%s: %s\n", f.name, f.text())
-			show(out, f.worst, mostListed)
-		}
+		fmt.Fprintf(out, "| %s | %d | %d | %d | %s | %s | %s |\n", r.name, r.lines[code], r.lines[test], r.lines[generated],
+			r.ratio(), strings.Join(sorted(r.imports), ", "), strings.Join(sorted(r.importedBy), ", "))
 	}
 }

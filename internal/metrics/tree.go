@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -9,7 +10,6 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -88,25 +88,17 @@ func passedOver(root fs.FS, dir string) bool {
 
 // parse reads and parses the files, on all cores.
 func (t *tree) parse(root fs.FS) error {
-	errs := make([]error, len(t.files))
+	errs, cores := make([]error, len(t.files)), runtime.GOMAXPROCS(0)
 	var workers sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
+	for first := range cores {
 		workers.Go(func() {
-			for i := range next {
+			for i := first; i < len(t.files); i += cores {
 				errs[i] = t.files[i].parse(root, t.set)
 			}
 		})
 	}
-	for i := range t.files {
-		next <- i
-	}
-	close(next)
 	workers.Wait()
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (f *file) parse(root fs.FS, set *token.FileSet) (err error) {

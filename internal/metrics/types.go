@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"go/ast"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -21,8 +21,8 @@ type typeOf struct {
 	embeds  []typeKey
 }
 
-// types are those of the module outside tests.
-func (t *tree) types() map[typeKey]*typeOf {
+// declared returns the types of the module outside tests.
+func (t *tree) declared() map[typeKey]*typeOf {
 	all := map[typeKey]*typeOf{}
 	find := func(k typeKey) *typeOf {
 		if all[k] == nil {
@@ -116,30 +116,27 @@ func visit(all map[typeKey]*typeOf, k typeKey, seen map[typeKey]bool, do func(*t
 	}
 }
 
-// methods returns the types of the tree's code with how many methods each has, promoted ones too.
-func (t *tree) methods() (list []finding) {
-	all := t.types()
+// types returns how many methods the types of the tree's code have, and which structs have too many fields; what they
+// embed counts.
+func (t *tree) types() (methods, fields []finding) {
+	all := t.declared()
 	for k, of := range all {
-		names := map[string]bool{}
-		visit(all, k, map[typeKey]bool{}, func(o *typeOf) { maps.Copy(names, o.methods) })
-		if of.where != "" && len(names) > 0 {
-			list = append(list, finding{of.where, k.String(), len(names)})
+		if of.where == "" || strings.HasPrefix(of.where, asIs) {
+			continue
+		}
+		names, n := map[string]bool{}, 0
+		visit(all, k, map[typeKey]bool{}, func(o *typeOf) {
+			maps.Copy(names, o.methods)
+			n += max(0, o.fields)
+		})
+		if len(names) > 0 {
+			methods = append(methods, finding{of.where, k.String(), len(names)})
+		}
+		if of.fields >= 0 && n > mostFields {
+			fields = append(fields, finding{of.where, k.String(), n})
 		}
 	}
-	return list
-}
-
-// structs returns the structs of the tree's code with how many fields each has, promoted ones too.
-func (t *tree) structs() (list []finding) {
-	all := t.types()
-	for k, of := range all {
-		n := 0
-		visit(all, k, map[typeKey]bool{}, func(o *typeOf) { n += max(0, o.fields) })
-		if of.where != "" && of.fields >= 0 {
-			list = append(list, finding{of.where, k.String(), n})
-		}
-	}
-	return list
+	return methods, fields
 }
 
 // known are the methods to which the standard library gives a meaning: they need no comment.
@@ -151,22 +148,25 @@ var known = map[string]bool{
 	"MarshalYAML": true, "UnmarshalYAML": true,
 }
 
-// undocumented returns the exported names of a file without a comment.
-func (t *tree) undocumented(f *file) (list []finding) {
-	add := func(n *ast.Ident, what string) { list = append(list, finding{t.at(n.Pos()), what, 1}) }
-	for _, d := range f.syntax.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			base := receiver(d)
-			if d.Recv == nil || ast.IsExported(base) && !known[d.Name.Name] {
-				if d.Name.IsExported() && d.Doc.Text() == "" {
-					add(d.Name, f.dir+"."+nameOf(d))
+// undocumented returns the exported names of the tree's code without a comment.
+func (t *tree) undocumented() (list []finding) {
+	for _, f := range t.of(code) {
+		for _, d := range f.syntax.Decls {
+			var names []*ast.Ident
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				method := ast.IsExported(receiver(d)) && !known[d.Name.Name]
+				if (d.Recv == nil || method) && d.Doc.Text() == "" {
+					names = append(names, d.Name)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					names = append(names, bare(d, s)...)
 				}
 			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				for _, n := range bare(d, s) {
-					add(n, fmt.Sprintf("%s.%s", f.dir, n.Name))
+			for _, n := range names {
+				if n.IsExported() && f.syntax.Name.Name != "main" {
+					list = append(list, finding{t.at(n.Pos()), f.dir + "." + n.Name, 1})
 				}
 			}
 		}
@@ -174,9 +174,9 @@ func (t *tree) undocumented(f *file) (list []finding) {
 	return list
 }
 
-// bare returns the exported names of a declaration that have no comment.
+// bare returns the names of a declaration if it has no comment.
 func bare(d *ast.GenDecl, s ast.Spec) []*ast.Ident {
-	var names, exported []*ast.Ident
+	var names []*ast.Ident
 	var comments []*ast.CommentGroup
 	switch s := s.(type) {
 	case *ast.TypeSpec:
@@ -187,15 +187,31 @@ func bare(d *ast.GenDecl, s ast.Spec) []*ast.Ident {
 	case *ast.ValueSpec:
 		names, comments = s.Names, []*ast.CommentGroup{s.Doc, s.Comment, d.Doc}
 	}
-	for _, c := range comments {
-		if c.Text() != "" {
-			return nil
-		}
+	if slices.ContainsFunc(comments, func(c *ast.CommentGroup) bool { return c.Text() != "" }) {
+		return nil
 	}
-	for _, n := range names {
-		if n.IsExported() {
-			exported = append(exported, n)
-		}
+	return names
+}
+
+// nameOf returns a function's name, with its receiver's type in front.
+func nameOf(d *ast.FuncDecl) string {
+	if base := receiver(d); base != "" {
+		return base + "." + d.Name.Name
 	}
-	return exported
+	return d.Name.Name
+}
+
+// receiver returns the base type of a method's receiver; "" for a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return ""
+	}
+	name := ""
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool { // the first name is the type's, parameters follow
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
 }

@@ -18,26 +18,23 @@ import (
 // AltMark measures alternate marking of many flows at once: the rules that it
 // takes, the time from CONFIG_DB to the ASIC through every daemon, the time to read a
 // period of all flows into COUNTERS_DB, and what marking costs a packet of the
-// simulated chip (as [ASIC] measures it, d for each load).
-func AltMark(ctx context.Context, flows, changes int, d time.Duration) ([]Result, error) {
+// simulated chip (as [ASIC] measures it).
+func AltMark(ctx context.Context, o Options) ([]Result, error) {
 	load := configLoad{schema.FeatureAltMark, schema.CfgTAMAltMark, swss.FieldValues{
 		"role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
 	}, 2}
-	results, err := load.measure(ctx, flows, changes)
+	results, err := load.measure(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	reading, err := timeReading(ctx, load, flows)
+	reading, err := timeReading(ctx, load, o.Groups)
 	if err != nil {
 		return nil, err
 	}
-	b := asicBench{ctx: ctx, d: d, results: append(results, reading...)}
-	plain, marked := b.run(chipload.Load{Flows: flows}), b.run(chipload.Load{Flows: flows, Marked: true})
-	if b.err != nil {
-		return nil, b.err
-	}
-	b.add(fmt.Sprintf("%d flows, not marked", flows), plain.mpps, "Mpps")
-	b.add(fmt.Sprintf("%d flows, all marked", flows), marked.mpps, "Mpps")
+	b := chipBench{ctx: ctx, d: o.Duration, results: append(results, reading...)}
+	plain, marked := b.run(chipload.Load{Flows: o.Groups}), b.run(chipload.Load{Flows: o.Groups, Marked: true})
+	b.add(fmt.Sprintf("%d flows, not marked", o.Groups), plain.mpps, "Mpps")
+	b.add(fmt.Sprintf("%d flows, all marked", o.Groups), marked.mpps, "Mpps")
 	b.add("all marked, allocations", marked.allocs, "per packet")
 	b.add("marked, of not marked", marked.mpps/plain.mpps, "times")
 	return b.results, b.err

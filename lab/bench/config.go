@@ -2,13 +2,10 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"tamtam/device"
 	"tamtam/device/daemons"
@@ -17,15 +14,6 @@ import (
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
-
-// Config measures how long configuration takes, through every daemon, on an embedded Redis and, if
-// the program redis-server is there, on a real one: a number of flow groups with a session each,
-// written at once, from the first write in CONFIG_DB to the last rule in the ASIC; then changes one
-// by one, each from its HSET in CONFIG_DB to its rule in the ASIC.
-func Config(ctx context.Context, groups, changes int) ([]Result, error) {
-	load := configLoad{schema.FeatureTailStamping, schema.CfgTAMTailStamp, swss.FieldValues{}, 1}
-	return load.measure(ctx, groups, changes)
-}
 
 // A configLoad is what is configured: the rows besides the flow groups, those of a session, and how
 // many rules a session has in the ASIC.
@@ -36,9 +24,47 @@ type configLoad struct {
 	rules    int
 }
 
-// measure configures the load on each Redis that there is.
-func (l configLoad) measure(ctx context.Context, groups, changes int) ([]Result, error) {
-	return onEachRedis(ctx, func(name, addr string) ([]Result, error) { return l.on(ctx, name, addr, groups, changes) })
+// tailStamping is a load of sessions of tail-stamping.
+var tailStamping = configLoad{schema.FeatureTailStamping, schema.CfgTAMTailStamp, swss.FieldValues{}, 1}
+
+// Config measures how long configuration takes, through every daemon, on an embedded Redis and, if
+// the program redis-server is there, on a real one: a number of flow groups with a session each,
+// written at once, from the first write in CONFIG_DB to the last rule in the ASIC; then changes one
+// by one, each from its HSET in CONFIG_DB to its rule in the ASIC.
+func Config(ctx context.Context, o Options) ([]Result, error) { return tailStamping.measure(ctx, o) }
+
+// Sessions measures what a number of flow groups with a tail-stamping session each cost a whole
+// switch with an embedded Redis, all in this process: the processor time from the first write in CONFIG_DB
+// until all are active in STATE_DB, on all cores together; and the memory that they take for good,
+// in the databases, the daemons and the chip.
+func Sessions(ctx context.Context, o Options) ([]Result, error) {
+	l := tailStamping
+	return onSwitch(ctx, "embedded", runSyncd(profile.Default()),
+		func(ctx context.Context, r *swss.Redis) ([]Result, error) {
+			// The first session shows that all daemons run.
+			first, firstRule := l.groups("W", o.Groups, 1)
+			if err := loadAll(ctx, r, l.base(), first, firstRule); err != nil {
+				return nil, err
+			}
+			if err := awaitActive(ctx, r, schema.StateTAMTailStamp, device.SortedKeys(first[l.sessions])...); err != nil {
+				return nil, err
+			}
+			sessions, rules := l.groups("F", 0, o.Groups)
+			c, err := costOf(ctx, r, []device.ConfigDB{sessions, rules}, schema.StateTAMTailStamp,
+				device.SortedKeys(sessions[l.sessions]))
+			return []Result{
+				{Name: fmt.Sprintf("%d flow groups with sessions, processor time", o.Groups), Value: c.busy.Seconds(), Unit: "s"},
+				{Name: "memory of each, databases to chip", Value: c.held / float64(o.Groups) / 1e3, Unit: "kB"},
+				{Name: "memory that the process took, garbage included", Value: c.process / 1e6, Unit: "MB"},
+			}, err
+		})
+}
+
+// runSyncd returns the daemon with a chip of a profile.
+func runSyncd(p profile.Profile) func(context.Context, *swss.Redis) error {
+	return func(ctx context.Context, r *swss.Redis) error {
+		return daemons.RunSyncd(ctx, r, daemons.ChipConfig{Profile: p}, daemons.Common{})
+	}
 }
 
 // A ruleWatch sits between syncd and the chip and counts the ACL entries.
@@ -47,6 +73,7 @@ type ruleWatch struct {
 	entries chan int // how many were created at once
 }
 
+// Create is of the chip.
 func (w *ruleWatch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	oid, err := w.API.Create(ctx, t, attrs)
 	if err == nil && t == sai.ObjectTypeACLEntry {
@@ -55,6 +82,7 @@ func (w *ruleWatch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.At
 	return oid, err
 }
 
+// BulkCreate is of the chip.
 func (w *ruleWatch) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
 	oids, errs := w.API.BulkCreate(ctx, t, objs)
 	n := 0
@@ -82,55 +110,43 @@ func (w *ruleWatch) wait(ctx context.Context, n int) error {
 	return nil
 }
 
-// on starts all daemons on one Redis, and lets the load be configured.
-func (l configLoad) on(ctx context.Context, name, addr string, groups, changes int) ([]Result, error) {
-	r, err := openRedis(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	watch := &ruleWatch{entries: make(chan int, l.rules*(groups+changes+1))}
-	common := daemons.Common{Backend: func(chip sai.API) sai.API { watch.API = chip; return watch }}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	runCtx, stop := context.WithCancel(ctx)
-	g, runCtx := errgroup.WithContext(runCtx)
-	chip := daemons.ChipConfig{Profile: profile.Default()}
-	g.Go(func() error { return daemons.RunSyncd(runCtx, r, chip, common) })
-	g.Go(func() error { return daemons.RunManagers(runCtx, r, common) })
-	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, common) })
-	results, err := l.run(runCtx, r, watch, name, groups, changes)
-	stop()
-	return results, errors.Join(err, g.Wait())
+// measure configures the load on each Redis that there is.
+func (l configLoad) measure(ctx context.Context, o Options) ([]Result, error) {
+	return onEachRedis(ctx, func(name, addr string) ([]Result, error) {
+		watch := &ruleWatch{entries: make(chan int, l.rules*(o.Groups+o.Changes+1))}
+		common := daemons.Common{Backend: func(chip sai.API) sai.API { watch.API = chip; return watch }}
+		syncd := func(ctx context.Context, r *swss.Redis) error {
+			return daemons.RunSyncd(ctx, r, daemons.ChipConfig{Profile: profile.Default()}, common)
+		}
+		return onSwitch(ctx, addr, syncd, func(ctx context.Context, r *swss.Redis) ([]Result, error) {
+			return l.run(ctx, r, watch, name, o.Groups, o.Changes)
+		})
+	})
 }
 
 // run writes the load, and waits for its rules.
 func (l configLoad) run(
 	ctx context.Context, r *swss.Redis, watch *ruleWatch, name string, groups, changes int,
 ) ([]Result, error) {
-	sessions, rules := l.groups("F", 0, groups)
-	single, singleRules := l.groups("S", groups, changes)
+	put := func(rules int, configs ...device.ConfigDB) (time.Duration, error) {
+		start := time.Now()
+		if err := loadAll(ctx, r, configs...); err != nil {
+			return 0, err
+		}
+		err := watch.wait(ctx, l.rules*rules)
+		return time.Since(start), err
+	}
 	// The first rule warms everything up and shows that all daemons run.
 	first, firstRule := l.groups("W", groups+changes, 1)
-	for _, c := range []device.ConfigDB{l.base(), first, firstRule} {
-		if err := c.Load(ctx, r); err != nil {
-			return nil, err
-		}
-	}
-	if err := watch.wait(ctx, l.rules); err != nil {
+	if _, err := put(1, l.base(), first, firstRule); err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	for _, c := range []device.ConfigDB{sessions, rules} {
-		if err := c.Load(ctx, r); err != nil {
-			return nil, err
-		}
-	}
-	if err := watch.wait(ctx, l.rules*groups); err != nil {
+	sessions, rules := l.groups("F", 0, groups)
+	bulk, err := put(groups, sessions, rules)
+	if err != nil {
 		return nil, err
 	}
-	bulk := time.Since(start)
-
+	single, singleRules := l.groups("S", groups, changes)
 	if err := single.Load(ctx, r); err != nil {
 		return nil, err
 	}
@@ -147,20 +163,25 @@ func (l configLoad) run(
 		took = append(took, time.Since(start))
 	}
 	slices.Sort(took)
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	return []Result{
 		{Name: fmt.Sprintf("%s: %d flow groups with sessions", name, groups), Value: bulk.Seconds(), Unit: "s"},
-		{Name: fmt.Sprintf("%s: one change, p50", name), Value: ms(took[len(took)/2]), Unit: "ms"},
-		{Name: fmt.Sprintf("%s: one change, p99", name), Value: ms(took[len(took)*99/100]), Unit: "ms"},
+		{Name: fmt.Sprintf("%s: one change, p50", name), Value: milliseconds(took[len(took)/2]), Unit: "ms"},
+		{Name: fmt.Sprintf("%s: one change, p99", name), Value: milliseconds(took[len(took)*99/100]), Unit: "ms"},
 	}, nil
 }
 
 // base is a switch with one port and the feature.
 func (l configLoad) base() device.ConfigDB {
+	c := onePort()
+	c[schema.CfgTAMFeature] = map[string]swss.FieldValues{l.feature: {"status": "ACTIVE"}}
+	return c
+}
+
+// onePort is a switch with one port.
+func onePort() device.ConfigDB {
 	return device.ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
 		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
-		schema.CfgTAMFeature:     {l.feature: {"status": "ACTIVE"}},
 	}
 }
 
@@ -170,7 +191,7 @@ func (l configLoad) groups(prefix string, from, n int) (sessions, rules device.C
 	sessions = device.ConfigDB{schema.CfgTAMFlowGroup: {}, l.sessions: {}}
 	rules = device.ConfigDB{schema.CfgACLRule: {}}
 	for i := from; i < from+n; i++ {
-		name := groupName(prefix, i)
+		name := fmt.Sprintf("%s%05d", prefix, i)
 		sessions[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(i + 1), "table-name": schema.TAMTable}
 		session := maps.Clone(l.session)
 		session["flowgroup"] = name
@@ -182,6 +203,3 @@ func (l configLoad) groups(prefix string, from, n int) (sessions, rules device.C
 	}
 	return sessions, rules
 }
-
-// groupName is what groups calls flow group i, and its session.
-func groupName(prefix string, i int) string { return fmt.Sprintf("%s%05d", prefix, i) }

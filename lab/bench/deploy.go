@@ -41,27 +41,20 @@ func (d *Deployment) Quantile(part float64) time.Duration {
 	return d.Times[min(len(d.Times)-1, int(part*float64(len(d.Times))))]
 }
 
-// deployed are the algorithms of table 3, in its order, and the others.
-func deployed() []swss.FieldValues {
-	row := func(algorithm flymon.Algorithm, key, attribute string) swss.FieldValues {
-		return swss.FieldValues{
-			"algorithm": string(algorithm), "key": key, "attribute": attribute, "threshold": "512", "memory": "24576",
-		}
-	}
-	return []swss.FieldValues{
-		row(flymon.CMS, "5-tuple", "frequency"),
-		row(flymon.BeauCoup, "dst-ip", "distinct(src-ip)"),
-		row(flymon.Bloom, "none", "existence(5-tuple)"),
-		row(flymon.SuMaxMax, "5-tuple", "max(queue-length)"),
-		row(flymon.HyperLogLog, "none", "distinct(5-tuple)"),
-		row(flymon.SuMaxSum, "5-tuple", "frequency"),
-		row(flymon.MRAC, "5-tuple", "frequency"),
-		row(flymon.Tower, "5-tuple", "frequency"),
-		row(flymon.CounterBraids, "5-tuple", "frequency"),
-		row(flymon.LinearCounting, "none", "distinct(5-tuple)"),
-		row(flymon.MaxInterArr, "5-tuple", "max(interval)"),
-		row(flymon.OddSketch, "none", "similarity(5-tuple)"),
-	}
+// deployed are the algorithms of table 3, in its order, and the others: algorithm, key, attribute.
+var deployed = [][3]string{
+	{string(flymon.CMS), "5-tuple", "frequency"},
+	{string(flymon.BeauCoup), "dst-ip", "distinct(src-ip)"},
+	{string(flymon.Bloom), "none", "existence(5-tuple)"},
+	{string(flymon.SuMaxMax), "5-tuple", "max(queue-length)"},
+	{string(flymon.HyperLogLog), "none", "distinct(5-tuple)"},
+	{string(flymon.SuMaxSum), "5-tuple", "frequency"},
+	{string(flymon.MRAC), "5-tuple", "frequency"},
+	{string(flymon.Tower), "5-tuple", "frequency"},
+	{string(flymon.CounterBraids), "5-tuple", "frequency"},
+	{string(flymon.LinearCounting), "none", "distinct(5-tuple)"},
+	{string(flymon.MaxInterArr), "5-tuple", "max(interval)"},
+	{string(flymon.OddSketch), "none", "similarity(5-tuple)"},
 }
 
 // Deployments deploys n tasks of each algorithm one after the other while packets
@@ -73,20 +66,6 @@ func Deployments(ctx context.Context, n int) ([]Deployment, error) {
 	})
 }
 
-// deployFigures is [Deployments] as figures.
-func deployFigures(ctx context.Context, n int) ([]Result, error) {
-	all, err := Deployments(ctx, n)
-	var results []Result
-	for _, d := range all {
-		ms := func(t time.Duration) float64 { return float64(t.Microseconds()) / 1000 }
-		name := fmt.Sprintf("%s: %s, %d rules in %d groups", d.Redis, d.Algorithm, d.Rules, d.Groups)
-		results = append(results,
-			Result{Name: name + ", p50", Value: ms(d.Quantile(0.5)), Unit: "ms"},
-			Result{Name: name + ", p99", Value: ms(d.Quantile(0.99)), Unit: "ms"})
-	}
-	return results, err
-}
-
 const deployConfig = `{
 	"DEVICE_METADATA": {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
 	"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
@@ -96,52 +75,45 @@ const deployConfig = `{
 	"TAM_FEATURES_TABLE": {"FLYMON": {"status": "ACTIVE"}}}`
 
 func deploymentsOn(ctx context.Context, name, addr string, n int) ([]Deployment, error) {
-	r, err := openRedis(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
 	config, err := device.ParseConfigDB([]byte(deployConfig))
 	if err != nil {
 		return nil, err
 	}
-	if err := config.Load(ctx, r); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	runCtx, stop := context.WithCancel(ctx)
-	g, runCtx := errgroup.WithContext(runCtx)
 	start := time.Now()
 	chip, err := saisim.New(saisim.Config{
 		Profile: profile.Default(), Start: start.UTC(), Notify: func(sai.Notification) {},
 	})
 	if err != nil {
-		stop()
 		return nil, err
 	}
 	watch := &taskWatch{API: chip, chip: chip, counted: make(chan counted, 64), removed: make(chan struct{}, 64)}
-	g.Go(func() error { return daemons.RunSyncdOn(runCtx, r, watch, daemons.Common{}) })
-	g.Go(func() error { return watch.traffic(runCtx, start) })
-	g.Go(func() error { return daemons.RunManagers(runCtx, r, daemons.Common{}) })
-	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, daemons.Common{}) })
-	var all []Deployment
-	for _, row := range deployed() {
-		var d Deployment
-		if d, err = deploy(runCtx, r, watch, row, n); err != nil {
-			err = fmt.Errorf("%s on %s: %w", row["algorithm"], name, err)
-			break
-		}
-		d.Redis = name
-		all = append(all, d)
+	syncd := func(ctx context.Context, r *swss.Redis) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return daemons.RunSyncdOn(ctx, r, watch, daemons.Common{}) })
+		g.Go(func() error { return watch.traffic(ctx, start) })
+		return g.Wait()
 	}
-	stop()
-	return all, errors.Join(err, g.Wait())
+	return onSwitch(ctx, addr, syncd, func(ctx context.Context, r *swss.Redis) (all []Deployment, err error) {
+		if err := config.Load(ctx, r); err != nil {
+			return nil, err
+		}
+		for _, task := range deployed {
+			d, err := deploy(ctx, r, watch, task, n)
+			if err != nil {
+				return all, fmt.Errorf("%s on %s: %w", task[0], name, err)
+			}
+			d.Redis = name
+			all = append(all, d)
+		}
+		return all, nil
+	})
 }
 
 // deploy writes a task and removes it, n times, after a warm-up.
-func deploy(ctx context.Context, r *swss.Redis, watch *taskWatch, row swss.FieldValues, n int) (Deployment, error) {
-	d := Deployment{Algorithm: flymon.Algorithm(row["algorithm"]), Attribute: row["attribute"]}
+func deploy(ctx context.Context, r *swss.Redis, watch *taskWatch, task [3]string, n int) (Deployment, error) {
+	d := Deployment{Algorithm: flymon.Algorithm(task[0]), Attribute: task[2]}
+	row := swss.FieldValues{"algorithm": task[0], "key": task[1], "attribute": task[2], "threshold": "512",
+		"memory": "24576"}
 	table := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgTAMFlyMonTask)
 	for i := range n + 1 {
 		start := time.Now()

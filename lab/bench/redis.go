@@ -3,13 +3,23 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tamtam/device"
+	"tamtam/device/daemons"
+	"tamtam/lab/bench/chipload"
 	"tamtam/swss"
+	"tamtam/swss/schema"
 )
 
 // onEachRedis measures on an embedded Redis and, if the program redis-server is there, on a real one.
@@ -65,4 +75,123 @@ func openRedis(ctx context.Context, addr string) (*swss.Redis, error) {
 		return nil, err
 	}
 	return device.WaitRedis(ctx, cfg, slog.New(slog.DiscardHandler))
+}
+
+// onSwitch measures a switch, all of whose daemons run in this process; syncd is the one with the chip.
+func onSwitch[T any](ctx context.Context, addr string, syncd func(context.Context, *swss.Redis) error,
+	measure func(context.Context, *swss.Redis) ([]T, error),
+) ([]T, error) {
+	r, err := openRedis(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	defer cancel()
+	runCtx, stop := context.WithCancel(ctx)
+	g, runCtx := errgroup.WithContext(runCtx)
+	g.Go(func() error { return syncd(runCtx, r) })
+	g.Go(func() error { return daemons.RunManagers(runCtx, r, daemons.Common{}) })
+	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, daemons.Common{}) })
+	results, err := measure(runCtx, r)
+	stop()
+	return results, errors.Join(err, g.Wait())
+}
+
+// loadAll writes configurations, one after the other.
+func loadAll(ctx context.Context, r *swss.Redis, configs ...device.ConfigDB) error {
+	for _, c := range configs {
+		if err := c.Load(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// poll waits until something is done, at little cost.
+func poll(ctx context.Context, every time.Duration, done func() (bool, error)) error {
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}
+
+// often is how often one row is asked for.
+const often = 2 * time.Millisecond
+
+// awaitActive returns when rows of a table of STATE_DB are active. It asks for one that is not, and for
+// all when that one is: waiting is to cost little of what is measured.
+func awaitActive(ctx context.Context, r *swss.Redis, table string, names ...string) error {
+	rows, missing, every := swss.NewTable(r.DB(swss.StateDB), table), names[len(names)-1], often
+	if len(names) > 1 {
+		every = 10 * often
+	}
+	active := func(row swss.FieldValues) bool { return row[schema.FieldStatus] == schema.StatusActive }
+	err := poll(ctx, every, func() (bool, error) {
+		row, _, err := rows.Get(ctx, missing)
+		if err != nil || !active(row) || len(names) == 1 {
+			return active(row), err
+		}
+		all, err := rows.Dump(ctx)
+		i := slices.IndexFunc(names, func(name string) bool { return !active(all[name]) })
+		if i >= 0 {
+			missing = names[i]
+		}
+		return err == nil && i < 0, err
+	})
+	if err != nil {
+		return fmt.Errorf("%s of %s is not active: %w", missing, table, err)
+	}
+	return nil
+}
+
+// A cost is what a configuration takes of a switch that is one process.
+type cost struct {
+	busy    time.Duration // processor time, on all cores together, from the first write until all is active
+	held    float64       // bytes that it takes for good: databases, daemons and chip
+	process float64       // bytes that the process took, with the garbage that was made
+}
+
+// costOf loads configurations, and waits until rows of a table of STATE_DB are active.
+func costOf(
+	ctx context.Context, r *swss.Redis, configs []device.ConfigDB, table string, names []string,
+) (c cost, err error) {
+	before, begin := held(), processorTime()
+	if err := loadAll(ctx, r, configs...); err != nil {
+		return c, err
+	}
+	if err := awaitActive(ctx, r, table, names...); err != nil {
+		return c, err
+	}
+	c.busy = processorTime() - begin
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	c.process, c.held = float64(m.Sys-m.HeapReleased), held()-before
+	return c, nil
+}
+
+// processorTime returns that of this process so far; 0 where it is not known.
+func processorTime() time.Duration {
+	t, _ := chipload.ProcessorTime()
+	return t
+}
+
+// held returns the bytes that this process holds: the least of some moments, for a poll of counters
+// that is under way holds as much as the sessions.
+func held() float64 {
+	var m runtime.MemStats
+	least := math.MaxFloat64
+	for range 5 {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		least = min(least, float64(m.HeapAlloc))
+		<-time.After(100 * time.Millisecond)
+	}
+	return least
 }

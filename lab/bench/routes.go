@@ -2,16 +2,10 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"tamtam/device"
-	"tamtam/device/daemons"
-	"tamtam/lab/bench/chipload"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -30,65 +24,59 @@ const routeChanges = 50
 // time, on all cores together, of so many, from the first write in CONFIG_DB until all are active in STATE_DB; that
 // of one more, of another next hop for one, and of one less, each waited for; and the memory that they take for good,
 // in the databases, the daemons and the chip. The chip has room for them.
-func Routes(ctx context.Context, most int) ([]Result, error) {
+func Routes(ctx context.Context, o Options) ([]Result, error) {
 	var all []Result
-	for n := min(1000, most); ; n = min(10*n, most) {
-		results, err := routesOf(ctx, n)
+	for n := min(1000, o.Most); ; n = min(10*n, o.Most) {
+		p := profile.Default()
+		p.IPv4Routes = max(p.IPv4Routes, uint32(n+routeChanges+100))
+		results, err := onSwitch(ctx, "embedded", runSyncd(p), func(ctx context.Context, r *swss.Redis) ([]Result, error) {
+			return (&routesBench{r, n}).cost(ctx)
+		})
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, results...); n == most {
+		if all = append(all, results...); n == o.Most {
 			return all, nil
 		}
 	}
 }
 
-func routesOf(ctx context.Context, n int) ([]Result, error) {
-	r, err := openRedis(ctx, "embedded")
+// A routesBench has routes configured on a switch that runs.
+type routesBench struct {
+	*swss.Redis
+	n int
+}
+
+// cost configures routes, all at once and one by one.
+func (b *routesBench) cost(ctx context.Context) ([]Result, error) {
+	base, neighbors := onePort(), map[string]swss.FieldValues{}
+	base[schema.CfgInterface] = map[string]swss.FieldValues{"Ethernet0": {"NULL": "NULL"},
+		"Ethernet0|10.0.0.1/24": {"NULL": "NULL"}}
+	for _, n := range []string{"2", "3"} {
+		neighbors["Ethernet0|10.0.0."+n] = swss.FieldValues{"neigh": "02:00:00:00:00:0" + n, "family": "IPv4"}
+	}
+	base[schema.CfgNeigh] = neighbors
+	// The first route shows that all daemons run.
+	if err := loadAll(ctx, b.Redis, base); err != nil {
+		return nil, err
+	}
+	if err := b.more(ctx, b.n+routeChanges); err != nil {
+		return nil, err
+	}
+	rows, names := map[string]swss.FieldValues{}, make([]string, b.n)
+	for i := range names {
+		names[i] = routeName(i)
+		rows[names[i]] = swss.FieldValues{"nexthop": "10.0.0.2"}
+	}
+	c, err := costOf(ctx, b.Redis, []device.ConfigDB{{schema.CfgStaticRoute: rows}}, schema.StateStaticRoute, names)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
-	defer cancel()
-	runCtx, stop := context.WithCancel(ctx)
-	g, runCtx := errgroup.WithContext(runCtx)
-	p := profile.Default()
-	p.IPv4Routes = max(p.IPv4Routes, uint32(n+routeChanges+100))
-	chip, common := daemons.ChipConfig{Profile: p}, daemons.Common{}
-	g.Go(func() error { return daemons.RunSyncd(runCtx, r, chip, common) })
-	g.Go(func() error { return daemons.RunManagers(runCtx, r, common) })
-	g.Go(func() error { return daemons.RunOrchagent(runCtx, r, common) })
-	results, err := (&routesBench{r: r, n: n}).cost(runCtx)
-	stop()
-	return results, errors.Join(err, g.Wait())
-}
-
-// A routesBench has routes configured on a switch that runs.
-type routesBench struct {
-	r       *swss.Redis
-	n       int
-	results []Result
-}
-
-func (b *routesBench) cost(ctx context.Context) ([]Result, error) {
-	// The first route shows that all daemons run.
-	if err := loadAll(ctx, b.r, routesBase(), routes(b.n+routeChanges, 1)); err != nil {
-		return nil, err
+	results := []Result{
+		{Name: fmt.Sprintf("%d static routes, processor time", b.n), Value: c.busy.Seconds(), Unit: "s"},
+		{Name: fmt.Sprintf("%d static routes, memory of each, databases to chip", b.n), Value: c.held / float64(b.n) / 1e3,
+			Unit: "kB", Aim: aimRouteSize},
 	}
-	if err := b.await(ctx, b.n+routeChanges, 1); err != nil {
-		return nil, err
-	}
-	before, held0 := processorTime(), held()
-	if err := loadAll(ctx, b.r, routes(0, b.n)); err != nil {
-		return nil, err
-	}
-	if err := b.await(ctx, 0, b.n); err != nil {
-		return nil, err
-	}
-	b.add("%d static routes, processor time", Result{Value: (processorTime() - before).Seconds(), Unit: "s"})
-	size := (held() - held0) / float64(b.n) / 1e3
-	b.add("%d static routes, memory of each, databases to chip", Result{Value: size, Unit: "kB", Aim: aimRouteSize})
 	for _, change := range []struct {
 		name string
 		do   func(context.Context, int) error
@@ -102,121 +90,53 @@ func (b *routesBench) cost(ctx context.Context) ([]Result, error) {
 			times = append(times, float64(processorTime()-before)/1e6)
 		}
 		slices.Sort(times)
-		b.add(change.name+", processor time, median", Result{Value: times[len(times)/2], Unit: "ms", Aim: aimOneMore})
+		results = append(results, Result{Name: fmt.Sprintf(change.name+", processor time, median", b.n),
+			Value: times[len(times)/2], Unit: "ms", Aim: aimOneMore})
 	}
-	return b.results, nil
-}
-
-func (b *routesBench) add(name string, r Result) {
-	r.Name = fmt.Sprintf(name, b.n)
-	b.results = append(b.results, r)
-}
-
-// processorTime is that of this process so far; where it is not told, 0.
-func processorTime() time.Duration {
-	t, _ := chipload.ProcessorTime()
-	return t
-}
-
-// routesBase is a router interface with two neighbours.
-func routesBase() device.ConfigDB {
-	neighbor := func(mac string) swss.FieldValues { return swss.FieldValues{"neigh": mac, "family": "IPv4"} }
-	return device.ConfigDB{
-		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
-		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
-		schema.CfgInterface:      {"Ethernet0": {"NULL": "NULL"}, "Ethernet0|10.0.0.1/24": {"NULL": "NULL"}},
-		schema.CfgNeigh: {
-			"Ethernet0|10.0.0.2": neighbor("02:00:00:00:00:02"), "Ethernet0|10.0.0.3": neighbor("02:00:00:00:00:03"),
-		},
-	}
+	return results, nil
 }
 
 // routeName is the prefix of route i.
 func routeName(i int) string { return fmt.Sprintf("%d.%d.%d.0/24", 20+i>>16, i>>8&0xff, i&0xff) }
 
-var routeFields = swss.FieldValues{"nexthop": "10.0.0.2"}
-
-// routes makes n static routes, from number from on.
-func routes(from, n int) device.ConfigDB {
-	rows := map[string]swss.FieldValues{}
-	for i := range n {
-		rows[routeName(from+i)] = routeFields
-	}
-	return device.ConfigDB{schema.CfgStaticRoute: rows}
+// via writes route i by a next hop.
+func (b *routesBench) via(ctx context.Context, i int, hop string) error {
+	return device.ConfigDB{schema.CfgStaticRoute: {routeName(i): {"nexthop": hop}}}.Load(ctx, b.Redis)
 }
 
-// more adds route i, and move gives it another next hop: another row of APPL_DB shows that it is done.
+// more adds route i.
 func (b *routesBench) more(ctx context.Context, i int) error {
-	if err := routes(i, 1).Load(ctx, b.r); err != nil {
+	if err := b.via(ctx, i, "10.0.0.2"); err != nil {
 		return err
 	}
-	return b.await(ctx, i, 1)
+	return awaitActive(ctx, b.Redis, schema.StateStaticRoute, routeName(i))
 }
 
+// move gives route i another next hop: another row of APPL_DB shows that it is done.
 func (b *routesBench) move(ctx context.Context, i int) error {
-	c := device.ConfigDB{schema.CfgStaticRoute: {routeName(i): {"nexthop": "10.0.0.3"}}}
-	if err := c.Load(ctx, b.r); err != nil {
+	const hop = "10.0.0.3"
+	if err := b.via(ctx, i, hop); err != nil {
 		return err
 	}
-	appl := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute)
-	err := poll(ctx, func() (bool, error) {
+	appl := swss.NewTable(b.DB(swss.ApplDB), schema.AppRoute)
+	err := poll(ctx, often, func() (bool, error) {
 		row, _, err := appl.Get(ctx, routeName(i))
-		return row["nexthop"] == "10.0.0.3", err
+		return row["nexthop"] == hop, err
 	})
-	return errors.Join(err, b.await(ctx, i, 1))
+	if err != nil {
+		return err
+	}
+	return awaitActive(ctx, b.Redis, schema.StateStaticRoute, routeName(i))
 }
 
 // less removes route i.
 func (b *routesBench) less(ctx context.Context, i int) error {
-	db := b.r.DB(swss.ConfigDB)
-	if err := db.Client().Del(ctx, schema.CfgStaticRoute+db.Separator()+routeName(i)).Err(); err != nil {
+	if err := swss.NewTable(b.DB(swss.ConfigDB), schema.CfgStaticRoute).Del(ctx, routeName(i)); err != nil {
 		return err
 	}
-	state := swss.NewTable(b.r.DB(swss.StateDB), schema.StateStaticRoute)
-	return poll(ctx, func() (bool, error) {
+	state := swss.NewTable(b.DB(swss.StateDB), schema.StateStaticRoute)
+	return poll(ctx, often, func() (bool, error) {
 		_, ok, err := state.Get(ctx, routeName(i))
 		return !ok, err
 	})
-}
-
-// await returns when n routes from number from on are active.
-func (b *routesBench) await(ctx context.Context, from, n int) error {
-	state := swss.NewTable(b.r.DB(swss.StateDB), schema.StateStaticRoute)
-	for i := from; i < from+n; i++ {
-		if n > 1 && i < from+n-1 && i%1024 != 0 { // they come in order: a few tell of all, and the last row of all
-			continue
-		}
-		if err := poll(ctx, func() (bool, error) {
-			row, _, err := state.Get(ctx, routeName(i))
-			return row[schema.FieldStatus] == schema.StatusActive, err
-		}); err != nil {
-			return fmt.Errorf("route %s: %w", routeName(i), err)
-		}
-	}
-	if n == 1 {
-		return nil
-	}
-	return poll(ctx, func() (bool, error) {
-		rows, err := state.Dump(ctx)
-		for i := from; i < from+n && err == nil; i++ {
-			if rows[routeName(i)][schema.FieldStatus] != schema.StatusActive {
-				return false, nil
-			}
-		}
-		return err == nil, err
-	})
-}
-
-// poll waits until something is done, at little cost.
-func poll(ctx context.Context, done func() (bool, error)) error {
-	for {
-		if ok, err := done(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(2 * time.Millisecond):
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tamtam/lab/bench/chipload"
 	"tamtam/lab/programs"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
@@ -27,20 +28,25 @@ func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (
 	return t, err
 }
 
-// TableRecord measures table recording: how long plans of real programs take, how
-// many records a second are decoded, and what recording costs the simulated chip.
-func TableRecord(ctx context.Context, d time.Duration) ([]Result, error) {
-	b := recordBench{asicBench{ctx: ctx, d: d}}
+// TableRecord measures table recording: how long plans of real programs take, how many records a second are decoded,
+// and what recording costs the simulated chip, as [ASIC] measures it: packets that an ACL table matches without a plan,
+// with one that sets its bits and no session, and with one packet of a hundred and every packet recorded. Packets come
+// as fast as one port can send their records.
+func TableRecord(ctx context.Context, o Options) ([]Result, error) {
+	b := recordBench{chipBench{ctx: ctx, d: o.Duration}}
 	b.planning()
 	b.decoding()
-	if b.err != nil {
-		return nil, b.err
-	}
-	chip, err := recordChip(ctx, d)
-	return append(b.results, chip...), err
+	plan := chipload.Load{Table: true, Pause: 24, Plan: true}
+	some, every := plan, plan
+	some.Sample, every.Sample = 100, 1
+	b.against("no plan", chipload.Load{Table: true, Pause: plan.Pause},
+		rate{"a plan of 7 tables, nothing recorded", plan, 0},
+		rate{"1 packet of 100 recorded", some, 0},
+		rate{"every packet recorded", every, 0})
+	return b.results, b.err
 }
 
-type recordBench struct{ asicBench }
+type recordBench struct{ chipBench }
 
 // A planLoad is a plan to make.
 type planLoad struct {

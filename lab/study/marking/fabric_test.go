@@ -275,26 +275,8 @@ func (f *fabric) room(n *network, lag int) bool {
 // setSession draws the settings; they fit the interval, sometimes only just.
 func (n *network) setSession(f *fabric) {
 	rnd, l := f.rnd, f.l
-	s := altmark.Session{Method: altmark.Method(1 + rnd.IntN(4)), Interval: f.interval}
-	switch rnd.IntN(6) {
-	case 0:
-		s.Mark = altmark.IPv4Reserved
-	case 1:
-		s.Mark, n.family = altmark.IPv6Loss, "6"
-	case 2:
-		s.Mark, n.family = altmark.Mark(1+rnd.IntN(6)), "6"
-	default:
-		s.Mark = altmark.Mark(1 + rnd.IntN(6))
-	}
-	if s.Method == altmark.Double {
-		for s.Mark2 = s.Mark; s.Mark2 == s.Mark; {
-			s.Mark2 = altmark.Mark(1 + rnd.IntN(6))
-		}
-		if s.Mark == altmark.IPv6Loss {
-			s.Mark2 = altmark.IPv6Delay
-		}
-	}
-	s.SlotSync = s.Method != altmark.Muxed || rnd.IntN(3) > 0
+	s, family := randomMarks(rnd, f.interval)
+	n.family = family
 	ns := int64(l / lab.Nanosecond)
 	s.ClockError = time.Duration(int64(f.bound/lab.Nanosecond) + rnd.Int64N(ns/64))
 	s.MinDelay = time.Duration(rnd.Int64N(ns / 40))

@@ -1,7 +1,9 @@
 package marking
 
 import (
+	"cmp"
 	"math"
+	"path/filepath"
 	"testing"
 
 	"tamtam/lab"
@@ -34,9 +36,18 @@ func newLab(t *testing.T, top *lab.Topology, opts lab.Options) (*lab.Lab, *marki
 	return l, s.seen
 }
 
-// parse reads a topology that may ask for the study.
+// parse reads a topology that may ask for the study. Its switches have the three ports that the tests use: the others
+// of a profile would be most of what a switch takes to start.
 func parse(name, text string) (*lab.Topology, error) {
-	return lab.Parse(name, []byte(text), nil, new(Study))
+	top, err := lab.Parse(name, []byte(text), nil, new(Study))
+	if err != nil {
+		return nil, err
+	}
+	for i := range top.Switches {
+		s := &top.Switches[i]
+		s.Profile = filepath.Join("testdata", cmp.Or(s.Profile, "rmt12")+".json")
+	}
+	return top, nil
 }
 
 func studyOf(top *lab.Topology) *Study { return top.Studies[0].(*Study) }

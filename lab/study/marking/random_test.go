@@ -32,26 +32,8 @@ func randomCase(rnd *rand.Rand) markCase {
 	n := altmark.Interval(rnd.IntN(13) - 10)
 	l := length(n)
 	c := markCase{points: 2 + rnd.IntN(2), holds: rnd.IntN(5) > 0, periods: 16, family: "4"}
-	s := altmark.Session{Method: altmark.Method(1 + rnd.IntN(4)), Interval: n, SlotSync: true}
-	switch rnd.IntN(6) {
-	case 0:
-		s.Mark = altmark.IPv4Reserved
-	case 1:
-		s.Mark, c.family = altmark.IPv6Loss, "6"
-	case 2:
-		s.Mark, c.family = altmark.Mark(1+rnd.IntN(6)), "6"
-	default:
-		s.Mark = altmark.Mark(1 + rnd.IntN(6))
-	}
-	if s.Method == altmark.Double {
-		for s.Mark2 = s.Mark; s.Mark2 == s.Mark; {
-			s.Mark2 = altmark.Mark(1 + rnd.IntN(6))
-		}
-		if s.Mark == altmark.IPv6Loss {
-			s.Mark2 = altmark.IPv6Delay
-		}
-	}
-	s.SlotSync = s.Method != altmark.Muxed || rnd.IntN(3) > 0
+	s, family := randomMarks(rnd, n)
+	c.family = family
 	s.ClockError = time.Duration(rnd.Int64N(int64(l/lab.Nanosecond)/16) + 100)
 	s.MinDelay = time.Duration(rnd.Int64N(int64(l / lab.Nanosecond / 40)))
 	s.MaxDelay = s.MinDelay + time.Duration(rnd.Int64N(int64(l/lab.Nanosecond/16))+int64(l/lab.Nanosecond/32))
@@ -68,6 +50,31 @@ func randomCase(rnd *rand.Rand) markCase {
 	}
 	c.traffic = randomMarkTraffic(rnd, l, c.family == "6" && s.Mark == altmark.IPv6Loss)
 	return c
+}
+
+// randomMarks draws how packets are marked, and their family: "4", or "6".
+func randomMarks(rnd *rand.Rand, n altmark.Interval) (s altmark.Session, family string) {
+	s, family = altmark.Session{Method: altmark.Method(1 + rnd.IntN(4)), Interval: n}, "4"
+	switch rnd.IntN(6) {
+	case 0:
+		s.Mark = altmark.IPv4Reserved
+	case 1:
+		s.Mark, family = altmark.IPv6Loss, "6"
+	case 2:
+		s.Mark, family = altmark.Mark(1+rnd.IntN(6)), "6"
+	default:
+		s.Mark = altmark.Mark(1 + rnd.IntN(6))
+	}
+	if s.Method == altmark.Double {
+		for s.Mark2 = s.Mark; s.Mark2 == s.Mark; {
+			s.Mark2 = altmark.Mark(1 + rnd.IntN(6))
+		}
+		if s.Mark == altmark.IPv6Loss {
+			s.Mark2 = altmark.IPv6Delay
+		}
+	}
+	s.SlotSync = s.Method != altmark.Muxed || rnd.IntN(3) > 0
+	return s, family
 }
 
 // impair divides what the sessions allow among the links: half of it to each.

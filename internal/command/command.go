@@ -1,0 +1,123 @@
+// Package command is the command line that the programs of this tree have in common: exit codes, mistakes in the
+// command line, and the version.
+//
+// What belongs here: what every program would otherwise repeat. Flags are the programs' own.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes; 0 is done.
+const (
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// A usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// Usage returns an error that is a mistake in the command line.
+func Usage(err error) error { return usageError{err} }
+
+// Usagef returns an error that is a mistake in the command line.
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// Main runs a program with the arguments of this process, until it has ended or the process is told to stop, and exits.
+func Main(run func(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Root returns the command of a program, with its subcommands. A wrong flag, or a wrong number of arguments, is a
+// mistake in the command line at every level.
+func Root(name, short string, commands ...*cobra.Command) *cobra.Command {
+	root := &cobra.Command{
+		Use: name, Short: short, SilenceUsage: true, SilenceErrors: true,
+		// Anything that is not a command ends up here.
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return Usagef("unknown command %q; `%s --help` lists them", args[0], name)
+			}
+			_ = cmd.Help()
+			return Usagef("which command?")
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	root.AddCommand(commands...)
+	for _, c := range commands {
+		checkArgs(c)
+	}
+	return root
+}
+
+// checkArgs makes a wrong number of arguments a mistake in the command line.
+func checkArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		checkArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		check = cobra.NoArgs
+		if c.HasSubCommands() {
+			check = cobra.OnlyValidArgs
+		}
+	}
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return Usage(err)
+		}
+		return nil
+	}
+}
+
+// Run runs a command with arguments, says why it failed, and returns the exit code.
+func Run(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errOut io.Writer) int {
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(errOut, "%s: %v\n", root.Name(), err)
+		return ExitUsage
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintf(errOut, "%s: interrupted\n", root.Name())
+		return ExitFailed
+	}
+	fmt.Fprintf(errOut, "%s: %v\n", root.Name(), err)
+	return ExitFailed
+}
+
+// Version returns the version that the build recorded.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return v + " " + s.Value[:12]
+		}
+	}
+	return v
+}

@@ -1,0 +1,59 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// A mistake in the command line is told from a failure, at every level; what is interrupted has failed.
+func TestRun(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	fails := func(err error) func(*cobra.Command, []string) error {
+		return func(*cobra.Command, []string) error { return err }
+	}
+	for _, tt := range []struct {
+		args string
+		ctx  context.Context
+		code int
+		want string
+	}{
+		{"", t.Context(), ExitUsage, "which command?"},
+		{"fly", t.Context(), ExitUsage, "p: unknown command \"fly\"; `p --help` lists them"},
+		{"good", t.Context(), 0, "done"},
+		{"good more", t.Context(), ExitUsage, "p: unknown command"},
+		{"good --what", t.Context(), ExitUsage, "p: unknown flag: --what"},
+		{"bad", t.Context(), ExitFailed, "p: file does not exist"},
+		{"wrong", t.Context(), ExitUsage, "p: file does not exist"},
+		{"group one", t.Context(), ExitUsage, "accepts 1 arg"},
+		{"cut", ended, ExitFailed, "p: interrupted"},
+		{"cut", t.Context(), ExitFailed, "p: context canceled"},
+		{"--help", t.Context(), 0, "a program"},
+	} {
+		group := &cobra.Command{Use: "group", RunE: fails(nil)}
+		group.AddCommand(&cobra.Command{Use: "one", Args: cobra.ExactArgs(1), RunE: fails(nil)},
+			&cobra.Command{Use: "other", Args: cobra.ExactArgs(1), RunE: fails(nil)})
+		root := Root("p", "a program", group,
+			&cobra.Command{Use: "good", Run: func(c *cobra.Command, _ []string) { c.Print("done") }},
+			&cobra.Command{Use: "bad", RunE: fails(fs.ErrNotExist)},
+			&cobra.Command{Use: "wrong", RunE: fails(Usage(fs.ErrNotExist))},
+			&cobra.Command{Use: "cut", RunE: fails(context.Canceled)})
+		var out bytes.Buffer
+		code := Run(tt.ctx, root, strings.Fields(tt.args), nil, &out, &out)
+		if code != tt.code || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%q: exit %d, %s; want %d, %s", tt.args, code, &out, tt.code, tt.want)
+		}
+	}
+	if err := Usagef("no: %w", fs.ErrNotExist); !errors.Is(err, fs.ErrNotExist) || !errors.Is(Usage(err), fs.ErrNotExist) {
+		t.Errorf("%v does not say what it is", err)
+	}
+	if Version() == "" {
+		t.Error("the build has no version, not even an unknown one")
+	}
+}
