@@ -42,7 +42,7 @@ func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
 	kept := 0
-	run := randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
+	run := randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
 		rnd := randomConfig{rand.New(rand.NewPCG(seed, 5))}
 		var inChip *saitest.Recorder
 		s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}, Common: recording(&inChip)})

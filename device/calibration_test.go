@@ -131,7 +131,7 @@ type tally struct {
 func TestFlyMonCalibration(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
-	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 12}
+	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 6}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, measures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))
 }
@@ -140,7 +140,7 @@ func TestFlyMonCalibration(t *testing.T) {
 func TestFlyMonCalibrationPartial(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
-	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 3}
+	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 2}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		newCalibration(t, seed, partialMeasures()).run(tallies)
 	})

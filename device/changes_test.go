@@ -8,6 +8,8 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"tamtam/cli"
 	"tamtam/internal/racetest"
@@ -116,17 +118,23 @@ type inForceBed struct {
 	out    *bytes.Buffer
 }
 
-// whole reads the tree.
-func (b inForceBed) whole() map[string]string {
+// below reads the tree below a path; nothing, if there is none.
+func (b inForceBed) below(path string) map[string]string {
 	b.Helper()
-	return leaves(b.T, func(r *gpb.GetRequest) (*gpb.GetResponse, error) { return b.server.Get(b.Context(), r) })
+	return leaves(b.T, gpath(path), func(r *gpb.GetRequest) (*gpb.GetResponse, error) {
+		resp, err := b.server.Get(b.Context(), r)
+		if status.Code(err) == codes.NotFound {
+			return nil, nil
+		}
+		return resp, err
+	})
 }
 
 // settled steps the daemons until all is in force, and fails if that is not said.
 func (b inForceBed) settled(after string) {
 	b.Helper()
 	settle(b.T, b.sim)
-	all := b.whole()
+	all := b.below("/tam")
 	for _, path := range SortedKeys(all) {
 		at, behind := strings.CutSuffix(path, "/state/not-in-force")
 		if behind && !strings.Contains(all[at+"/state/status"], "pending") {
@@ -142,7 +150,7 @@ func (b inForceBed) settled(after string) {
 // told says what of an entry is not in force, as its state has it.
 func (b inForceBed) told(entry string) string {
 	b.Helper()
-	return b.whole()[entry+"/state/not-in-force"]
+	return b.below(entry)[entry+"/state/not-in-force"]
 }
 
 // show is what the shell shows of the entry of a list.

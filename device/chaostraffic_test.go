@@ -358,9 +358,9 @@ func TestChaosUnderTraffic(t *testing.T) {
 	})
 }
 
-// goThrough lets things happen, three times until the switch is well again.
+// goThrough lets things happen, twice until the switch is well again.
 func (c trafficChaos) goThrough() {
-	for range 3 {
+	for range 2 {
 		for range 8 {
 			c.note(c.changeOthers())
 			c.happened(c.gentle())

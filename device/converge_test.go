@@ -362,7 +362,7 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 func TestConfigurationConverges(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 25}, converge)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8}, converge)
 }
 
 func converge(t *testing.T, seed uint64) {

@@ -88,8 +88,8 @@ func (b inForceBed) left(l tamList, want string) {
 	if got := b.told(entry); !strings.Contains(got, want) {
 		b.Errorf("%s: not-in-force is %q, want %q", entry, got, want)
 	}
-	for path := range b.whole() {
-		if strings.HasPrefix(path, entry+"/") && strings.Contains(path, "/config/") {
+	for path := range b.below(entry) {
+		if strings.Contains(path, "/config/") {
 			b.Errorf("%s is deleted", path)
 		}
 	}
@@ -122,10 +122,8 @@ func (b inForceBed) notConfigured(l tamList) {
 func (b inForceBed) gone(l tamList) {
 	b.Helper()
 	entry := l.at()
-	for path, v := range b.whole() {
-		if strings.HasPrefix(path, entry+"/") {
-			b.Errorf("%s is still there: %s", path, v)
-		}
+	for path, v := range b.below(entry) {
+		b.Errorf("%s is still there: %s", path, v)
 	}
 	command := "show tam " + l.show + " " + l.entry
 	if err := b.shell.Exec(b.Context(), command); err == nil || !strings.Contains(err.Error(), "does not exist") {

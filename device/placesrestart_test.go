@@ -210,7 +210,7 @@ func TestPlacesSurviveRestarts(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
 	counts := map[string]int{}
-	fixed := randtest.Cases{Seed: 1, Count: 2}
+	fixed := randtest.Cases{Seed: 1, Count: 1}
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		w := newTwins(t, seed)
 		for range 30 {

@@ -24,7 +24,7 @@ import (
 )
 
 // randomSwitches are those of the gate.
-var randomSwitches = randtest.Cases{Seed: 1, Count: 12}
+var randomSwitches = randtest.Cases{Seed: 1, Count: 6}
 
 // A random switch with a random program records packets by random sessions, from CONFIG_DB to what
 // its collector makes of the frames that it gets. The path that the chip says a copy really took is

@@ -11,14 +11,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// leaves reads the whole tree: the values of leaves by their paths.
-func leaves(t *testing.T, get func(*gpb.GetRequest) (*gpb.GetResponse, error)) map[string]string {
+// leaves reads the tree below a path: the values of leaves by their paths.
+func leaves(
+	t *testing.T, below *gpb.Path, get func(*gpb.GetRequest) (*gpb.GetResponse, error),
+) map[string]string {
 	t.Helper()
-	resp, err := get(&gpb.GetRequest{Path: []*gpb.Path{{}}, Encoding: gpb.Encoding_PROTO})
+	resp, err := get(&gpb.GetRequest{Path: []*gpb.Path{below}, Encoding: gpb.Encoding_PROTO})
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]string{}
+	if len(resp.GetNotification()) == 0 {
+		return all
+	}
 	for _, u := range resp.GetNotification()[0].GetUpdate() {
 		var path strings.Builder
 		for _, e := range u.GetPath().GetElem() {
@@ -89,7 +94,7 @@ func TestStateRepeatsConfig(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	server, _, _ := startNorthbound(t, s)
-	all := leaves(t, func(r *gpb.GetRequest) (*gpb.GetResponse, error) { return server.Get(t.Context(), r) })
+	all := leaves(t, &gpb.Path{}, func(r *gpb.GetRequest) (*gpb.GetResponse, error) { return server.Get(t.Context(), r) })
 	compared := 0
 	for _, path := range SortedKeys(all) {
 		i := strings.LastIndex(path, "/config/")

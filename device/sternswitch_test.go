@@ -26,6 +26,7 @@ func startStern(t *testing.T, p profile.Profile, config ConfigDB) *sternSwitch {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	s := &sternSwitch{plant: bareplant(t)}
 	s.stern = newStern(t, s.redis, p)
 	t.Cleanup(func() {
