@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
-	"tamtam/orch"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/schema"
@@ -47,7 +46,7 @@ func ready(t *testing.T, s *Sim, within int) (bool, string) {
 	var lacks []string
 	for range within {
 		states := compare(t, s, 1)
-		for name, d := range map[string]*orch.Daemon{"hostd": s.host.d, "sflowd": s.sflow.d} {
+		for name, d := range s.HostDaemons() {
 			if err := d.Compare(t.Context(), s.Now()); err != nil {
 				t.Fatal(err)
 			}

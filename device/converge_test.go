@@ -337,6 +337,19 @@ func settle(t *testing.T, s *Sim) {
 	}
 }
 
+// drain lets the chip send what it holds, then polls all counters.
+func drain(t *testing.T, s *Sim) {
+	t.Helper()
+	for at, ok := s.Chip.NextEvent(); ok; at, ok = s.Chip.NextEvent() {
+		if err := s.Advance(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func view(t *testing.T, s *Sim) string {
 	t.Helper()
 	return viewOf(t, s.Redis)

@@ -94,17 +94,18 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 			t.Errorf("%v", p)
 		}
 	}
-	oracle, see, _, err := f.watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.oracle = oracle
-	f.Chip.SetObserver(see)
 	f.told, f.why = fateCounts{}, map[string]string{}
-	names := map[saisim.PortID]string{}
+	names := map[saisim.PortID]string{saisim.CPUPort: "CPU"}
 	for _, id := range f.Chip.Ports() {
 		names[id] = f.Chip.PortName(id)
 	}
+	filter, err := truth.ParseFilter(c[schema.CfgACLRule]["TAM|all"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.oracle = truth.New(truth.Group{Name: "all", Filter: filter})
+	node := f.oracle.Chip("switch", f.Chip.Profile().ClockHz, func(id saisim.PortID) string { return names[id] })
+	f.Chip.SetObserver(node.See)
 	f.Chip.OnDrop(func(d *saisim.Drop) {
 		switch {
 		case d.Mirror:
@@ -190,9 +191,7 @@ func (f *fated) wait(cycles saisim.Cycle) {
 // judge holds records, counters, books and the oracle to the model.
 func (f *fated) judge() {
 	f.Helper()
-	if err := f.drain(f.Context()); err != nil {
-		f.Fatal(err)
-	}
+	drain(f.T, f.Sim)
 	f.wait(f.Chip.CycleAt(time.Second)) // by then sFlow has sent what it has
 	f.planned()
 	_, packets := f.records(slices.Collect(maps.Values(f.plans))...)

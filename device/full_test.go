@@ -151,9 +151,6 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	s := testSim(t, cfg)
 	settle(t, s)
 	asic := view(t, s)
-	if err := s.Orchagent.Close(); err != nil {
-		t.Fatal(err)
-	}
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
 	if err := appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}); err != nil {
 		t.Fatal(err)
@@ -163,7 +160,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 		"the ASIC could not be brought to what is configured", "the ASIC could not be brought to what is configured",
 		"APPLY_VIEW: SAI_STATUS_FAILURE", "APPLY_VIEW: SAI_STATUS_FAILURE",
 	} {
-		err := s.startOrchagent(t.Context())
+		err := s.RestartOrchagent(t.Context())
 		if !errors.Is(err, sairedis.ErrNotApplied) || !strings.Contains(err.Error(), words) {
 			t.Fatalf("life %d: %v, want %s", life+1, err, words)
 		}
@@ -172,15 +169,12 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 				t.Errorf("life %d: another ASIC:\n%s", life+1, diff)
 			}
 		}
-		if err := s.Orchagent.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	if !strings.Contains(log.String(), "adoption has failed 2 times") {
 		t.Errorf("the log does not say why syncd compares:\n%s", log.String())
 	}
 	chip.stubborn = false
-	if err := s.startOrchagent(t.Context()); err != nil {
+	if err := s.RestartOrchagent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, s)
@@ -206,9 +200,6 @@ func TestRefusedViewOfDriftedChip(t *testing.T) {
 	chip, cfg := filled(SimConfig{Config: allFeatures()})
 	s := testSim(t, cfg)
 	settle(t, s)
-	if err := s.Orchagent.Close(); err != nil {
-		t.Fatal(err)
-	}
 	for id, kind := range chip.live {
 		if oid, err := sai.ParseOID(id); err == nil && kind == sai.ObjectTypeACLEntry {
 			if err := s.Chip.Remove(t.Context(), sai.Obj(kind, oid)); err != nil {
@@ -222,11 +213,8 @@ func TestRefusedViewOfDriftedChip(t *testing.T) {
 	if err := appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.startOrchagent(t.Context()); !errors.Is(err, sairedis.ErrNotApplied) {
+	if err := s.RestartOrchagent(t.Context()); !errors.Is(err, sairedis.ErrNotApplied) {
 		t.Fatalf("%v, want a view that is refused", err)
-	}
-	if err := s.Orchagent.Close(); err != nil {
-		t.Fatal(err)
 	}
 	for i := range 5 {
 		if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Duration(i)*time.Second)); err != nil {
@@ -236,7 +224,7 @@ func TestRefusedViewOfDriftedChip(t *testing.T) {
 	if now := s.Syncd.Watch.State(); now.Healed == 0 {
 		t.Errorf("syncd has healed nothing: %+v", now)
 	}
-	if err := s.startOrchagent(t.Context()); err != nil {
+	if err := s.RestartOrchagent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, s)
@@ -274,12 +262,9 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle(t, s)
-		if err := s.Orchagent.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	came := func(t *testing.T, s *Sim) {
-		if err := errors.Join(s.Orchagent.Close(), tooMuch().Load(t.Context(), s.Redis)); err != nil {
+		if err := tooMuch().Load(t.Context(), s.Redis); err != nil {
 			t.Fatal(err)
 		}
 		for worked := true; worked; {
@@ -313,11 +298,9 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 			}
 			chip.removed = 0
 			lives := 1
-			err := s.startOrchagent(t.Context())
+			err := s.RestartOrchagent(t.Context())
 			for ; errors.Is(err, sairedis.ErrNotApplied) && lives < 3; lives++ {
-				if err = s.Orchagent.Close(); err == nil {
-					err = s.startOrchagent(t.Context())
-				}
+				err = s.RestartOrchagent(t.Context())
 			}
 			if err != nil {
 				t.Fatal(err)

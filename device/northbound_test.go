@@ -104,11 +104,6 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 		packets = append(packets, packet{time.Unix(1000, int64(i)*100_000), f, len(f)})
 	}
 	writeCapture(t, in, packets...)
-	inputs, err := openInputs([]Input{{"Ethernet0", in}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer inputs.close()
 	s := servedSim(t, SimConfig{Config: twoPorts(), Start: time.Unix(1000, 0)})
 	settle(t, s)
 	stampedOut, out := 0, 0
@@ -118,19 +113,10 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 			stampedOut++
 		}
 	})
-	origin, err := inputs.first()
-	if err != nil {
+	if err := s.Feed(t.Context(), []Input{{"Ethernet0", in}}, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := inputs.bind(s.Chip, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.feed(t.Context(), inputs, origin, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	drain(t, s)
 	report, err := s.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)

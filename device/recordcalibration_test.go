@@ -136,9 +136,7 @@ func (r *randomRecording) storms(rnd *rand.Rand) {
 			}
 			at += saisim.Cycle(rnd.IntN(20))
 		}
-		if err := r.drain(r.Context()); err != nil {
-			r.Fatal(err)
-		}
+		drain(r.T, r.Sim)
 	}
 }
 

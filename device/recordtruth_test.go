@@ -122,9 +122,7 @@ func (r *recorder) send(frames ...sentFrame) {
 			r.Fatal(err)
 		}
 	}
-	if err := r.drain(r.Context()); err != nil {
-		r.Fatal(err)
-	}
+	drain(r.T, r.Sim)
 }
 
 // plan is the plan of a session, as COUNTERS_DB has it.

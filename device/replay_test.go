@@ -362,18 +362,6 @@ func TestInputFasterThanItsPort(t *testing.T) {
 	c["ACL_RULE"]["TAM|all"]["IN_PORTS"] = "Ethernet1"
 	s := testSim(t, SimConfig{Config: c, Start: start})
 	settle(t, s)
-	in, err := openInputs([]Input{{"Ethernet0", fast}, {"Ethernet1", other}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.close()
-	if err := in.bind(s.Chip, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	origin, err := in.first()
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		if records, _ := tailstamp.Decode(o.Data); len(records) == 1 {
@@ -383,7 +371,8 @@ func TestInputFasterThanItsPort(t *testing.T) {
 			n++
 		}
 	})
-	err = s.feed(t.Context(), in, origin, func() error {
+	inputs := []Input{{"Ethernet0", fast}, {"Ethernet1", other}}
+	err := s.Feed(t.Context(), inputs, func() error {
 		if b := s.Chip.Books(); b.InFlight > 100 {
 			return fmt.Errorf("%d frames in the chip", b.InFlight)
 		}
@@ -392,9 +381,7 @@ func TestInputFasterThanItsPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	drain(t, s)
 	if n != len(calm) {
 		t.Errorf("%d frames stamped, want %d", n, len(calm))
 	}

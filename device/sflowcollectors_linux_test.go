@@ -86,7 +86,7 @@ func TestSFlowCollectors(t *testing.T) {
 	x.pass(11 * time.Second)
 	want := sflowWanted(x.got[netip.MustParseAddrPort("192.0.2.1:6343")])
 	c := &collecting{T: t, dir: t.TempDir(), ports: map[string]string{}}
-	path := x.captured(c.dir)
+	path := capturedSFlow(x, c.dir)
 	who := []string{"tamtam"}
 	got := map[string]sflowReadings{"tamtam": sflowByTamtam(t, path)}
 	run := func(name string, read func(*sflowTest, *collecting, string) sflowReadings, arg string, tools ...string) {
@@ -131,8 +131,8 @@ func verdictOf(t *testing.T, who, field string, got, want []string) string {
 	return "="
 }
 
-// captured writes the datagrams to a capture.
-func (x *sflowTest) captured(dir string) string {
+// capturedSFlow writes the datagrams to a capture.
+func capturedSFlow(x *sflowTest, dir string) string {
 	path := filepath.Join(dir, "sflow.pcap")
 	w, err := capture.Create(path)
 	if err != nil {
@@ -157,7 +157,7 @@ func (x *sflowTest) captured(dir string) string {
 }
 
 // give sends the datagrams to a collector, each once.
-func (x *sflowTest) give(addr string) {
+func give(x *sflowTest, addr string) {
 	conn, err := net.Dial("udp", addr)
 	if err != nil {
 		x.Fatal(err)
@@ -303,7 +303,7 @@ func sflowByNfdump(x *sflowTest, c *collecting, _ string) sflowReadings {
 	pid := filepath.Join(c.dir, "sfcapd.pid")
 	c.start("sfcapd", "-w", dir, "-b", "127.0.0.1", "-p", c.port("sfcapd"), "-t", "3600", "-P", pid)
 	c.logged("sfcapd", "Startup sfcapd")
-	x.give(c.addr("sfcapd"))
+	give(x, c.addr("sfcapd"))
 	c.drained("sfcapd")
 	text, err := os.ReadFile(pid)
 	if err != nil {
@@ -353,8 +353,8 @@ print_refresh_time: 1
 `)
 	c.start("sfacctd", "-f", conf)
 	c.logged("sfacctd", "Purging cache - END")
-	x.give(c.addr("sfacctd"))
-	return x.await(c, out, "packets", func(r sflowReadings, m map[string]any) {
+	give(x, c.addr("sfacctd"))
+	return await(x, c, out, "packets", func(r sflowReadings, m map[string]any) {
 		n := int(countOf(fmt.Sprint(m["packets"])))
 		r.flow(m, n, map[string]string{"peer_ip_src": "agent address", "sampling_rate": "sampling rate",
 			"iface_in": "input interface", "iface_out": "output interface", "ip_src": "source address",
@@ -369,8 +369,8 @@ func sflowByGoflow2(x *sflowTest, c *collecting, path string) sflowReadings {
 	c.start(path, "-listen", "sflow://"+c.addr("goflow2")+"/?count=1&workers=1", "-addr", "127.0.0.1:0",
 		"-transport.file", out, "-format", "json")
 	c.logged("goflow2", "starting collection")
-	x.give(c.addr("goflow2"))
-	return x.await(c, out, "", func(r sflowReadings, m map[string]any) {
+	give(x, c.addr("goflow2"))
+	return await(x, c, out, "", func(r sflowReadings, m map[string]any) {
 		r.flow(m, 1, map[string]string{"sampler_address": "agent address", "sampling_rate": "sampling rate",
 			"in_if": "input interface", "out_if": "output interface", "src_addr": "source address",
 			"dst_addr": "destination address", "proto": "protocol", "src_port": "source port", "dst_port": "destination port",
@@ -380,8 +380,8 @@ func sflowByGoflow2(x *sflowTest, c *collecting, path string) sflowReadings {
 
 // await reads a collector's file until it has as many samples as were sent; counted is the field that says how many an
 // object is.
-func (x *sflowTest) await(
-	c *collecting, path, counted string, read func(sflowReadings, map[string]any),
+func await(
+	x *sflowTest, c *collecting, path, counted string, read func(sflowReadings, map[string]any),
 ) (r sflowReadings) {
 	want := len(sflowWanted(x.got[netip.MustParseAddrPort("192.0.2.1:6343")])["flow samples"])
 	c.until("all flow samples in "+path, func() error {

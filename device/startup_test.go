@@ -94,7 +94,7 @@ func TestFactoryPorts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %d", tt.profile.Name, tt.ports), func(t *testing.T) {
-			rows, err := factoryPorts(tt.profile, tt.ports)
+			rows, err := FactoryPorts(tt.profile, tt.ports)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err {
 					t.Errorf("error %v, want %q", err, tt.err)
@@ -141,7 +141,7 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := wiredInOrder(ports, tt.n, tt.wires)
+			got, err := WiredInOrder(ports, tt.n, tt.wires)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err {
 					t.Errorf("error %v, want %q", err, tt.err)
@@ -154,7 +154,7 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 		})
 	}
 	odd, want := []string{"Ethernet1", "a1", "Ethernet", "Ethernet0"}, []string{"Ethernet", "Ethernet0", "Ethernet1", "a1"}
-	if got := inOrder(odd); !slices.Equal(got, want) {
+	if got := InOrder(odd); !slices.Equal(got, want) {
 		t.Errorf("odd names are in the order %v, want %v", got, want)
 	}
 }
