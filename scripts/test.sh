@@ -134,10 +134,12 @@ fuzz_targets() {
 		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-# Those that take longest come first, so that no core idles at the end; device waits a lot, beside others that compute.
+# Those that take longest come first, so that no core idles at the end. device/chaos waits more than it computes, so many
+# of its tests are under way at a time, beside packages that compute.
 # All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
 tests() {
-	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 8 ./device ./saisim/reference ./lab/experiments ./... 2>&1 |
+	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 24 ./device/chaos ./saisim/reference \
+		./device ./device/calibration ./lab/experiments ./... 2>&1 |
 		tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
@@ -159,11 +161,13 @@ concurrent() {
 			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"
 	done
 }
+#
+# A binary with the race detector sleeps for a second when it ends, unless GORACE says otherwise.
 race_tests() { # those that take longest come first here, too
 	local list
 	mapfile -t list < <(concurrent)
-	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
-		./device ./cmd/tamtam ./mgmt "${list[@]}"
+	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
+		./device/chaos ./device ./cmd/tamtam ./mgmt "${list[@]}"
 }
 
 # The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.
