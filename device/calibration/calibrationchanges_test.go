@@ -54,7 +54,7 @@ func TestFlyMonCalibrationChanges(t *testing.T) {
 	for _, m := range changers() {
 		tallies = append(tallies, &changeTally{measure: m})
 	}
-	fixed := randtest.Cases{Seed: 1, Count: 6}
+	fixed := randtest.Cases{Seed: 1, Count: 4}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		c := newCalibration(t, seed, changers())
 		for _, in := range c.instances {
