@@ -53,8 +53,8 @@ FABRICS   ?= 3500
 INSTANCES ?= 1000
 PROGRAMS  ?= 1000
 calibrate:
-	TAMTAM_CASES=$(PROGRAMS) $(GO) test -count=1 -timeout 24h -v -run '^TestRecordsOfRandom' ./tam/recordplan ./device
-	TAMTAM_CASES=$(INSTANCES) $(GO) test -count=1 -timeout 24h -v -run '^TestFlyMonCalibration' ./device
+	TAMTAM_CASES=$(PROGRAMS) $(GO) test -count=1 -timeout 24h -v -run '^TestRecordsOfRandom' ./tam/recordplan ./device/fates
+	TAMTAM_CASES=$(INSTANCES) $(GO) test -count=1 -timeout 24h -v -run '^TestFlyMonCalibration' ./device/calibration
 	TAMTAM_CASES=$(FABRICS) $(GO) test -count=1 -timeout 24h -v -run '^TestAltMarkCalibration$$' ./lab/study/marking
 
 ### differential    the chip and the reference on CASES random cases (default 20000) from SEED on (default 2000000), once
@@ -82,22 +82,22 @@ mutants:
 ROUNDS  ?= 80
 STORMS  ?= 5
 chaos:
-	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos(Under(Live)?Traffic)?$$' ./device
+	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos(Under(Live)?Traffic)?$$' ./device/chaos
 	$(MAKE) chaos-containers
 
 chaos-containers: image-if-docker
 	TAMTAM_CONTAINERS=1 TAMTAM_CASES=$(STORMS) TAMTAM_SEED=$(SEED) \
-		$(GO) test -count=1 -timeout 24h -v -run '^TestChaosOfContainers$$' ./device
+		$(GO) test -count=1 -timeout 24h -v -run '^TestChaosOfContainers$$' ./device/chaos
 
 ### upgrade         what the upgrade of each container costs the frames that go through the chip
 upgrade: image-if-docker
-	TAMTAM_CONTAINERS=1 $(GO) test -count=1 -timeout 1h -v -run '^TestUpgradeOfContainers$$' ./device
+	TAMTAM_CONTAINERS=1 $(GO) test -count=1 -timeout 1h -v -run '^TestUpgradeOfContainers$$' ./device/chaos
 
 ### stock           restarts, views and a full ASIC on SONiC's syncd, whose program SONIC_SYNCD names: with GROUPS flow groups
 ###                 (default 2000), SEED
 GROUPS ?= 2000
 stock:
-	TAMTAM_GROUPS=$(GROUPS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 4h -v -run '^TestStock' ./device
+	TAMTAM_GROUPS=$(GROUPS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 4h -v -run '^TestStock' ./device/chaos
 
 ### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; a leaf-spine with BIRD
 ###                 outside, links cut, daemons killed, 20,000 routes; root, and Debian's frr, bird2, iperf3 and iputils-ping
@@ -116,7 +116,7 @@ northbound-test:
 	mkdir -p bin
 	$(GO) build -C internal/tools/otelcol -o $(CURDIR)/bin/otelcol .
 	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) TAMTAM_TELEGRAF=$(TELEGRAF) \
-		$(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device
+		$(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device/chaos
 
 ### ipfix-test      what is exported as IPFIX, read by the collectors that are installed of Debian's nfdump, pmacct and tshark, and by
 ###                 goflow2, which is built (internal/tools/goflow2); and the dissector for Wireshark (docs/wireshark)
@@ -131,7 +131,7 @@ ipfix-test:
 sflow-test:
 	mkdir -p bin
 	$(GO) build -C internal/tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
-	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device
+	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device/chaos
 
 ### cluster-test    the collector's log and store under the race detector; three servers of the log, each stopped and
 ###                 started in turn while messages are appended, and each without room on its disk in turn; and a sweep with

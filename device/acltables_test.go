@@ -1,10 +1,12 @@
-package device
+package device_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
@@ -27,9 +29,9 @@ func TestWhoHasTheACLTables(t *testing.T) {
 		{"TAM_TABLERECORD_TABLE|R1", swss.FieldValues{"flowgroup": "F1", "collector": "C9", "phv": "8"}},
 	}
 	for _, order := range [][]int{{0, 1, 2, 3, 4, 5}, {5, 4, 3, 2, 1, 0}, {4, 2, 0, 5, 3, 1}} {
-		s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}})
+		s := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata}})
 		db := s.Redis.DB(swss.ConfigDB).Client()
-		for key, row := range (randomConfig{}).ground() {
+		for key, row := range (devicetest.RandomConfig{}).Ground() {
 			db.HSet(t.Context(), key, row)
 		}
 		for _, f := range []string{schema.FeatureTailStamping, schema.FeatureAltMark} {
@@ -37,15 +39,12 @@ func TestWhoHasTheACLTables(t *testing.T) {
 		}
 		status := func(table, key string) string {
 			t.Helper()
-			row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), table).Get(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			row := devicetest.Row(t, s.Redis, swss.StateDB, table, key)
 			return row["status"] + ": " + row["reason"]
 		}
 		for _, i := range order {
 			db.HSet(t.Context(), rows[i].key, rows[i].fields)
-			settle(t, s)
+			devicetest.Settle(t, s)
 		}
 		rowOf := func(key string) string {
 			table, name, _ := strings.Cut(key, "|")
@@ -76,7 +75,7 @@ func TestWhoHasTheACLTables(t *testing.T) {
 			t.Errorf("order %v: %s is %s", order, rows[last].key, got)
 		}
 		db.Del(t.Context(), rows[(last+1)%5].key)
-		settle(t, s)
+		devicetest.Settle(t, s)
 		if got := rowOf(rows[last].key); !strings.HasPrefix(got, "active: ") {
 			t.Errorf("order %v: with room %s is %s", order, rows[last].key, got)
 		}

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -16,7 +18,7 @@ import (
 func BenchmarkRestartOfOrchagent(b *testing.B) {
 	const groups = 10_000
 	rows := map[string]swss.FieldValues{
-		"DEVICE_METADATA|localhost":       testMetadata["localhost"],
+		"DEVICE_METADATA|localhost":       devicetest.Metadata["localhost"],
 		"PORT|Ethernet0":                  {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"},
 		"TAM_SWITCH_TABLE|global":         {"switch-id": "2020", "enterprise-id": "1"},
 		"TAM_FEATURES_TABLE|TAILSTAMPING": {"status": "ACTIVE"},
@@ -29,7 +31,8 @@ func BenchmarkRestartOfOrchagent(b *testing.B) {
 		rows[fmt.Sprintf("TAM_TAILSTAMPING_TABLE|S%d", i)] = swss.FieldValues{"flowgroup": fmt.Sprintf("F%d", i)}
 	}
 	var inChip *saitest.Recorder
-	s, err := NewSim(b.Context(), SimConfig{Profile: profile.Default(), Common: recording(&inChip)})
+	s, err := device.NewSim(b.Context(), device.SimConfig{Profile: profile.Default(),
+		Common: devicetest.RecordTo(&inChip)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -37,32 +40,24 @@ func BenchmarkRestartOfOrchagent(b *testing.B) {
 	for key, row := range rows {
 		s.Redis.DB(swss.ConfigDB).Client().HSet(b.Context(), key, row)
 	}
-	if err := s.Settle(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	devicetest.NoError(b, s.Settle(b.Context()))
 	if n := len(inChip.Live()); n < 2*groups {
 		b.Fatalf("%d objects, want an entry and a counter for each session", n)
 	}
 	inChip.Reset()
 	used := cpuTime(b)
 	for b.Loop() {
-		if err := s.RestartOrchagent(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Settle(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		devicetest.NoError(b, s.RestartOrchagent(b.Context()))
+		devicetest.NoError(b, s.Settle(b.Context()))
 	}
 	b.ReportMetric((cpuTime(b)-used).Seconds()/float64(b.N), "cpu-s/op")
-	b.ReportMetric(float64(len(changing(inChip.Lines()))), "changes")
+	b.ReportMetric(float64(len(devicetest.Changes(inChip.Lines()))), "changes")
 	b.ReportMetric(float64(b.Elapsed()/time.Millisecond)/float64(b.N), "ms/restart")
 }
 
 // cpuTime is the time that this process has had of all cores.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	devicetest.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

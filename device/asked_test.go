@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
@@ -22,14 +24,14 @@ func arpReply() []byte {
 // A collector that has not spoken is asked for, by a session of table recording and a mirror session, until it answers;
 // and anew when it is not heard of any more. The questions are those that hostd's timers permit.
 func TestCollectorIsAskedFor(t *testing.T) {
-	c := recordedPorts()
+	c := devicetest.RecordedPorts()
 	delete(c, "NEIGH")
 	c[schema.CfgDeviceMetadata] = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00:00:aa"}}
 	c[schema.CfgMirrorSession] = map[string]swss.FieldValues{"m": {
 		"type": "ERSPAN", "src_ip": "10.8.0.1", "dst_ip": "10.8.0.2", "gre_type": "0x88be", "dscp": "8", "ttl": "64",
 	}}
 	racetest.Stepped(t)
-	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Config: c, Host: true})
+	s, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile.Small(), Config: c, Host: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,27 +53,17 @@ func TestCollectorIsAskedFor(t *testing.T) {
 	pass := func(d time.Duration) {
 		t.Helper()
 		for end := s.Chip.Now() + s.Chip.CycleAt(d); s.Chip.Now() < end; {
-			if err := s.Advance(t.Context(), min(end, s.Chip.Now()+s.Chip.CycleAt(time.Second))); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, s.Advance(t.Context(), min(end, s.Chip.Now()+s.Chip.CycleAt(time.Second))))
 			for range due {
-				if err := s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: arpReply()}); err != nil {
-					t.Fatal(err)
-				}
+				devicetest.NoError(t, s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: arpReply()}))
 			}
 			due = nil
 		}
 	}
 	states := func(want string) {
 		t.Helper()
-		rec, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTableRecord).Get(t.Context(), "s")
-		if err != nil {
-			t.Fatal(err)
-		}
-		mirror, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.AppMirrorSession).Get(t.Context(), "m")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := devicetest.Row(t, s.Redis, swss.StateDB, schema.StateTAMTableRecord, "s")
+		mirror := devicetest.Row(t, s.Redis, swss.StateDB, schema.AppMirrorSession, "m")
 		rows, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppNeighResolve).Keys(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -81,9 +73,7 @@ func TestCollectorIsAskedFor(t *testing.T) {
 		}
 	}
 	answers = false
-	if err := s.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, s.Settle(t.Context()))
 	port, _ = s.Chip.PortByName("Ethernet2")
 	pass(30 * time.Second)
 	states("pending inactive [Ethernet2:10.8.0.2]")

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/internal/randtest"
-	"tamtam/orch"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/schema"
@@ -26,34 +27,31 @@ type foundRow struct {
 
 func (r foundRow) String() string { return fmt.Sprintf("%s %q %q", r.db, r.name, r.fields) }
 
-func (r foundRow) write(t *testing.T, s *Sim) {
+func (r foundRow) write(t *testing.T, s *device.Sim) {
 	t.Helper()
-	if err := s.Redis.DB(r.db).Client().HSet(t.Context(), r.name, r.fields).Err(); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, s.Redis.DB(r.db).Client().HSet(t.Context(), r.name, r.fields).Err())
 }
 
 // hostedSim is a switch with all daemons that read the databases, and where they stand in them.
-func hostedSim(t *testing.T, config ConfigDB) *Sim {
+func hostedSim(t *testing.T, config device.ConfigDB) *device.Sim {
 	t.Helper()
-	s := testSim(t, SimConfig{Config: config, Host: true, SFlow: func(netip.AddrPort, []byte) error { return nil }})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: config, Host: true,
+		SFlow: func(netip.AddrPort, []byte) error { return nil }})
+	devicetest.Settle(t, s)
 	return s
 }
 
 // ready checks that every daemon is consistent within so many seconds, and which is not.
-func ready(t *testing.T, s *Sim, within int) (bool, string) {
+func ready(t *testing.T, s *device.Sim, within int) (bool, string) {
 	t.Helper()
 	var lacks []string
 	for range within {
 		states := compare(t, s, 1)
-		for name, d := range map[string]*orch.Daemon{"hostd": s.host.d, "sflowd": s.sflow.d} {
-			if err := d.Compare(t.Context(), s.Now()); err != nil {
-				t.Fatal(err)
-			}
+		for name, d := range s.HostDaemons() {
+			devicetest.NoError(t, d.Compare(t.Context(), s.Now()))
 			states[name] = d.Watch().State()
 		}
-		settle(t, s)
+		devicetest.Settle(t, s)
 		lacks = nil
 		for _, name := range slices.Sorted(maps.Keys(states)) {
 			if state := states[name]; state.Open > 0 || state.Word() != drift.Consistent {
@@ -69,7 +67,7 @@ func ready(t *testing.T, s *Sim, within int) (bool, string) {
 
 // Whatever a row contains, it costs no readiness: rows that once kept daemons from being ready for good.
 func TestBlankRowsCostNoReadiness(t *testing.T) {
-	s := hostedSim(t, both(twoPorts(), ConfigDB{schema.CfgDSCPToTC: {"m": {"0": "1"}}}))
+	s := hostedSim(t, devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{schema.CfgDSCPToTC: {"m": {"0": "1"}}}))
 	for _, r := range []foundRow{
 		{swss.ConfigDB, "PORT_QOS_MAP|Ethernet0", swss.FieldValues{"dscp_to_tc_map": " "}},
 		{swss.ConfigDB, "PORT_QOS_MAP|Ethernet1", swss.FieldValues{"dscp_to_tc_map": ""}},
@@ -84,7 +82,7 @@ func TestBlankRowsCostNoReadiness(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			r.write(t, s)
-			settle(t, s)
+			devicetest.Settle(t, s)
 			if ok, why := ready(t, s, 10); !ok {
 				t.Error(why)
 			}
@@ -94,18 +92,16 @@ func TestBlankRowsCostNoReadiness(t *testing.T) {
 
 // A row that loses its last field stays: its consumer sees a row without fields.
 func TestRowLosesItsLastField(t *testing.T) {
-	s := hostedSim(t, both(twoPorts(), ConfigDB{
+	s := hostedSim(t, devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgDSCPToTC: {"m": {"0": "1"}}, schema.CfgPortQoS: {"Ethernet0": {"dscp_to_tc_map": "m"}},
 	}))
 	foundRow{swss.ConfigDB, "PORT_QOS_MAP|Ethernet0", swss.FieldValues{"dscp_to_tc_map": ""}}.write(t, s)
-	settle(t, s)
+	devicetest.Settle(t, s)
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), "PORT_QOS_MAP_TABLE")
 	if row, ok, err := appl.Get(t.Context(), "Ethernet0"); err != nil || !ok || len(row) > 0 {
 		t.Errorf("%v, %v, %v; want a row without fields", row, ok, err)
 	}
-	if err := appl.Del(t.Context(), "Ethernet0"); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, appl.Del(t.Context(), "Ethernet0"))
 	if ok, why := ready(t, s, 10); !ok {
 		t.Error(why)
 	}
@@ -126,10 +122,10 @@ func TestRandomBlankRows(t *testing.T) {
 			rows = append(rows, r)
 			r.write(t, s)
 			if rnd.IntN(2) == 0 {
-				settle(t, s)
+				devicetest.Settle(t, s)
 			}
 		}
-		settle(t, s)
+		devicetest.Settle(t, s)
 		if ok, why := ready(t, s, 20); !ok {
 			t.Errorf("%s\nafter %q", why, rows)
 		}
@@ -137,8 +133,8 @@ func TestRandomBlankRows(t *testing.T) {
 }
 
 // blankRowsConfig is a configuration with rows in many tables.
-func blankRowsConfig() ConfigDB {
-	return both(twoPorts(), ConfigDB{
+func blankRowsConfig() device.ConfigDB {
+	return devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgDSCPToTC:      {"m": {"0": "1"}},
 		schema.CfgPortQoS:       {"Ethernet0": {"dscp_to_tc_map": "m"}},
 		schema.CfgScheduler:     {"s": {"type": "DWRR", "weight": "3"}},
@@ -149,7 +145,7 @@ func blankRowsConfig() ConfigDB {
 }
 
 // randomFoundRow changes a row that there is, or is a new one, in any table that is configured or that daemons read.
-func randomFoundRow(ctx context.Context, t *testing.T, rnd *rand.Rand, s *Sim) foundRow {
+func randomFoundRow(ctx context.Context, t *testing.T, rnd *rand.Rand, s *device.Sim) foundRow {
 	t.Helper()
 	blanks := []string{"", " ", "\t", "NULL", "\n", "  ", "null", ",", "|", ":"}
 	blank := func() string { return blanks[rnd.IntN(len(blanks))] }

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -8,8 +8,12 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"tamtam/cli"
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/mgmt"
 	"tamtam/swss"
@@ -18,9 +22,9 @@ import (
 
 // variedConfig is wideConfig in words of which the switch has others: an alias, numbers of
 // other bases, masks, IPv6 in other forms, lists in another order; and a recording session.
-func variedConfig(t *testing.T) ConfigDB {
+func variedConfig(t *testing.T) device.ConfigDB {
 	t.Helper()
-	c, err := ParseConfigDB([]byte(wideConfig))
+	c, err := device.ParseConfigDB([]byte(wideConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +37,7 @@ func variedConfig(t *testing.T) ConfigDB {
 	c["LOOPBACK_INTERFACE"] = map[string]swss.FieldValues{
 		"Loopback0": null, "Loopback0|2001:db8:f::1/128": null, "Loopback0|2001:db8:f::8/128": null,
 	}
-	for _, key := range SortedKeys(c["INTERFACE"]) {
+	for _, key := range device.SortedKeys(c["INTERFACE"]) {
 		if !strings.Contains(key, "|") {
 			c["INTERFACE"][key+"|2001:db8::7/64"] = null
 			break
@@ -79,7 +83,7 @@ var notTried = []string{"/tam/device/", "/tam/match-groups/match-group/rules/"}
 
 // configLeaves are the leaves of config below an entry of the schema that are no key.
 func configLeaves(e *yang.Entry, path string, out map[string]*yang.Entry) {
-	for _, name := range SortedKeys(e.Dir) {
+	for _, name := range device.SortedKeys(e.Dir) {
 		k := e.Dir[name]
 		at := path + "/" + name
 		switch {
@@ -110,24 +114,30 @@ func gpath(text string) *gpb.Path {
 // inForceBed is a switch with its northbound.
 type inForceBed struct {
 	*testing.T
-	sim    *Sim
+	sim    *device.Sim
 	server *mgmt.Server
 	shell  *cli.Shell
 	out    *bytes.Buffer
 }
 
-// whole reads the tree.
-func (b inForceBed) whole() map[string]string {
+// below reads the tree below a path; nothing, if there is none.
+func (b inForceBed) below(path string) map[string]string {
 	b.Helper()
-	return leaves(b.T, func(r *gpb.GetRequest) (*gpb.GetResponse, error) { return b.server.Get(b.Context(), r) })
+	return leaves(b.T, gpath(path), func(r *gpb.GetRequest) (*gpb.GetResponse, error) {
+		resp, err := b.server.Get(b.Context(), r)
+		if status.Code(err) == codes.NotFound {
+			return nil, nil
+		}
+		return resp, err
+	})
 }
 
 // settled steps the daemons until all is in force, and fails if that is not said.
 func (b inForceBed) settled(after string) {
 	b.Helper()
-	settle(b.T, b.sim)
-	all := b.whole()
-	for _, path := range SortedKeys(all) {
+	devicetest.Settle(b.T, b.sim)
+	all := b.below("/tam")
+	for _, path := range device.SortedKeys(all) {
 		at, behind := strings.CutSuffix(path, "/state/not-in-force")
 		if behind && !strings.Contains(all[at+"/state/status"], "pending") {
 			b.Errorf("after %s all is settled, but %s %s", after, path, all[path])
@@ -142,16 +152,14 @@ func (b inForceBed) settled(after string) {
 // told says what of an entry is not in force, as its state has it.
 func (b inForceBed) told(entry string) string {
 	b.Helper()
-	return b.whole()[entry+"/state/not-in-force"]
+	return b.below(entry)[entry+"/state/not-in-force"]
 }
 
 // show is what the shell shows of the entry of a list.
 func (b inForceBed) show(l tamList) string {
 	b.Helper()
 	b.out.Reset()
-	if err := b.shell.Exec(b.Context(), "show tam "+l.show+" "+l.entry); err != nil {
-		b.Fatal(err)
-	}
+	devicetest.NoError(b, b.shell.Exec(b.Context(), "show tam "+l.show+" "+l.entry))
 	return b.out.String()
 }
 
@@ -186,8 +194,8 @@ func TestEveryChangeIsTold(t *testing.T) {
 	c := variedConfig(t)
 	c["TAM_COLLECTORS_TABLE"]["c7"] = swss.FieldValues{"ipaddress": "10.2.0.2", "port": "9"}
 	c["TAM_SAMPLINGRATE_TABLE"]["s7"] = swss.FieldValues{"sampling-rate": "100"}
-	s := testSim(t, SimConfig{Config: c})
-	server, shell, out := startNorthbound(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: c})
+	server, shell, out := devicetest.StartNorthbound(t, s)
 	b := inForceBed{t, s, server, shell, out}
 	b.settled("the start")
 
@@ -199,7 +207,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 	configLeaves(root.RootSchema().Dir["tam"], "/tam", all)
 	listed := map[string]bool{}
 	for _, l := range tamLists() {
-		for _, leaf := range SortedKeys(l.leaves) {
+		for _, leaf := range device.SortedKeys(l.leaves) {
 			path := l.path + "/" + leaf
 			if listed[path] = true; all[path] == nil {
 				t.Errorf("%s is no leaf that can be configured", path)
@@ -208,7 +216,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 			b.change(l, leaf, all[path])
 		}
 	}
-	for _, path := range SortedKeys(all) {
+	for _, path := range device.SortedKeys(all) {
 		tried := !slices.ContainsFunc(notTried, func(part string) bool { return strings.HasPrefix(path, part) })
 		if tried && notRepeated[path] == "" && !listed[path] {
 			t.Errorf("%s: no list of tamLists says how to change it; is its change told?", path)
@@ -247,7 +255,7 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	if waits := isSwitch && strings.HasSuffix(name, "-id"); !waits { // for features that are active
 		b.settled(path + " changed to " + c.value)
 	} else {
-		settle(b.T, b.sim)
+		devicetest.Settle(b.T, b.sim)
 		if got := b.told(entry); !strings.Contains(got, word+" ") {
 			b.Errorf("%s waits for the features and is not told: %s", path, got)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/tamtamtest"
@@ -75,18 +76,14 @@ func TestClampedSession(t *testing.T) {
 	shows("Clamp MSS : 2", "SYN Count : 1", "Clamped : 1")
 
 	was := object()
-	if err := sw.Sim().RestartOrchagent(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, sw.Sim().RestartOrchagent(t.Context()))
 	if is := object(); len(was) != 1 || len(is) != 1 || was[0] != is[0] {
 		t.Errorf("clamps %v, and after a restart of orchagent %v", was, is)
 	}
 	clamped(1400)
 	shows("SYN Count : 2", "Clamped : 2")
 
-	if err := sw.Sim().RestartSyncd(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, sw.Sim().RestartSyncd(t.Context()))
 	clamped(1400)
 	shows("SYN Count : 1", "Clamped : 1")
 

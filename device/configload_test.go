@@ -1,10 +1,11 @@
-package device
+package device_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"tamtam/device"
 	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -23,22 +24,23 @@ func TestLoadTooLarge(t *testing.T) {
 		}
 		return rows
 	}
-	if err := (ConfigDB{schema.CfgTAMSampler: {"there": {"sampling-rate": "1"}, "s0": {"sampling-rate": "1"}}}).Load(
+	if err := (device.ConfigDB{schema.CfgTAMSampler: {"there": {"sampling-rate": "1"},
+		"s0": {"sampling-rate": "1"}}}).Load(
 		t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		name, want string
-		c          ConfigDB
+		c          device.ConfigDB
 	}{
 		{"a large row", "VLAN|Vlan10: the row has 65537 bytes: want at most 65536",
-			ConfigDB{schema.CfgVLAN: {"Vlan10": {"x": strings.Repeat("y", swss.MaxRow)}}}},
+			device.ConfigDB{schema.CfgVLAN: {"Vlan10": {"x": strings.Repeat("y", swss.MaxRow)}}}},
 		{"a long key", "(323 bytes): the key has 300 bytes: want at most 255",
-			ConfigDB{schema.CfgTAMTailStamp: {strings.Repeat("n", 300): {"flowgroup": "f"}}}},
+			device.ConfigDB{schema.CfgTAMTailStamp: {strings.Repeat("n", 300): {"flowgroup": "f"}}}},
 		{"many rows", "TAM_SAMPLINGRATE_TABLE: 65537 rows: want at most 65536, more are not taken",
-			ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows + 1)}},
+			device.ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows + 1)}},
 		{"many rows, with those that are there", "TAM_SAMPLINGRATE_TABLE: 65537 rows: want at most 65536, more are not taken",
-			ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows)}},
+			device.ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows)}},
 	} {
 		tt.c[schema.CfgTAMCollector] = map[string]swss.FieldValues{"good": {"dst-ip": "10.0.0.1"}}
 		err := tt.c.Load(t.Context(), r)
@@ -49,7 +51,7 @@ func TestLoadTooLarge(t *testing.T) {
 			t.Errorf("%s: another row was loaded", tt.name)
 		}
 	}
-	if err := (ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows - 1)}).Load(t.Context(), r); err != nil {
+	if err := (device.ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows - 1)}).Load(t.Context(), r); err != nil {
 		t.Errorf("as many as are taken: %v", err)
 	}
 }

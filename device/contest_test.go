@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"cmp"
@@ -14,6 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
@@ -131,7 +133,7 @@ func randomCompetitor(rnd *rand.Rand) competitor {
 type contest struct {
 	*testing.T
 	*contestModel
-	sim    *Sim
+	sim    *device.Sim
 	inChip *saitest.Recorder
 }
 
@@ -162,8 +164,9 @@ func newContest(t *testing.T, room profile.ACL) *contest {
 	c := &contest{T: t, contestModel: &contestModel{
 		acl: p.ACL, rules: map[string]competitor{}, sessions: map[string]bool{},
 	}}
-	config := ConfigDB{"DEVICE_METADATA": testMetadata, "ACL_TABLE": {}, "ACL_RULE": {}, "TAM_FLOWGROUP_TABLE": {},
-		"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "ACTIVE"}}}
+	config := device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata, "ACL_TABLE": {}, "ACL_RULE": {},
+		"TAM_FLOWGROUP_TABLE": {},
+		"TAM_FEATURES_TABLE":  {"TAILSTAMPING": {"status": "ACTIVE"}}}
 	for _, table := range []string{"T1", "T2", "E1"} {
 		stage := stageOfTable(table)
 		config["ACL_TABLE"][table] = swss.FieldValues{"type": "L3", "stage": stage, "ports@": "Ethernet0"}
@@ -174,8 +177,8 @@ func newContest(t *testing.T, room profile.ACL) *contest {
 		}
 		config["TAM_FLOWGROUP_TABLE"][fmt.Sprintf("F%d", n+1)] = swss.FieldValues{"id": fmt.Sprint(n + 1)}
 	}
-	c.sim = testSim(t, SimConfig{Profile: p, Config: config, Common: recording(&c.inChip)})
-	settle(t, c.sim)
+	c.sim = devicetest.NewSim(t, device.SimConfig{Profile: p, Config: config, Common: devicetest.RecordTo(&c.inChip)})
+	devicetest.Settle(t, c.sim)
 	return c
 }
 
@@ -200,7 +203,7 @@ func (c *contest) remove(r competitor) {
 
 // settle waits for the switch, and computes what it should have.
 func (c *contest) settle() {
-	settle(c.T, c.sim)
+	devicetest.Settle(c.T, c.sim)
 	c.contestModel.settle()
 }
 
@@ -302,10 +305,8 @@ func (c *contest) step(rnd *rand.Rand) {
 // restart restarts a daemon, which changes nothing.
 func (c *contest) restart(which func(context.Context) error) {
 	rules, sessions, in := c.status(schema.StateACLRule), c.status(schema.StateTAMTailStamp), c.inForce
-	if err := which(c.Context()); err != nil {
-		c.Fatal(err)
-	}
-	settle(c.T, c.sim)
+	devicetest.NoError(c.T, which(c.Context()))
+	devicetest.Settle(c.T, c.sim)
 	if diff := gocmp.Diff(rules, c.status(schema.StateACLRule)); diff != "" {
 		c.Errorf("a restart changes rules; in force were %v:\n%s", in, diff)
 	}
@@ -355,7 +356,7 @@ func TestRulesThatLackTwoThings(t *testing.T) {
 func TestRulesCompeteAtRandom(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 15))
 		room := profile.ACL{Entries: 4 + rnd.Uint32N(3), TableEntries: 2 + rnd.Uint32N(3)}
 		room.Counters, room.Ranges = 6+rnd.Uint32N(6), 1+rnd.Uint32N(3)

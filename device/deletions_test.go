@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/swss"
 )
@@ -14,8 +16,8 @@ import (
 // have heard of it and orchagent has taken it out of the switch; then it is gone.
 func TestEveryDeletionIsTold(t *testing.T) {
 	racetest.Stepped(t)
-	s := testSim(t, SimConfig{Config: variedConfig(t)})
-	server, shell, out := startNorthbound(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: variedConfig(t)})
+	server, shell, out := devicetest.StartNorthbound(t, s)
 	b := inForceBed{t, s, server, shell, out}
 	b.settled("the start")
 	var group tamList
@@ -34,7 +36,7 @@ func TestEveryDeletionIsTold(t *testing.T) {
 	// The rule of a flow group that is deleted alone is in force by itself.
 	restore := b.remove(group.rows[:1])
 	b.left(group, "it is deleted, and in force still")
-	settle(t, s)
+	devicetest.Settle(t, s)
 	b.gone(group)
 	restore()
 	b.settled("putting back a flow group")
@@ -49,7 +51,7 @@ func (b inForceBed) deletion(l tamList) {
 		b.Fatal(err)
 	}
 	b.left(l, "it is deleted, and ")
-	settle(b.T, b.sim)
+	devicetest.Settle(b.T, b.sim)
 	b.gone(l)
 	restore()
 	b.settled("putting back " + l.at())
@@ -66,16 +68,12 @@ func (b inForceBed) remove(keys []string) (restore func()) {
 			b.Fatalf("%s: %v %v", key, row, err)
 		}
 		rows[key] = row
-		if err := client.Del(b.Context(), key).Err(); err != nil {
-			b.Fatal(err)
-		}
+		devicetest.NoError(b, client.Del(b.Context(), key).Err())
 	}
 	return func() {
 		b.Helper()
 		for key, row := range rows {
-			if err := client.HSet(b.Context(), key, row).Err(); err != nil {
-				b.Fatal(err)
-			}
+			devicetest.NoError(b, client.HSet(b.Context(), key, row).Err())
 		}
 	}
 }
@@ -88,8 +86,8 @@ func (b inForceBed) left(l tamList, want string) {
 	if got := b.told(entry); !strings.Contains(got, want) {
 		b.Errorf("%s: not-in-force is %q, want %q", entry, got, want)
 	}
-	for path := range b.whole() {
-		if strings.HasPrefix(path, entry+"/") && strings.Contains(path, "/config/") {
+	for path := range b.below(entry) {
+		if strings.Contains(path, "/config/") {
 			b.Errorf("%s is deleted", path)
 		}
 	}
@@ -122,10 +120,8 @@ func (b inForceBed) notConfigured(l tamList) {
 func (b inForceBed) gone(l tamList) {
 	b.Helper()
 	entry := l.at()
-	for path, v := range b.whole() {
-		if strings.HasPrefix(path, entry+"/") {
-			b.Errorf("%s is still there: %s", path, v)
-		}
+	for path, v := range b.below(entry) {
+		b.Errorf("%s is still there: %s", path, v)
 	}
 	command := "show tam " + l.show + " " + l.entry
 	if err := b.shell.Exec(b.Context(), command); err == nil || !strings.Contains(err.Error(), "does not exist") {

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
 	"tamtam/device/fault"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
@@ -24,31 +25,21 @@ import (
 
 // compare lets every daemon look at everything, once at each of n seconds that follow, and tell. It returns what each
 // says.
-func compare(t *testing.T, s *Sim, n int) map[string]drift.State {
+func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 	t.Helper()
 	tell := func(name string, w *drift.Watch) {
-		if err := swss.NewTable(s.Redis.DB(swss.StateDB), drift.Table).Set(t.Context(), name, w.State().Row()); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, swss.NewTable(s.Redis.DB(swss.StateDB), drift.Table).Set(t.Context(), name, w.State().Row()))
 	}
 	for range n {
-		if err := s.Advance(t.Context(), s.Chip.CycleAt(s.Now().Add(time.Second).Sub(s.Chip.TrueTime(0)))); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Managers.Compare(t.Context(), s.Now()); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Advance(t.Context(), s.Chip.CycleAt(s.Now().Add(time.Second).Sub(s.Chip.TrueTime(0)))))
+		devicetest.NoError(t, s.Managers.Compare(t.Context(), s.Now()))
 		tell("tammgrd", s.Managers.Watch())
-		settle(t, s)
-		if err := s.Orchagent.Daemon.Compare(t.Context(), s.Now()); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.Settle(t, s)
+		devicetest.NoError(t, s.Orchagent.Daemon.Compare(t.Context(), s.Now()))
 		tell("orchagent", s.Orchagent.Daemon.Watch())
-		settle(t, s)
-		if err := s.Syncd.Watch.Pass(t.Context(), s.Now()); err != nil {
-			t.Fatal(err)
-		}
-		settle(t, s)
+		devicetest.Settle(t, s)
+		devicetest.NoError(t, s.Syncd.Watch.Pass(t.Context(), s.Now()))
+		devicetest.Settle(t, s)
 	}
 	return map[string]drift.State{
 		"tammgrd": s.Managers.Watch().State(), "orchagent": s.Orchagent.Daemon.Watch().State(),
@@ -57,7 +48,7 @@ func compare(t *testing.T, s *Sim, n int) map[string]drift.State {
 }
 
 // consistent checks that no daemon finds anything else than it should be.
-func consistent(t *testing.T, s *Sim) {
+func consistent(t *testing.T, s *device.Sim) {
 	t.Helper()
 	for name, state := range compare(t, s, 2) {
 		if state.Word() != drift.Consistent || state.Drift > 0 || state.Objects == 0 {
@@ -95,11 +86,11 @@ func TestDriftInDatabases(t *testing.T) {
 		{"a status is of no row", state, "VLAN_TABLE|Vlan77", swss.FieldValues{"status": "active", "by": "tammgrd"},
 			"tammgrd", "is a status of no row", "tammgrd"},
 	}
-	config := twoPorts()
-	s := testSim(t, SimConfig{Config: config})
-	settle(t, s)
+	config := devicetest.TwoPorts()
+	s := devicetest.NewSim(t, device.SimConfig{Config: config})
+	devicetest.Settle(t, s)
 	consistent(t, s)
-	want := view(t, s)
+	want := devicetest.View(t, s)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := compare(t, s, 1)
@@ -135,11 +126,9 @@ func TestDriftInDatabases(t *testing.T) {
 			}
 		})
 	}
-	if err := s.Redis.DB(appl).Client().Del(t.Context(), "ROUTE_TABLE:10.7.0.0/16").Err(); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, s.Redis.DB(appl).Client().Del(t.Context(), "ROUTE_TABLE:10.7.0.0/16").Err())
 	compare(t, s, 8)
-	if got := view(t, s); got != want {
+	if got := devicetest.View(t, s); got != want {
 		t.Errorf("the ASIC is not what it was:\n%s", got)
 	}
 }
@@ -147,7 +136,7 @@ func TestDriftInDatabases(t *testing.T) {
 // What is configured and cannot be in force is told in its status with the reason, and that is enough; what has no
 // status, or one without a reason, is not told.
 func TestPendingRowsAreTold(t *testing.T) {
-	config := both(twoPorts(), ConfigDB{
+	config := devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgTAMTailStamp: {"lost": {"flowgroup": "nowhere"}},
 		schema.CfgVLAN:         {"Vlan9": {"vlanid": "8"}},
 		// Of two types, each told in a table of its own.
@@ -155,8 +144,8 @@ func TestPendingRowsAreTold(t *testing.T) {
 			"drops": {"type": "drop-monitor", "collector": "nowhere"}, "hops": {"type": "ifa", "role": "transit"},
 		},
 	})
-	s := testSim(t, SimConfig{Config: config})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: config})
+	devicetest.Settle(t, s)
 	state := s.Redis.DB(swss.StateDB)
 	for row, want := range map[[2]string]string{
 		{schema.StateTAMTailStamp, "lost"}: schema.StatusPending, {schema.StateVLAN, "Vlan9"}: schema.StatusFailed,
@@ -172,17 +161,13 @@ func TestPendingRowsAreTold(t *testing.T) {
 		"FLEX_COUNTER_STATUS", "maybe").Err(); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, s)
-	if err := state.Client().Del(t.Context(), schema.StateFlexCounter+"|ACL").Err(); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.Settle(t, s)
+	devicetest.NoError(t, state.Client().Del(t.Context(), schema.StateFlexCounter+"|ACL").Err())
 	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason,
 		"CONFIG_DB FLEX_COUNTER_TABLE|ACL has no status") || got.Drift > 0 {
 		t.Errorf("%+v", got)
 	}
-	if err := state.Client().HSet(t.Context(), schema.StateFlexCounter+"|ACL", "status", "failed").Err(); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, state.Client().HSet(t.Context(), schema.StateFlexCounter+"|ACL", "status", "failed").Err())
 	if got := compare(t, s, 1)["tammgrd"]; !strings.Contains(got.Reason, "is failed, and why is not told") {
 		t.Errorf("%+v", got)
 	}
@@ -192,7 +177,7 @@ func TestPendingRowsAreTold(t *testing.T) {
 }
 
 // statusRows are the status rows of STATE_DB, without when they became what they are, and their names.
-func statusRows(t *testing.T, s *Sim) (names []string, rows map[string]string) {
+func statusRows(t *testing.T, s *device.Sim) (names []string, rows map[string]string) {
 	t.Helper()
 	db := s.Redis.DB(swss.StateDB)
 	all, err := db.AllKeys(t.Context())
@@ -216,7 +201,8 @@ func statusRows(t *testing.T, s *Sim) (names []string, rows map[string]string) {
 
 // A status row that somebody deletes or overwrites returns as its author wrote it, whoever that is.
 func TestDeletedStatusReturns(t *testing.T) {
-	s := hostedSim(t, both(blankRowsConfig(), ConfigDB{schema.CfgFlexCounter: {"QUEUE": {"POLL_INTERVAL": "1000"}}}))
+	s := hostedSim(t,
+		devicetest.Merge(blankRowsConfig(), device.ConfigDB{schema.CfgFlexCounter: {"QUEUE": {"POLL_INTERVAL": "1000"}}}))
 	client := s.Redis.DB(swss.StateDB).Client()
 	if ok, why := ready(t, s, 5); !ok {
 		t.Fatal(why)
@@ -229,7 +215,7 @@ func TestDeletedStatusReturns(t *testing.T) {
 	}
 	check := func(t *testing.T) {
 		t.Helper()
-		settle(t, s)
+		devicetest.Settle(t, s)
 		if ok, why := ready(t, s, 20); !ok {
 			t.Error(why)
 		}
@@ -238,9 +224,7 @@ func TestDeletedStatusReturns(t *testing.T) {
 		}
 	}
 	t.Run("all", func(t *testing.T) {
-		if err := client.FlushDB(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, client.FlushDB(t.Context()).Err())
 		check(t)
 	})
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {
@@ -268,10 +252,10 @@ func TestDeletedStatusReturns(t *testing.T) {
 // A row of ASIC_STATE that is not what orchagent made is told, and ends orchagent's life: the next makes the view
 // again, and the ASIC is what it was.
 func TestDriftInASICState(t *testing.T) {
-	s := testSim(t, SimConfig{Config: twoPorts()})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
+	devicetest.Settle(t, s)
 	consistent(t, s)
-	want := view(t, s)
+	want := devicetest.View(t, s)
 	asic := s.Redis.DB(swss.ASICDB).Client()
 	row := func(t *testing.T, kind string) string {
 		keys, err := asic.Keys(t.Context(), "ASIC_STATE:SAI_OBJECT_TYPE_"+kind+":*").Result()
@@ -307,21 +291,17 @@ func TestDriftInASICState(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.do(t); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, tt.do(t))
 			compare(t, s, 1)
 			err := s.Orchagent.Daemon.Compare(t.Context(), s.Now().Add(time.Second))
 			state := s.Orchagent.Daemon.Watch().State()
 			if !errors.Is(err, sairedis.ErrUnknown) || !strings.Contains(state.Reason, tt.told) || state.Due != 1 {
 				t.Errorf("%v, told: %+v", err, state)
 			}
-			if err := s.RestartOrchagent(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			settle(t, s)
+			devicetest.NoError(t, s.RestartOrchagent(t.Context()))
+			devicetest.Settle(t, s)
 			consistent(t, s)
-			if got := view(t, s); got != want {
+			if got := devicetest.View(t, s); got != want {
 				t.Errorf("the ASIC is not what it was:\n%s", got)
 			}
 		})
@@ -330,10 +310,10 @@ func TestDriftInASICState(t *testing.T) {
 
 // What changes in the chip behind syncd's back is told, and set or made anew from the rows of ASIC_STATE.
 func TestDriftInChip(t *testing.T) {
-	s := testSim(t, SimConfig{Config: twoPorts()})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
+	devicetest.Settle(t, s)
 	consistent(t, s)
-	want := view(t, s)
+	want := devicetest.View(t, s)
 	asic := s.Redis.DB(swss.ASICDB).Client()
 	// object finds the first object of a type: its row, and its key in the chip.
 	object := func(t *testing.T, kind sai.ObjectType, nth int) (row string, real sai.Key) {
@@ -380,9 +360,7 @@ func TestDriftInChip(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := s.Syncd.Watch.State()
-			if err := tt.do(t); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, tt.do(t))
 			told := ""
 			for range 3 {
 				if reason := compare(t, s, 1)["syncd"].Reason; reason != "" {
@@ -398,7 +376,7 @@ func TestDriftInChip(t *testing.T) {
 			if !strings.Contains(told, tt.told) || now.Drift != before.Drift+1 || now.Healed != before.Healed+1 {
 				t.Errorf("told %q, want %q; %+v", told, tt.told, now)
 			}
-			if got := view(t, s); got != want {
+			if got := devicetest.View(t, s); got != want {
 				t.Errorf("the rows are not what they were:\n%s", got)
 			}
 		})
@@ -406,7 +384,7 @@ func TestDriftInChip(t *testing.T) {
 	if err := s.RestartOrchagent(t.Context()); err != nil {
 		t.Error("a view on what was made anew:", err)
 	}
-	settle(t, s)
+	devicetest.Settle(t, s)
 	for name, now := range compare(t, s, 2) {
 		if now.Word() != drift.Consistent {
 			t.Errorf("%s: %+v", name, now)
@@ -426,8 +404,8 @@ func everPassing() func(context.Context, string) (int, bool) {
 // Syncd has no word for what came with its chip: when that is gone, the chip has to be replaced.
 func TestDriftThatTakesFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI}})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
+	devicetest.Settle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
 	compare(t, s, 1)
@@ -441,9 +419,9 @@ func TestDriftThatTakesFreshChip(t *testing.T) {
 // Where that does not help, the drift stays, and is told.
 func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI,
+	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI,
 		Renew: func() bool { return false }}})
-	settle(t, s)
+	devicetest.Settle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
 	s.Syncd.Watch.Author = everPassing()
@@ -464,44 +442,5 @@ func addFault(t *testing.T, rules *fault.Rules, f fault.Fault) {
 	t.Helper()
 	if _, err := rules.Add(f); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// On a live switch what somebody has changed in one place after the other heals by itself, without a fresh chip, and
-// the daemons say how much of it there was.
-func TestDriftOfLiveSwitch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("processes that wait for each other: nothing for the race detector")
-	}
-	t.Parallel()
-	p := startPlant(t)
-	config := twoPorts()
-	p.load(config)
-	p.until("the session", func() bool { return p.active("s") })
-	p.ready()
-	healed := func(name string) int {
-		n, _ := strconv.Atoi(p.row(swss.StateDB, drift.Table, name)[drift.FieldHealed])
-		return n
-	}
-	del := func(db swss.DBName, pattern string) {
-		client := p.redis.DB(db).Client()
-		keys, err := client.Keys(t.Context(), pattern).Result()
-		if err != nil || len(keys) == 0 {
-			t.Fatal(pattern, keys, err)
-		}
-		if err := client.Del(t.Context(), keys[0]).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	del(swss.ApplDB, "ACL_RULE_TABLE:TAM:all")
-	p.until("tammgrd has healed it", func() bool { return healed("tammgrd") == 1 })
-	del(swss.StateDB, "VLAN_TABLE|Vlan10")
-	p.until("tammgrd has healed it", func() bool { return healed("tammgrd") == 2 })
-	del(swss.ASICDB, "ASIC_STATE:SAI_OBJECT_TYPE_ACL_ENTRY:*")
-	p.until("orchagent has healed it", func() bool { return healed("orchagent") == 1 })
-	p.ready()
-	p.same(config)
-	if n := p.chips.Load(); n != 1 || !p.active("s") {
-		t.Errorf("syncd has had %d chips, the session is active: %t", n, p.active("s"))
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
+
+	"tamtam/device/devicetest"
 )
 
 // keptReports are messages of a chip, in hexadecimal, one in a line, for tests of those that read them.
@@ -26,14 +28,10 @@ func (m *monitored) six(sport uint16) []byte {
 	ip := layers.IPv6{Version: 6, HopLimit: 64, NextHeader: layers.IPProtocolUDP,
 		SrcIP: net.ParseIP("2000:10:1::7"), DstIP: net.ParseIP("2001:db8:77::9")}
 	udp := layers.UDP{SrcPort: layers.UDPPort(sport), DstPort: 53}
-	if err := udp.SetNetworkLayerForChecksum(&ip); err != nil {
-		m.Fatal(err)
-	}
+	devicetest.NoError(m.T, udp.SetNetworkLayerForChecksum(&ip))
 	b := gopacket.NewSerializeBuffer()
 	opts := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
-	if err := gopacket.SerializeLayers(b, opts, &eth, &ip, &udp, gopacket.Payload("drop")); err != nil {
-		m.Fatal(err)
-	}
+	devicetest.NoError(m.T, gopacket.SerializeLayers(b, opts, &eth, &ip, &udp, gopacket.Payload("drop")))
 	return b.Bytes()
 }
 
@@ -76,8 +74,6 @@ func TestKeptDropReports(t *testing.T) {
 			err)
 	}
 	if os.Getenv("TAMTAM_KEEP") != "" {
-		if err := os.WriteFile(keptReports, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, os.WriteFile(keptReports, []byte(text), 0o644))
 	}
 }

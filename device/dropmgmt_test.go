@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/host/reports"
 	"tamtam/internal/racetest"
 	"tamtam/saisim"
@@ -21,7 +23,7 @@ import (
 // A behindHost is a switch whose collector is behind the management interface.
 type behindHost struct {
 	*testing.T
-	*Sim
+	*device.Sim
 	got  []reports.Datagram
 	fail error
 }
@@ -32,7 +34,7 @@ func newBehindHost(t *testing.T, row swss.FieldValues) *behindHost {
 	row["vrf"] = "mgmt"
 	port := swss.FieldValues{"lanes": "0", "speed": "10000", "admin_status": "up"}
 	racetest.Stepped(t)
-	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Host: true, Config: ConfigDB{
+	s, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile.Small(), Host: true, Config: device.ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": {"mac": "02:00:00:00:00:aa"}}, schema.CfgPort: {"Ethernet0": port},
 		"TAM_COLLECTOR": {"c1": row}, "TAM_SESSION": {"drops": {"type": "drop-monitor", "collector": "c1"}},
 	}, Reports: func(d reports.Datagram) error {
@@ -46,9 +48,7 @@ func newBehindHost(t *testing.T, row swss.FieldValues) *behindHost {
 	x.Sim = s
 	t.Cleanup(func() { s.Close() })
 	s.Chip.SetOutput(s.Punt)
-	if err := s.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, s.Settle(t.Context()))
 	return x
 }
 
@@ -58,9 +58,7 @@ func (x *behindHost) drops(n int, d time.Duration) {
 	port, _ := x.Chip.PortByName("Ethernet0")
 	for range n {
 		frame := append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5}, make([]byte, 50)...)
-		if err := x.Chip.Receive(port, x.Chip.Now(), saisim.Frame{Data: frame}); err != nil {
-			x.Fatal(err)
-		}
+		devicetest.NoError(x.T, x.Chip.Receive(port, x.Chip.Now(), saisim.Frame{Data: frame}))
 		x.pass(100 * time.Microsecond)
 	}
 	x.pass(d)
@@ -68,9 +66,7 @@ func (x *behindHost) drops(n int, d time.Duration) {
 
 func (x *behindHost) pass(d time.Duration) {
 	x.Helper()
-	if err := x.Advance(x.Context(), x.Chip.Now()+x.Chip.CycleAt(d)); err != nil {
-		x.Fatal(err)
-	}
+	devicetest.NoError(x.T, x.Advance(x.Context(), x.Chip.Now()+x.Chip.CycleAt(d)))
 }
 
 func (x *behindHost) row(db swss.DBName, table, key string) swss.FieldValues {
@@ -143,9 +139,7 @@ func TestReportsByManagementAreLimited(t *testing.T) {
 	port, _ := x.Chip.PortByName("Ethernet0")
 	for range 2000 {
 		frame := append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5}, make([]byte, 50)...)
-		if err := x.Chip.Receive(port, x.Chip.Now(), saisim.Frame{Data: frame}); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, x.Chip.Receive(port, x.Chip.Now(), saisim.Frame{Data: frame}))
 	}
 	x.pass(3 * time.Second)
 	c := x.row(swss.CountersDB, schema.CountersDropMonitor, "drops")

@@ -13,6 +13,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
@@ -194,14 +195,10 @@ func (m *monitored) packet(src, dst string, sport, dport uint16) []byte {
 	ip := layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolTCP, SrcIP: net.ParseIP(src),
 		DstIP: net.ParseIP(dst)}
 	tcp := layers.TCP{SrcPort: layers.TCPPort(sport), DstPort: layers.TCPPort(dport), Window: 8192}
-	if err := tcp.SetNetworkLayerForChecksum(&ip); err != nil {
-		m.Fatal(err)
-	}
+	devicetest.NoError(m.T, tcp.SetNetworkLayerForChecksum(&ip))
 	b := gopacket.NewSerializeBuffer()
 	opts := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
-	if err := gopacket.SerializeLayers(b, opts, &eth, &ip, &tcp, gopacket.Payload(make([]byte, 46))); err != nil {
-		m.Fatal(err)
-	}
+	devicetest.NoError(m.T, gopacket.SerializeLayers(b, opts, &eth, &ip, &tcp, gopacket.Payload(make([]byte, 46))))
 	return b.Bytes()
 }
 

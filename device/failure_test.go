@@ -1,11 +1,13 @@
-package device
+package device_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -31,9 +33,9 @@ var tamCases = []tamCase{
 }
 
 // rows are the session s and what it needs.
-func (c tamCase) rows() ConfigDB {
-	all := twoPorts()
-	return ConfigDB{
+func (c tamCase) rows() device.ConfigDB {
+	all := devicetest.TwoPorts()
+	return device.ConfigDB{
 		schema.CfgTAMFeature:   {c.feature: {"status": "ACTIVE"}},
 		schema.CfgTAMFlowGroup: all[schema.CfgTAMFlowGroup], schema.CfgACLRule: all[schema.CfgACLRule],
 		c.table: {"s": c.session},
@@ -42,28 +44,37 @@ func (c tamCase) rows() ConfigDB {
 
 // recorded is a settled switch of two ports without its TAM rows, with a
 // recorder between syncd and the chip.
-func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
+func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 	var rec *saitest.Recorder
-	config := recordedPorts() // with a way to a collector
+	config := devicetest.RecordedPorts() // with a way to a collector
 	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp,
 		schema.CfgTAMTableRecord} {
 		delete(config, table)
 	}
-	s := testSim(t, SimConfig{Config: config, Common: daemons.Common{Backend: func(chip sai.API) sai.API {
+	s := devicetest.NewSim(t, device.SimConfig{Config: config, Common: daemons.Common{Backend: func(chip sai.API) sai.API {
 		rec = saitest.NewRecorder(chip)
 		return rec
 	}}})
-	settle(t, s)
+	devicetest.Settle(t, s)
 	return s, rec
 }
 
 // load writes the rows and lets the daemons work.
-func (c tamCase) load(t *testing.T, s *Sim) {
+func (c tamCase) load(t *testing.T, s *device.Sim) {
 	t.Helper()
-	if err := c.rows().Load(t.Context(), s.Redis); err != nil {
-		t.Fatal(err)
+	devicetest.NoError(t, c.rows().Load(t.Context(), s.Redis))
+	devicetest.Settle(t, s)
+}
+
+// unload deletes the rows, and lets the daemons work.
+func (c tamCase) unload(t *testing.T, s *device.Sim) {
+	t.Helper()
+	for table, rows := range c.rows() {
+		for key := range rows {
+			devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), table+"|"+key).Err())
+		}
 	}
-	settle(t, s)
+	devicetest.Settle(t, s)
 }
 
 // A SAI call of a session fails, whichever: everything before it is undone, the
@@ -81,28 +92,40 @@ func (c tamCase) failing(t *testing.T) {
 	rec.FailAt(0, 0)
 	c.load(t, s)
 	steps := rec.Changes()
-	good := view(t, s)
+	good := devicetest.View(t, s)
 	if steps < 3 {
 		t.Fatalf("a session takes %d SAI calls only", steps)
 	}
+	// One switch is enough if nothing stays of a session that has gone.
+	c.unload(t, s)
+	left := len(rec.Live())
+	rec.FailAt(0, 0)
+	c.load(t, s)
+	traceless := left == base && rec.Changes() == steps && devicetest.View(t, s) == good
 	for n := 1; n <= steps; n++ {
 		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
 			t.Run(fmt.Sprintf("step %d of %d, %s", n, steps, status), func(t *testing.T) {
-				s, rec := recorded(t)
+				s, rec := s, rec
+				if traceless {
+					c.unload(t, s)
+				} else {
+					s, rec = recorded(t)
+				}
+				if live := rec.Live(); len(live) != base {
+					t.Fatalf("%d objects without the session, want %d:\n%v", len(live), base, live)
+				}
 				rec.FailAt(n, status)
 				c.load(t, s)
+				if made := rec.Changes(); made < n {
+					t.Errorf("the session has made %d SAI calls, want %d or more", made, n)
+				}
 				// What could not be read is read again.
-				if err := s.Orchagent.PollCounters(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				settle(t, s)
-				state, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), c.state).Get(t.Context(), "s")
-				if err != nil {
-					t.Fatal(err)
-				}
+				devicetest.NoError(t, s.Orchagent.PollCounters(t.Context()))
+				devicetest.Settle(t, s)
+				state := devicetest.Row(t, s.Redis, swss.StateDB, c.state, "s")
 				if state["status"] == schema.StatusActive {
 					// The step was made again, and with success.
-					if got := view(t, s); got != good {
+					if got := devicetest.View(t, s); got != good {
 						t.Fatalf("the session is active in another ASIC:\n%s", got)
 					}
 					return
@@ -116,9 +139,9 @@ func (c tamCase) failing(t *testing.T) {
 				// The session is written again.
 				db := s.Redis.DB(swss.ConfigDB).Client()
 				db.Del(t.Context(), c.table+"|s")
-				settle(t, s)
+				devicetest.Settle(t, s)
 				c.load(t, s)
-				if got := view(t, s); got != good {
+				if got := devicetest.View(t, s); got != good {
 					t.Errorf("written anew, the session gives another ASIC:\n%s", got)
 				}
 			})

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/sai"
 	sairedis "tamtam/sai/redis"
 	"tamtam/swss"
@@ -35,7 +37,7 @@ var limited = []sai.ObjectType{
 }
 
 // filled is such a switch.
-func filled(cfg SimConfig) (*full, SimConfig) {
+func filled(cfg device.SimConfig) (*full, device.SimConfig) {
 	chip := &full{live: map[string]sai.ObjectType{}}
 	cfg.Backend = func(c sai.API) sai.API { chip.API = c; return chip }
 	return chip, cfg
@@ -146,56 +148,46 @@ func (f *full) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 // nothing else is touched. After two of them syncd compares. Once the ASIC takes the change, all is as it is to be.
 func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	var log strings.Builder
-	chip, cfg := filled(SimConfig{Config: allFeatures()})
+	chip, cfg := filled(device.SimConfig{Config: devicetest.AllFeatures()})
 	cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
-	s := testSim(t, cfg)
-	settle(t, s)
-	asic := view(t, s)
-	if err := s.Orchagent.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s := devicetest.NewSim(t, cfg)
+	devicetest.Settle(t, s)
+	asic := devicetest.View(t, s)
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
-	if err := appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}))
 	chip.stubborn = true
 	for life, words := range []string{
 		"the ASIC could not be brought to what is configured", "the ASIC could not be brought to what is configured",
 		"APPLY_VIEW: SAI_STATUS_FAILURE", "APPLY_VIEW: SAI_STATUS_FAILURE",
 	} {
-		err := s.startOrchagent(t.Context())
+		err := s.RestartOrchagent(t.Context())
 		if !errors.Is(err, sairedis.ErrNotApplied) || !strings.Contains(err.Error(), words) {
 			t.Fatalf("life %d: %v, want %s", life+1, err, words)
 		}
 		if life < 2 {
-			if diff := cmp.Diff(asic, view(t, s)); diff != "" {
+			if diff := cmp.Diff(asic, devicetest.View(t, s)); diff != "" {
 				t.Errorf("life %d: another ASIC:\n%s", life+1, diff)
 			}
-		}
-		if err := s.Orchagent.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 	if !strings.Contains(log.String(), "adoption has failed 2 times") {
 		t.Errorf("the log does not say why syncd compares:\n%s", log.String())
 	}
 	chip.stubborn = false
-	if err := s.startOrchagent(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	settle(t, s)
+	devicetest.NoError(t, s.RestartOrchagent(t.Context()))
+	devicetest.Settle(t, s)
 	row, _, _ := swss.NewTable(s.Redis.DB(swss.StateDB), "TAMTAM_VIEW").Get(t.Context(), "asic")
 	if row["state"] != "applied" || row["failed"] != "" {
 		t.Errorf("TAMTAM_VIEW %v", row)
 	}
-	if got := view(t, s); !strings.Contains(got, "PRIORITY=77\n") {
+	if got := devicetest.View(t, s); !strings.Contains(got, "PRIORITY=77\n") {
 		t.Errorf("the change is not in force:\n%s", got)
 	}
 	if err := s.RestartManagers(t.Context()); err != nil { // who writes the row as it was
 		t.Fatal(err)
 	}
-	settle(t, s)
-	if diff := cmp.Diff(asic, view(t, s)); diff != "" {
+	devicetest.Settle(t, s)
+	if diff := cmp.Diff(asic, devicetest.View(t, s)); diff != "" {
 		t.Errorf("another ASIC:\n%s", diff)
 	}
 }
@@ -203,48 +195,34 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 // A view that fails because the chip lacks what ASIC_STATE says it has would fail for ever: syncd heals the chip
 // without a look of orchagent, which cannot have one.
 func TestRefusedViewOfDriftedChip(t *testing.T) {
-	chip, cfg := filled(SimConfig{Config: allFeatures()})
-	s := testSim(t, cfg)
-	settle(t, s)
-	if err := s.Orchagent.Close(); err != nil {
-		t.Fatal(err)
-	}
+	chip, cfg := filled(device.SimConfig{Config: devicetest.AllFeatures()})
+	s := devicetest.NewSim(t, cfg)
+	devicetest.Settle(t, s)
 	for id, kind := range chip.live {
 		if oid, err := sai.ParseOID(id); err == nil && kind == sai.ObjectTypeACLEntry {
-			if err := s.Chip.Remove(t.Context(), sai.Obj(kind, oid)); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, s.Chip.Remove(t.Context(), sai.Obj(kind, oid)))
 		}
 	}
 	state := s.Redis.DB(swss.StateDB).Client()
 	state.Del(t.Context(), "TAMTAM_VIEW|asic")
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
-	if err := appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.startOrchagent(t.Context()); !errors.Is(err, sairedis.ErrNotApplied) {
+	devicetest.NoError(t, appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}))
+	if err := s.RestartOrchagent(t.Context()); !errors.Is(err, sairedis.ErrNotApplied) {
 		t.Fatalf("%v, want a view that is refused", err)
 	}
-	if err := s.Orchagent.Close(); err != nil {
-		t.Fatal(err)
-	}
 	for i := range 5 {
-		if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Duration(i)*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Duration(i)*time.Second)))
 	}
 	if now := s.Syncd.Watch.State(); now.Healed == 0 {
 		t.Errorf("syncd has healed nothing: %+v", now)
 	}
-	if err := s.startOrchagent(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	settle(t, s)
+	devicetest.NoError(t, s.RestartOrchagent(t.Context()))
+	devicetest.Settle(t, s)
 }
 
 // tooMuch are rows of many types, for which there is no room.
-func tooMuch() ConfigDB {
-	c := ConfigDB{
+func tooMuch() device.ConfigDB {
+	c := device.ConfigDB{
 		schema.CfgTAMFlowGroup: {}, schema.CfgACLRule: {}, schema.CfgTAMTailStamp: {},
 		"MIRROR_SESSION": {"more": {"type": "SPAN", "dst_port": "Ethernet2", "src_port": "Ethernet0", "direction": "RX"}},
 		"DSCP_TO_TC_MAP": {"more": {"8": "1"}}, "PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "more"}},
@@ -269,19 +247,12 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	found := func(t *testing.T, s *Sim) {
-		if err := tooMuch().Load(t.Context(), s.Redis); err != nil {
-			t.Fatal(err)
-		}
-		settle(t, s)
-		if err := s.Orchagent.Close(); err != nil {
-			t.Fatal(err)
-		}
+	found := func(t *testing.T, s *device.Sim) {
+		devicetest.NoError(t, tooMuch().Load(t.Context(), s.Redis))
+		devicetest.Settle(t, s)
 	}
-	came := func(t *testing.T, s *Sim) {
-		if err := errors.Join(s.Orchagent.Close(), tooMuch().Load(t.Context(), s.Redis)); err != nil {
-			t.Fatal(err)
-		}
+	came := func(t *testing.T, s *device.Sim) {
+		devicetest.NoError(t, tooMuch().Load(t.Context(), s.Redis))
 		for worked := true; worked; {
 			var err error
 			if worked, err = s.Managers.Step(t.Context(), s.Now()); err != nil {
@@ -290,22 +261,22 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		while func(t *testing.T, s *Sim)
+		while func(t *testing.T, s *device.Sim)
 		lost  bool // the mark of the view
 	}{
 		"found before": {found, false}, "found before, mark lost": {found, true},
 		"came meanwhile": {came, false}, "came meanwhile, mark lost": {came, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := allFeatures()
+			config := devicetest.AllFeatures()
 			config["MIRROR_SESSION"] = map[string]swss.FieldValues{
 				"m": {"type": "SPAN", "dst_port": "Ethernet2", "src_port": "Ethernet1", "direction": "RX"}}
 			config["DSCP_TO_TC_MAP"] = map[string]swss.FieldValues{"d": {"8": "2"}}
 			config["PORT_QOS_MAP"] = map[string]swss.FieldValues{"Ethernet1": {"dscp_to_tc_map": "d"}}
-			chip, cfg := filled(SimConfig{Config: config})
-			s := testSim(t, cfg)
-			settle(t, s)
-			asic, rows := view(t, s), everything(t, s.Redis)
+			chip, cfg := filled(device.SimConfig{Config: config})
+			s := devicetest.NewSim(t, cfg)
+			devicetest.Settle(t, s)
+			asic, rows := devicetest.View(t, s), everything(t, s.Redis)
 			chip.fill()
 			tt.while(t, s)
 			if tt.lost {
@@ -313,20 +284,18 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 			}
 			chip.removed = 0
 			lives := 1
-			err := s.startOrchagent(t.Context())
+			err := s.RestartOrchagent(t.Context())
 			for ; errors.Is(err, sairedis.ErrNotApplied) && lives < 3; lives++ {
-				if err = s.Orchagent.Close(); err == nil {
-					err = s.startOrchagent(t.Context())
-				}
+				err = s.RestartOrchagent(t.Context())
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			settle(t, s)
+			devicetest.Settle(t, s)
 			if !tt.lost && (lives > 1 || chip.removed > 0) {
 				t.Errorf("%d lives of orchagent, %d objects removed", lives, chip.removed)
 			}
-			if diff := cmp.Diff(asic, view(t, s)); diff != "" {
+			if diff := cmp.Diff(asic, devicetest.View(t, s)); diff != "" {
 				t.Errorf("the ASIC (-before +after):\n%s", diff)
 			}
 			now, failed := everything(t, s.Redis), 0

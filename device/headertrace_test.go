@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -8,14 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim"
 	"tamtam/swss"
 )
 
 // headerEnds is a switch that puts headers of alternate marking around UDP to 10.9.0.0/16, which leaves by Ethernet1,
 // and takes those off that come to it.
-func headerEnds() ConfigDB {
-	config := routedPorts()
+func headerEnds() device.ConfigDB {
+	config := devicetest.RoutedPorts()
 	maps.Copy(config["INTERFACE"], map[string]swss.FieldValues{"Ethernet1|2001:db8:2::1/64": {}})
 	maps.Copy(config["NEIGH"], map[string]swss.FieldValues{"Ethernet1|2001:db8:2::8": {"neigh": "02:00:00:00:06:08"},
 		"Ethernet0|10.1.0.5": {"neigh": "02:00:00:00:01:05"}})
@@ -42,9 +44,9 @@ func headerEnds() ConfigDB {
 // where to where it leads, and that one with damaged headers was dropped for that. A packet is known by the headers
 // that it came with.
 func TestHeadersByShell(t *testing.T) {
-	s := servedSim(t, SimConfig{Config: headerEnds()})
-	settle(t, s)
-	show := startShows(t, s)
+	s := devicetest.NewServedSim(t, device.SimConfig{Config: headerEnds()})
+	devicetest.Settle(t, s)
+	show := devicetest.StartShows(t, s)
 	want := func(line string, words ...string) {
 		t.Helper()
 		text := show(line)
@@ -71,9 +73,7 @@ func TestHeadersByShell(t *testing.T) {
 	})
 	send := func(port int, frame []byte) {
 		t.Helper()
-		if err := s.Chip.Receive(s.Chip.Ports()[port], s.Chip.Now(), saisim.Frame{Data: frame}); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Chip.Receive(s.Chip.Ports()[port], s.Chip.Now(), saisim.Frame{Data: frame}))
 		s.Chip.Advance(s.Chip.Now() + 100_000)
 	}
 	plain := slices.Concat([]byte{2, 0, 0, 0, 7, 0xe4, 2, 0, 0, 0, 1, 5, 8, 0},

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device/devicetest"
 	"tamtam/host"
 	"tamtam/host/cpuport"
 	"tamtam/host/hostd"
@@ -96,9 +97,7 @@ func newStreet(t *testing.T, kind string) *street {
 
 func (s *street) set(table, key string, fields swss.FieldValues) {
 	s.Helper()
-	if err := swss.NewTable(s.r.DB(swss.ApplDB), table).Set(s.Context(), key, fields); err != nil {
-		s.Fatal(err)
-	}
+	devicetest.NoError(s.T, swss.NewTable(s.r.DB(swss.ApplDB), table).Set(s.Context(), key, fields))
 }
 
 // Send takes a frame of the switch.
@@ -106,9 +105,7 @@ func (s *street) Send(f cpuport.Frame) error { s.frames = append(s.frames, f); r
 
 func (s *street) do(f func()) {
 	s.Helper()
-	if err := s.d.Do(s.Context(), f); err != nil {
-		s.Fatal(err)
-	}
+	devicetest.NoError(s.T, s.d.Do(s.Context(), f))
 	s.step()
 }
 
@@ -224,15 +221,24 @@ func (streetKeeper) Set(cpuport.Interface) error { return nil }
 // streetLinux is the Linux beside hostifd. It does nothing with devices, and has neighbours that answer.
 type streetLinux struct{ s *street }
 
-func (streetLinux) Ours() ([]string, error)                                 { return nil, nil }
-func (streetLinux) Set(string, hostifd.Device, hostifd.Device, bool) error  { return nil }
-func (streetLinux) Remove(string) error                                     { return nil }
-func (streetLinux) SetRoutes([]schema.Route) error                          { return nil }
-func (streetLinux) Links(context.Context, func(string, int)) error          { return nil }
+func (streetLinux) Ours() ([]string, error) { return nil, nil }
+
+func (streetLinux) Set(string, hostifd.Device, hostifd.Device, bool) error { return nil }
+
+func (streetLinux) Remove(string) error { return nil }
+
+func (streetLinux) SetRoutes([]schema.Route) error { return nil }
+
+func (streetLinux) Links(context.Context, func(string, int)) error { return nil }
+
 func (streetLinux) Neighbors(context.Context, func(hostifd.Neighbor)) error { return nil }
-func (streetLinux) Advice() []string                                        { return nil }
-func (streetLinux) RemoveNeighbor(hostifd.Neighbor) error                   { return nil }
-func (l streetLinux) SetNeighbor(n hostifd.Neighbor, _ bool) error          { return l.Ask(n) }
+
+func (streetLinux) Advice() []string { return nil }
+
+func (streetLinux) RemoveNeighbor(hostifd.Neighbor) error { return nil }
+
+func (l streetLinux) SetNeighbor(n hostifd.Neighbor, _ bool) error { return l.Ask(n) }
+
 func (l streetLinux) Ask(n hostifd.Neighbor) error {
 	l.s.asked = append(l.s.asked, n)
 	return nil

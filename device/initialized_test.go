@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
 	"tamtam/mgmt"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -18,8 +20,8 @@ import (
 // CONFIG_DB_INITIALIZED, for which each of SONiC's utilities waits, is set once and behind the last row of the
 // configuration that a switch starts with, whatever its form and also if it has no rows; no daemon writes it.
 func TestInitializedBehindTheLastRow(t *testing.T) {
-	for name, start := range map[string]Startup{
-		"rows": {Rows: ConfigDB{
+	for name, start := range map[string]device.Startup{
+		"rows": {Rows: device.ConfigDB{
 			"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000"}}, "VLAN": {"Vlan10": {"vlanid": "10"}},
 		}},
 		"OpenConfig": {OpenConfig: []byte(`{"openconfig-interfaces:interfaces": {"interface":
@@ -43,7 +45,7 @@ func TestInitializedBehindTheLastRow(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ready, done := make(chan bool, 1), make(chan error, 1)
 			go func() {
-				done <- Up(ctx, UpConfig{
+				done <- device.Up(ctx, device.UpConfig{
 					ChipConfig: daemons.ChipConfig{Profile: profile.Small()}, Redis: r.Addr(), Startup: start,
 					Mgmt:  mgmt.Config{Dir: dir, Addr: "127.0.0.1:0", Socket: filepath.Join(dir, "mgmt.sock"), Insecure: true},
 					Ready: func(string, string, string) { ready <- true },
@@ -64,9 +66,7 @@ func TestInitializedBehindTheLastRow(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
-			if err := db.Client().Publish(t.Context(), "__keyspace@4__:end", "end").Err(); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, db.Client().Publish(t.Context(), "__keyspace@4__:end", "end").Err())
 			var order []string
 			for m := range events.Channel() {
 				_, key, _ := strings.Cut(m.Channel, ":")

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
 	"tamtam/device/fault"
 	"tamtam/sai"
 	"tamtam/swss/drift"
@@ -42,13 +44,14 @@ func (h halfTaken) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Att
 // The chip's bridge ports are found also when nothing refers to them any more: else they would keep the chip's ports,
 // which no row names, for ever.
 func TestBridgePortsWithoutMembers(t *testing.T) {
-	fresh := testSim(t, SimConfig{Config: twoPorts()})
-	settle(t, fresh)
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: func(chip sai.API) sai.API {
-		return halfTaken{chip}
-	}}})
-	settle(t, s)
-	if got, want := view(t, s), view(t, fresh); got != want {
+	fresh := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
+	devicetest.Settle(t, fresh)
+	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(),
+		Common: daemons.Common{Backend: func(chip sai.API) sai.API {
+			return halfTaken{chip}
+		}}})
+	devicetest.Settle(t, s)
+	if got, want := devicetest.View(t, s), devicetest.View(t, fresh); got != want {
 		t.Errorf("the ASIC:\n%s\nwant:\n%s", got, want)
 	}
 }
@@ -60,8 +63,8 @@ func TestPortsThatStay(t *testing.T) {
 	addFault(t, faults, fault.Fault{
 		Kind: fault.SAIFail, Op: sai.OpRemove, Type: sai.ObjectTypePort, Status: sai.StatusObjectInUse, For: fault.MostFor,
 	})
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: daemons.Common{Backend: faults.SAI}})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
+	devicetest.Settle(t, s)
 	told := compare(t, s, 4)["orchagent"]
 	if told.Word() == drift.Consistent || !strings.Contains(told.Reason, "is named by no row, and stays") ||
 		!strings.Contains(told.Reason, "SAI_STATUS_OBJECT_IN_USE") {

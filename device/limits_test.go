@@ -1,10 +1,12 @@
-package device
+package device_test
 
 import (
 	"runtime"
 	"strings"
 	"testing"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
@@ -14,9 +16,9 @@ import (
 // memory. Made smaller, it is what it says.
 func TestRowsTooLarge(t *testing.T) {
 	server := swsstest.StartServer(t)
-	config := twoPorts()
-	s := testSim(t, SimConfig{Config: config, Redis: server.Open()})
-	settle(t, s)
+	config := devicetest.TwoPorts()
+	s := devicetest.NewSim(t, device.SimConfig{Config: config, Redis: server.Open()})
+	devicetest.Settle(t, s)
 	db := s.Redis.DB(swss.ConfigDB)
 	huge := strings.Repeat("x", 10<<20)
 	rows := map[string]string{
@@ -24,13 +26,11 @@ func TestRowsTooLarge(t *testing.T) {
 		schema.CfgVLAN: "Vlan10", schema.CfgTAMFeature: schema.FeatureTailStamping,
 	}
 	for table, key := range rows {
-		if err := swss.NewTable(db, table).Set(t.Context(), key, swss.FieldValues{"nonsense": huge}); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, swss.NewTable(db, table).Set(t.Context(), key, swss.FieldValues{"nonsense": huge}))
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	settle(t, s)
+	devicetest.Settle(t, s)
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 10<<20 {
 		t.Errorf("%d rows of 10 MB cost %d MB in a moment", len(rows), n>>20)
@@ -43,11 +43,9 @@ func TestRowsTooLarge(t *testing.T) {
 		}
 	}
 	for table, key := range rows {
-		if err := swss.NewTable(db, table).HDel(t.Context(), key, "nonsense"); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, swss.NewTable(db, table).HDel(t.Context(), key, "nonsense"))
 	}
-	settle(t, s)
+	devicetest.Settle(t, s)
 	if row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(),
 		"s"); row["status"] != schema.StatusActive {
 		t.Errorf("the session without nonsense is %v, %v", row, err)

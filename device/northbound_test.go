@@ -1,8 +1,6 @@
-package device
+package device_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -14,60 +12,37 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
-	"tamtam/cli"
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/mgmt"
 	"tamtam/saisim"
 	"tamtam/swss"
 )
 
-// northbound starts mgmtd on the switch's databases and returns it with a shell.
-func startNorthbound(t *testing.T, s *Sim) (*mgmt.Server, *cli.Shell, *bytes.Buffer) {
-	t.Helper()
-	socket := filepath.Join(t.TempDir(), "mgmt.sock")
-	server, err := mgmt.NewServer(mgmt.Config{Redis: s.Redis, Socket: socket, Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx) }()
-	var out bytes.Buffer
-	shell, err := cli.New(cli.Config{Target: "unix:" + socket, Out: &out, Err: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		shell.Close()
-		stop()
-		<-done
-	})
-	return server, shell, &out
-}
-
 // The same configuration, however it is entered, gives the same ASIC.
 func TestSameASICFromFileRedisAndCLI(t *testing.T) {
-	config := twoPorts()
-	file := servedSim(t, SimConfig{Config: config})
-	settle(t, file)
-	want := view(t, file)
+	config := devicetest.TwoPorts()
+	file := devicetest.NewServedSim(t, device.SimConfig{Config: config})
+	devicetest.Settle(t, file)
+	want := devicetest.View(t, file)
 
 	t.Run("redis, row by row", func(t *testing.T) {
-		s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": config["DEVICE_METADATA"]}})
-		for _, table := range SortedKeys(config) {
-			for _, key := range SortedKeys(config[table]) {
+		s := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{"DEVICE_METADATA": config["DEVICE_METADATA"]}})
+		for _, table := range device.SortedKeys(config) {
+			for _, key := range device.SortedKeys(config[table]) {
 				s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), table+"|"+key, config[table][key])
-				settle(t, s)
+				devicetest.Settle(t, s)
 			}
 		}
-		if diff := cmp.Diff(want, view(t, s)); diff != "" {
+		if diff := cmp.Diff(want, devicetest.View(t, s)); diff != "" {
 			t.Errorf("the ASIC differs from the one that the file gives:\n%s", diff)
 		}
 	})
 	t.Run("shell", func(t *testing.T) {
-		base := ConfigDB{"DEVICE_METADATA": config["DEVICE_METADATA"], "PORT": config["PORT"]}
-		s := servedSim(t, SimConfig{Config: base})
-		settle(t, s)
-		_, shell, out := startNorthbound(t, s)
+		base := device.ConfigDB{"DEVICE_METADATA": config["DEVICE_METADATA"], "PORT": config["PORT"]}
+		s := devicetest.NewServedSim(t, device.SimConfig{Config: base})
+		devicetest.Settle(t, s)
+		_, shell, out := devicetest.StartNorthbound(t, s)
 		for _, line := range []string{
 			"configure terminal",
 			"interface Vlan 10", "exit", "interface Vlan 20", "exit",
@@ -82,9 +57,9 @@ func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 			if err := shell.Exec(t.Context(), line); err != nil {
 				t.Fatalf("%s: %v\n%s", line, err, out)
 			}
-			settle(t, s)
+			devicetest.Settle(t, s)
 		}
-		if diff := cmp.Diff(want, view(t, s)); diff != "" {
+		if diff := cmp.Diff(want, devicetest.View(t, s)); diff != "" {
 			t.Errorf("the ASIC differs from the one that the file gives:\n%s", diff)
 		}
 	})
@@ -94,23 +69,18 @@ func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 func TestCountsAgreeEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.pcap")
-	var packets []packet
+	var packets []devicetest.Packet
 	for i := range 50 {
 		proto := layers.IPProtocolUDP
 		if i%3 == 0 {
 			proto = layers.IPProtocolICMPv4
 		}
-		f := frame(t, eth(layers.EthernetTypeIPv4), ip4(proto), payload(40+29*i))
-		packets = append(packets, packet{time.Unix(1000, int64(i)*100_000), f, len(f)})
+		f := devicetest.IPv4Frame(t, proto, devicetest.Payload(40+29*i))
+		packets = append(packets, devicetest.PacketAt(time.Unix(1000, int64(i)*100_000), f))
 	}
-	writeCapture(t, in, packets...)
-	inputs, err := openInputs([]Input{{"Ethernet0", in}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer inputs.close()
-	s := servedSim(t, SimConfig{Config: twoPorts(), Start: time.Unix(1000, 0)})
-	settle(t, s)
+	devicetest.WriteCapture(t, in, packets...)
+	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Start: time.Unix(1000, 0)})
+	devicetest.Settle(t, s)
 	stampedOut, out := 0, 0
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		out++
@@ -118,19 +88,8 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 			stampedOut++
 		}
 	})
-	origin, err := inputs.first()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inputs.bind(s.Chip, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.feed(t.Context(), inputs, origin, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, s.Feed(t.Context(), devicetest.Inputs("Ethernet0", in), func() error { return nil }))
+	devicetest.Drain(t, s)
 	report, err := s.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +99,7 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 		*r.Stamped+r.NotStamped["not_tcp_udp"]+r.NotStamped["mtu"] != 50 || r.NotStamped["mtu"] == 0 {
 		t.Fatalf("%d frames came out, %d of them stamped; COUNTERS_DB says %+v", out, stampedOut, r)
 	}
-	server, shell, text := startNorthbound(t, s)
+	server, shell, text := devicetest.StartNorthbound(t, s)
 	for path, want := range map[string]uint64{
 		"matched-packets": *r.Matched, "matched-octets": *r.MatchedBytes, "stamped-packets": *r.Stamped,
 		"not-stamped/not-tcp-udp": r.NotStamped["not_tcp_udp"], "not-stamped/mtu": r.NotStamped["mtu"],
@@ -149,9 +108,7 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 			t.Errorf("gNMI %s is %s, COUNTERS_DB has %d", path, got, want)
 		}
 	}
-	if err := shell.Exec(t.Context(), "show tam tail-stamping sessions s"); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, shell.Exec(t.Context(), "show tam tail-stamping sessions s"))
 	for _, want := range []string{
 		fmt.Sprintf("Packet Count       : %d\n", *r.Matched), fmt.Sprintf("Stamped Count      : %d\n", *r.Stamped),
 	} {
@@ -174,8 +131,6 @@ func leaf(t *testing.T, server *mgmt.Server, list, name, path string) string {
 		t.Fatalf("%s: %v", path, err)
 	}
 	var v any
-	if err := json.Unmarshal(got.Notification[0].Update[0].Val.GetJsonIetfVal(), &v); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, json.Unmarshal(got.Notification[0].Update[0].Val.GetJsonIetfVal(), &v))
 	return fmt.Sprint(v)
 }

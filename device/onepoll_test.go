@@ -1,10 +1,12 @@
-package device
+package device_test
 
 import (
 	"testing"
 
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -13,8 +15,8 @@ import (
 // The counters of a session are of one instant, whenever syncd has read the ACL
 // counters: what matched has been stamped or not, but for what is in the switch.
 func TestSessionCountersOfOnePoll(t *testing.T) {
-	s := testSim(t, SimConfig{Config: twoPorts()})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
+	devicetest.Settle(t, s)
 	port, ok := s.Chip.PortByName("Ethernet0")
 	if !ok {
 		t.Fatal("no port")
@@ -25,21 +27,12 @@ func TestSessionCountersOfOnePoll(t *testing.T) {
 			if i%5 == 0 {
 				proto = layers.IPProtocolICMPv4
 			}
-			data := frame(t, eth(layers.EthernetTypeIPv4), ip4(proto), payload(40+i))
-			if err := s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: data}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Advance(t.Context(), s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz/1000)); err != nil {
-				t.Fatal(err)
-			}
+			data := devicetest.IPv4Frame(t, proto, devicetest.Payload(40+i))
+			devicetest.NoError(t, s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: data}))
+			devicetest.NoError(t, s.Advance(t.Context(), s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz/1000)))
 		}
-		if err := s.Orchagent.PollCounters(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		row, _, err := swss.NewTable(s.Redis.DB(swss.CountersDB), schema.CountersTailStamp).Get(t.Context(), "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Orchagent.PollCounters(t.Context()))
+		row := devicetest.Row(t, s.Redis, swss.CountersDB, schema.CountersTailStamp, "s")
 		c, err := schema.ParseTailStampCounters("s", row)
 		if err != nil {
 			t.Fatal(err)

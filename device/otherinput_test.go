@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"encoding/binary"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
@@ -40,26 +42,26 @@ func TestMirrorCopiesOfAnyGREType(t *testing.T) {
 		greType := types[(seed+1)%uint64(len(types))]
 		at := tailstamp.At(time.Unix(1_700_000_000, 0))
 		in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
-		var packets []packet
+		var packets []devicetest.Packet
 		for n := range 10 {
 			f := tailstamp.V1{}.Append(plainDatagram(n%2 == 1, 1), tailstamp.Record{SwitchID: 7, Ingress: at, Egress: at})
-			packets = append(packets, packet{time.Unix(1000, int64(n)*1e6), f, len(f)})
+			packets = append(packets, devicetest.PacketAt(time.Unix(1000, int64(n)*1e6), f))
 		}
-		writeCapture(t, in, packets...)
-		c := twoPorts()
+		devicetest.WriteCapture(t, in, packets...)
+		c := devicetest.TwoPorts()
 		c["PORT"]["Ethernet2"] = map[string]string{"lanes": "2", "speed": "10000", "admin_status": "up"}
 		c["INTERFACE"] = map[string]map[string]string{"Ethernet2": {}, "Ethernet2|203.0.113.1/24": {}}
 		c["NEIGH"] = map[string]map[string]string{"Ethernet2|203.0.113.2": {"neigh": "02:00:00:00:00:c0", "family": "IPv4"}}
 		c["MIRROR_SESSION"] = map[string]map[string]string{"far": {"src_ip": "203.0.113.1", "dst_ip": "203.0.113.2",
 			"src_port": "Ethernet0", "direction": "RX", "gre_type": fmt.Sprintf("%#04x", greType)}}
-		run := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
+		run := device.Replay{Inputs: devicetest.Inputs("Ethernet0", in), Out: out}
 		run.Profile, run.Config = profile.Small(), c
 		if _, err := run.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		stamps := collector.NewTailStamp(0, 0, false)
 		for _, p := range readCapture(t, filepath.Join(out, "Ethernet2.pcap")) {
-			stamps.Add(p.data, p.at, p.length)
+			stamps.Add(p.Data, p.At, p.Length)
 		}
 		if got := stamps.Report(); got.Mirrored != 10 || got.Records != 10 || got.Searched != 0 {
 			t.Errorf("GRE type %#04x: %d copies with %d records, %d found by search, want 10 with 10",
@@ -74,7 +76,7 @@ func TestAnyIPLengthMatches(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 96_000_000, Count: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 33))
 		in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
-		var packets []packet
+		var packets []devicetest.Packet
 		stamped := 0
 		for n := range 40 {
 			v6 := r.IntN(2) == 0
@@ -88,11 +90,11 @@ func TestAnyIPLengthMatches(t *testing.T) {
 			if length >= least && length <= most {
 				stamped++
 			}
-			packets = append(packets, packet{time.Unix(1000, int64(n)*1e6), f, len(f)})
+			packets = append(packets, devicetest.PacketAt(time.Unix(1000, int64(n)*1e6), f))
 		}
-		writeCapture(t, in, packets...)
-		run := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
-		run.Profile, run.Config = profile.Small(), twoPorts()
+		devicetest.WriteCapture(t, in, packets...)
+		run := device.Replay{Inputs: devicetest.Inputs("Ethernet0", in), Out: out}
+		run.Profile, run.Config = profile.Small(), devicetest.TwoPorts()
 		run.Config["ACL_RULE"]["TAM|all"]["IP_PROTOCOL"] = "17"
 		report, err := run.Run(t.Context())
 		if err != nil {
@@ -106,7 +108,7 @@ func TestAnyIPLengthMatches(t *testing.T) {
 		}
 		c := collector.NewTailStamp(0, 0, false)
 		for _, p := range readCapture(t, filepath.Join(out, "Ethernet1.pcap")) {
-			c.Add(p.data, p.at, p.length)
+			c.Add(p.Data, p.At, p.Length)
 		}
 		got := c.Report()
 		if got.Stamped != int64(stamped) || got.NoLength != int64(len(packets)-stamped) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/tamtamtest"
@@ -27,9 +28,7 @@ func TestOthersTools(t *testing.T) {
 		t.Fatal("the address is not learned")
 	}
 	fdbclear := sw.Sim().Redis.DB(swss.ApplDB).Client().Publish(t.Context(), "FLUSHFDBREQUEST", `["ALL","ALL"]`)
-	if err := fdbclear.Err(); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, fdbclear.Err())
 	sw.Advance(time.Millisecond)
 	if learned() {
 		t.Error("the address is still there behind fdbclear")

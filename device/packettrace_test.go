@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -10,36 +10,19 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/device/packettrace"
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
-// routedPorts is a switch that routes between two subnets, with an ACL rule.
-func routedPorts() ConfigDB {
-	config := twoPorts()
-	delete(config, "VLAN")
-	delete(config, "VLAN_MEMBER")
-	config[schema.CfgACLTable] = map[string]swss.FieldValues{"EDGE": {"TYPE": "L3", "PORTS": "Ethernet0"}}
-	config[schema.CfgACLRule] = map[string]swss.FieldValues{
-		"EDGE|RULE_1": {"PRIORITY": "100", "DST_IP": "10.2.0.9/32", "PACKET_ACTION": "DROP"},
-	}
-	config["INTERFACE"] = map[string]swss.FieldValues{
-		"Ethernet0": {}, "Ethernet0|10.1.0.1/24": {}, "Ethernet1": {}, "Ethernet1|10.2.0.1/24": {},
-	}
-	config["NEIGH"] = map[string]swss.FieldValues{
-		"Ethernet1|10.2.0.9": {"neigh": "02:00:00:00:02:09"}, "Ethernet1|10.2.0.8": {"neigh": "02:00:00:00:02:08"},
-	}
-	config["STATIC_ROUTE"] = map[string]swss.FieldValues{"10.9.0.0/16": {"nexthop": "10.2.0.8", "ifname": "Ethernet1"}}
-	return config
-}
-
 // A switch says by the shell what would become of packets, by the names that the operator has given, and counts none.
 func TestPacketTraceByShell(t *testing.T) {
-	s := servedSim(t, SimConfig{Config: routedPorts()})
-	settle(t, s)
-	server, shell, out := startNorthbound(t, s)
+	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.RoutedPorts()})
+	devicetest.Settle(t, s)
+	server, shell, out := devicetest.StartNorthbound(t, s)
 	ask := func(input string) error {
 		_, err := server.Operate(t.Context(), "trace-packet", []byte(input))
 		return err
@@ -112,18 +95,16 @@ func TestPacketTraceByShell(t *testing.T) {
 // A packet to a route that is not in the chip, configured or FRR's, is told so with the reason; one that uses the
 // longest route is not.
 func TestPacketTraceNamesPendingRoute(t *testing.T) {
-	config := routedPorts()
+	config := devicetest.RoutedPorts()
 	config["STATIC_ROUTE"]["10.9.1.0/24"] = swss.FieldValues{"nexthop": "10.2.0.99", "ifname": "Ethernet1"}
-	s := testSim(t, SimConfig{Config: config})
+	s := devicetest.NewSim(t, device.SimConfig{Config: config})
 	routes := swss.NewProducerState(s.Redis.DB(swss.ApplDB), schema.AppRoute)
 	for key, hop := range map[string]string{"10.9.2.0/24": "10.2.0.98", "10.9.1.7": "10.2.0.97", "10.9.3.0/24": "10.2.0.8",
 		"10.9.4.0/24": "10.2.0.8"} {
 		fields := swss.Pairs(swss.FieldValues{"protocol": "bgp", "nexthop": hop, "ifname": "Ethernet1"})
-		if err := routes.Set(t.Context(), key, fields); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, routes.Set(t.Context(), key, fields))
 	}
-	settle(t, s)
+	devicetest.Settle(t, s)
 	for dst, want := range map[string]string{
 		"10.9.1.1": "route 10.9.1.0/24 is pending: no neighbour 10.2.0.99 on Ethernet1",
 		"10.9.1.7": "route 10.9.1.7/32 is pending: no neighbour 10.2.0.97 on Ethernet1",
@@ -143,14 +124,14 @@ func TestPacketTraceNamesPendingRoute(t *testing.T) {
 
 // Of a packet that is dropped it is said which one entry is in the way.
 func TestWhichEntryIsInTheWay(t *testing.T) {
-	routed, bridged := routedPorts(), twoPorts()
-	down := routedPorts()
+	routed, bridged := devicetest.RoutedPorts(), devicetest.TwoPorts()
+	down := devicetest.RoutedPorts()
 	down["PORT"]["Ethernet1"]["admin_status"] = "down"
 	number := func(n uint16) *uint16 { return &n }
 	size := 1600
-	hole := routedPorts()
+	hole := devicetest.RoutedPorts()
 	hole["STATIC_ROUTE"]["10.3.0.0/16"] = swss.FieldValues{"blackhole": "true"}
-	long := routedPorts()
+	long := devicetest.RoutedPorts()
 	long["PORT"]["Ethernet0"]["mtu"] = "9100"
 	to := func(dst string) packettrace.Request {
 		return packettrace.Request{In: "Ethernet0", Src: "10.1.0.5", Dst: dst}
@@ -163,12 +144,12 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	noVLAN.VLAN = number(30)
 	source := to("10.2.0.8")
 	source.SrcMAC = "01:00:00:00:00:01"
-	strict := twoPorts()
+	strict := devicetest.TwoPorts()
 	strict["VLAN_MEMBER"] = map[string]swss.FieldValues{
 		"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan20|Ethernet1": {"tagging_mode": "tagged"},
 	}
 	for name, tt := range map[string]struct {
-		config     ConfigDB
+		config     device.ConfigDB
 		request    packettrace.Request
 		fate, want string // want "": no change of one entry would let it pass
 	}{
@@ -186,8 +167,8 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 		"its own source": {routed, source, "dropped: source-address", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := testSim(t, SimConfig{Config: tt.config})
-			settle(t, s)
+			s := devicetest.NewSim(t, device.SimConfig{Config: tt.config})
+			devicetest.Settle(t, s)
 			a, err := packettrace.Of(t.Context(), s.Redis, s.Chip, tt.request)
 			if err != nil {
 				t.Fatal(err)
@@ -206,31 +187,12 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	}
 }
 
-// startShows has a switch answer what is asked by the shell: what it prints, or the error.
-func startShows(t *testing.T, s *Sim) func(line string) string {
-	t.Helper()
-	_, shell, out := startNorthbound(t, s)
-	stop, err := packettrace.Start(t.Context(), s.Redis, s.Chip, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	return func(line string) string {
-		t.Helper()
-		out.Reset()
-		if err := shell.Exec(t.Context(), line); err != nil {
-			return err.Error()
-		}
-		return out.String()
-	}
-}
-
 // A switch says why packets were dropped, and what becomes of those of a flow once it is asked for; rules that are gone
 // are named, and called gone.
 func TestWhyByShell(t *testing.T) {
-	s := servedSim(t, SimConfig{Config: routedPorts()})
-	settle(t, s)
-	show := startShows(t, s)
+	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.RoutedPorts()})
+	devicetest.Settle(t, s)
+	show := devicetest.StartShows(t, s)
 	want := func(line string, words ...string) {
 		t.Helper()
 		text := show(line)
@@ -256,9 +218,7 @@ func TestWhyByShell(t *testing.T) {
 		ip[10], ip[11] = byte(^sum>>8)^wrong, byte(^sum)
 		f = append(append(f, ip...), 0, 7, 0, 9, 0, 8, 0, 0)
 		f = append(f, make([]byte, 60-len(f))...)
-		if err := s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: f}); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: f}))
 		s.Chip.Advance(s.Chip.Now() + 100_000)
 	}
 	want("show tam why flow 10.1.0.5 10.2.0.8", "No packet of it is known", "10.1.0.5 > 10.2.0.8")
@@ -284,10 +244,8 @@ func TestWhyByShell(t *testing.T) {
 	} {
 		want(line, word)
 	}
-	if err := s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "ACL_RULE|EDGE|RULE_1").Err(); err != nil {
-		t.Fatal(err)
-	}
-	settle(t, s)
+	devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "ACL_RULE|EDGE|RULE_1").Err())
+	devicetest.Settle(t, s)
 	want("show drops by rule", "EDGE|RULE_1 (gone)")
 	send(8, 64) // a table that has no rules any more is named all the same
 	want("show tam why flow 10.1.0.5 10.2.0.8 last 1", "miss  EDGE\n")
@@ -333,7 +291,7 @@ func TestWhyByShell(t *testing.T) {
 }
 
 // configRow writes a row of CONFIG_DB; nil: there is none any more.
-func configRow(t *testing.T, s *Sim, key string, fields swss.FieldValues) {
+func configRow(t *testing.T, s *device.Sim, key string, fields swss.FieldValues) {
 	t.Helper()
 	db := s.Redis.DB(swss.ConfigDB).Client()
 	err := db.Del(t.Context(), key).Err()
@@ -343,5 +301,5 @@ func configRow(t *testing.T, s *Sim, key string, fields swss.FieldValues) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settle(t, s)
+	devicetest.Settle(t, s)
 }

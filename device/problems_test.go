@@ -1,17 +1,19 @@
-package device
+package device_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/swss/schema"
 )
 
 // Every table of STATE_DB in which a daemon tells what became of a row is one
 // of which problems are listed.
 func TestProblemsOfEveryTable(t *testing.T) {
-	s := testSim(t, SimConfig{})
+	s := devicetest.NewSim(t, device.SimConfig{})
 	told := append(s.Managers.StateTables(), s.Orchagent.Daemon.StateTables()...)
 	slices.Sort(told)
 	var listed []string
@@ -74,14 +76,14 @@ const brokenRows = `{
 
 // A switch on which nothing works names every row that does not.
 func TestProblemsNameEveryBrokenRow(t *testing.T) {
-	c := ConfigDB{}
+	c := device.ConfigDB{}
 	withRows(t, c, brokenRows)
 	for _, l := range tamLists() {
 		withRows(t, c, l.broken)
 	}
-	s := testSim(t, SimConfig{Config: c})
-	settle(t, s)
-	list, err := Problems(t.Context(), s.Redis)
+	s := devicetest.NewSim(t, device.SimConfig{Config: c})
+	devicetest.Settle(t, s)
+	list, err := device.Problems(t.Context(), s.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestProblemsNameEveryBrokenRow(t *testing.T) {
 	for table, rows := range c {
 		for key := range rows {
 			object := table + "|" + key
-			if !slices.ContainsFunc(list, func(p Problem) bool { return p.Object == object }) {
+			if !slices.ContainsFunc(list, func(p device.Problem) bool { return p.Object == object }) {
 				t.Errorf("%s is not among the problems", object)
 			}
 		}
@@ -110,28 +112,28 @@ func TestProblemsNameEveryBrokenRow(t *testing.T) {
 
 // What is switched off as configured is no problem.
 func TestInactiveFeatureIsNoProblem(t *testing.T) {
-	c, err := ParseConfigDB([]byte(`{"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "INACTIVE"}}}`))
+	c, err := device.ParseConfigDB([]byte(`{"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "INACTIVE"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := testSim(t, SimConfig{Config: c})
-	settle(t, s)
-	if list, err := Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
+	s := devicetest.NewSim(t, device.SimConfig{Config: c})
+	devicetest.Settle(t, s)
+	if list, err := device.Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }
 
 // Of a session that waits nothing is counted, and the report does not say 0.
 func TestReportSaysNothingOfWhatIsNotCounted(t *testing.T) {
-	c, err := ParseConfigDB([]byte(`{
+	c, err := device.ParseConfigDB([]byte(`{
 		"TAM_TAILSTAMPING_TABLE": {"s": {"flowgroup": "none"}},
 		"TAM_TABLERECORD_TABLE": {"r": {"flowgroup": "none", "collector": "c"}}
 	}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := testSim(t, SimConfig{Config: c})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: c})
+	devicetest.Settle(t, s)
 	report, err := s.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)

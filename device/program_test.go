@@ -1,12 +1,12 @@
-package device
+package device_test
 
 import (
 	"strings"
 	"testing"
 
-	"tamtam/saisim/profile"
-
+	"tamtam/device"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 )
 
 // Control steps are read strictly.
@@ -17,11 +17,11 @@ func TestReadControl(t *testing.T) {
 		{`[] []`, "something follows"},
 		{`{}`, "cannot unmarshal object"},
 	} {
-		if _, err := ReadControl(strings.NewReader(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := device.ReadControl(strings.NewReader(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.in, err, tt.want)
 		}
 	}
-	steps, err := ReadControl(strings.NewReader(`[{"cycle":7,"unload":true}]`))
+	steps, err := device.ReadControl(strings.NewReader(`[{"cycle":7,"unload":true}]`))
 	if err != nil || len(steps) != 1 || steps[0].Cycle != 7 || !steps[0].Unload {
 		t.Errorf("%+v, %v", steps, err)
 	}
@@ -31,7 +31,7 @@ func FuzzReadControl(f *testing.F) {
 	f.Add(`[{"cycle":7,"unload":true,"entries":[{"pipe":"ingress","table":"t","do":"add","entry":{"id":1}}]}]`)
 	f.Add(`[{"cycle":7,"writes":[{"pipe":"egress","register":"r","from":4294967295,"count":2}]}]`)
 	f.Fuzz(func(t *testing.T, text string) {
-		steps, err := ReadControl(strings.NewReader(text))
+		steps, err := device.ReadControl(strings.NewReader(text))
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim"
 	"tamtam/swss"
 )
@@ -46,12 +48,12 @@ type qosSwitch struct {
 }
 
 func newQoS(t *testing.T) qosSwitch {
-	c, err := ParseConfigDB([]byte(qosConfig))
+	c, err := device.ParseConfigDB([]byte(qosConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &routed{T: t, Sim: testSim(t, SimConfig{Config: c})}
-	settle(t, r.Sim)
+	r := &routed{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c})}
+	devicetest.Settle(t, r.Sim)
 	r.output()
 	rows, err := r.Redis.DB(swss.StateDB).Client().Keys(t.Context(), "*QUEUE_TABLE|*").Result()
 	if err != nil || len(rows) != 4 {
@@ -71,7 +73,8 @@ func (q qosSwitch) frame(tos uint8) []byte {
 	q.Helper()
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
-		&layers.Ethernet{SrcMAC: hostMAC(1), DstMAC: hostMAC(0x33), EthernetType: layers.EthernetTypeIPv4},
+		&layers.Ethernet{SrcMAC: devicetest.HostMAC(1), DstMAC: devicetest.HostMAC(0x33),
+			EthernetType: layers.EthernetTypeIPv4},
 		&layers.IPv4{Version: 4, IHL: 5, TOS: tos, TTL: 9, Protocol: 253, SrcIP: net.IP{10, 0, 0, 1},
 			DstIP: net.IP{10, 0, 0, 2}},
 		gopacket.Payload(make([]byte, 1020-34)))
@@ -89,22 +92,18 @@ func (q qosSwitch) race(n int, tos0, tos1 uint8) (out []uint8) {
 	at := q.Chip.Now()
 	for range n {
 		for port, tos := range []uint8{tos0, tos1} {
-			if err := q.Chip.Receive(saisim.PortID(port), at, saisim.Frame{Data: q.frame(tos)}); err != nil {
-				q.Fatal(err)
-			}
+			devicetest.NoError(q.T, q.Chip.Receive(saisim.PortID(port), at, saisim.Frame{Data: q.frame(tos)}))
 		}
 	}
-	if err := q.Advance(q.Context(), at+saisim.Cycle(q.Chip.Profile().ClockHz/1000)); err != nil {
-		q.Fatal(err)
-	}
+	devicetest.NoError(q.T, q.Advance(q.Context(), at+saisim.Cycle(q.Chip.Profile().ClockHz/1000)))
 	for _, f := range q.outs {
-		if f.port != 3 {
-			q.Errorf("a frame left at port %d", f.port)
+		if f.Port != 3 {
+			q.Errorf("a frame left at port %d", f.Port)
 		}
 		if s := describe(f); strings.Contains(s, "wrong checksum") {
 			q.Error(s)
 		}
-		out = append(out, f.data[15])
+		out = append(out, f.Data[15])
 	}
 	return out
 }
@@ -167,9 +166,7 @@ func TestECN(t *testing.T) {
 		t.Errorf("%d frames that cannot be marked left, %d were dropped, of the others %d left", countTOS(out, 0), dropped,
 			countTOS(out, ect0)+countTOS(out, ce))
 	}
-	if err := q.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, q.Poll(t.Context()))
 	counters := q.Redis.DB(swss.CountersDB).Client()
 	oid, err := counters.HGet(t.Context(), "COUNTERS_QUEUE_NAME_MAP", "Ethernet3:0").Result()
 	if err != nil {
@@ -201,12 +198,13 @@ func TestERSPAN(t *testing.T) {
 	if f := r.state("ACL_RULE_TABLE", "M|R"); f["status"] != "Active" {
 		t.Errorf("rule %v", f)
 	}
-	in := ipFrame(t, hostMAC(0x33), "10.3.0.2", "10.7.0.1", 64, 9) // dropped by the route: mirrored all the same
+	in := ipFrame(t, devicetest.HostMAC(0x33), "10.3.0.2", "10.7.0.1", 64,
+		9) // dropped by the route: mirrored all the same
 	got := r.send(3, in)
-	if len(got) != 1 || got[0].port != 2 {
+	if len(got) != 1 || got[0].Port != 2 {
 		t.Fatalf("%d frames left", len(got))
 	}
-	out := got[0].data
+	out := got[0].Data
 	head := "020000000022" + "0200000007e4" + "0800" + // to the neighbour
 		"4520%04x000040004" + "02f%04x" + "0aff0001" + "0a090005" + // TOS 32, not to be fragmented, TTL 64, GRE
 		"1000" + "88be" + "00000000" // GRE with sequence number 0, ERSPAN

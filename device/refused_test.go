@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
@@ -18,8 +20,8 @@ import (
 
 // oneOfEach is a switch that can have one session of each feature; all features are inactive. The variant chooses the
 // role in IFA, and the collector and flow group of the drop monitor.
-func oneOfEach(variant uint64) ConfigDB {
-	c := allFeatures()
+func oneOfEach(variant uint64) device.ConfigDB {
+	c := devicetest.AllFeatures()
 	for _, row := range c[schema.CfgTAMFeature] {
 		row["status"] = "INACTIVE"
 	}
@@ -33,7 +35,7 @@ func oneOfEach(variant uint64) ConfigDB {
 	}[variant%3]
 	drops["type"], drops["report_type"], hops["type"] = "drop-monitor", "ipfix", schema.SessionIFA
 	rule := swss.FieldValues{"src_ip_prefix": "10.1.1.0/24", "dst_ip_prefix": "20.2.2.0/24", "ip_protocol": "17"}
-	return both(c, ConfigDB{
+	return devicetest.Merge(c, device.ConfigDB{
 		schema.CfgTAMDevice:  {schema.TAMDeviceKey: {"device-id": "7"}},
 		schema.CfgTAMSampler: {"third": {"sampling-rate": "3"}},
 		schema.CfgTAMDestination: {
@@ -89,16 +91,13 @@ func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 			sai.StatusAttrNotSupported0, sai.StatusInvalidAttrValue0, sai.StatusInsufficientResources,
 		}
 		gate := &createGate{stay: map[sai.ObjectType]int{}}
-		s := testSim(t, SimConfig{Config: oneOfEach(seed), Common: daemons.Common{Backend: gate.sai}})
-		settle(t, s)
+		s := devicetest.NewSim(t, device.SimConfig{Config: oneOfEach(seed), Common: daemons.Common{Backend: gate.sai}})
+		devicetest.Settle(t, s)
 		turn := func(feature, status string) swss.FieldValues {
 			t.Helper()
 			foundRow{swss.ConfigDB, schema.CfgTAMFeature + "|" + feature, swss.FieldValues{"status": status}}.write(t, s)
-			settle(t, s)
-			row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMFeature).Get(t.Context(), feature)
-			if err != nil {
-				t.Fatal(err)
-			}
+			devicetest.Settle(t, s)
+			row := devicetest.Row(t, s.Redis, swss.StateDB, schema.StateTAMFeature, feature)
 			return row
 		}
 		for _, feature := range schema.Features() {

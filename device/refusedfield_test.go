@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/profile"
@@ -29,12 +30,8 @@ func TestRefusedFieldIsNamed(t *testing.T) {
 	}
 	wantReasons(t, sw, want)
 	for range 2 { // after a restart other ports exist
-		if err := sw.Sim().RestartOrchagent(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := sw.Sim().Settle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, sw.Sim().RestartOrchagent(t.Context()))
+		devicetest.NoError(t, sw.Sim().Settle(t.Context()))
 		wantReasons(t, sw, want)
 	}
 }

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"encoding/binary"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim/profile"
 )
 
@@ -31,8 +33,8 @@ func newStream(t testing.TB, n uint32, size int) *stream {
 	s := &stream{n: n, rest: append(buf, 1, 0, 0, 0), buf: make([]byte, 0, 1<<17)}
 	binary.LittleEndian.PutUint32(s.rest[16:], 65535)
 	for len(s.frame) < size {
-		s.frame = frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
-			payload(size-42))
+		s.frame = devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
+			devicetest.Payload(size-42))
 	}
 	return s
 }
@@ -100,8 +102,8 @@ func TestReplayInConstantMemory(t *testing.T) {
 			late.Store(max(late.Load(), m.HeapAlloc))
 		}
 	}
-	r := Replay{Inputs: []Input{{"Ethernet0", s.pipe(t)}}, Out: t.TempDir()}
-	r.Profile, r.Config = profile.Small(), twoPorts()
+	r := device.Replay{Inputs: devicetest.Inputs("Ethernet0", s.pipe(t)), Out: t.TempDir()}
+	r.Profile, r.Config = profile.Small(), devicetest.TwoPorts()
 	report, err := r.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -118,8 +120,8 @@ func TestReplayInConstantMemory(t *testing.T) {
 // How fast captures go through a switch, file to file.
 func BenchmarkReplay(b *testing.B) {
 	s := newStream(b, uint32(b.N)+1, 60)
-	r := Replay{Inputs: []Input{{"Ethernet0", s.pipe(b)}}, Out: b.TempDir()}
-	r.Profile, r.Config = profile.Default(), twoPorts()
+	r := device.Replay{Inputs: devicetest.Inputs("Ethernet0", s.pipe(b)), Out: b.TempDir()}
+	r.Profile, r.Config = profile.Default(), devicetest.TwoPorts()
 	began := time.Now()
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/sai"
 	"tamtam/sai/redis/protocol"
 	"tamtam/saisim/profile"
@@ -13,7 +15,7 @@ import (
 )
 
 // queuesOf are the queues by their virtual ids: the port of each, its index, and what schedules it in the chip.
-func queuesOf(t *testing.T, s *Sim) map[string]string {
+func queuesOf(t *testing.T, s *device.Sim) map[string]string {
 	t.Helper()
 	asic, all := s.Redis.DB(swss.ASICDB).Client(), map[string]string{}
 	vids := asic.HGetAll(t.Context(), "RIDTOVID").Val()
@@ -38,12 +40,10 @@ func queuesOf(t *testing.T, s *Sim) map[string]string {
 // What comes with a port that was created stays its own when syncd begins again, with its settings, in whichever order
 // ports are created in the new chip: those that name nothing come first.
 func TestReplayedPortsKeepTheirQueues(t *testing.T) {
-	s := testSim(t, SimConfig{Profile: profile.Default(), Config: fullSwitch(t, 0)})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: devicetest.FullSwitch(t, 0)})
+	devicetest.Settle(t, s)
 	before := queuesOf(t, s)
-	if err := s.RestartSyncd(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, s.RestartSyncd(t.Context()))
 	if diff := cmp.Diff(before, queuesOf(t, s)); diff != "" {
 		t.Errorf("queues before (-) and after (+) the restart of syncd:\n%s", diff)
 	}

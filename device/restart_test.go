@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/swss"
 )
 
@@ -30,17 +32,16 @@ func everything(t *testing.T, r *swss.Redis) map[string]map[string]string {
 
 // A restart of a daemon leaves every row of every database as it was: none is missing, none is new.
 func TestRestartsLeaveEveryRow(t *testing.T) {
-	for name, restart := range map[string]func(*Sim, context.Context) error{
-		"tammgrd": (*Sim).RestartManagers, "orchagent": (*Sim).RestartOrchagent, "syncd": (*Sim).RestartSyncd,
+	for name, restart := range map[string]func(*device.Sim, context.Context) error{
+		"tammgrd": (*device.Sim).RestartManagers, "orchagent": (*device.Sim).RestartOrchagent,
+		"syncd": (*device.Sim).RestartSyncd,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := testSim(t, SimConfig{Config: twoPorts()})
-			settle(t, s)
+			s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
+			devicetest.Settle(t, s)
 			before := everything(t, s.Redis)
-			if err := restart(s, t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			settle(t, s)
+			devicetest.NoError(t, restart(s, t.Context()))
+			devicetest.Settle(t, s)
 			if diff := cmp.Diff(before, everything(t, s.Redis)); diff != "" {
 				t.Errorf("the restart changes rows (-before +after):\n%s", diff)
 			}

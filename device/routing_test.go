@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -11,89 +11,52 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
-// routedConfig is a switch with a VLAN of two ports and two routed ports.
-const routedConfig = `{
-	"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:07:e4"}},
-	"PORT": {
-		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
-		"Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up"},
-		"Ethernet2": {"lanes": "2", "speed": "10000", "admin_status": "up"},
-		"Ethernet3": {"lanes": "3", "speed": "10000", "admin_status": "up"}},
-	"VLAN": {"Vlan10": {"vlanid": "10"}},
-	"VLAN_MEMBER": {
-		"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}},
-	"VLAN_INTERFACE": {"Vlan10": {}, "Vlan10|10.0.0.1/24": {}, "Vlan10|2001:db8::1/64": {}},
-	"INTERFACE": {
-		"Ethernet2": {}, "Ethernet2|10.2.0.1/24": {}, "Ethernet2|2001:db8:2::1/64": {},
-		"Ethernet3": {"mtu": "1500"}, "Ethernet3|10.3.0.1/24": {}},
-	"LOOPBACK_INTERFACE": {"Loopback0": {}, "Loopback0|10.255.0.1/32": {}},
-	"NEIGH": {
-		"Vlan10|10.0.0.9": {"neigh": "02:00:00:00:00:09"},
-		"Ethernet2|10.2.0.2": {"neigh": "02:00:00:00:00:22"},
-		"Ethernet2|2001:db8:2::2": {"neigh": "02:00:00:00:00:22"},
-		"Ethernet3|10.3.0.2": {"neigh": "02:00:00:00:00:33"}},
-	"FDB": {"Vlan10|02:00:00:00:00:09": {"port": "Ethernet1"}},
-	"STATIC_ROUTE": {
-		"10.9.0.0/16": {"nexthop": "10.2.0.2"},
-		"10.8.0.0/16": {"nexthop": "10.2.0.2,10.3.0.2"},
-		"10.7.0.0/16": {"blackhole": "true"},
-		"default|2001:db8:9::/48": {"nexthop": "2001:db8:2::2"},
-		"10.6.0.0/16": {"nexthop": "10.3.0.7"}}
-}`
-
-type sentFrame struct {
-	port saisim.PortID
-	data []byte
-}
-
-// A routed is a switch with routedConfig, and what left it.
+// A routed is a switch with devicetest.RoutedConfig, and what left it.
 type routed struct {
 	*testing.T
-	*Sim
-	outs []sentFrame
+	*device.Sim
+	outs []devicetest.SentFrame
 }
 
 func newRouted(t *testing.T) *routed {
-	c, err := ParseConfigDB([]byte(routedConfig))
+	c, err := device.ParseConfigDB([]byte(devicetest.RoutedConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &routed{T: t, Sim: testSim(t, SimConfig{Config: c})}
-	settle(t, r.Sim)
+	r := &routed{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c})}
+	devicetest.Settle(t, r.Sim)
 	r.output()
 	return r
 }
 
 func (r *routed) output() {
-	r.Chip.SetOutput(func(o *saisim.Out) { r.outs = append(r.outs, sentFrame{o.Port, bytes.Clone(o.Data)}) })
+	r.Chip.SetOutput(func(o *saisim.Out) {
+		r.outs = append(r.outs,
+			devicetest.SentFrame{Port: o.Port, Data: bytes.Clone(o.Data)})
+	})
 }
 
 // send has a host send a frame and returns what left the switch.
-func (r *routed) send(port saisim.PortID, data []byte) []sentFrame {
+func (r *routed) send(port saisim.PortID, data []byte) []devicetest.SentFrame {
 	r.Helper()
 	r.outs = nil
-	if err := r.Chip.Receive(port, r.Chip.Now(), saisim.Frame{Data: data}); err != nil {
-		r.Fatal(err)
-	}
-	if err := r.Advance(r.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz/1000)); err != nil {
-		r.Fatal(err)
-	}
-	settle(r.T, r.Sim)
+	devicetest.NoError(r.T, r.Chip.Receive(port, r.Chip.Now(), saisim.Frame{Data: data}))
+	devicetest.NoError(r.T, r.Advance(r.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz/1000)))
+	devicetest.Settle(r.T, r.Sim)
 	return r.outs
 }
 
 func (r *routed) state(table, key string) swss.FieldValues {
 	r.Helper()
-	f, _, err := swss.NewTable(r.Redis.DB(swss.StateDB), table).Get(r.Context(), key)
-	if err != nil {
-		r.Fatal(err)
-	}
+	f := devicetest.Row(r.T, r.Redis, swss.StateDB, table, key)
 	return f
 }
 
@@ -104,17 +67,13 @@ func (r *routed) config(key string, f swss.FieldValues) {
 	if f != nil {
 		db.HSet(r.Context(), key, f)
 	}
-	settle(r.T, r.Sim)
+	devicetest.Settle(r.T, r.Sim)
 }
-
-var routerMAC = net.HardwareAddr{2, 0, 0, 0, 7, 0xe4}
-
-func hostMAC(n byte) net.HardwareAddr { return net.HardwareAddr{2, 0, 0, 0, 0, n} }
 
 // ipFrame is a UDP datagram to the router.
 func ipFrame(t *testing.T, from net.HardwareAddr, src, dst string, ttl uint8, sport uint16) []byte {
 	t.Helper()
-	eth := &layers.Ethernet{SrcMAC: from, DstMAC: routerMAC, EthernetType: layers.EthernetTypeIPv4}
+	eth := &layers.Ethernet{SrcMAC: from, DstMAC: devicetest.RouterMAC, EthernetType: layers.EthernetTypeIPv4}
 	udp := &layers.UDP{SrcPort: layers.UDPPort(sport), DstPort: 4791}
 	list := []gopacket.SerializableLayer{eth}
 	if s := net.ParseIP(src); s.To4() != nil {
@@ -137,14 +96,14 @@ func ipFrame(t *testing.T, from net.HardwareAddr, src, dst string, ttl uint8, sp
 
 // describe says where a frame went and what is in its headers; a checksum that
 // is not right is said.
-func describe(f sentFrame) string {
-	p := gopacket.NewPacket(f.data, layers.LayerTypeEthernet, gopacket.Default)
+func describe(f devicetest.SentFrame) string {
+	p := gopacket.NewPacket(f.Data, layers.LayerTypeEthernet, gopacket.Default)
 	eth := p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet)
-	s := fmt.Sprintf("port %d %s > %s", f.port, eth.SrcMAC, eth.DstMAC)
+	s := fmt.Sprintf("port %d %s > %s", f.Port, eth.SrcMAC, eth.DstMAC)
 	if ip, ok := p.Layer(layers.LayerTypeIPv4).(*layers.IPv4); ok {
 		sum := uint32(0)
 		for i := 14; i < 34; i += 2 {
-			sum += uint32(f.data[i])<<8 | uint32(f.data[i+1])
+			sum += uint32(f.Data[i])<<8 | uint32(f.Data[i+1])
 		}
 		if sum = sum>>16 + sum&0xffff; sum>>16+sum&0xffff != 0xffff {
 			s += " wrong checksum"
@@ -166,11 +125,12 @@ func TestIPv4ByIPv6NextHop(t *testing.T) {
 		row); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, r.Sim)
-	got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.5.1.1", 64, 1))
+	devicetest.Settle(t, r.Sim)
+	got := r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", "10.5.1.1", 64, 1))
 	const want = "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.5.1.1 ttl 63"
 	if len(got) != 1 || describe(got[0]) != want {
-		t.Errorf("%d copies, the first %s, want %s", len(got), describe(append(got, sentFrame{data: make([]byte, 60)})[0]),
+		t.Errorf("%d copies, the first %s, want %s", len(got), describe(append(got,
+			devicetest.SentFrame{Data: make([]byte, 60)})[0]),
 			want)
 	}
 }
@@ -205,7 +165,7 @@ func TestRoutedSwitch(t *testing.T) {
 		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: drop.Blackhole},
 	} {
 		before := r.Chip.Books().Dropped
-		got := r.send(tt.port, ipFrame(t, hostMAC(5+byte(tt.port)), tt.src, tt.dst, tt.ttl, 1))
+		got := r.send(tt.port, ipFrame(t, devicetest.HostMAC(5+byte(tt.port)), tt.src, tt.dst, tt.ttl, 1))
 		if tt.want == "" {
 			if len(got) > 0 || r.Chip.Books().Dropped[tt.drop] != before[tt.drop]+1 {
 				t.Errorf("%s: %d copies left; dropped %v, before %v", tt.name, len(got), r.Chip.Books().Dropped, before)
@@ -228,13 +188,8 @@ func TestRoutedSwitch(t *testing.T) {
 		r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:09")); d != "" {
 		t.Errorf("the static address: %s", d)
 	}
-	if err := r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*301); err != nil {
-		t.Fatal(err)
-	}
-	crm, _, err := swss.NewTable(r.Redis.DB(swss.CountersDB), "CRM").Get(t.Context(), "STATS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*301))
+	crm := devicetest.Row(t, r.Redis, swss.CountersDB, "CRM", "STATS")
 	for res, want := range map[string]string{
 		// the default one, four of addresses, three of subnets, three static ones: the fourth has no neighbour
 		"ipv4_route": "11", "ipv4_neighbor": "3", "ipv6_nexthop": "1", "nexthop_group": "1", "nexthop_group_member": "2",
@@ -254,8 +209,8 @@ func (r *routed) spread(dst string) map[saisim.PortID]int {
 	r.Helper()
 	n := map[saisim.PortID]int{}
 	for sport := range uint16(200) {
-		for _, f := range r.send(0, ipFrame(r.T, hostMAC(5), "10.0.0.5", dst, 64, 1000+sport)) {
-			n[f.port]++
+		for _, f := range r.send(0, ipFrame(r.T, devicetest.HostMAC(5), "10.0.0.5", dst, 64, 1000+sport)) {
+			n[f.Port]++
 		}
 	}
 	return n
@@ -268,10 +223,8 @@ func TestECMP(t *testing.T) {
 	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
 		t.Errorf("200 flows leave by %v", n)
 	}
-	if err := r.RestartOrchagent(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	settle(t, r.Sim)
+	devicetest.NoError(t, r.RestartOrchagent(t.Context()))
+	devicetest.Settle(t, r.Sim)
 	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
 		t.Errorf("200 flows leave by %v after a restart", n)
 	}
@@ -287,7 +240,7 @@ func TestECMP(t *testing.T) {
 		}
 	}
 	r.config("NEIGH|Ethernet2|10.2.0.2", swss.FieldValues{"neigh": "02:00:00:00:00:44"})
-	got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1))
+	got := r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1))
 	if want := "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:44 10.0.0.5 > 10.9.0.1 ttl 63"; len(got) != 1 ||
 		describe(got[0]) != want {
 		t.Errorf("%d copies, want %s", len(got), want)
@@ -300,7 +253,7 @@ func TestECMPLinkDown(t *testing.T) {
 	r := newRouted(t)
 	link := func(up bool) {
 		r.Chip.SetLink(2, up)
-		settle(t, r.Sim)
+		devicetest.Settle(t, r.Sim)
 	}
 	link(false)
 	if n := r.spread("10.8.0.1"); n[3] != 200 {
@@ -310,10 +263,8 @@ func TestECMPLinkDown(t *testing.T) {
 	if got := r.state("STATIC_ROUTE_TABLE", "10.8.0.0/16"); got["status"] != "active" || got["reason"] != why {
 		t.Errorf("status %v", got)
 	}
-	if err := r.RestartOrchagent(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	settle(t, r.Sim)
+	devicetest.NoError(t, r.RestartOrchagent(t.Context()))
+	devicetest.Settle(t, r.Sim)
 	if n := r.spread("10.8.0.1"); n[3] != 200 {
 		t.Errorf("200 flows leave by %v after a restart without the link", n)
 	}
@@ -335,11 +286,12 @@ func TestRoutedPortBecomesMember(t *testing.T) {
 	if got := r.state("VLAN_MEMBER_TABLE", "Vlan10|Ethernet2"); got["status"] != "active" {
 		t.Errorf("the member: %v", got)
 	}
-	if got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1)); len(got) != 0 {
+	if got := r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1)); len(got) != 0 {
 		t.Errorf("%d frames are routed to a port that does not route", len(got))
 	}
 	r.config("VLAN_MEMBER|Vlan10|Ethernet2", nil)
-	if got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1)); len(got) != 1 || got[0].port != 2 {
+	if got := r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1)); len(got) != 1 ||
+		got[0].Port != 2 {
 		t.Errorf("%d frames are routed to a port that routes again", len(got))
 	}
 }
@@ -348,7 +300,7 @@ func TestRoutedPortBecomesMember(t *testing.T) {
 func TestLearnedAddresses(t *testing.T) {
 	r := newRouted(t)
 	learn := func() swss.FieldValues {
-		r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1))
+		r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1))
 		return r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")
 	}
 	gone := func() bool { return len(r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")) == 0 }
@@ -357,7 +309,7 @@ func TestLearnedAddresses(t *testing.T) {
 			d/time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		settle(t, r.Sim)
+		devicetest.Settle(t, r.Sim)
 	}
 	if f := learn(); f["port"] != "Ethernet0" {
 		t.Fatalf("learned: %v", f)

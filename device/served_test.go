@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"os"
@@ -9,6 +9,8 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/mgmt"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -24,7 +26,7 @@ func TestServedTreeIsValid(t *testing.T) {
 	if err != nil && keep == "" {
 		t.Skip("yanglint is not installed; it is in Debian's libyang2-tools")
 	}
-	config := fullSwitch(t, 2)
+	config := devicetest.FullSwitch(t, 2)
 	config[schema.CfgACLTable]["OC4"] = swss.FieldValues{"TYPE": "L3", "PORTS": "Ethernet0"}
 	config[schema.CfgACLTable]["OC6"] = swss.FieldValues{"TYPE": "L3V6", "PORTS": "Ethernet0"}
 	config[schema.CfgACLRule]["OC4|RULE_10"] = swss.FieldValues{"PRIORITY": "20", "SRC_IP": "10.0.0.0/8",
@@ -32,8 +34,8 @@ func TestServedTreeIsValid(t *testing.T) {
 		"TCP_FLAGS":   "0x12/0x12", "L4_DST_PORT_RANGE": "80-90", "PACKET_ACTION": "DROP"}
 	config[schema.CfgACLRule]["OC6|RULE_1"] = swss.FieldValues{"PRIORITY": "10", "SRC_IPV6": "2001:db8::/32", "DSCP": "46",
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
-	s := testSim(t, SimConfig{Profile: profile.Default(), Config: config})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: config})
+	devicetest.Settle(t, s)
 	// Nobody speaks LACP here.
 	for key, row := range map[string][]any{
 		schema.StateLACP + "|PortChannel1": {"runner.fast_rate", "true", "runner.fallback", "false",
@@ -41,12 +43,10 @@ func TestServedTreeIsValid(t *testing.T) {
 		schema.StateLACPMember + "|PortChannel1|Ethernet0": {"runner.actor_lacpdu_info.state", "61",
 			"runner.actor_lacpdu_info.system", "02:00:00:00:00:01", "runner.partner_lacpdu_info.system", "02:00:00:00:00:02"},
 	} {
-		if err := s.Redis.DB(swss.StateDB).Client().HSet(t.Context(), key, row...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Redis.DB(swss.StateDB).Client().HSet(t.Context(), key, row...).Err())
 	}
 	server, err := mgmt.NewServer(mgmt.Config{
-		Redis: s.Redis, Socket: filepath.Join(t.TempDir(), "m"), Dir: t.TempDir(), Host: Machine("v1"),
+		Redis: s.Redis, Socket: filepath.Join(t.TempDir(), "m"), Dir: t.TempDir(), Host: device.Machine("v1"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,9 +61,7 @@ func TestServedTreeIsValid(t *testing.T) {
 		file = keep
 	}
 	tree := resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()
-	if err := os.WriteFile(file, tree, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, os.WriteFile(file, tree, 0o600))
 	if lint == "" {
 		t.Skip("the tree is kept; yanglint, of Debian's libyang2-tools, is not installed to judge it")
 	}

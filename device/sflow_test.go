@@ -1,18 +1,16 @@
-package device
+package device_test
 
 import (
 	"bytes"
 	"fmt"
 	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
+	"tamtam/device/devicetest"
 	"tamtam/host/sflow"
-	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
-	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	wire "tamtam/tam/sflow"
@@ -31,113 +29,18 @@ func TestSFlowReasons(t *testing.T) {
 	}
 }
 
-// An sflowTest is a switch with sFlow, and what its collectors have been sent.
-type sflowTest struct {
-	*testing.T
-	*Sim
-	got map[netip.AddrPort][]wire.Sample
-	n   map[netip.AddrPort]uint32
-	raw [][]byte
-}
-
-func sflowConfig() ConfigDB {
-	port := func(lane string) swss.FieldValues {
-		return swss.FieldValues{"lanes": lane, "speed": "10000", "admin_status": "up"}
-	}
-	return ConfigDB{
-		schema.CfgDeviceMetadata: {"localhost": {"mac": "02:00:00:00:00:aa"}},
-		schema.CfgPort:           {"Ethernet0": port("0"), "Ethernet1": port("1"), "Ethernet2": port("2")},
-		schema.CfgVLAN:           {"Vlan10": {"vlanid": "10"}},
-		schema.CfgVLANMember: {
-			"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"},
-		},
-		schema.CfgLoopbackInterface: {"Loopback0": {}, "Loopback0|10.0.0.9/32": {}},
-		schema.CfgSFlow:             {"global": {"admin_state": "up", "polling_interval": "5", "drop_monitor_limit": "10"}},
-		schema.CfgSFlowCollector: {"a": {"collector_ip": "192.0.2.1"},
-			"b": {"collector_ip": "2001:db8::1", "collector_port": "7000"}, "c": {"collector_ip": "192.0.2.3"}},
-		schema.CfgSFlowSession: {
-			"all": {"sample_direction": "both"}, "Ethernet0": {"sample_rate": "256"},
-			"Ethernet1": {"sample_direction": "tx", "sample_rate": "300"},
-			"Ethernet2": {"admin_state": "down"}, "Ethernet9": {"sample_rate": "256"}, "Ethernet8": {"sample_rate": "9"},
-		},
-	}
-}
-
-func newSFlowTest(t *testing.T) *sflowTest { return newSFlowTestOn(t, sflowConfig()) }
-
-func newSFlowTestOn(t *testing.T, config ConfigDB) *sflowTest {
-	t.Helper()
-	x := &sflowTest{T: t, got: map[netip.AddrPort][]wire.Sample{}, n: map[netip.AddrPort]uint32{}}
-	racetest.Stepped(t)
-	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Config: config, SFlow: x.take})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.Sim = s
-	t.Cleanup(func() { s.Close() })
-	s.Chip.SetOutput(func(o *saisim.Out) { s.Punt(o) })
-	if err := s.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
-// take is a collector: no datagram is missing.
-func (x *sflowTest) take(to netip.AddrPort, b []byte) error {
-	d, err := wire.Decode(bytes.Clone(b))
-	if x.n[to]++; err != nil || d.Sequence != x.n[to] || d.Agent != netip.MustParseAddr("10.0.0.9") {
-		x.Errorf("datagram %d to %s: %+v, %v", x.n[to], to, d, err)
-		return nil
-	}
-	x.got[to] = append(x.got[to], d.Samples...)
-	if to.Addr().Is4() {
-		x.raw = append(x.raw, bytes.Clone(b))
-	}
-	return nil
-}
-
-func (x *sflowTest) pass(d time.Duration) {
-	x.Helper()
-	if err := x.Advance(x.Context(), x.Chip.Now()+x.Chip.CycleAt(d)); err != nil {
-		x.Fatal(err)
-	}
-}
-
-// send has Ethernet0 receive frames: those that are good go to Ethernet1, the others are dropped for their source.
-func (x *sflowTest) send(good, bad int) {
-	x.Helper()
-	in, _ := x.Chip.PortByName("Ethernet0")
-	frame := append(
-		[]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x65\x93"+
-			"\x0a\x01\x00\x01\x0a\x01\x00\x02\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
-	for i := range good + bad {
-		frame[6] = 2
-		if i >= good {
-			frame[6] = 3 // a group
-		}
-		if err := x.Chip.Receive(in, x.Chip.Now()+200, saisim.Frame{Data: frame}); err != nil {
-			x.Fatal(err)
-		}
-		x.Chip.Advance(x.Chip.Now() + 200)
-		if i%500 == 0 {
-			x.pass(time.Microsecond)
-		}
-	}
-	x.pass(time.Millisecond)
-}
-
 // Two collectors are sent the same samples, drops and counters, and each says of how many it is one.
 func TestSFlow(t *testing.T) {
-	x := newSFlowTest(t)
+	x := devicetest.NewSFlowTest(t)
 	const good, bad = 3000, 30
-	x.send(good, bad)
-	x.pass(11 * time.Second)
+	x.Send(good, bad)
+	x.Pass(11 * time.Second)
 	a, b := netip.MustParseAddrPort("192.0.2.1:6343"), netip.MustParseAddrPort("[2001:db8::1]:7000")
-	if len(x.got) != 2 || len(x.got[a]) != len(x.got[b]) || len(x.got[a]) == 0 {
-		t.Fatalf("sent to %d collectors, %d and %d samples", len(x.got), len(x.got[a]), len(x.got[b]))
+	if len(x.Got) != 2 || len(x.Got[a]) != len(x.Got[b]) || len(x.Got[a]) == 0 {
+		t.Fatalf("sent to %d collectors, %d and %d samples", len(x.Got), len(x.Got[a]), len(x.Got[b]))
 	}
 	flows, drops, counters := map[uint32][]*wire.FlowSample{}, []*wire.Discarded{}, map[uint32][]*wire.CounterSample{}
-	for _, s := range x.got[a] {
+	for _, s := range x.Got[a] {
 		switch s := s.(type) {
 		case *wire.FlowSample:
 			flows[s.Source.Index] = append(flows[s.Source.Index], s)
@@ -155,7 +58,7 @@ func TestSFlow(t *testing.T) {
 			}
 		}
 	}
-	x.wantFlows(flows, good, bad)
+	x.WantFlows(flows, good, bad)
 	if len(drops) != 10 {
 		t.Errorf("%d notifications of %d drops, want 10", len(drops), bad)
 	}
@@ -170,7 +73,7 @@ func TestSFlow(t *testing.T) {
 		last.InDiscards != bad || last.Speed != 10e9 || last.Status != 3 || last.Promiscuous != wire.Unknown32 {
 		t.Errorf("counters of %d ports, of Ethernet0 at last %+v", len(counters), last)
 	}
-	x.wantTold(map[string]string{
+	x.WantTold(map[string]string{
 		"SFLOW_TABLE|global": "active ", "SFLOW_SESSION_TABLE|all": "active ",
 		"SFLOW_COLLECTOR_TABLE|a":       "active ",
 		"SFLOW_COLLECTOR_TABLE|c":       "failed there are 2 collectors before it by name, want at most 2 in all",
@@ -186,7 +89,7 @@ func TestSFlow(t *testing.T) {
 
 // Rules sample by themselves, beside ports: each is a source of its own, whose pool is the packets that it has matched.
 func TestSFlowRules(t *testing.T) {
-	config := sflowConfig()
+	config := devicetest.SFlowConfig()
 	config[schema.CfgACLTable] = map[string]swss.FieldValues{
 		"IN":  {"type": "SAMPLE", "stage": "INGRESS", "ports@": "Ethernet0"},
 		"OUT": {"type": "SAMPLE", "stage": "EGRESS", "ports@": "Ethernet1"},
@@ -199,16 +102,16 @@ func TestSFlowRules(t *testing.T) {
 		"IN|wrong":     {"PRIORITY": "7", "L4_DST_PORT": "82", "SAMPLE_INGRESS_ACTION": "255"},
 		"IN|elsewhere": {"PRIORITY": "6", "L4_DST_PORT": "83", "SAMPLE_EGRESS_ACTION": "256"},
 	}
-	x := newSFlowTestOn(t, config)
+	x := devicetest.NewSFlowTestOn(t, config)
 	const good, bad = 3000, 30
-	x.send(good, bad)
-	x.pass(3 * time.Second)
+	x.Send(good, bad)
+	x.Pass(3 * time.Second)
 	rows, err := swss.NewTable(x.Redis.DB(swss.CountersDB), schema.CountersSFlowRule).Dump(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	bySource := map[string][]*wire.FlowSample{}
-	for _, s := range x.got[netip.MustParseAddrPort("192.0.2.1:6343")] {
+	for _, s := range x.Got[netip.MustParseAddrPort("192.0.2.1:6343")] {
 		if f, ok := s.(*wire.FlowSample); ok {
 			at := fmt.Sprintf("%d:%d", f.Source.Class, f.Source.Index)
 			if bySource[at] = append(bySource[at], f); int(f.Sequence) != len(bySource[at]) {
@@ -245,7 +148,7 @@ func TestSFlowRules(t *testing.T) {
 // Samples of routed packets say by which next hop they leave, and how long the prefix was that led there; those with a
 // VLAN on one side say that the other has none. What is bridged, or goes nowhere, has no next hop.
 func TestSFlowRouted(t *testing.T) {
-	c := sflowConfig()
+	c := devicetest.SFlowConfig()
 	delete(c[schema.CfgVLANMember], "Vlan10|Ethernet0")
 	c[schema.CfgVLANMember]["Vlan10|Ethernet1"] = swss.FieldValues{"tagging_mode": "tagged"}
 	c[schema.CfgInterface] = map[string]swss.FieldValues{
@@ -267,7 +170,7 @@ func TestSFlowRouted(t *testing.T) {
 		"Ethernet1": {"admin_state": "up", "sample_rate": "256", "sample_direction": "tx"},
 		"Ethernet2": {"admin_state": "up", "sample_rate": "256", "sample_direction": "tx"}, "all": {"admin_state": "down"},
 	}
-	x := newSFlowTestOn(t, c)
+	x := devicetest.NewSFlowTestOn(t, c)
 	v4 := append(
 		[]byte("\x02\x00\x00\x00\x00\xaa\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x00\x00"+
 			"\x0a\x01\x00\x02\x00\x00\x00\x00\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
@@ -292,19 +195,17 @@ func TestSFlowRouted(t *testing.T) {
 			frame[24], frame[25] = byte(sum>>8), byte(sum)
 		}
 		frame[len(frame)-1] = n
-		if err := x.Chip.Receive(in, x.Chip.Now()+200, saisim.Frame{Data: frame}); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, x.Chip.Receive(in, x.Chip.Now()+200, saisim.Frame{Data: frame}))
 		if x.Chip.Advance(x.Chip.Now() + 200); i%500 == 0 {
-			x.pass(time.Microsecond)
+			x.Pass(time.Microsecond)
 		}
 	}
-	x.pass(3 * time.Second)
+	x.Pass(3 * time.Second)
 	want := map[byte]string{1: "next hop 10.2.0.2/11", 2: "next hop 10.2.0.2/32", 3: "next hop 10.3.0.7/32 VLANs 0 10",
 		4: "blackhole",
 		5: "next hop 2001:db8:2::2/43"}
 	seen := map[string]int{}
-	for _, s := range x.got[netip.MustParseAddrPort("192.0.2.1:6343")] {
+	for _, s := range x.Got[netip.MustParseAddrPort("192.0.2.1:6343")] {
 		f, ok := s.(*wire.FlowSample)
 		if !ok {
 			continue
@@ -332,64 +233,23 @@ func TestSFlowRouted(t *testing.T) {
 	}
 }
 
-// wantFlows wants the flow samples of Ethernet0 as packets came in, and of Ethernet1 as they left.
-func (x *sflowTest) wantFlows(flows map[uint32][]*wire.FlowSample, good, bad int) {
-	x.Helper()
-	in, out := flows[1], flows[2]
-	if len(flows) != 2 || len(in) < 4 || len(in) > 30 {
-		x.Fatalf("samples of %d ports, %d of Ethernet0, want about %d", len(flows), len(in), (good+bad)/256)
-	}
-	for _, f := range in {
-		if f.Rate != 256 || f.Input.Value != 1 || f.Output.Format == wire.Single && f.Output.Value != 2 || f.Drops != 0 ||
-			f.Header.Length != 104 || f.Header.Stripped != 4 || len(f.Header.Bytes) != 100 || int(f.Pool) > good+bad {
-			x.Errorf("%+v of %+v", f, f.Header)
-		}
-	}
-	if len(out) < 3 || len(out) > 30 {
-		x.Errorf("%d samples of Ethernet1, want about %d", len(out), good/300)
-	}
-	for _, f := range out {
-		if f.Rate != 300 || int(f.Pool) > good || f.Input.Value != 1 || f.Output.Value != 2 {
-			x.Errorf("%+v", f)
-		}
-	}
-}
-
-// wantTold wants status and reason, or how that begins, of rows of STATE_DB.
-func (x *sflowTest) wantTold(want map[string]string) {
-	x.Helper()
-	for key, told := range want {
-		table, name, _ := strings.Cut(key, "|")
-		row, _, err := swss.NewTable(x.Redis.DB(swss.StateDB), table).Get(x.Context(), name)
-		if got := row["status"] + " " + row["reason"]; err != nil || !strings.HasPrefix(got, told) ||
-			told[len(told)-1] == ' ' &&
-				told != "failed " && got != told {
-			x.Errorf("%s: %q, want %q; %v", key, got, told, err)
-		}
-	}
-}
-
 // When sFlow goes down nothing is sampled any more, and nothing of it is left in the chip.
 func TestSFlowDown(t *testing.T) {
-	x := newSFlowTest(t)
+	x := devicetest.NewSFlowTest(t)
 	if n := len(x.Chip.Tables().Samplers); n != 2 {
 		t.Errorf("%d samplers, want one of each rate", n)
 	}
 	table := swss.NewTable(x.Redis.DB(swss.ConfigDB), schema.CfgSFlow)
-	if err := table.Set(t.Context(), "global", swss.FieldValues{"admin_state": "down"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, table.Set(t.Context(), "global", swss.FieldValues{"admin_state": "down"}))
+	devicetest.NoError(t, x.Settle(t.Context()))
 	if n := len(x.Chip.Tables().Samplers); n != 0 {
 		t.Errorf("%d samplers are left", n)
 	}
-	x.wantTold(map[string]string{"SFLOW_SESSION_TABLE|Ethernet0": "pending sFlow is down: admin_state of SFLOW|global",
+	x.WantTold(map[string]string{"SFLOW_SESSION_TABLE|Ethernet0": "pending sFlow is down: admin_state of SFLOW|global",
 		"SFLOW_COLLECTOR_TABLE|a": "pending sFlow is down: admin_state of SFLOW|global", "SFLOW_TABLE|global": "active "})
-	x.send(600, 0)
-	x.pass(7 * time.Second)
-	if len(x.got) != 0 {
-		t.Errorf("sent %v", x.got)
+	x.Send(600, 0)
+	x.Pass(7 * time.Second)
+	if len(x.Got) != 0 {
+		t.Errorf("sent %v", x.Got)
 	}
 }

@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
@@ -47,7 +49,7 @@ func onesSum(b []byte) uint16 {
 // In simulated time the switch answers within some tens of microseconds, and the same input gives the same frames at
 // the same cycles.
 func TestHostInSimulatedTime(t *testing.T) {
-	config := ConfigDB{
+	config := device.ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": swss.FieldValues{"mac": "02:00:00:00:00:aa"}},
 		schema.CfgPort: {
 			"Ethernet0": swss.FieldValues{"lanes": "0", "speed": "10000", "admin_status": "up"},
@@ -64,7 +66,7 @@ func TestHostInSimulatedTime(t *testing.T) {
 	run := func() string {
 		ctx := t.Context()
 		racetest.Stepped(t)
-		s, err := NewSim(ctx, SimConfig{Profile: profile.Small(), Config: config, Host: true})
+		s, err := device.NewSim(ctx, device.SimConfig{Profile: profile.Small(), Config: config, Host: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,22 +78,16 @@ func TestHostInSimulatedTime(t *testing.T) {
 				all = append(all, fmt.Sprintf("port %d at %d: %x", o.Port, o.At, o.Data))
 			}
 		})
-		if err := s.Settle(ctx); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Settle(ctx))
 		pass := func(d time.Duration) {
-			if err := s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(d)); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(d)))
 		}
 		pass(10 * time.Second)
 		first := len(all)
 		port, _ := s.Chip.PortByName("Ethernet0")
 		for _, f := range [][]byte{simARP("10.0.0.1"), simPing("10.0.0.1", 64), simPing("10.0.1.9", 1),
 			simPing("10.0.1.9", 64)} {
-			if err := s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: f}); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: f}))
 			pass(100 * time.Microsecond)
 		}
 		answers := strings.Join(all[first:], "\n")
@@ -130,7 +126,7 @@ func TestHostInSimulatedTime(t *testing.T) {
 // does not fit is answered by ICMP, and no longer so when the wire takes it.
 func TestMTUOfTheWire(t *testing.T) {
 	ctx := t.Context()
-	config := ConfigDB{
+	config := device.ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": swss.FieldValues{"mac": "02:00:00:00:00:aa"}},
 		schema.CfgPort: {
 			"Ethernet0": swss.FieldValues{"lanes": "0", "speed": "10000", "admin_status": "up"},
@@ -142,14 +138,12 @@ func TestMTUOfTheWire(t *testing.T) {
 		},
 		schema.CfgNeigh: {"Ethernet1|10.0.1.9": swss.FieldValues{"neigh": "02:00:00:00:00:09"}},
 	}
-	s, err := NewSim(ctx, SimConfig{Profile: profile.Small(), Config: config, Host: true})
+	s, err := device.NewSim(ctx, device.SimConfig{Profile: profile.Small(), Config: config, Host: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Settle(ctx); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, s.Settle(ctx))
 	in, _ := s.Chip.PortByName("Ethernet0")
 	var big []string // MTUs that the sender was told
 	forwarded := 0
@@ -166,23 +160,15 @@ func TestMTUOfTheWire(t *testing.T) {
 	for _, tt := range []struct{ wire, told string }{{"", ""}, {"1400", "1400"}, {"1448", ""}, {"1447", "1447"}} {
 		big, forwarded = nil, 0
 		if tt.wire != "" {
-			if err := wires.Set(ctx, "Ethernet1", swss.FieldValues{schema.WireMTU: tt.wire}); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, wires.Set(ctx, "Ethernet1", swss.FieldValues{schema.WireMTU: tt.wire}))
 		}
-		if err := s.Settle(ctx); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Settle(ctx))
 		ip := []byte{0x45, 0, 5, 0xa8, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 1, 9}
 		ip = append(ip, make([]byte, 1428)...)
 		binary.BigEndian.PutUint16(ip[10:], onesSum(ip[:20]))
 		for _, f := range [][]byte{simARP("10.0.0.1"), append([]byte{2, 0, 0, 0, 0, 0xaa, 2, 0, 0, 0, 0, 2, 8, 0}, ip...)} {
-			if err := s.Chip.Receive(in, s.Chip.Now(), saisim.Frame{Data: f}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(100*time.Microsecond)); err != nil {
-				t.Fatal(err)
-			}
+			devicetest.NoError(t, s.Chip.Receive(in, s.Chip.Now(), saisim.Frame{Data: f}))
+			devicetest.NoError(t, s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(100*time.Microsecond)))
 		}
 		if told := strings.Join(big, " "); told != tt.told || (forwarded == 1) != (tt.told == "") {
 			t.Errorf("a wire of %q: told %q, want %q; %d were forwarded", tt.wire, told, tt.told, forwarded)

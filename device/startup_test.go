@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim/profile"
 	"tamtam/swss/schema"
 )
@@ -41,7 +43,7 @@ func TestStartupIsToldByItsContent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := ParseStartup([]byte(tt.text))
+			s, err := device.ParseStartup([]byte(tt.text))
 			got := map[bool]string{s.Rows != nil: "rows", s.OpenConfig != nil: "openconfig", s.Script != nil: "script"}[true]
 			if err != nil {
 				got = err.Error()
@@ -59,7 +61,7 @@ func FuzzStartup(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := ParseStartup(text)
+		s, err := device.ParseStartup(text)
 		forms := 0
 		for _, is := range []bool{s.Rows != nil, s.OpenConfig != nil, s.Script != nil} {
 			if is {
@@ -94,7 +96,7 @@ func TestFactoryPorts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %d", tt.profile.Name, tt.ports), func(t *testing.T) {
-			rows, err := factoryPorts(tt.profile, tt.ports)
+			rows, err := device.FactoryPorts(tt.profile, tt.ports)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err {
 					t.Errorf("error %v, want %q", err, tt.err)
@@ -129,19 +131,19 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 		err   string
 	}{
 		{"some", 2, nil, map[string]string{"Ethernet0": "eth1", "Ethernet4": "eth2"}, ""},
-		{"all", AllPorts, nil,
+		{"all", device.AllPorts, nil,
 			map[string]string{"Ethernet0": "eth1", "Ethernet4": "eth2", "Ethernet8": "eth3", "Ethernet100": "eth4"}, ""},
 		{"one is wired otherwise", 2, map[string]string{"Ethernet4": "lan"},
 			map[string]string{"Ethernet0": "eth1", "Ethernet4": "lan"}, ""},
 		{"an interface is used", 2, map[string]string{"Ethernet8": "eth2"}, nil,
 			"Ethernet4 is to be wired to eth2, which Ethernet8 is wired to"},
-		{"an interface is used, and all are asked for", AllPorts, map[string]string{"Ethernet8": "eth2"},
+		{"an interface is used, and all are asked for", device.AllPorts, map[string]string{"Ethernet8": "eth2"},
 			map[string]string{"Ethernet0": "eth1", "Ethernet8": "eth2", "Ethernet100": "eth4"}, ""},
 		{"too many", 5, nil, nil, "5 ports are to be wired to eth1 to eth5, and 4 are configured"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := wiredInOrder(ports, tt.n, tt.wires)
+			got, err := device.WiredInOrder(ports, tt.n, tt.wires)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err {
 					t.Errorf("error %v, want %q", err, tt.err)
@@ -154,7 +156,7 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 		})
 	}
 	odd, want := []string{"Ethernet1", "a1", "Ethernet", "Ethernet0"}, []string{"Ethernet", "Ethernet0", "Ethernet1", "a1"}
-	if got := inOrder(odd); !slices.Equal(got, want) {
+	if got := device.InOrder(odd); !slices.Equal(got, want) {
 		t.Errorf("odd names are in the order %v, want %v", got, want)
 	}
 }
@@ -162,7 +164,7 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 // Files of SONiC have tables that nothing reads and PortChannels with zeros in front: the switch starts with them, and
 // everything else of the file is in force.
 func TestStartupWithWhatNothingReads(t *testing.T) {
-	startup, err := ParseStartup([]byte(`{
+	startup, err := device.ParseStartup([]byte(`{
 	"DEVICE_METADATA": {"localhost": {"mac": "02:11:22:33:44:50", "cloudtype": null}},
 	"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000"}, "Ethernet1": {"lanes": "1", "speed": "10000"}},
 	"PORTCHANNEL": {"PortChannel0001": {"static": "true"}, "PortChannel01": {"static": "true"}},
@@ -175,8 +177,8 @@ func TestStartupWithWhatNothingReads(t *testing.T) {
 	if want := []string{"aboot_vendor", "platform"}; !slices.Equal(startup.Left, want) {
 		t.Errorf("left out: %q, want %q", startup.Left, want)
 	}
-	s := testSim(t, SimConfig{Config: startup.Rows})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: startup.Rows})
+	devicetest.Settle(t, s)
 	_, rows := statusRows(t, s)
 	for _, row := range []string{
 		"LAG_TABLE|PortChannel0001", "LAG_TABLE|PortChannel01", "LAG_MEMBER_TABLE|PortChannel0001|Ethernet0",

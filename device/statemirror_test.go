@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"strings"
@@ -6,24 +6,31 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
-// leaves reads the whole tree: the values of leaves by their paths.
-func leaves(t *testing.T, get func(*gpb.GetRequest) (*gpb.GetResponse, error)) map[string]string {
+// leaves reads the tree below a path: the values of leaves by their paths.
+func leaves(
+	t *testing.T, below *gpb.Path, get func(*gpb.GetRequest) (*gpb.GetResponse, error),
+) map[string]string {
 	t.Helper()
-	resp, err := get(&gpb.GetRequest{Path: []*gpb.Path{{}}, Encoding: gpb.Encoding_PROTO})
+	resp, err := get(&gpb.GetRequest{Path: []*gpb.Path{below}, Encoding: gpb.Encoding_PROTO})
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]string{}
+	if len(resp.GetNotification()) == 0 {
+		return all
+	}
 	for _, u := range resp.GetNotification()[0].GetUpdate() {
 		var path strings.Builder
 		for _, e := range u.GetPath().GetElem() {
 			path.WriteString("/" + e.GetName())
-			for _, k := range SortedKeys(e.GetKey()) {
+			for _, k := range device.SortedKeys(e.GetKey()) {
 				path.WriteString("[" + k + "=" + e.GetKey()[k] + "]")
 			}
 		}
@@ -79,19 +86,19 @@ const wideConfig = `{
 
 // What is active of an object is what was configured.
 func TestStateRepeatsConfig(t *testing.T) {
-	c, err := ParseConfigDB([]byte(wideConfig))
+	c, err := device.ParseConfigDB([]byte(wideConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := servedSim(t, SimConfig{Config: c})
-	settle(t, s)
-	if list, err := Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
+	s := devicetest.NewServedSim(t, device.SimConfig{Config: c})
+	devicetest.Settle(t, s)
+	if list, err := device.Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
 		t.Fatal(list, err)
 	}
-	server, _, _ := startNorthbound(t, s)
-	all := leaves(t, func(r *gpb.GetRequest) (*gpb.GetResponse, error) { return server.Get(t.Context(), r) })
+	server, _, _ := devicetest.StartNorthbound(t, s)
+	all := leaves(t, &gpb.Path{}, func(r *gpb.GetRequest) (*gpb.GetResponse, error) { return server.Get(t.Context(), r) })
 	compared := 0
-	for _, path := range SortedKeys(all) {
+	for _, path := range device.SortedKeys(all) {
 		i := strings.LastIndex(path, "/config/")
 		if i < 0 || strings.HasPrefix(path, "/tam/features/") { // their state is /tam/features-state
 			continue
@@ -118,19 +125,16 @@ func TestStateRepeatsConfig(t *testing.T) {
 // A status is as old as it is, whatever is written about it: words of the user
 // do not make it new, what is to be in force does.
 func TestSinceOfDescriptions(t *testing.T) {
-	c, err := ParseConfigDB([]byte(wideConfig))
+	c, err := device.ParseConfigDB([]byte(wideConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c["ACL_TABLE"] = map[string]swss.FieldValues{"A": {"type": "L3", "policy_desc": "one", "ports": "Ethernet0",
 		"stage": "ingress"}}
-	s := testSim(t, SimConfig{Config: c})
-	settle(t, s)
+	s := devicetest.NewSim(t, device.SimConfig{Config: c})
+	devicetest.Settle(t, s)
 	state := func(table, key string) swss.FieldValues {
-		f, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), table).Get(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := devicetest.Row(t, s.Redis, swss.StateDB, table, key)
 		return f
 	}
 	for _, step := range []struct {
@@ -142,11 +146,9 @@ func TestSinceOfDescriptions(t *testing.T) {
 		{"ACL_TABLE|A", "policy_desc", "two", schema.StateACLTable, "A", false},
 	} {
 		was := state(step.state, step.key)
-		if err := s.Advance(t.Context(), s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz)); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, s.Advance(t.Context(), s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz)))
 		s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), step.config, step.field, step.value)
-		settle(t, s)
+		devicetest.Settle(t, s)
 		now := state(step.state, step.key)
 		if !strings.EqualFold(now["status"], "active") || now["since"] == "" || (now["since"] != was["since"]) != step.moves {
 			t.Errorf("%s %s: was %v, is %v", step.config, step.field, was, now)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/devicetest"
 	"tamtam/internal/racetest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -59,9 +60,7 @@ func TestStorm(t *testing.T) {
 	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
 
 	// A restart of orchagent makes nothing anew: the chip and what it has counted stay.
-	if err := sw.Sim().RestartOrchagent(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	devicetest.NoError(t, sw.Sim().RestartOrchagent(t.Context()))
 	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
 
 	// A row changes the rate of the policer that there is; what it has counted stays.

@@ -1,10 +1,12 @@
-package device
+package device_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/schema"
@@ -14,8 +16,8 @@ import (
 // adopted all of it (adopt). Redis, syncd and the chip are in the same process.
 func BenchmarkRestartOfSyncd(b *testing.B) {
 	const routes = 20_000
-	s, err := NewSim(b.Context(), SimConfig{Profile: profile.Default(), Config: ConfigDB{
-		schema.CfgDeviceMetadata: testMetadata,
+	s, err := device.NewSim(b.Context(), device.SimConfig{Profile: profile.Default(), Config: device.ConfigDB{
+		schema.CfgDeviceMetadata: devicetest.Metadata,
 		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
 		schema.CfgInterface:      {"Ethernet0": {"NULL": "NULL"}, "Ethernet0|10.1.0.1/24": {"NULL": "NULL"}},
 		schema.CfgNeigh:          {"Ethernet0|10.1.0.2": {"neigh": "02:00:00:00:00:02"}},
@@ -27,22 +29,16 @@ func BenchmarkRestartOfSyncd(b *testing.B) {
 	p := swss.NewProducerState(s.Redis.DB(swss.ApplDB), schema.AppRoute)
 	for i := range routes {
 		row := swss.Pairs(swss.FieldValues{"nexthop": "10.1.0.2", "ifname": "Ethernet0", "protocol": "bgp"})
-		if err := p.Set(b.Context(), fmt.Sprintf("20.0.%d.%d", i/256, i%256), row); err != nil {
-			b.Fatal(err)
-		}
+		devicetest.NoError(b, p.Set(b.Context(), fmt.Sprintf("20.0.%d.%d", i/256, i%256), row))
 	}
-	if err := s.Settle(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	devicetest.NoError(b, s.Settle(b.Context()))
 	if n, err := s.Redis.DB(swss.ASICDB).AllKeys(b.Context()); err != nil || len(n) < routes {
 		b.Fatalf("%d objects, %v", len(n), err)
 	}
 	var replay, adopt [2]time.Duration // elapsed, and of the processor
 	measure := func(sum *[2]time.Duration, do func() error) {
 		began, used := time.Now(), cpuTime(b)
-		if err := do(); err != nil {
-			b.Fatal(err)
-		}
+		devicetest.NoError(b, do())
 		sum[0] += time.Since(began)
 		sum[1] += cpuTime(b) - used
 	}

@@ -1,10 +1,11 @@
-package device
+package device_test
 
 import (
 	"maps"
 	"slices"
 	"testing"
 
+	"tamtam/device"
 	"tamtam/swss"
 )
 
@@ -42,12 +43,12 @@ func (l tamList) at() string {
 }
 
 // withRows adds rows, as JSON, to a configuration.
-func withRows(t *testing.T, c ConfigDB, rows string) {
+func withRows(t *testing.T, c device.ConfigDB, rows string) {
 	t.Helper()
 	if rows == "" {
 		return
 	}
-	more, err := ParseConfigDB([]byte(rows))
+	more, err := device.ParseConfigDB([]byte(rows))
 	if err != nil {
 		t.Fatal(err)
 	}

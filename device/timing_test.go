@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim/profile"
 )
 
@@ -22,18 +24,19 @@ func TestTimingPage(t *testing.T) {
 	at := func(ns int) time.Time { return time.Unix(1_000_000_000, int64(ns)) }
 	if *update {
 		udp := func(n int) []byte {
-			return frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
-				payload(n-42))
+			return devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
+				devicetest.Payload(n-42))
 		}
-		writeCapture(t, dir+"a.pcap", packet{at(0), udp(60), 60})
-		writeCapture(t, dir+"bc.pcap", packet{at(30), udp(60), 60}, packet{at(31), udp(100), 100})
+		devicetest.WriteCapture(t, dir+"a.pcap", devicetest.PacketAt(at(0), udp(60)))
+		devicetest.WriteCapture(t, dir+"bc.pcap", devicetest.PacketAt(at(30), udp(60)), devicetest.PacketAt(at(31), udp(100)))
 	}
-	config, err := ReadConfigDB(dir + "config_db.json")
+	config, err := device.ReadConfigDB(dir + "config_db.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var trace bytes.Buffer
-	r := Replay{Inputs: []Input{{"Ethernet0", dir + "a.pcap"}, {"Ethernet1", dir + "bc.pcap"}}, Out: t.TempDir(),
+	r := device.Replay{Inputs: devicetest.Inputs("Ethernet0", dir+"a.pcap", "Ethernet1", dir+"bc.pcap"),
+		Out:   t.TempDir(),
 		Trace: &trace}
 	r.Profile, r.Config = profile.Small(), config
 	if _, err := r.Run(t.Context()); err != nil {

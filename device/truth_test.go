@@ -1,4 +1,4 @@
-package device
+package device_test
 
 import (
 	"os"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
+	"tamtam/device"
+	"tamtam/device/devicetest"
 	"tamtam/saisim/profile"
 )
 
@@ -16,18 +18,20 @@ import (
 // Ethernet0. Two UDP frames and an ARP frame cross and count for the session,
 // one frame's VLAN does not exist, one is a runt.
 func TestTruthInTheReport(t *testing.T) {
-	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
-		payload(100))
-	arp := frame(t, eth(layers.EthernetTypeARP), payload(46))
-	stray := frame(t, eth(layers.EthernetTypeDot1Q), &layers.Dot1Q{VLANIdentifier: 30, Type: layers.EthernetTypeIPv4},
-		ip4(layers.IPProtocolUDP),
-		&layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
+	udp := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
+		devicetest.Payload(100))
+	arp := devicetest.Frame(t, devicetest.Ethernet(layers.EthernetTypeARP), devicetest.Payload(46))
+	stray := devicetest.Frame(t, devicetest.Ethernet(layers.EthernetTypeDot1Q),
+		&layers.Dot1Q{VLANIdentifier: 30, Type: layers.EthernetTypeIPv4},
+		devicetest.IPv4(layers.IPProtocolUDP),
+		&layers.UDP{SrcPort: 5000, DstPort: 6000}, devicetest.Payload(100))
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
 	at := func(us int64) time.Time { return time.Unix(1000, us*1000) }
-	writeCapture(t, in, packet{at(0), udp, len(udp)}, packet{at(1), udp, len(udp)}, packet{at(2), arp, len(arp)},
-		packet{at(3), stray, len(stray)}, packet{at(4), udp[:10], 10})
-	r := Replay{Inputs: []Input{{"etp1", in}}, Out: out, Truth: true}
-	r.Profile, r.Config = profile.Small(), twoPorts()
+	devicetest.WriteCapture(t, in, devicetest.PacketAt(at(0), udp), devicetest.PacketAt(at(1), udp),
+		devicetest.PacketAt(at(2), arp),
+		devicetest.PacketAt(at(3), stray), devicetest.PacketAt(at(4), udp[:10]))
+	r := device.Replay{Inputs: devicetest.Inputs("etp1", in), Out: out, Truth: true}
+	r.Profile, r.Config = profile.Small(), devicetest.TwoPorts()
 	r.Config["COPP_TRAP"] = noARP()
 	r.Config["ACL_RULE"]["TAM|all"] = map[string]string{"IN_PORTS": "etp1"}
 	r.Config["TAM_FLOWGROUP_TABLE"]["vlan"] = map[string]string{"id": "2"}
@@ -61,10 +65,10 @@ func TestTruthInTheReport(t *testing.T) {
 		t.Errorf("vlan 10: %+v", vlan.Report)
 	}
 	// Neither the stray frame nor the runt came as far as the ACL.
-	if e := all.Estimates["s matched"]; e != (Estimate{3, 5, -2}) {
+	if e := all.Estimates["s matched"]; e != (device.Estimate{3, 5, -2}) {
 		t.Errorf("matched %+v", e)
 	}
-	if e := all.Estimates["s left"]; e != (Estimate{3, 3, 0}) {
+	if e := all.Estimates["s left"]; e != (device.Estimate{3, 3, 0}) {
 		t.Errorf("left %+v", e)
 	}
 	last := report.Problems[len(report.Problems)-1]
@@ -76,20 +80,18 @@ func TestTruthInTheReport(t *testing.T) {
 // What a run leaves in its directory does not depend on what an earlier run
 // left there.
 func TestOutputsOfAnEarlierRun(t *testing.T) {
-	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000},
-		payload(100))
+	udp := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
+		devicetest.Payload(100))
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
-	writeCapture(t, in, packet{time.Unix(1000, 0), udp, len(udp)})
+	devicetest.WriteCapture(t, in, devicetest.PacketAt(time.Unix(1000, 0), udp))
 	for name, text := range map[string]string{
 		"report.json":    `{"ports": {"Ethernet0": {}, "Ethernet8": {}, "../Ethernet9": {}, "mine": {}}}`,
 		"Ethernet8.pcap": "old", "Ethernet12.pcap": "not of that run",
 	} {
-		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		devicetest.NoError(t, os.WriteFile(filepath.Join(out, name), []byte(text), 0o644))
 	}
-	r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
-	r.Profile, r.Config = profile.Small(), twoPorts()
+	r := device.Replay{Inputs: devicetest.Inputs("Ethernet0", in), Out: out}
+	r.Profile, r.Config = profile.Small(), devicetest.TwoPorts()
 	if _, err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func TestConfigDBDoubled(t *testing.T) {
 		{"{\"PORT\": {},\n\n\"PORT\": {}}", `line 3: "PORT" is there twice`},
 		{`{"PORT": {"Ethernet0": {"a@": ["x", "x"], "b": "x"}, "Ethernet1": {"b": "b"}}, "b": {"b": {"b": "b"}}}`, ""},
 	} {
-		_, err := ParseConfigDB([]byte(tt.text))
+		_, err := device.ParseConfigDB([]byte(tt.text))
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
 			t.Errorf("%s: %v, want %s", tt.text, err, tt.want)
 		}
@@ -123,7 +125,7 @@ func FuzzConfigDB(f *testing.F) {
 	f.Add([]byte(`{"PORT": {"Ethernet0": {"lanes": "0", "lanes": ["1"]}}, "VLAN": []}`))
 	f.Add([]byte(`{"a": {"a": {"a": {}, "a": [[{}], {"b": {"b": 1}}]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if c, err := ParseConfigDB(text); err == nil && c == nil {
+		if c, err := device.ParseConfigDB(text); err == nil && c == nil {
 			t.Error("neither rows nor an error")
 		}
 	})

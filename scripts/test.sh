@@ -134,10 +134,12 @@ fuzz_targets() {
 		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-# Those that take longest come first, so that no core idles at the end; device waits a lot, beside others that compute.
+# Those that take longest come first, so that no core idles at the end. device/chaos waits more than it computes, so many
+# of its tests are under way at a time, beside packages that compute.
 # All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
 tests() {
-	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 8 ./device ./saisim/reference ./lab/experiments ./... 2>&1 |
+	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
+		./device ./device/calibration ./lab/experiments ./... 2>&1 |
 		tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
@@ -150,20 +152,24 @@ tests() {
 # the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not
 # count, as they share nothing. What measures a switch (lab/bench) and the tree's own tools (internal) start daemons or
 # compilers, whose packages are in the list themselves. What links NATS or Parquet would have these compiled once more, for
-# a minute: `make cluster-test` has the race detector for it.
+# a minute: `make cluster-test` has the race detector for it. The few goroutines of the shell, of doctor and of
+# techsupport run in the tests of cmd/tamtam, too, and those of a switch as a whole there and in device/chaos.
 concurrent() {
 	local dir starts='(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\('
-	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/(lab/bench|internal|fleet/jetstream|fleet/parquet|cmd/tamtam-collectd)(/|$)" | while read -r dir; do
+	local covered='(lab/bench|internal|fleet/jetstream|fleet/parquet|cmd/tamtam-collectd|cli|device/(doctor|techsupport|devicetest))(/|$)'
+	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/($covered|device$)" | while read -r dir; do
 		grep -lqE "$starts" "$dir"/*.go &&
 			find "$dir" -maxdepth 1 -name '*.go' -not -name '*_test.go' -print0 |
 			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"
 	done
 }
+#
+# A binary with the race detector sleeps for a second when it ends, unless GORACE says otherwise.
 race_tests() { # those that take longest come first here, too
 	local list
 	mapfile -t list < <(concurrent)
-	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
-		./device ./cmd/tamtam ./mgmt "${list[@]}"
+	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
+		./device/chaos ./cmd/tamtam ./mgmt "${list[@]}"
 }
 
 # The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.

@@ -76,7 +76,9 @@ func TestModulesOfTamtam(t *testing.T) {
 }
 
 // A test beside others that stand inside their package has all that links this package compiled once more, with them in
-// it; for a switch that takes longest. Only test kits are small enough; tests of the whole stand in device.
+// it; for a switch that takes longest. Only test kits are small enough. Tests of the whole switch stand in device, and
+// in packages below it that have nothing but tests: over device/devicetest as their kit these compile nothing else once
+// more, and each costs a link.
 func TestTestsAreLight(t *testing.T) {
 	out, err := exec.Command("go", "list", "-test", "-deps", "-f",
 		`{{with .ForTest}}{{$.ImportPath}} {{.}}{{end}}`, module+"/...").Output()
@@ -91,7 +93,8 @@ func TestTestsAreLight(t *testing.T) {
 		case compiled == tested || compiled == tested+"_test":
 			tests++
 		case !isTestKit(compiled):
-			t.Errorf("%s is compiled once more for the tests of %s: those that link it should stand in device", compiled, tested)
+			t.Errorf("%s is compiled once more for the tests of %s: those that link it should stand in a package of tests, "+
+				"as those below device do", compiled, tested)
 		}
 	}
 	if tests < 100 {

@@ -62,6 +62,10 @@ var rules = []room{
 		collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
+	// the kit of tests of the whole switch
+	{name: "device/devicetest", below: rooms(`
+		cli device device/daemons device/packettrace mgmt collector/capture sai/redis/sairedistest saisim saisim/profile
+		swss swss/schema sai tam/flymon tam/record tam/sflow internal`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client: it knows no database
@@ -352,5 +356,5 @@ var rules = []room{
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = rooms(`
 	fleet/stream/streamtest internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
-	orch/feature/featuretest orch/forward/forwardtest orch/orchtest sai/redis/sairedistest sai/saitest
-	saisim/pipe/pipetest swss/swsstest tamtamtest`)
+	device/devicetest internal/racetest orch/feature/featuretest orch/forward/forwardtest orch/orchtest
+	sai/redis/sairedistest sai/saitest saisim/pipe/pipetest swss/swsstest tamtamtest`)

@@ -1,0 +1,154 @@
+package calibration
+
+import (
+	"math"
+	"time"
+)
+
+// Answers that lack something: of a share of the packets, read while they are counted, of flows that
+// the chip could not report all, or without a theory of their error.
+func partialMeasures() []measure {
+	counters := [2]int{192, 1536}
+	countMin := func(in *instance) float64 { return 2 * in.total / (in.buckets / in.rows) }
+	// Of n packets one in s is seen: two standard deviations to both sides are 4 sqrt(n (s-1)). Where
+	// none is seen there may be 3.7 s (Clopper and Pearson, 2.5 %), where one would expect s: so n + s.
+	// All bytes may have come in large frames.
+	sampled := func(frame float64) func(in *instance) float64 {
+		return func(in *instance) float64 {
+			return countMin(in) + 4*math.Sqrt((in.exact+in.seen*frame)*(in.seen-1)*frame)
+		}
+	}
+	totals := func(frame float64) func(in *instance) float64 {
+		return func(in *instance) float64 { return sampled(frame)(in) - countMin(in) }
+	}
+	lost := []string{"digests-lost"}
+	live := []string{"live", "first", "digests-lost"}
+	entropy := measure{attribute: "frequency", algorithm: "mrac", keys: anyKey, metric: "entropy", memory: [2]int{64, 512},
+		silent: true}
+	named := func(m measure, name string, share, live bool) measure {
+		m.name, m.share, m.live = name, share, live
+		return m
+	}
+	liveEntropy := named(entropy, "live entropy", false, true)
+	liveEntropy.flags = live
+	return []measure{
+		// Decoded, a flow is what it is; without all flows it is at most what its counters are, by Markov's
+		// inequality as of count-min, in as many counters as the second layer has.
+		{name: "braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, absent: 0.1, memory: counters,
+			flags: lost,
+			width: func(in *instance) float64 { return 2 * in.total / in.second }},
+		{name: "braids flows", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, metric: "cardinality",
+			memory: counters, flags: lost},
+		named(entropy, "entropy", false, false),
+		named(entropy, "share entropy", true, false),
+		{name: "share cms", attribute: "frequency", algorithm: "cms", keys: anyKey, absent: 0.1, memory: counters,
+			share: true, width: sampled(1)},
+		{name: "share cms bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, absent: 0.1,
+			memory: counters, share: true, width: sampled(1522)},
+		{name: "share sumax-sum", attribute: "frequency", algorithm: "sumax-sum", keys: anyKey, absent: 0.1, memory: counters,
+			share: true, width: sampled(1)},
+		{name: "share tower", attribute: "frequency", algorithm: "tower", keys: anyKey, absent: 0.1, memory: counters,
+			share: true, width: sampled(1)},
+		{name: "share mrac", attribute: "frequency", algorithm: "mrac", keys: anyKey, absent: 0.1, memory: [2]int{64, 512},
+			share: true, width: sampled(1)},
+		{name: "share braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, absent: 0.1,
+			memory: counters, share: true, flags: lost},
+		{name: "share packets", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "packets", memory: counters,
+			share: true, width: totals(1)},
+		{name: "share bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, metric: "bytes",
+			memory: counters, share: true, width: totals(1522)},
+		// At least as many, or as much, as were seen.
+		{name: "share hll", attribute: "distinct", algorithm: "hll", of: anyKey, metric: "cardinality",
+			memory: [2]int{64, 512}, share: true},
+		{name: "share beaucoup", attribute: "distinct", algorithm: "beaucoup", keys: []string{"src-ip", "dst-ip"},
+			of: []string{"dst-port", "5-tuple", "src-port"}, absent: 0.05, memory: counters, share: true, rarely: true},
+		{name: "share bloom", attribute: "existence", algorithm: "bloom", of: anyKey, absent: 0.1, memory: [2]int{192, 192},
+			share: true, rarely: true},
+		{name: "share members", attribute: "existence", algorithm: "bloom", of: anyKey, metric: "members",
+			memory: [2]int{192, 192}, share: true},
+		{name: "share flows", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "cardinality", memory: counters,
+			share: true},
+		{name: "share max-size", attribute: "max(size)", algorithm: "sumax-max", keys: anyKey, absent: 0.05, memory: counters,
+			share: true, rarely: true},
+		{name: "share maximum", attribute: "max(size)", algorithm: "sumax-max", metric: "maximum", memory: counters,
+			share: true},
+		{name: "share max-interval", attribute: "max(interval)", algorithm: "max-interval", keys: anyKey,
+			memory: [2]int{576, 4608}, share: true, silent: true},
+		{name: "share odd-sketch", attribute: "similarity", algorithm: "odd-sketch", of: anyKey, metric: "similarity",
+			memory: [2]int{320, 640}, share: true, silent: true},
+		// While it is read a task loses what comes between, and only the packets are known.
+		{name: "live packets", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "packets", memory: counters,
+			live: true, flags: live,
+			width: func(*instance) float64 { return 1 }}, // exact
+		{name: "live cms", attribute: "frequency", algorithm: "cms", keys: anyKey, absent: 0.1, memory: counters, live: true,
+			flags: live, silent: true},
+		{name: "live tower", attribute: "frequency", algorithm: "tower", keys: anyKey, absent: 0.1, memory: counters,
+			live: true, flags: live, silent: true},
+		{name: "live braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, memory: counters, live: true,
+			flags: live, silent: true},
+		{name: "live flows", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "cardinality", memory: counters,
+			live: true, flags: live, silent: true},
+		liveEntropy,
+		{name: "live hll", attribute: "distinct", algorithm: "hll", of: anyKey, metric: "cardinality",
+			memory: [2]int{64, 512}, live: true, flags: live, silent: true},
+		{name: "live bloom", attribute: "existence", algorithm: "bloom", of: anyKey, absent: 0.5, memory: [2]int{192, 192},
+			live: true, flags: live, silent: true},
+		{name: "live max-size", attribute: "max(size)", algorithm: "sumax-max", keys: anyKey, memory: counters, live: true,
+			flags: live, silent: true},
+		{name: "live max-interval", attribute: "max(interval)", algorithm: "max-interval", keys: anyKey,
+			memory: [2]int{576, 4608}, live: true, flags: live, silent: true},
+	}
+}
+
+// entropyOf is the entropy of values, in bits.
+func entropyOf(values map[string]float64) float64 {
+	total, sum := 0.0, 0.0
+	for _, n := range values {
+		total += n
+		sum += n * math.Log2(n)
+	}
+	if total == 0 {
+		return 0
+	}
+	return math.Log2(total) - sum/total
+}
+
+// border is how long after a packet came into the egress pipe, when it counts, it leaves at most.
+const border = 10 * time.Microsecond
+
+// during reports whether a packet that left at a time was counted in a live answer's window: with a
+// width it also says so of those that may have been, with a negative one only of those that must.
+func (in *instance) during(at, width time.Duration) bool {
+	return at >= in.window[0]-width && at < in.window[1]+width
+}
+
+// countWindow counts what a live answer should have: those that left near the window's ends may be
+// in it or not. What the switch says is exact has to be between.
+func (c *calibration) countWindow(in *instance, answer any) {
+	most, least := 0.0, 0.0
+	for _, p := range c.left {
+		if p.packet.class != in.class || in.metric == "" && valuesOf(p.packet.flowOf, in.key) != in.query {
+			continue
+		}
+		if in.during(p.at, border) {
+			most++
+		}
+		if in.during(p.at, -border) {
+			least++
+		}
+	}
+	leaf := "exact"
+	if in.metric == "packets" {
+		leaf = "estimate" // which says that it is exact
+	} else if in.metric != "" || in.attribute != "frequency" {
+		if within(answer, leaf) != nil {
+			c.t.Errorf("%s: the oracle does not know what it was since the last answer: %v", in.name, answer)
+		}
+		return
+	}
+	if n, ok := number(within(answer, leaf)); ok {
+		in.exact = min(max(n, least), most)
+	} else {
+		c.t.Errorf("%s: %v, want an exact value from %v to %v", in.name, answer, least, most)
+	}
+}

@@ -1,0 +1,287 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tamtam/device"
+	"tamtam/device/devicetest"
+	"tamtam/internal/randtest"
+	"tamtam/saisim/profile"
+	"tamtam/swss"
+)
+
+// calm is how long nothing has to happen until a container that is not ready must be told to be unhealthy: a daemon is
+// silent for five seconds before it counts as that, and a check follows that takes six at most and is due every five.
+const calm = 18 * time.Second
+
+// A harbour is a switch of containers, to which anything happens.
+type harbour struct {
+	*turmoil
+	composition *composition
+	ids         map[string]string // containers, by service
+	ailing      map[string]string // what was done to them: "killed", "paused", "cut"
+	network     string
+	at          string // address of Redis
+	ready, not  int    // how often all were healthy in a storm, and how often not
+}
+
+func startHarbour(t *testing.T, seed uint64) *harbour {
+	c := compose(t, device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata}, fmt.Sprintf(`
+services:
+  syncd:
+    command: [run, syncd, --redis, "redis:6379", --profile, %s]
+`, profile.Small().Name))
+	c.up()
+	h := &harbour{composition: c, ids: map[string]string{}, ailing: map[string]string{}}
+	for _, name := range inhabited {
+		h.ids[name] = c.id(name)
+	}
+	redis := c.inspect(h.ids["redis"])
+	for h.network = range redis.NetworkSettings.Networks {
+	}
+	h.turmoil = newTurmoil(&plant{T: t}, rand.New(rand.NewPCG(seed, 8)))
+	h.reach()
+	if _, err := h.redis.RunID(t.Context()); err != nil {
+		t.Skipf("the containers' network is not reached from here: %v", err)
+	}
+	return h
+}
+
+// reach follows Redis to its address, which a new place in the network may change.
+func (h *harbour) reach() {
+	if at := h.composition.inspect(h.ids["redis"]).address(); at != "" && at != h.at {
+		h.at, h.redis = at, h.composition.redisAt(at)
+	}
+}
+
+// do does something to a container and returns it in words. What Docker refuses, as to restart what is paused, did not
+// happen.
+func (h *harbour) do(ail, name string, args ...string) string {
+	words := strings.Join(args, " ") + " " + name
+	if out := h.composition.run(nil, "docker", append(args, h.ids[name])...); strings.HasPrefix(out, "docker ") {
+		return "refused: " + words
+	}
+	if ail == "" {
+		delete(h.ailing, name)
+	} else {
+		h.ailing[name] = ail
+	}
+	return words
+}
+
+// mends is how one container gets well again.
+func (h *harbour) mends(name string) string {
+	switch h.ailing[name] {
+	case "killed":
+		return h.do("", name, "start")
+	case "paused":
+		return h.do("", name, "unpause")
+	case "cut":
+		return h.do("", name, "network", "connect", "--alias", name, h.network)
+	}
+	return "nothing"
+}
+
+// happens lets one thing happen to a container.
+func (h *harbour) happens() string {
+	name, what := h.Pick(inhabited...), h.IntN(9)
+	if what < 5 && h.ailing[name] != "" {
+		return "nothing"
+	}
+	switch what {
+	case 0:
+		return h.do("killed", name, "kill")
+	case 1: // and Docker starts it again
+		if err := syscall.Kill(h.composition.inspect(h.ids[name]).State.Pid, syscall.SIGKILL); err != nil {
+			return "refused: crash " + name
+		}
+		return "crash " + name
+	case 2:
+		return h.do("paused", name, "pause")
+	case 3:
+		return h.do("", name, "restart", "-t", "1")
+	case 4:
+		return h.do("cut", name, "network", "disconnect", h.network)
+	}
+	for _, name := range device.SortedKeys(h.ailing) {
+		if h.IntN(3) > 0 {
+			return h.mends(name)
+		}
+	}
+	h.pass(time.Duration(h.IntN(int(2 * time.Second))))
+	return "time passes"
+}
+
+// mendContainers undoes what was done to the containers.
+func (h *harbour) mendContainers() {
+	for _, name := range device.SortedKeys(h.ailing) {
+		if words := h.mends(name); strings.HasPrefix(words, "refused") {
+			h.Fatal(words)
+		}
+	}
+	h.reach()
+}
+
+// mend undoes what was done, and loads the configuration.
+func (h *harbour) mend() {
+	h.mendContainers()
+	for end := time.Now().Add(patience); ; {
+		if _, err := h.redis.RunID(h.Context()); err == nil {
+			break
+		} else if time.Now().After(end) {
+			h.Fatalf("Redis does not come back: %v", err)
+		}
+		h.pass(100 * time.Millisecond)
+	}
+	h.reload()
+}
+
+// told are the services whose containers Docker calls healthy.
+func (h *harbour) told() (healthy []string) {
+	for _, name := range inhabited {
+		if ok, _ := h.composition.inspect(h.ids[name]).healthy(); ok {
+			healthy = append(healthy, name)
+		}
+	}
+	return healthy
+}
+
+// honest lets nothing happen until every container must have noticed how it is. Who then is called healthy has to be
+// so; if all are, the switch is that of the CONFIG_DB that there is.
+func (h *harbour) honest() string {
+	h.pass(calm)
+	healthy := h.told()
+	liar := func(name, why string) {
+		if slices.Contains(healthy, name) {
+			h.Errorf("the container of %s is healthy, and %s", name, why)
+		}
+	}
+	for name, ail := range h.ailing {
+		if ail == "paused" || name == "redis" && ail == "cut" { // nobody looks into a paused one; Redis needs nobody
+			continue
+		}
+		liar(name, "was "+ail)
+	}
+	if ail := h.ailing["redis"]; ail != "" {
+		for _, name := range inhabited[1:] {
+			if h.ailing[name] != "paused" {
+				liar(name, "Redis was "+ail)
+			}
+		}
+	}
+	if ail := h.ailing["syncd"]; ail != "" && h.ailing["orchagent"] != "paused" {
+		liar("orchagent", "syncd was "+ail)
+	}
+	if len(h.ailing) > 0 || len(healthy) < len(inhabited) {
+		h.not++
+		return fmt.Sprintf("calm: healthy are %v, ailing %v", healthy, h.ailing)
+	}
+	h.ready++
+	was := h.want
+	h.want = h.configured()
+	h.check()
+	h.want = was
+	return "calm: all are healthy, and so is the switch"
+}
+
+// configured are the rows of CONFIG_DB.
+func (h *harbour) configured() map[string]swss.FieldValues {
+	h.reach()
+	db := h.redis.DB(swss.ConfigDB)
+	keys, err := db.AllKeys(h.Context())
+	if err != nil {
+		h.Fatal(err)
+	}
+	rows := map[string]swss.FieldValues{}
+	for _, key := range keys {
+		if rows[key], err = db.Client().HGetAll(h.Context(), key).Result(); err != nil {
+			h.Fatal(err)
+		}
+	}
+	return rows
+}
+
+// goroutines ends a daemon with a signal by which it prints them, and returns how many there were.
+func (h *harbour) goroutines(name string) int {
+	id := h.ids[name]
+	before := h.composition.must(nil, "docker", "logs", id)
+	devicetest.NoError(h.T, syscall.Kill(h.composition.inspect(id).State.Pid, syscall.SIGQUIT))
+	for end := time.Now().Add(patience); ; h.pass(100 * time.Millisecond) {
+		after := h.composition.must(nil, "docker", "logs", id)
+		if _, dump, ended := strings.Cut(after[min(len(before), len(after)):], "SIGQUIT: quit"); ended &&
+			strings.Contains(dump, "rip ") {
+			return strings.Count(dump, "\ngoroutine ")
+		}
+		if time.Now().After(end) {
+			h.Fatalf("%s prints no goroutines", name)
+		}
+	}
+}
+
+// left checks that a daemon that went through the storms has no more than one that has just started.
+func (h *harbour) left() {
+	h.composition.allHealthy(h.ids)
+	old := map[string][3]int{}
+	measure := func(name string) (n [3]int) {
+		pid := h.composition.inspect(h.ids[name]).State.Pid
+		n[0], n[1] = descriptors(h.T, pid), memory(h.T, pid)>>20
+		n[2] = h.goroutines(name)
+		return n
+	}
+	for _, name := range inhabited[1:] {
+		old[name] = measure(name)
+	}
+	h.steady()
+	h.composition.allHealthy(h.ids)
+	for _, name := range inhabited[1:] {
+		fresh, old := measure(name), old[name]
+		h.Logf("%s after the storms: %d descriptors, %d MB, %d goroutines; fresh: %d, %d, %d",
+			name, old[0], old[1], old[2], fresh[0], fresh[1], fresh[2])
+		if old[0] > fresh[0]+20 || old[1] > 2*fresh[1]+64 || old[2] > fresh[2]+20 {
+			h.Errorf("%s has more left than a fresh one", name)
+		}
+	}
+}
+
+// Containers are killed, crash, are paused, restarted, and cut off from the others, Redis' among them, while the
+// configuration changes. None is called healthy that is not; and when all are mended and healthy, the switch is as a
+// fresh one with the same configuration. "make chaos" does it.
+func TestChaosOfContainers(t *testing.T) {
+	if os.Getenv(containersVariable) == "" {
+		t.Skip("containers take minutes: see make chaos")
+	}
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
+		h := startHarbour(t, seed)
+		h.mend()
+		for range 2 {
+			for i := range 4 {
+				for range 4 {
+					h.reach()
+					h.log = append(h.log, h.change(), h.happens())
+				}
+				if i%2 == 1 { // what was lost of the configuration meanwhile stays lost
+					h.mendContainers()
+				}
+				h.log = append(h.log, h.honest())
+			}
+			h.log = append(h.log, "mend")
+			h.mend()
+			h.steady()
+			h.composition.allHealthy(h.ids)
+			h.freeSwitchID()
+			h.check()
+			if t.Failed() {
+				return
+			}
+		}
+		h.left()
+		t.Logf("in calms all were healthy %d times, not all %d times", h.ready, h.not)
+	})
+}

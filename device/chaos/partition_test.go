@@ -1,0 +1,81 @@
+package chaos
+
+import (
+	"testing"
+
+	"tamtam/device/devicetest"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+	"tamtam/swss/swsstest"
+)
+
+// The network between a daemon and Redis is parted: connections are neither closed nor answered. Others see that
+// nothing is heard of the daemon, and what that means, and when the network is whole again, all is well without a
+// restart.
+func TestPartition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	t.Parallel()
+	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := swsstest.StartServer(t)
+			proxy := swsstest.StartProxy(t, server.Addr)
+			p := startPlantOn(t, server, map[string]*swsstest.Proxy{name: proxy})
+			p.stops["mgmtd"] = p.start("mgmtd")
+			p.load(devicetest.TwoPorts())
+			p.until("the session", func() bool { return p.active("s") })
+			p.ready()
+			proxy.Part()
+			p.load(more("new"))
+			p.until("an alarm that nothing is heard of it", func() bool {
+				return p.row(swss.StateDB, schema.StateAlarm, name+"-silent")[schema.AlarmText] != ""
+			})
+			p.unhealthy(name, "has not been heard of")
+			if name == "syncd" {
+				p.doubted("syncd ") // is silent, or answers nothing
+			} else if !p.active("s") {
+				t.Error("the session is in doubt, and the ASIC is not")
+			}
+			if p.active("new") {
+				t.Errorf("a session is active that %s cannot have heard of", name)
+			}
+			proxy.Heal()
+			p.until("the new session", func() bool { return p.active("new") && p.active("s") })
+			p.ready()
+			p.same(devicetest.Merge(devicetest.TwoPorts(), more("new")))
+			if n := p.chips.Load(); n > 1 {
+				t.Errorf("syncd has had %d chips", n)
+			}
+		})
+	}
+}
+
+// A firewall forgets the connections of a daemon: they are neither closed nor answered ever again. The daemon finds
+// that out, and makes new ones.
+func TestForgottenConnections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	t.Parallel()
+	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := swsstest.StartServer(t)
+			proxy := swsstest.StartProxy(t, server.Addr)
+			p := startPlantOn(t, server, map[string]*swsstest.Proxy{name: proxy})
+			p.load(devicetest.TwoPorts())
+			p.until("the session", func() bool { return p.active("s") })
+			p.ready()
+			proxy.Forget()
+			p.load(more("new"))
+			p.until("the new session", func() bool { return p.active("new") && p.active("s") })
+			p.ready()
+			p.same(devicetest.Merge(devicetest.TwoPorts(), more("new")))
+			if n := p.chips.Load(); n > 1 {
+				t.Errorf("syncd has had %d chips", n)
+			}
+		})
+	}
+}

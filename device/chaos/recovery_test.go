@@ -1,0 +1,423 @@
+package chaos
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/device"
+	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
+	"tamtam/sai"
+	"tamtam/sai/redis/sairedistest"
+	"tamtam/saisim"
+	"tamtam/saisim/profile"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+	"tamtam/swss/swsstest"
+	"tamtam/tam/altmark"
+)
+
+// A plant is the daemons of a switch on a real Redis, each as it runs alone but in this process.
+type plant struct {
+	*testing.T
+	server *swsstest.Server
+	redis  *swss.Redis // of the test; every daemon has its own
+	stops  map[string]func()
+	chips  atomic.Int32 // that syncd has had
+	chip   atomic.Pointer[saisim.Chip]
+	faults bool // its daemons take faults on purpose
+	kernel func() altmark.KernelClock
+	// backend, if set, sits between syncd and its chip.
+	backend atomic.Pointer[func(sai.API) sai.API]
+	lives   atomic.Int32               // of orchagent that ended
+	via     map[string]*swsstest.Proxy // by daemon: what stands between it and Redis
+}
+
+// patience is how long a plant may take to heal: a bound for a switch that never does.
+const patience = 3 * time.Minute
+
+// bareplant is the Redis of a plant without daemons.
+func bareplant(t *testing.T) *plant { return barePlantOn(t, swsstest.StartServer(t)) }
+
+func barePlantOn(t *testing.T, server *swsstest.Server) *plant {
+	return &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
+}
+
+func startPlant(t *testing.T) *plant { return bareplant(t).started() }
+
+// startPlantOn starts a plant on a server, some daemons behind a proxy.
+func startPlantOn(t *testing.T, server *swsstest.Server, via map[string]*swsstest.Proxy) *plant {
+	p := barePlantOn(t, server)
+	p.via = via
+	return p.started()
+}
+
+// started starts the daemons.
+func (p *plant) started() *plant {
+	t := p.T
+	t.Cleanup(func() {
+		for _, stop := range p.stops {
+			stop()
+		}
+	})
+	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
+		p.stops[name] = p.start(name)
+	}
+	return p
+}
+
+// start starts a daemon and returns what ends it.
+func (p *plant) start(name string) (stop func()) {
+	r := p.server.Open()
+	if proxy := p.via[name]; proxy != nil {
+		var err error
+		if r, err = swss.Open(p.Context(), proxy.Addr); err != nil {
+			p.Fatal(err)
+		}
+		p.Cleanup(func() { r.Close() })
+	}
+	run := map[string]func(context.Context) error{
+		"syncd": func(ctx context.Context) error {
+			return daemons.RunSyncd(ctx, r, daemons.ChipConfig{Profile: profile.Small(), Kernel: p.kernel},
+				daemons.Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
+					p.chips.Add(1)
+					p.chip.Store(chip.(*saisim.Chip))
+					if layer := p.backend.Load(); layer != nil {
+						chip = (*layer)(chip)
+					}
+					return chip
+				}})
+		},
+		"orchagent": func(ctx context.Context) error {
+			return daemons.RunOrchagent(ctx, r, daemons.Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
+		},
+		"tammgrd": func(ctx context.Context) error {
+			return daemons.RunManagers(ctx, r, daemons.Common{AllowFaults: p.faults, StaticLAGs: true})
+		},
+		"mgmtd": daemons.NewAlarms(r).Run, // what of it looks at the others
+	}[name]
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			p.Errorf("%s ended: %v", name, err)
+		}
+	})
+}
+
+// endsOfLives is a log that counts how often a daemon began anew.
+type endsOfLives struct{ n *atomic.Int32 }
+
+func (endsOfLives) Enabled(context.Context, slog.Level) bool { return true }
+
+func (e endsOfLives) WithAttrs([]slog.Attr) slog.Handler { return e }
+
+func (e endsOfLives) WithGroup(string) slog.Handler { return e }
+
+func (e endsOfLives) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasSuffix(r.Message, " starts anew") {
+		e.n.Add(1)
+	}
+	return nil
+}
+
+// load writes a configuration, as soon as Redis takes it.
+func (p *plant) load(c device.ConfigDB) {
+	p.Helper()
+	devicetest.NoError(p.T, c.Load(p.Context(), p.redis))
+}
+
+// until returns when ok does, which is asked fifty times a second: asking at every change of a database costs as much
+// as the daemons do.
+func (p *plant) until(what string, ok func() bool) {
+	p.Helper()
+	p.within(patience, what, ok)
+}
+
+// within is until with another bound.
+func (p *plant) within(patience time.Duration, what string, ok func() bool) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			p.Fatalf("%s: not within %s\n%s", what, patience, p.states())
+		}
+	}
+}
+
+// states are what the daemons say of themselves, for a failure.
+func (p *plant) states() string {
+	var out strings.Builder
+	for _, name := range daemons.Daemons() {
+		state, heard, err := daemons.ReadState(context.Background(), p.redis, name)
+		out.WriteString(name + ": " + state.State + " " + state.Reason)
+		if !heard || err != nil {
+			out.WriteString("not heard of")
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
+
+func (p *plant) row(db swss.DBName, table, key string) swss.FieldValues {
+	row, _, err := swss.NewTable(p.redis.DB(db), table).Get(p.Context(), key)
+	if err != nil {
+		return nil // Redis is not well: nothing is so yet
+	}
+	return row
+}
+
+func (p *plant) active(session string) bool {
+	return p.row(swss.StateDB, schema.StateTAMTailStamp, session)["status"] == schema.StatusActive
+}
+
+// ready waits until all daemons say that they are.
+func (p *plant) ready() {
+	p.Helper()
+	p.until("all daemons are ready", func() bool {
+		for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
+			if state, heard, err := daemons.ReadState(p.Context(), p.redis, name); err != nil || !heard ||
+				state.State != daemons.StateReady {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// unknown lists the rows of STATE_DB that say that it is unknown what became of them.
+func (p *plant) unknown() (list []string) {
+	p.Helper()
+	for _, t := range append(schema.StatusTables(), schema.Table{State: schema.StateLAG}) {
+		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
+		if err != nil {
+			p.Fatal(err)
+		}
+		for key, row := range rows {
+			if t.Unknown != "" && row[t.Status] == t.Unknown || row[schema.FieldOperStatus] == schema.OperUnknown {
+				list = append(list, t.State+"|"+key)
+			}
+		}
+	}
+	return list
+}
+
+// hang lets the chip hang in the midst of its work until it may go on.
+func (p *plant) hang() (goOn func()) {
+	p.Helper()
+	chip, hangs, released := p.chip.Load(), make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	chip.SetObserver(func(saisim.Moment) {
+		once.Do(func() { close(hangs) })
+		<-released
+	})
+	id, ok := chip.PortByName("Ethernet0")
+	if !ok {
+		p.Fatal("the chip has no Ethernet0")
+	}
+	go func() { _ = chip.Inject(id, saisim.Frame{Data: trafficFrame(10, 0)}) }()
+	select {
+	case <-hangs:
+	case <-time.After(patience):
+		p.Fatal("nothing was observed of a frame")
+	}
+	return func() { close(released) }
+}
+
+// same checks that the ASIC is what the configuration makes of an empty switch.
+func (p *plant) same(c device.ConfigDB) {
+	p.Helper()
+	s := devicetest.NewServedSim(p.T, device.SimConfig{Config: c})
+	devicetest.Settle(p.T, s)
+	want, got := devicetest.View(p.T, s), ""
+	defer func() {
+		if got != want {
+			p.Logf("the ASIC (-), and that of the configuration (+):\n%s",
+				cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")))
+		}
+	}()
+	p.until("the ASIC is that of the configuration", func() bool {
+		var err error
+		got, err = sairedistest.CanonicalView(p.Context(), p.redis)
+		return err == nil && got == want
+	})
+}
+
+// more is one session more.
+func more(name string) device.ConfigDB {
+	return device.ConfigDB{
+		schema.CfgTAMFlowGroup: {name: {"id": "77"}},
+		schema.CfgACLRule:      {"TAM|" + name: {"IP_PROTOCOL": "17", "L4_DST_PORT": "7"}},
+		schema.CfgTAMTailStamp: {name: {"flowgroup": name}},
+	}
+}
+
+// A mishap is what happens to a running switch that has the session s. Afterwards the configuration is loaded again,
+// with a session more.
+type mishap struct {
+	name  string
+	fresh bool // it takes a fresh chip; else traffic goes on
+	f     func(p *plant)
+}
+
+// Whatever happened: with its configuration loaded again it is the switch that the configuration makes, without a
+// restart of anything, and every daemon says that it is ready.
+func (m mishap) heals(t *testing.T) {
+	t.Parallel()
+	p := startPlant(t)
+	config := devicetest.TwoPorts()
+	p.load(config)
+	p.until("the session", func() bool { return p.active("s") })
+	m.f(p)
+	p.until("Redis answers", func() bool { return p.redis.DB(swss.ConfigDB).Ping(p.Context()) == nil })
+	p.load(devicetest.Merge(config, more("new")))
+	p.until("the new session", func() bool { return p.active("new") && p.active("s") })
+	p.ready()
+	p.same(devicetest.Merge(config, more("new")))
+	p.until("it is known what became of all rows", func() bool { return len(p.unknown()) == 0 })
+	if n := p.chips.Load(); n > 1 != m.fresh {
+		t.Errorf("syncd has had %d chips; it needed a fresh one: %t", n, m.fresh)
+	}
+	p.until("the switch and its ports are told to be there", func() bool {
+		return len(p.row(swss.ApplDB, schema.AppPort, schema.PortInitDone)) > 0 &&
+			p.row(swss.StateDB, schema.StateSwitch, schema.SwitchKey)["status"] == schema.StatusActive
+	})
+}
+
+func (p *plant) flush(names ...swss.DBName) {
+	for _, name := range names {
+		devicetest.NoError(p.T, p.redis.DB(name).Client().FlushDB(p.Context()).Err())
+	}
+}
+
+// set configures Redis.
+func (p *plant) set(name, value string) {
+	p.Helper()
+	devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().ConfigSet(p.Context(), name, value).Err())
+}
+
+// unhealthy waits until the health of a daemon says what is wrong.
+func (p *plant) unhealthy(name, reason string) {
+	p.Helper()
+	p.until(name+" says: "+reason, func() bool {
+		_, err := daemons.Health(p.Context(), daemons.Question{Name: name, Addr: p.server.Addr, Timeout: patience})
+		return err != nil && strings.Contains(err.Error(), reason)
+	})
+}
+
+func TestLostDatabases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	t.Parallel()
+	for _, m := range []mishap{
+		{"killed without persistence", true, func(p *plant) {
+			p.server.Kill()
+			p.server.Start()
+			p.unhealthy("tammgrd", "CONFIG_DB is empty")
+		}},
+		{"restarted", false, func(p *plant) { p.server.Stop(); p.server.Start() }},
+		{"all emptied", true, func(p *plant) { p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context()) }},
+		{"APPL_DB emptied", false, func(p *plant) { p.flush(swss.ApplDB) }},
+		{"ASIC_DB emptied", true, func(p *plant) { p.flush(swss.ASICDB) }},
+		{"STATE_DB emptied", false, func(p *plant) { p.flush(swss.StateDB) }},
+		{"COUNTERS_DB emptied", false, func(p *plant) { p.flush(swss.CountersDB, swss.FlexCounterDB) }},
+		{"an older state", true, func(p *plant) {
+			devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().Save(p.Context()).Err())
+			p.load(more("gone"))
+			p.until("the session", func() bool { return p.active("gone") })
+			p.server.Kill()
+			p.server.Start()
+		}},
+	} {
+		t.Run(m.name, m.heals)
+	}
+}
+
+func TestUnwellDatabases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	t.Parallel()
+	for _, m := range []mishap{
+		{"full", false, func(p *plant) {
+			p.set("maxmemory", "1")
+			p.unhealthy("orchagent", "Redis is out of memory")
+			p.set("maxmemory", "0")
+		}},
+		{"full while syncd starts", true, func(p *plant) {
+			p.set("maxmemory", "1")
+			p.stops["syncd"]()
+			p.stops["syncd"] = p.start("syncd")
+			p.unhealthy("syncd", "Redis is out of memory")
+			p.set("maxmemory", "0")
+		}},
+		{"read-only", false, func(p *plant) {
+			devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().SlaveOf(p.Context(), "127.0.0.1", "1").Err())
+			p.unhealthy("tammgrd", "Redis is read-only")
+			devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().SlaveOf(p.Context(), "no", "one").Err())
+		}},
+		{"keys of other types", false, func(p *plant) {
+			for db, keys := range map[swss.DBName][]string{
+				swss.ApplDB:        {"ACL_RULE_TABLE_KEY_SET", "PORT_TABLE_DEL_SET", "TAM_APPL_TAILSTAMPING_TABLE:s"},
+				swss.ASICDB:        {"GETRESPONSE_KEY_VALUE_OP_QUEUE", "ASIC_STATE_KEY_VALUE_OP_QUEUE", "VIDCOUNTER", "VIDTORID"},
+				swss.StateDB:       {"TAM_STATE_TAILSTAMPING_TABLE|new", "TAMTAM_HEALTH|syncd"},
+				swss.FlexCounterDB: {"FLEX_COUNTER_TABLE_KEY_VALUE_OP_QUEUE"},
+				swss.CountersDB:    {"COUNTERS_PORT_NAME_MAP"},
+			} {
+				for _, key := range keys {
+					devicetest.NoError(p.T, p.redis.DB(db).Client().Set(p.Context(), key, "garbage", 0).Err())
+				}
+			}
+		}},
+		{"a forged view", false, func(p *plant) {
+			e := swss.Entry{Key: "INIT_VIEW", Body: "[]", Op: "Snotify"}
+			devicetest.NoError(p.T, swss.NewQueue(p.redis.DB(swss.ASICDB), "ASIC_STATE").Push(p.Context(), e))
+		}},
+		{"syncd gone", true, func(p *plant) {
+			p.stops["syncd"]()
+			p.unhealthy("orchagent", "syncd is gone: nobody takes requests")
+			p.stops["syncd"] = p.start("syncd")
+		}},
+		{"a chip that hangs", false, func(p *plant) {
+			goOn := p.hang()
+			p.unhealthy("syncd", "syncd has not been heard of")
+			p.unhealthy("orchagent", "syncd has not been heard of")
+			goOn()
+		}},
+		{"a failed ASIC", false, func(p *plant) {
+			n := swss.NewNotificationProducer(p.redis.DB(swss.ASICDB), "NOTIFICATIONS")
+			if _, err := n.Send(p.Context(), "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`,
+				nil); err != nil {
+				p.Fatal(err)
+			}
+		}},
+		{"two of a kind", false, func(p *plant) {
+			owner := func() string {
+				state, _, _ := daemons.ReadState(p.Context(), p.redis, "tammgrd")
+				return state.Owner
+			}
+			first := owner()
+			stop := p.start("tammgrd")
+			p.until("the second works", func() bool { return owner() != first && owner() != "" })
+			stop()
+			p.until("the first works again", func() bool { return owner() == first })
+		}},
+	} {
+		t.Run(m.name, m.heals)
+	}
+}

@@ -1,0 +1,109 @@
+package chaos
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/device/devicetest"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// starved is how long processes get no processor time, or little: longer than any beat.
+const starved = 7 * time.Second
+
+// Processes that get no processor time for a while are late, and nothing else: when they have it again, nothing begins
+// anew, and all is as it was.
+func TestStarvedProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	t.Parallel()
+	c := startChaos(t, swsstest.StartServer(t), nil)
+	config := devicetest.TwoPorts()
+	c.load(config)
+	c.until("the session", func() bool { return c.active("s") })
+	c.ready()
+	claims := c.claims()
+	all := func(s syscall.Signal) {
+		for _, name := range mortals {
+			c.signal(name, s)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		starve func()
+	}{
+		{"all of them", func() {
+			all(syscall.SIGSTOP)
+			c.pass(starved)
+			all(syscall.SIGCONT)
+		}},
+		{"syncd", func() {
+			c.signal("syncd", syscall.SIGSTOP)
+			c.doubted("syncd has not been heard of")
+			c.signal("syncd", syscall.SIGCONT)
+			c.sure()
+		}},
+		{"orchagent", func() {
+			c.signal("orchagent", syscall.SIGSTOP)
+			c.unhealthy("orchagent", "has not been heard of")
+			c.signal("orchagent", syscall.SIGCONT)
+		}},
+		{"Redis", func() {
+			c.server.Signal(syscall.SIGSTOP)
+			c.pass(starved * 4 / 5) // after starved, connections count as dead
+			c.server.Signal(syscall.SIGCONT)
+		}},
+		{"all of them, nearly", func() { // a twentieth of the time is theirs
+			c.load(more("new"))
+			config = devicetest.Merge(config, more("new"))
+			for end := time.Now().Add(starved); time.Now().Before(end); {
+				all(syscall.SIGSTOP)
+				c.pass(190 * time.Millisecond)
+				all(syscall.SIGCONT)
+				c.pass(10 * time.Millisecond)
+			}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.starve()
+			c.until("all is in force", func() bool { return len(c.unknown()) == 0 && c.active("s") })
+			c.ready()
+			c.same(config)
+			if n := claims(); n > 0 {
+				t.Errorf("daemons have begun anew %d times", n)
+			}
+		})
+	}
+}
+
+// claims counts from now on how often a life of a daemon has begun, by its marks in STATE_DB; what it returns says how
+// often since it was called last.
+func (c *chaos) claims() func() int {
+	c.Helper()
+	conn := c.redis.DB(swss.StateDB).Subscribe(c.Context(), "__keyspace@6__:"+swss.KeyMark)
+	c.Cleanup(func() { conn.Close() })
+	if _, err := conn.Receive(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+	return func() (n int) {
+		c.Helper()
+		devicetest.NoError(c.T, conn.Ping(c.Context(), "end"))
+		for {
+			msg, err := conn.ReceiveTimeout(c.Context(), patience)
+			if err != nil {
+				c.Fatal(err)
+			}
+			if isPong(msg) {
+				return n
+			}
+			n++
+		}
+	}
+}
+
+func isPong(msg any) bool { _, ok := msg.(*redis.Pong); return ok }

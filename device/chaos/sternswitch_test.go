@@ -1,0 +1,193 @@
+package chaos
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/device"
+	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
+	"tamtam/saisim/profile"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// A sternSwitch is a plant whose syncd is as hard on its clients as SONiC's.
+type sternSwitch struct {
+	*plant
+	stern *stern
+	since time.Time         // of the last restart
+	want  map[string]string // what STATE_DB says of rows
+}
+
+func startStern(t *testing.T, p profile.Profile, config device.ConfigDB) *sternSwitch {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	t.Parallel()
+	s := &sternSwitch{plant: bareplant(t)}
+	s.stern = newStern(t, s.redis, p)
+	t.Cleanup(func() {
+		for _, name := range []string{"tammgrd", "orchagent", "syncd"} {
+			if stop := s.stops[name]; stop != nil {
+				stop()
+			}
+		}
+	})
+	s.load(config)
+	s.stops["syncd"] = s.stern.start()
+	s.stops["orchagent"], s.stops["tammgrd"] = s.start("orchagent"), s.start("tammgrd")
+	s.allReady("the first start")
+	s.want = s.statuses()
+	s.stern.took()
+	return s
+}
+
+// allReady waits until orchagent has become ready since the last restart and tammgrd is, and no row is unknown.
+func (s *sternSwitch) allReady(what string) {
+	s.Helper()
+	s.until(what+": orchagent and tammgrd are ready", func() bool {
+		for _, name := range []string{"orchagent", "tammgrd"} {
+			state, heard, err := daemons.ReadState(s.Context(), s.redis, name)
+			if err != nil || !heard || state.State != daemons.StateReady || name == "orchagent" && state.Since.Before(s.since) {
+				return false
+			}
+		}
+		return len(s.unknown()) == 0
+	})
+}
+
+// unchanged waits until all is as it was, and checks that nothing was changed to that end, and that syncd knows what to
+// poll.
+func (s *sternSwitch) unchanged(what string) {
+	s.Helper()
+	s.settled(what)
+	if ops := s.stern.took(); len(ops) > 0 {
+		s.Errorf("%s changes the ASIC %d times:\n%s", what, len(ops), strings.Join(ops[:min(20, len(ops))], "\n"))
+	}
+}
+
+func (s *sternSwitch) settled(what string) {
+	s.Helper()
+	s.allReady(what)
+	s.until(what+": syncd knows what to poll", func() bool { return len(s.stern.lacks()) == 0 })
+	s.until(what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
+}
+
+func (s *sternSwitch) restart(names ...string) {
+	s.since = time.Now()
+	for _, name := range names {
+		s.stops[name]()
+	}
+	for _, name := range names {
+		if name == "syncd" {
+			s.stops[name] = s.stern.start()
+		} else {
+			s.stops[name] = s.start(name)
+		}
+	}
+}
+
+// forgetView makes the next orchagent make its view anew.
+func (s *sternSwitch) forgetView() {
+	s.Helper()
+	devicetest.NoError(s.T, s.redis.DB(swss.StateDB).Client().Del(s.Context(), "TAMTAM_VIEW|asic").Err())
+}
+
+// startFull starts one with a full configuration.
+func startFull(t *testing.T) *sternSwitch {
+	t.Helper()
+	s := startStern(t, profile.Default(), devicetest.FullSwitch(t, 20))
+	if n := len(s.inForce()); n < 60 {
+		t.Fatalf("only %d rows are in force: %v", n, s.want)
+	}
+	return s
+}
+
+// A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, and
+// a syncd that has begun is told what to poll. Nothing that is asked for would stop SONiC's.
+func TestSternSyncdRestarts(t *testing.T) {
+	s := startFull(t)
+	s.restart("orchagent")
+	s.unchanged("a restart of orchagent")
+	s.restart("syncd")
+	s.unchanged("a restart of syncd")
+	s.restart("syncd", "orchagent")
+	s.unchanged("a restart of both")
+	if inits, compared := s.stern.counts(); inits+compared > 0 {
+		t.Errorf("restarts began %d views and compared %d pairs of objects", inits, compared)
+	}
+}
+
+// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what
+// was asked for, however long that takes, queues nothing behind it, and then makes one view.
+func TestSternSyncdKilledInViews(t *testing.T) {
+	s := startFull(t)
+	s.forgetView()
+	s.restart("orchagent")
+	s.until("a view is being made", func() bool {
+		return len(s.redis.DB(swss.ASICDB).Client().Keys(t.Context(), "TEMP_ASIC_STATE:*").Val()) > 10
+	})
+	s.restart("orchagent")
+	s.settled("orchagent was killed in the midst of a view")
+
+	release := s.stern.hold()
+	s.forgetView()
+	s.restart("orchagent")
+	s.until("views are compared", s.stern.isComparing)
+	before, compared := s.stern.counts()
+	if n := len(s.redis.DB(swss.ASICDB).Client().Keys(t.Context(), "TEMP_ASIC_STATE:*").Val()); compared < n*n {
+		t.Errorf("%d comparisons for %d objects", compared, n)
+	}
+	s.restart("orchagent")
+	s.unhealthy("orchagent", "syncd has been busy for")
+	requests := swss.NewQueue(s.redis.DB(swss.ASICDB), "ASIC_STATE")
+	if n, err := requests.Len(t.Context()); n > 1 || err != nil {
+		t.Errorf("%d requests wait behind the comparison (%v)", n, err)
+	}
+	if rows := s.inForce(); len(rows) > 0 {
+		t.Errorf("in force while views are compared: %v", rows)
+	}
+	release()
+	s.settled("orchagent was killed while views were compared")
+	if after, _ := s.stern.counts(); after != before+1 {
+		t.Errorf("%d views were begun after it, want 1", after-before)
+	}
+	s.stern.took()
+	s.restart("orchagent")
+	s.unchanged("a restart after that")
+}
+
+// What does not fit into the ASIC is tried again at a restart, and nothing else changes.
+func TestSternSyncdIsFull(t *testing.T) {
+	small := profile.Default()
+	small.ACL.Entries, small.ACL.TableEntries = 20, 20
+	s := startStern(t, small, devicetest.FullSwitch(t, 40))
+	waits := 0
+	for key, status := range s.want {
+		if strings.HasPrefix(key, schema.StateTAMTailStamp) && strings.HasPrefix(status, schema.StatusPending) {
+			waits++
+		}
+	}
+	if waits == 0 || waits >= 40 {
+		t.Fatalf("%d sessions wait for room, want some of 40: %v", waits, s.want)
+	}
+	before := s.stern.rows()
+	s.restart("orchagent")
+	s.settled("a restart of orchagent")
+	for _, op := range s.stern.took() {
+		for _, key := range before {
+			_, id, _ := strings.Cut(strings.TrimPrefix(key, "ASIC_STATE:"), ":")
+			if strings.HasPrefix(op, "remove ") && strings.Contains(op, id) {
+				t.Errorf("the restart removes what was there: %s", op)
+			}
+		}
+	}
+	if diff := cmp.Diff(before, s.stern.rows()); diff != "" {
+		t.Errorf("the restart changes which objects there are:\n%s", diff)
+	}
+}

@@ -1,0 +1,275 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/device"
+	"tamtam/device/daemons"
+	"tamtam/device/devicetest"
+	"tamtam/sai/redis/protocol"
+	"tamtam/swss"
+	"tamtam/swss/schema"
+)
+
+// A turmoil is a switch whose configuration changes at random, while whoever uses it lets things happen to the switch.
+type turmoil struct {
+	*plant
+	devicetest.RandomConfig
+	want map[string]swss.FieldValues // the configuration, by key of CONFIG_DB
+	log  []string                    // what happened
+	done map[string]int              // and how often, by its kind
+	heal time.Duration               // the longest from the moment when all was mended until all daemons were ready
+}
+
+// newTurmoil begins with a configuration in which sessions can be; a failure prints what happened.
+func newTurmoil(p *plant, rnd *rand.Rand) *turmoil {
+	c := &turmoil{plant: p, RandomConfig: devicetest.RandomConfig{Rand: rnd}, done: map[string]int{}}
+	c.want = c.Ground()
+	c.want["DEVICE_METADATA|localhost"] = devicetest.Metadata["localhost"]
+	p.Cleanup(func() {
+		if p.Failed() {
+			p.Logf("what happened (-artifacts keeps what the processes recorded):\n%s", strings.Join(c.log, "\n"))
+			return
+		}
+		for kind, n := range c.done {
+			p.Logf("happened: %d %s", n, kind)
+		}
+		if c.heal > 0 {
+			p.Logf("healed: %d ms", c.heal.Milliseconds())
+		}
+	})
+	return c
+}
+
+// note notes what happened, and when.
+func (c *turmoil) note(what string) {
+	c.log = append(c.log, time.Now().UTC().Format("15:04:05.000 ")+what)
+}
+
+// kinds are what is counted of what happens, by what the note of it has in it.
+var kinds = []struct{ part, kind string }{
+	{"kill Redis", "Redis is killed and started"},
+	{"kill ", "a daemon is killed"},
+	{"stop ", "a daemon is stopped"},
+	{"empty ", "a database is emptied, or all are"},
+	{"Redis is full", "Redis is full"},
+	{"Redis answers nobody", "Redis is paused"},
+	{"cut all connections", "all connections are cut"},
+	{"are forgotten", "the network forgets the connections of a daemon"},
+	{"no network to", "the network between a daemon and Redis is parted"},
+	{"garbage in", "a key becomes garbage"},
+	{"somebody asks", "somebody else makes requests of syncd"},
+	{"TAM_FLOWGROUP_TABLE", "a row is too large, most of the time"},
+	{"kind:sai-fail", "calls to the chip fail"},
+	{"kind:sai-delay", "calls to the chip are late"},
+	{"kind:notifications-lose", "notifications are lost"},
+	{"kind:notifications-double", "notifications come twice"},
+	{"kind:clock-step", "the clock is set"},
+}
+
+// happened notes and counts what happened to the switch.
+func (c *turmoil) happened(what string) {
+	c.note(what)
+	for _, k := range kinds {
+		if strings.Contains(what, k.part) {
+			c.done[k.kind]++
+			return
+		}
+	}
+}
+
+// mostHeal is how long a switch may take to be well again when nothing is wrong any more.
+const mostHeal = time.Minute
+
+// healed waits until all is well after it was mended, and notes how long that took.
+func (c *turmoil) healed() {
+	c.Helper()
+	mended := time.Now()
+	took := c.steady().Sub(mended)
+	if c.heal = max(c.heal, took); took > mostHeal {
+		c.Errorf("all daemons are ready for good %s after all was mended, want at most %s", took, mostHeal)
+	}
+}
+
+// pass lets time pass.
+func (c *turmoil) pass(d time.Duration) {
+	select {
+	case <-c.Context().Done():
+	case <-time.After(d):
+	}
+}
+
+// change changes the configuration, and writes it if Redis takes it.
+func (c *turmoil) change() string {
+	key, row := c.RandomConfig.Row()
+	for strings.HasPrefix(key, schema.CfgTAMSwitch) { // a new switch id waits until no feature is active: history counts
+		key, row = c.RandomConfig.Row()
+	}
+	return c.write(key, row)
+}
+
+// write writes a row, or deletes it.
+func (c *turmoil) write(key string, row swss.FieldValues) string {
+	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
+	defer cancel()
+	db := c.redis.DB(swss.ConfigDB).Client()
+	db.Del(ctx, key)
+	if c.IntN(4) == 0 {
+		delete(c.want, key)
+		return "delete " + key
+	}
+	c.want[key] = row
+	db.HSet(ctx, key, row)
+	return "set " + key
+}
+
+// reload makes CONFIG_DB what is wanted, as soon as Redis takes it.
+func (c *turmoil) reload() {
+	db := c.redis.DB(swss.ConfigDB)
+	c.until("the configuration is loaded", func() bool {
+		ctx := c.Context()
+		if db.Client().ConfigSet(ctx, "maxmemory", "0").Err() != nil {
+			return false
+		}
+		keys, err := db.Client().Keys(ctx, "*").Result()
+		if err != nil {
+			return false
+		}
+		for _, key := range keys {
+			if _, wanted := c.want[key]; !wanted {
+				if db.Client().Del(ctx, key).Err() != nil {
+					return false
+				}
+			}
+		}
+		for key, row := range c.want {
+			is, err := db.Client().HGetAll(ctx, key).Result()
+			if err == nil && maps.Equal(is, row) {
+				continue
+			}
+			if db.Client().Del(ctx, key).Err() != nil || db.Client().HSet(ctx, key, row).Err() != nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// freeSwitchID does what an operator has to: a switch id that comes while a feature is active waits until none is.
+// After the loss of a configuration the order in which its rows come back is chance.
+func (c *turmoil) freeSwitchID() {
+	status := func() string {
+		return c.plant.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
+	}
+	if status() != "pending" {
+		return
+	}
+	db := c.redis.DB(swss.ConfigDB).Client()
+	features := func(do func(key string, row swss.FieldValues)) {
+		for key, row := range c.want {
+			if strings.HasPrefix(key, schema.CfgTAMFeature+"|") {
+				do(key, row)
+			}
+		}
+	}
+	features(func(key string, _ swss.FieldValues) { db.Del(c.Context(), key) })
+	c.until("the switch id is taken", func() bool { return status() == schema.StatusActive })
+	features(func(key string, row swss.FieldValues) { db.HSet(c.Context(), key, row) })
+	c.steady()
+}
+
+// steady waits until all daemons have been ready for longer than it takes them to notice something, and returns since
+// when.
+func (c *turmoil) steady() (from time.Time) {
+	for from = time.Now(); time.Since(from) < 3*time.Second; {
+		for _, name := range mortals {
+			if state, heard, err := daemons.ReadState(c.Context(), c.redis, name); err != nil || !heard ||
+				state.State != daemons.StateReady {
+				c.ready()
+				from = time.Now()
+			}
+		}
+		c.pass(time.Second / 10)
+	}
+	return from
+}
+
+// statuses are what STATE_DB says of rows.
+func statuses(t *testing.T, r *swss.Redis) map[string]string {
+	all := map[string]string{}
+	for _, table := range schema.StatusTables() {
+		rows, err := swss.NewTable(r.DB(swss.StateDB), table.State).Dump(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, row := range rows {
+			all[table.State+"|"+key] = row[table.Status]
+		}
+	}
+	return all
+}
+
+// counted are the names in the maps of COUNTERS_DB.
+func counted(t *testing.T, r *swss.Redis) (names []string) {
+	for _, m := range []string{
+		schema.CountersPortNameMap, schema.CountersLAGNameMap, schema.CountersQueueNameMap, schema.CountersACLRuleMap,
+		schema.CountersACLTableMap,
+	} {
+		row := devicetest.Row(t, r, swss.CountersDB, m, "")
+		for name, oid := range row {
+			vid := oid
+			if r.DB(swss.ASICDB).Client().HExists(t.Context(), protocol.KeyVIDToRID, vid).Val() {
+				vid = "there"
+			}
+			names = append(names, m+" "+name+" "+vid)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// check compares the switch with a fresh one that was given the same configuration.
+func (c *turmoil) check() {
+	c.Helper()
+	fresh := devicetest.NewServedSim(c.T, device.SimConfig{})
+	for key, row := range c.want {
+		fresh.Redis.DB(swss.ConfigDB).Client().HSet(c.Context(), key, row)
+	}
+	devicetest.Settle(c.T, fresh)
+	want := strings.Split(devicetest.ViewOf(c.T, fresh.Redis), "\n")
+	var diff string
+	for range 100 { // a window through which an orch looks just now is in the view
+		if diff = cmp.Diff(want, strings.Split(devicetest.ViewOf(c.T, c.redis), "\n")); diff == "" {
+			break
+		}
+		c.pass(7 * time.Millisecond)
+	}
+	if diff != "" {
+		c.Errorf("all daemons are ready, but the ASIC (+) is not as a fresh one (-):\n%s", diff)
+	}
+	if diff := cmp.Diff(statuses(c.T, fresh.Redis), statuses(c.T, c.redis)); diff != "" {
+		c.Errorf("all daemons are ready, but STATE_DB (+) is not as of a fresh switch (-):\n%s", diff)
+	}
+	if diff := cmp.Diff(counted(c.T, fresh.Redis), counted(c.T, c.redis)); diff != "" {
+		c.Errorf("all daemons are ready, but the maps of COUNTERS_DB (+) are not as of a fresh switch (-):\n%s", diff)
+	}
+}
+
+// descriptors is how many files a process has open.
+func descriptors(t *testing.T, pid int) int {
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	return len(files)
+}

@@ -1,0 +1,261 @@
+package fates
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/device"
+	"tamtam/swss"
+)
+
+// A fateModel says what becomes of a frame, by the rows of CONFIG_DB and the bytes of its headers alone. It is written
+// from docs/forwarding.md, SAI and the RFCs, shares nothing with an engine of the chip, and does not know how the chip
+// hashes: where that decides it has all outcomes.
+type fateModel struct {
+	mac    string
+	places map[string]*modelPlace // ports and PortChannels, by name
+	lagOf  map[string]string      // of members
+	vlans  map[uint16]*modelInterface
+	rows   []modelRoute
+	hosts  map[modelHop]string // MAC addresses of neighbours
+	fdb    map[modelMAC]modelFDB
+	traps  map[string]string // packet actions by trap, where it has an object or a default
+	fateBeyond
+}
+
+// A fateBeyond is what no row of CONFIG_DB says: what SAI alone can set, programs, and queues without room.
+type fateBeyond struct {
+	missDrops   bool            // unknown unicast destinations
+	learnDrops  map[string]bool // what comes from unknown addresses at these ports
+	tagDrops    map[string]bool // tagged frames at these ports
+	plainDrops  map[string]bool // untagged ones
+	deadMACs    map[modelMAC]bool
+	deadHosts   map[modelHop]bool // neighbours whose packets are dropped
+	decaps      netip.Addr        // own address where headers of alternate marking end; invalid: none
+	down4       map[string]bool   // router interfaces
+	down6       map[string]bool
+	routes      []modelRoute
+	queueFull   map[string]string // ports whose queue takes nothing, and the reason
+	tokens      map[string]int    // of policers, by trap; without: enough
+	early, late uint16            // UDP ports that programs of the two pipes drop
+}
+
+func newFateBeyond() fateBeyond {
+	return fateBeyond{
+		learnDrops: map[string]bool{}, tagDrops: map[string]bool{}, plainDrops: map[string]bool{},
+		deadMACs:  map[modelMAC]bool{},
+		deadHosts: map[modelHop]bool{}, down4: map[string]bool{}, down6: map[string]bool{}, queueFull: map[string]string{},
+		tokens: map[string]int{},
+	}
+}
+
+type (
+	modelMAC struct {
+		vlan uint16
+		mac  string
+	}
+	modelHop struct {
+		name string // interface
+		addr netip.Addr
+	}
+	modelFDB struct {
+		place  string
+		static bool
+	}
+	modelRoute struct {
+		prefix  netip.Prefix
+		cpu     bool
+		link    string // a connected subnet
+		hops    []modelHop
+		drop    bool
+		nowhere bool // neither drops nor leads anywhere
+	}
+)
+
+// A modelPlace is a port or a PortChannel.
+type modelPlace struct {
+	up      bool
+	mtu     int      // of a frame with FCS
+	members []string // of a PortChannel, those that are up
+	native  uint16
+	tagging map[uint16]string // of VLANs that it is in
+	rif     *modelInterface   // routed
+	in, out []*modelACL
+}
+
+// A modelInterface is a router interface; that of a VLAN may be missing.
+type modelInterface struct {
+	name, mac string
+	there     bool
+	mtu       int
+	loopDrops bool
+}
+
+type modelACL struct{ rules []swss.FieldValues } // the one with the largest priority first
+
+// modelOverhead is what a port takes beyond its MTU: Ethernet header, tag and FCS.
+const modelOverhead = 14 + 4 + 4
+
+func newFateModel(c device.ConfigDB) *fateModel {
+	m := &fateModel{
+		mac: c["DEVICE_METADATA"]["localhost"]["mac"], places: map[string]*modelPlace{}, lagOf: map[string]string{},
+		vlans: map[uint16]*modelInterface{}, hosts: map[modelHop]string{}, fdb: map[modelMAC]modelFDB{},
+		fateBeyond: newFateBeyond(),
+		// What is so without a row of COPP_TRAP; others do nothing.
+		traps: map[string]string{
+			"stp": "trap", "lacp": "trap", "eapol": "trap", "lldp": "trap", "link_local": "trap", "ip2me": "trap",
+			"neighbor_miss": "trap", "ttl_error": "trap", "l3_mtu_error": "drop", "static_fdb_move": "drop",
+			"arp_req": "copy", "arp_resp": "copy", "neigh_discovery": "copy",
+		},
+	}
+	for name, f := range c["PORT"] {
+		m.places[name] = &modelPlace{up: f["admin_status"] == "up", mtu: modelNumber(f["mtu"], 9100) + modelOverhead,
+			native: 1, tagging: map[uint16]string{}}
+	}
+	for name := range c["PORTCHANNEL"] {
+		m.places[name] = &modelPlace{up: true, mtu: 1 << 20, native: 1, tagging: map[uint16]string{}}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c["PORTCHANNEL_MEMBER"])) {
+		lag, port, _ := strings.Cut(key, "|")
+		m.lagOf[port] = lag
+		if m.places[port].up {
+			m.places[lag].members = append(m.places[lag].members, port)
+		}
+	}
+	for name, f := range c["PORTCHANNEL"] { // with fewer members it is down, but these stay as they are
+		m.places[name].up = len(m.places[name].members) >= modelNumber(f["min_links"], 1)
+	}
+	for name := range c["VLAN"] {
+		m.vlans[modelVID(name)] = &modelInterface{name: name}
+	}
+	for key, f := range c["VLAN_MEMBER"] {
+		vlan, place, _ := strings.Cut(key, "|")
+		m.places[place].tagging[modelVID(vlan)] = f["tagging_mode"]
+		if f["tagging_mode"] == "untagged" {
+			m.places[place].native = modelVID(vlan)
+		}
+	}
+	m.readRouting(c)
+	for key, f := range c["FDB"] {
+		vlan, mac, _ := strings.Cut(key, "|")
+		m.fdb[modelMAC{modelVID(vlan), mac}] = modelFDB{place: f["port"], static: true}
+	}
+	for _, f := range c["COPP_TRAP"] {
+		for _, trap := range strings.Split(f["trap_ids"], ",") {
+			m.traps[trap] = c["COPP_GROUP"][f["trap_group"]]["trap_action"]
+		}
+	}
+	m.readACLs(c)
+	return m
+}
+
+func modelNumber(s string, without int) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	return without
+}
+
+func modelVID(vlan string) uint16 {
+	return uint16(modelNumber(strings.TrimPrefix(vlan, "Vlan"), 0))
+}
+
+// readRouting reads interfaces, neighbours and routes.
+func (m *fateModel) readRouting(c device.ConfigDB) {
+	connected := map[string][]netip.Prefix{}
+	for _, table := range []string{"INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "LOOPBACK_INTERFACE"} {
+		for key, f := range c[table] {
+			name, prefix, addressed := strings.Cut(key, "|")
+			if addressed {
+				p := netip.MustParsePrefix(prefix)
+				m.rows = append(m.rows, modelRoute{prefix: netip.PrefixFrom(p.Addr(), p.Addr().BitLen()), cpu: true})
+				if table != "LOOPBACK_INTERFACE" {
+					m.rows = append(m.rows, modelRoute{prefix: p.Masked(), link: name})
+					connected[name] = append(connected[name], p.Masked())
+				}
+				continue
+			}
+			r := &modelInterface{name: name, mac: m.mac, there: true, loopDrops: f["loopback_action"] == "drop"}
+			if f["mac_addr"] != "" {
+				r.mac = f["mac_addr"]
+			}
+			switch table {
+			case "VLAN_INTERFACE":
+				r.mtu = modelNumber(f["mtu"], modelNumber(c["VLAN"][name]["mtu"], 9100))
+				m.vlans[modelVID(name)] = r
+			case "INTERFACE":
+				r.mtu = modelNumber(f["mtu"], modelNumber(c["PORT"][name]["mtu"], 9100))
+				m.places[name].rif = r
+			case "PORTCHANNEL_INTERFACE":
+				r.mtu = modelNumber(f["mtu"], modelNumber(c["PORTCHANNEL"][name]["mtu"], 9100))
+				m.places[name].rif = r
+			}
+		}
+	}
+	for key, f := range c["NEIGH"] {
+		name, addr, _ := strings.Cut(key, "|")
+		m.hosts[modelHop{name, netip.MustParseAddr(addr)}] = f["neigh"]
+	}
+	for prefix, f := range c["STATIC_ROUTE"] {
+		r := modelRoute{prefix: netip.MustParsePrefix(prefix).Masked(), drop: f["blackhole"] == "true"}
+		for _, via := range strings.Split(f["nexthop"], ",") {
+			for name, subnets := range connected {
+				for _, p := range subnets {
+					if addr, err := netip.ParseAddr(via); err == nil && p.Contains(addr) && m.hosts[modelHop{name, addr}] != "" {
+						r.hops = append(r.hops, modelHop{name, addr})
+					}
+				}
+			}
+		}
+		// Ways by what is down are left out, unless all are.
+		if up := slices.DeleteFunc(slices.Clone(r.hops), func(h modelHop) bool { return !m.carries(h.name) }); len(up) > 0 {
+			r.hops = up
+		}
+		slices.SortFunc(r.hops, func(a, b modelHop) int {
+			return strings.Compare(a.name+a.addr.String(),
+				b.name+b.addr.String())
+		})
+		if r.drop || len(r.hops) > 0 {
+			m.rows = append(m.rows, r)
+		}
+	}
+	for _, all := range []string{"0.0.0.0/0", "::/0"} { // as SONiC has them
+		if p := netip.MustParsePrefix(all); !slices.ContainsFunc(m.rows, func(r modelRoute) bool { return r.prefix == p }) {
+			m.rows = append(m.rows, modelRoute{prefix: p, drop: true})
+		}
+	}
+	m.rows = append(m.rows, modelRoute{prefix: netip.MustParsePrefix("fe80::/10"), cpu: true})
+}
+
+// carries reports whether an interface has a port or PortChannel that is up.
+func (m *fateModel) carries(name string) bool {
+	p := m.places[name]
+	return p == nil || p.up // a VLAN: which port it will be the FDB knows
+}
+
+// readACLs reads tables of types L3 and L3V6.
+func (m *fateModel) readACLs(c device.ConfigDB) {
+	for _, name := range slices.Sorted(maps.Keys(c["ACL_TABLE"])) {
+		a := &modelACL{}
+		for key, f := range c["ACL_RULE"] {
+			if table, _, _ := strings.Cut(key, "|"); table == name {
+				f = maps.Clone(f)
+				f[modelRule] = key
+				a.rules = append(a.rules, f)
+			}
+		}
+		slices.SortFunc(a.rules, func(x, y swss.FieldValues) int {
+			return modelNumber(y["PRIORITY"], 0) - modelNumber(x["PRIORITY"], 0)
+		})
+		for _, port := range strings.Split(c["ACL_TABLE"][name]["ports@"], ",") {
+			if p := m.places[port]; c["ACL_TABLE"][name]["stage"] == "egress" {
+				p.out = append(p.out, a)
+			} else {
+				p.in = append(p.in, a)
+			}
+		}
+	}
+}
