@@ -305,9 +305,7 @@ var rules = []room{
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
 	// the table of tables as a page
-	{name: "internal/tables", below: rooms("mgmt/conform saisim/drop swss/schema")},
-	// what clients may expect: words
-	{name: "mgmt/conform"},
+	{name: "internal/tables", below: rooms("saisim/drop swss/schema")},
 	// why frames are dropped
 	{name: "saisim/drop"},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
