@@ -170,6 +170,9 @@ func (s *Server) open() error {
 	return nil
 }
 
+// Root is above the top nodes of all modules.
+func (s *Server) Root() *tree.Node { return s.model.Root }
+
 // Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
 // Unauthenticated.
 func (s *Server) Login(cred auth.Credentials) (auth.Caller, error) { return s.guard.Login(cred) }

@@ -56,6 +56,33 @@ func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	return err
 }
 
+// Follow serves a list as a Subscribe RPC of the caller that ctx has: send gets what a client would.
+func (s *Server) Follow(
+	ctx context.Context, list *gpb.SubscriptionList, send func(*gpb.SubscribeResponse) error,
+) error {
+	return s.Subscribe(&follower{ctx: ctx, list: list, send: send})
+}
+
+// A follower is a Subscribe RPC without a client.
+type follower struct {
+	gpb.GNMI_SubscribeServer // nil: what is not here is not called
+	ctx                      context.Context
+	list                     *gpb.SubscriptionList // nil: it was asked for
+	send                     func(*gpb.SubscribeResponse) error
+}
+
+func (f *follower) Context() context.Context { return f.ctx }
+
+func (f *follower) Send(m *gpb.SubscribeResponse) error { return f.send(m) }
+
+func (f *follower) Recv() (*gpb.SubscribeRequest, error) {
+	list := f.list
+	if f.list = nil; list == nil {
+		return nil, io.EOF // it sends no more, but still listens
+	}
+	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}, nil
+}
+
 // pathsOf are the paths of a list.
 func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 	for _, sub := range list.GetSubscription() {

@@ -159,11 +159,12 @@ var rules = []room{
 	{name: "mgmt/web", clock: true, below: rooms(`
 		collector/alarm collector collector/marks collector/topology collector/result`)},
 	// RFC 8040 on the same engine
-	{name: "mgmt/restconf", below: rooms("mgmt mgmt/auth yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
+	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
+		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/metrics`)},
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
-	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs"), modules: []string{gnmi, grpc, protobuf}, clock: true},
+	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs mgmt/access"), modules: []string{gnmi, grpc, protobuf}, clock: true},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`
@@ -185,7 +186,7 @@ var rules = []room{
 	// the tree of YANG, and its entries
 	{name: "mgmt/tree", modules: []string{gnmi, goyang, grpc, protobuf, ygot}, below: rooms("yang swss swss/schema")},
 	// users and roles as files
-	{name: "mgmt/access", below: rooms("swss/schema"), modules: []string{xcrypto}},
+	{name: "mgmt/access", below: rooms("swss/schema"), modules: []string{gnmi, xcrypto}},
 	// CONFIG_DB as files
 	{name: "mgmt/configfile", below: rooms("swss swss/schema"), modules: []string{goredis}},
 	// for Prometheus

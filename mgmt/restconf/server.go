@@ -13,6 +13,7 @@ import (
 
 	"tamtam/mgmt"
 	"tamtam/mgmt/auth"
+	"tamtam/mgmt/tree"
 
 	"google.golang.org/grpc/status"
 )
@@ -46,7 +47,7 @@ type Config struct {
 // A Server is RESTCONF on an engine.
 type Server struct {
 	engine *mgmt.Server
-	root   mgmt.Node
+	root   *tree.Node
 	now    func() time.Time
 	log    *slog.Logger
 	web    *auth.Web
@@ -170,11 +171,11 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request, path string) *prob
 func (t target) allowed() string {
 	methods := "GET, HEAD, OPTIONS"
 	switch {
-	case t.all || !t.node.Config():
+	case t.all || !t.node.Writable():
 		return methods
-	case t.node.Root():
+	case t.node.Parent == nil:
 		return methods + ", POST, PUT, PATCH"
-	case t.item != nil || t.node.Type() != nil:
+	case t.item != nil || t.node.Type != nil:
 		return methods + ", PUT, PATCH, DELETE"
 	}
 	return methods + ", POST, PUT, PATCH, DELETE"
