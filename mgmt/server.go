@@ -19,7 +19,6 @@ import (
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/rights"
-	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
@@ -57,8 +56,6 @@ type Server struct {
 	setting     sync.Mutex // one Set or operation at a time
 	kept        *keeping
 	arbiter     arbiter
-	indexer     *set.Indexer // of the Set
-	tallier     *tallier
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
@@ -102,12 +99,10 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s.kept = &keeping{Server: s, closed: make(chan struct{})}
 	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
-	s.indexer = set.NewIndexer(cfg.Redis)
 	var err error
 	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
-	s.tallier = &tallier{model: s.model, reader: s.reader}
 	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
 		s.model.Root.Kid[top].Apart = true
 	}
@@ -261,10 +256,6 @@ func (s *Server) Close() {
 		os.Remove(s.cfg.Socket)
 	}
 	s.hub.Close()
-	s.indexer.Close()
-	if s.tallier != nil {
-		s.tallier.close()
-	}
 }
 
 // modelData is what Capabilities says of the modules. Those that are not OpenConfig's have their revision as version;

@@ -27,8 +27,8 @@ import (
 type Tx struct {
 	Model   *tree.Model
 	Reader  fetch.Reader
-	Indexer *Indexer
-	Turn    string // the last Set when this one began
+	Hub     *fetch.Hub // finds the entries that name others
+	Turn    string     // the last Set when this one began
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *Faults
