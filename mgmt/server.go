@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -168,9 +169,10 @@ func (s *Server) open() error {
 // Root is above the top nodes of all modules.
 func (s *Server) Root() *tree.Node { return s.model.Root }
 
-// Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
-// Unauthenticated.
-func (s *Server) Login(cred auth.Credentials) (auth.Caller, error) { return s.guard.Login(cred) }
+// Admit lets in a request of another protocol: see [auth.Guard.Admit].
+func (s *Server) Admit(r *http.Request, protocol string, lasts bool) (auth.Caller, func(), error) {
+	return s.guard.Admit(r, protocol, lasts)
+}
 
 // TLS returns what the server is configured to have before its clients' connections; nil: nothing.
 func (s *Server) TLS() (*tls.Config, error) { return s.guard.TLS() }
@@ -178,16 +180,14 @@ func (s *Server) TLS() (*tls.Config, error) { return s.guard.TLS() }
 // Troubles say of files that are read while the server runs why what they say now is not in force.
 func (s *Server) Troubles() []string { return s.guard.Troubles() }
 
+// AlsoAudit has a further handler get the audit trail, beside Config.Audit. It is called before Serve.
+func (s *Server) AlsoAudit(h slog.Handler) { s.guard.Trail.Also(h) }
+
 // AsksLogin says that not whoever can connect is let in.
 func (s *Server) AsksLogin() bool { return s.cfg.logins().AsksLogin() }
 
 // MayListen refuses an address of another protocol that others can reach while nobody is asked for a login.
 func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
-
-// Enter gives a request of another protocol a place among those of its source, until leave.
-func (s *Server) Enter(from net.Addr, lasts bool) (leave func(), err error) {
-	return s.guard.Enter(from, lasts)
-}
 
 func (s *Server) warnOpen() {
 	if !s.AsksLogin() {

@@ -51,7 +51,10 @@ func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
-	err = w.subscribe(rpc, list, depthOf(req.GetExtension()), w.encoded)
+	if !w.encoded {
+		rpc = decoding{rpc}
+	}
+	err = w.subscribe(rpc, list, depthOf(req.GetExtension()))
 	w.guard.Trail.Denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
 	return err
 }
@@ -91,8 +94,8 @@ func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 	return paths
 }
 
-func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32, wire bool) error {
-	raw, feeds, err := s.feeds(auth.ViewOf(rpc.Context()), list, level)
+func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32) error {
+	feeds, err := s.feeds(auth.ViewOf(rpc.Context()), list, level)
 	if err != nil {
 		return err
 	}
@@ -107,14 +110,7 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 		return s.dbError(ctx, err)
 	}
 	st := newStream(s, rpc, list, feeds)
-	if st.wire = wire; wire {
-		st.prefix = st.wirePrefix()
-	}
-	if len(raw) > 0 {
-		err = s.subscribeRaw(ctx, st, raw)
-	} else {
-		err = st.run(ctx)
-	}
+	err = st.run(ctx)
 	st.close(err)
 	if err != nil {
 		return s.dbError(ctx, err)
@@ -123,23 +119,23 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 }
 
 // feeds makes those of a list: of origin sonic-db, or of the tree.
-func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
+func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	raw, err := s.rawFeeds(v, list)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case len(raw) > 0 && level > 0:
-		return nil, nil, errRawDepth
+		return nil, errRawDepth
 	case len(raw) > 0:
-		return raw, nil, nil
+		return raw, nil
 	}
-	feeds, err := s.compile(v, list, level)
-	return nil, feeds, err
+	return s.compile(v, list, level)
 }
 
 // A feed is one subscription, or the half of one that TARGET_DEFINED splits.
 type feed struct {
 	watches  []*watch
+	raw      *rawFeed      // of tables as they are, without watches; nil: of the tree
 	sample   time.Duration // 0: on change
 	samples  bool          // sample is what was asked for until pace has seen it; 0: the least
 	defined  bool          // the interval is the target's choice
@@ -300,7 +296,7 @@ func (f *feed) due() (time.Time, bool) {
 	if f.beats() && (at.IsZero() || f.nextBeat.Before(at)) {
 		at = f.nextBeat
 	}
-	return at, !at.IsZero() && len(f.watches) > 0
+	return at, !at.IsZero() && (len(f.watches) > 0 || f.raw != nil)
 }
 
 // beats reports whether the heartbeat makes a difference: a feed that sends everything at every sample needs none
@@ -337,6 +333,9 @@ func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
 	}
 	if beat {
 		advance(&f.nextBeat, f.beat, now)
+	}
+	if f.raw != nil {
+		return f.sendRaw(ctx, st, how.all, false)
 	}
 	if err := st.fresh(ctx, []*feed{f}, false); err != nil {
 		return err

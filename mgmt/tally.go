@@ -15,7 +15,8 @@ func (s *Server) tallied(ctx context.Context, _ string) (map[string]map[string]s
 	out := map[string]map[string]string{}
 	for _, g := range s.model.Lists {
 		status, behind := s.model.Find(g.Node.Path+"/state/status"), s.model.Find(g.Node.Path+"/state/not-in-force")
-		if g.Parent == nil || !strings.HasPrefix(g.Node.Path, "/tam/") || len(g.Keys) != 1 || !g.Node.Config || status == nil {
+		of := g.Parent != nil && strings.HasPrefix(g.Node.Path, "/tam/") && len(g.Keys) == 1 && g.Node.Config
+		if !of || status == nil {
 			continue
 		}
 		sel := s.model.SelectLeaves(g.Node, func(n *tree.Node) bool { return n == status || n == behind })

@@ -164,7 +164,8 @@ var rules = []room{
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/metrics`)},
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
-	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs mgmt/access"), modules: []string{gnmi, grpc, protobuf}, clock: true},
+	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
+		mgmt/outputs mgmt/access`)},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`

@@ -128,7 +128,8 @@ func (o oracle) all(path []*gpb.PathElem) bool {
 			return true
 		}
 		return slices.ContainsFunc(n.Kids, func(k *tree.Node) bool {
-			return k.Writable() && !(n.Parent == nil && apart(k.Path)) && !o.all(append(slices.Clip(p), &gpb.PathElem{Name: k.Name}))
+			return k.Writable() && !(n.Parent == nil && apart(k.Path)) &&
+				!o.all(append(slices.Clip(p), &gpb.PathElem{Name: k.Name}))
 		})
 	})
 }

@@ -213,9 +213,4 @@ func cutPath(line string) (*gpb.Path, string, bool) {
 // maxShown bounds how much of what a client wrote an error repeats, in bytes.
 const maxShown = 80
 
-func shown(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "..."
-}
+func shown(text string) string { return tree.Cut(text, maxShown) }

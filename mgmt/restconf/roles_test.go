@@ -287,10 +287,11 @@ func (g *guarded) write(text string) {
 // as is the context of what a user asks for.
 func (g *guarded) as(name string) context.Context {
 	g.t.Helper()
-	c, err := g.engine.Login(auth.Credentials{Name: name, Password: "p", Given: true})
+	c, leave, err := g.engine.Admit(g.request(name), "RESTCONF", false)
 	if err != nil {
 		g.t.Fatal(err)
 	}
+	leave()
 	return auth.WithCaller(g.t.Context(), c)
 }
 

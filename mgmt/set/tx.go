@@ -40,6 +40,12 @@ type Tx struct {
 	needed map[string]need
 }
 
+// A RowChange is a row of CONFIG_DB and what becomes of it; nil: there is none.
+type RowChange struct {
+	Key           string // TABLE|key
+	Before, After map[string]string
+}
+
 // A txEntry is an entry with its rows before and after.
 type txEntry struct {
 	*tree.Entry
