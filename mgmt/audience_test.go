@@ -288,7 +288,7 @@ func TestFirstValuesAreNoDuplicates(t *testing.T) {
 	list := streamOf(subOf(onChange, rates))
 	c := &taker{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
 	close(c.gate)
-	_, feeds, err := b.server.feeds(nil, list, 0)
+	feeds, err := b.server.feeds(nil, list, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,9 @@ func onBoth(b *testing.B, f func(*testing.B, *Server)) {
 
 func BenchmarkGet(b *testing.B) {
 	onBoth(b, func(b *testing.B, s *Server) {
-		for _, p := range []string{sessions + "/tailstamping-session[name=s77]", flowgroups + "/flowgroup/config/id", "/"} {
+		for _, p := range []string{
+			sessions + "/tailstamping-session[name=s77]", flowgroups + "/flowgroup/config/id", "/tallies", "/",
+		} {
 			for _, enc := range []gpb.Encoding{gpb.Encoding_JSON_IETF, gpb.Encoding_PROTO} {
 				b.Run(p+" "+enc.String(), func(b *testing.B) {
 					for b.Loop() {

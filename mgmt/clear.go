@@ -177,18 +177,16 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []coun
 
 // appendCounts reads rows of one database, and appends the key and the counters of each, and at when it was.
 func appendCounts(ctx context.Context, values []any, of []countedRow, at string) ([]any, error) {
-	rows := make([]*redis.MapStringStringCmd, len(of))
-	err := fetch.Pipelined(ctx, of[0].db, func(p redis.Pipeliner) error {
-		for i, r := range of {
-			rows[i] = p.HGetAll(ctx, r.key)
-		}
-		return nil
-	})
+	keys := make([]string, len(of))
+	for i, r := range of {
+		keys[i] = r.key
+	}
+	rows, err := fetch.Hashes(ctx, of[0].db, keys)
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range of {
-		was := rows[i].Val()
+		was := rows[i]
 		maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) })
 		was[fetch.ClearedAt] = at
 		text, err := json.Marshal(was)

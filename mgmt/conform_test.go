@@ -3,18 +3,46 @@ package mgmt
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"tamtam/mgmt/conform"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// TestConformance holds the server to each point of package conform.
+// A point is what a client may expect, a row of the table in docs/gnmi.md.
+type point struct {
+	id  string
+	raw bool // no client of a command line can ask for it
+}
+
+// points reads the table of docs/gnmi.md.
+func points(t *testing.T) (list []point) {
+	text, err := os.ReadFile("../docs/gnmi.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rows, found := strings.Cut(string(text), "| point | wanted | where | result | choice | |\n| --- | --- |")
+	if !found {
+		t.Fatal("docs/gnmi.md has no table of points")
+	}
+	for row := range strings.Lines(rows) {
+		cells := strings.Split(row, " | ")
+		if id, ok := strings.CutPrefix(cells[0], "| "); ok && len(cells) > 1 {
+			list = append(list, point{id, strings.HasSuffix(strings.TrimSpace(row), " | raw |")})
+		} else if len(list) > 0 {
+			break
+		}
+	}
+	return list
+}
+
+// TestConformance holds the server to each point of docs/gnmi.md: a point without a check fails, as does a check
+// without a point.
 func TestConformance(t *testing.T) {
 	checks := map[string]func(*bed){}
 	for _, part := range []map[string]func(*bed){
@@ -29,19 +57,19 @@ func TestConformance(t *testing.T) {
 	}
 	shared := newBed(t, nil)
 	program := clientOfEnvironment(t, shared)
-	for _, p := range conform.Points() {
-		check := checks[p.ID]
-		delete(checks, p.ID)
+	for _, p := range points(t) {
+		check := checks[p.id]
+		delete(checks, p.id)
 		if check == nil {
-			t.Errorf("point %s has no check", p.ID)
+			t.Errorf("point %s has no check", p.id)
 			continue
 		}
-		t.Run(p.ID, func(t *testing.T) {
+		t.Run(p.id, func(t *testing.T) {
 			b := *shared
 			ctx, cancel := context.WithCancel(shared.ctx)
 			defer cancel()
 			b.t, b.ctx = t, ctx
-			if !p.Raw {
+			if !p.raw {
 				b.client = program
 			}
 			b.renew()

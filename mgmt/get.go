@@ -65,8 +65,8 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	return wire{Server: s}.Get(ctx, req)
 }
 
-// get is Get; wire: what it returns is only sent, and may be encoded already.
-func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
+// get is Get; what it returns may be encoded already.
+func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	filter, err := getFilter(req)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 	resp := &gpb.GetResponse{}
 	size, now := 0, s.now().UnixNano()
 	for _, p := range pathsAsked(req) {
-		n, err := s.getPath(ctx, req, p, filter, wire)
+		n, err := s.getPath(ctx, req, p, filter)
 		if status.Code(err) == codes.NotFound {
 			if err := s.mine(ctx); err != nil { // there was nothing, but not by what is configured
 				return nil, s.dbError(ctx, err)
@@ -133,7 +133,7 @@ func once(filter func(*tree.Node) bool, req *gpb.GetRequest, at *tree.Node) func
 
 // getPath answers one path of a GetRequest. The caller holds the snapshot.
 func (s *Server) getPath(
-	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*tree.Node) bool, wire bool,
+	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*tree.Node) bool,
 ) (*gpb.Notification, error) {
 	n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
 	if isRaw(req.GetPrefix(), p) {
@@ -154,27 +154,19 @@ func (s *Server) getPath(
 	}
 	targets = tree.LimitDepth(targets, depthOf(req.GetExtension()))
 	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, tree.Target.Open)
-	var raw *[]byte // updates as they travel
-	if wire && req.GetEncoding() == gpb.Encoding_PROTO {
-		raw = &[]byte{}
-		defer func() { n.ProtoReflect().SetUnknown(*raw) }()
-	}
 	for _, t := range targets {
 		from := len(n.Update)
-		if n.Update, err = s.getTarget(ctx, t, once(filter, req, t.Node), req.GetEncoding(), n.Update, raw); err != nil {
+		if err := s.getTarget(ctx, t, once(filter, req, t.Node), req.GetEncoding(), n); err != nil {
 			return nil, err
 		}
 		for _, u := range n.Update[from:] {
 			size += updateSize(u)
 		}
-		if raw != nil {
-			size = len(*raw)
-		}
-		if size > maxReply {
+		if size+len(n.ProtoReflect().GetUnknown()) > maxReply {
 			break // the caller says so
 		}
 	}
-	if len(n.Update) == 0 && (raw == nil || len(*raw) == 0) && !wild && targets[0].Node != s.model.Root {
+	if len(n.Update)+len(n.ProtoReflect().GetUnknown()) == 0 && !wild && targets[0].Node != s.model.Root {
 		return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].Text())
 	}
 	return n, nil
@@ -223,13 +215,13 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 	return p
 }
 
-// getTarget appends the data of a target: to raw, as it travels, if there is such. The caller holds the snapshot.
+// getTarget adds the data of a target. The caller holds the snapshot.
 func (s *Server) getTarget(
-	ctx context.Context, t tree.Target, filter func(*tree.Node) bool, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
-) ([]*gpb.Update, error) {
+	ctx context.Context, t tree.Target, filter func(*tree.Node) bool, enc gpb.Encoding, to *gpb.Notification,
+) error {
 	sel := s.model.SelectLeaves(t.Node, t.Shows(filter))
 	if len(sel) == 0 {
-		return out, nil
+		return nil
 	}
 	g := t.Node.List
 	if sel[g] == nil { // its entries are needed anyway
@@ -237,11 +229,12 @@ func (s *Server) getTarget(
 	}
 	r, err := s.reader.Cached(ctx, s.hub, s.model, sel, t.Keys)
 	if err != nil {
-		return nil, s.dbError(ctx, err)
+		return s.dbError(ctx, err)
 	}
 	data, err := r.SeenBy(auth.ViewOf(ctx)).Collect(ctx, s.model, sel, t.Keys)
 	if err != nil {
-		return nil, s.dbError(ctx, err)
+		return s.dbError(ctx, err)
 	}
-	return s.model.AppendTarget(t, sel, data, enc, out, raw), nil
+	s.model.AddTarget(to, t, sel, data, enc)
+	return nil
 }

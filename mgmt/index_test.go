@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
-	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -47,8 +46,6 @@ func TestIndexAgainstReadingAll(t *testing.T) {
 func indexAgainstReadingAll(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, seed))
 	b := newBed(t, nil)
-	x := set.NewIndexer(b.redis)
-	t.Cleanup(x.Close)
 	for round := range 40 {
 		rows := map[string]string{}
 		for range rnd.IntN(6) {
@@ -67,7 +64,7 @@ func indexAgainstReadingAll(t *testing.T, seed uint64) {
 				if !leaf.Config {
 					continue
 				}
-				keys, ok, err := x.Find(b.ctx, leaf, []string{value})
+				keys, ok, err := b.server.hub.Find(b.ctx, leaf, []string{value})
 				if err != nil || !ok {
 					t.Fatalf("round %d: find %s: %v, %v", round, leaf.Path, ok, err)
 				}

@@ -28,7 +28,7 @@ func (s *Server) Refuse(reason string) { s.gate.set(reason) }
 // [swss.ErrAnew]), or until ctx ends. What was read before it began is read again. tell hears why what is served may
 // not be what the databases say, and "" as soon as it is.
 func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason string)) error {
-	s.distrust()
+	s.hub.Distrust()
 	s.claim.Store(claim)
 	tick := time.NewTicker(lookPeriod)
 	defer tick.Stop()
@@ -38,7 +38,7 @@ func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason s
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, swss.ErrAnew):
-			s.distrust()
+			s.hub.Distrust()
 			return err
 		case err != nil:
 			tell(swss.Why(err))
@@ -62,13 +62,6 @@ func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 		return err
 	}
 	return s.hub.Step(ctx)
-}
-
-// distrust makes everything that was read be read again.
-func (s *Server) distrust() {
-	s.hub.Distrust()
-	s.indexer.Doubtful.Store(true)
-	s.tallier.doubtful.Store(true)
 }
 
 // mine fails if CONFIG_DB was emptied or taken by another server since it was claimed: what was read meanwhile is not

@@ -71,9 +71,7 @@ func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
 		old.pass = st.count
 	}
 	m := st.s.hub.Memos.Of(w.group, id)
-	if st.wire {
-		m.CodedPath(e)
-	}
+	m.CodedPath(e)
 	for i, l := range w.Leaves {
 		v := st.s.hub.Memos.Leaf(e, m, l)
 		var was uint64
@@ -88,7 +86,7 @@ func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
 			n.update(e, l, v)
 		}
 	}
-	if !n.empty() {
+	if len(n.raw) > 0 {
 		st.batch = append(st.batch, n.response())
 	}
 }

@@ -1,12 +1,8 @@
 package mgmt
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"time"
 
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/rights"
@@ -18,20 +14,20 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A rawFeed is a subscription to such a path.
+// A rawFeed is what a subscription to tables as they are has beside other feeds.
 type rawFeed struct {
-	*feed
-	path  fetch.RawPath
-	asked *gpb.Path
-	sent  map[string]string // rows as JSON, by key
+	path   fetch.RawPath
+	asked  *gpb.Path
+	sent   map[string]string // rows as JSON, by key
+	source *swss.Subscriber  // that hears of changes; nil: the feed samples, or the RPC is no STREAM
 }
 
 // rawFeeds are the feeds of a list of which a path has the origin; nil: none has.
-func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*rawFeed, error) {
+func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
-	var feeds []*rawFeed
+	var feeds []*feed
 	for _, sub := range list.GetSubscription() {
 		if !isRaw(list.GetPrefix(), sub.GetPath()) {
 			continue
@@ -43,7 +39,7 @@ func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*rawFee
 		if err := v.Table(p.DB.Name(), p.Table); err != nil {
 			return nil, err
 		}
-		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}
+		f := &feed{raw: &rawFeed{path: p, asked: sub.GetPath(), sent: map[string]string{}}}
 		if list.GetMode() == gpb.SubscriptionList_STREAM {
 			interval := intervalOf(sub.GetSampleInterval())
 			if interval != 0 && interval < minSample {
@@ -65,135 +61,58 @@ func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*rawFee
 	return feeds, nil
 }
 
-// subscribeRaw serves a Subscribe RPC of such paths.
-func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed) error {
-	var listener *swss.Listener
-	var tables []*swss.Subscriber
-	if st.list.GetMode() == gpb.SubscriptionList_STREAM {
-		listener = swss.NewListener(s.reader.Redis)
-		defer listener.Close()
-		for _, f := range feeds {
-			if f.sample == 0 {
-				tables = append(tables, swss.NewSubscriber(listener, f.path.DB, f.path.Table).Brief())
-			}
-		}
-		if err := listener.Sync(ctx); err != nil {
-			return tree.Unavailable(err)
+// listen has the stream hear of changes of tables as they are, if there are feeds of such, until the listener is
+// closed.
+func (st *stream) listen(ctx context.Context) (*swss.Listener, error) {
+	if st.feeds[0].raw == nil {
+		return nil, nil
+	}
+	l := swss.NewListener(st.s.reader.Redis)
+	for _, f := range st.feeds {
+		if f.sample == 0 {
+			f.raw.source = swss.NewSubscriber(l, f.raw.path.DB, f.raw.path.Table).Brief()
 		}
 	}
-	now := s.now()
-	err := st.work(ctx, func() error {
-		for _, f := range feeds {
-			if err := f.send(ctx, st, true, st.list.GetUpdatesOnly()); err != nil {
-				return err
-			}
-			f.start(now)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+	if err := l.Sync(ctx); err != nil {
+		l.Close()
+		return nil, tree.Unavailable(err)
 	}
-	if err := st.synced(ctx); err != nil || st.list.GetMode() == gpb.SubscriptionList_ONCE {
-		return err
-	}
-	requests := st.receive(ctx)
-	if listener == nil {
-		return pollRaw(ctx, st, feeds, requests)
-	}
-	return s.streamRaw(ctx, st, feeds, requests, listener, tables)
+	return l, nil
 }
 
-// streamRaw sends what changes, and samples, until the client is gone.
-func (s *Server) streamRaw(
-	ctx context.Context, st *stream, feeds []*rawFeed, requests <-chan request,
-	l *swss.Listener, tables []*swss.Subscriber,
-) error {
-	for {
-		var timer <-chan time.Time
-		if at := firstSample(feeds); !at.IsZero() {
-			timer = s.after(max(0, at.Sub(s.now())))
-		}
-		var err error
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-st.sent:
-			return st.failed
-		case r := <-requests:
-			if !errors.Is(r.err, io.EOF) {
-				return cmp.Or(r.err, status.Error(codes.InvalidArgument, "a STREAM takes one SubscriptionList and no Poll"))
-			}
-			requests = nil // the client sends no more, but still listens
-		case <-l.Ready():
-			err = st.work(ctx, func() error { return changedRaw(ctx, st, feeds, l, tables) })
-		case <-timer:
-			now := s.now()
-			err = st.work(ctx, func() error { return sampledRaw(ctx, st, feeds, now) })
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// sampledRaw sends the samples that are due.
-func sampledRaw(ctx context.Context, st *stream, feeds []*rawFeed, now time.Time) error {
-	for _, f := range feeds {
-		if f.sample == 0 || now.Before(f.next) {
-			continue
-		}
-		advance(&f.next, f.sample, now)
-		if err := f.send(ctx, st, !f.suppress, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func firstSample(feeds []*rawFeed) (first time.Time) {
-	for _, f := range feeds {
-		if f.sample > 0 && (first.IsZero() || f.next.Before(first)) {
-			first = f.next
-		}
-	}
-	return first
-}
-
-// changedRaw sends what differs of the tables in which something was written. tables has one for each feed on change.
-func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Listener, tables []*swss.Subscriber) error {
+// changedRaw sends what differs of the tables in which something was written.
+func (st *stream) changedRaw(ctx context.Context, l *swss.Listener) error {
 	if err := l.Down(); err != nil {
 		return tree.Unavailable(err)
 	}
-	i := 0
-	for _, f := range feeds {
-		if f.sample > 0 {
+	for _, f := range st.feeds {
+		if f.raw.source == nil {
 			continue
 		}
-		rows, err := tables[i].Pops(ctx)
+		rows, err := f.raw.source.Pops(ctx)
 		if err != nil {
 			return tree.Unavailable(err)
 		}
-		if i++; len(rows) == 0 {
+		if len(rows) == 0 {
 			continue
 		}
-		if err := f.send(ctx, st, false, false); err != nil {
+		if err := f.sendRaw(ctx, st, false, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// send reads the rows of a feed and sends all of them, or those that differ from what was sent; quiet: none, but they
-// count as sent.
-func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
-	rows, p, err := f.read(ctx, st)
+// sendRaw reads the rows of a feed of tables as they are, and sends all of them, or those that differ from what was
+// sent; quiet: none, but they count as sent.
+func (f *feed) sendRaw(ctx context.Context, st *stream, all, quiet bool) error {
+	rows, p, err := f.readRaw(ctx, st)
 	if err != nil {
 		return err
 	}
-	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), f.asked)}
-	gone := f.sent
-	f.sent = map[string]string{}
+	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), f.raw.asked)}
+	gone := f.raw.sent
+	f.raw.sent = map[string]string{}
 	for _, key := range tree.SortedKeys(rows) {
 		var v any = rows[key]
 		if p.Field != "" {
@@ -213,7 +132,7 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 		}
 		was, there := gone[key]
 		delete(gone, key)
-		f.sent[key] = string(text)
+		f.raw.sent[key] = string(text)
 		if all || !there || was != string(text) {
 			n.Update = append(n.Update, &gpb.Update{Path: p.Row(key), Val: val})
 		}
@@ -227,9 +146,9 @@ func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
 	return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}})
 }
 
-// read returns the rows that a feed's path means, as far as the caller may read them.
-func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]string, fetch.RawPath, error) {
-	rows, p, err := st.s.reader.ReadRaw(ctx, f.path)
+// readRaw returns the rows that a feed's path means, as far as the caller may read them.
+func (f *feed) readRaw(ctx context.Context, st *stream) (map[string]map[string]string, fetch.RawPath, error) {
+	rows, p, err := st.s.reader.ReadRaw(ctx, f.raw.path)
 	if err != nil {
 		return nil, p, err
 	}
@@ -241,23 +160,4 @@ func (f *rawFeed) read(ctx context.Context, st *stream) (map[string]map[string]s
 		return nil, p, nil // others may come
 	}
 	return rows, p, err
-}
-
-// pollRaw answers Polls until the client ends.
-func pollRaw(ctx context.Context, st *stream, feeds []*rawFeed, requests <-chan request) error {
-	return eachPoll(ctx, requests, func() error {
-		err := st.work(ctx, func() error {
-			for _, f := range feeds {
-				f.sent = map[string]string{} // what is gone is just not there
-				if err := f.send(ctx, st, true, false); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return st.synced(ctx)
-	})
 }

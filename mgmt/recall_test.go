@@ -94,7 +94,7 @@ func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, erro
 	if err == nil {
 		targets, err = v.See(targets, nil, req.GetPath()[0])
 	}
-	var out []*gpb.Update
+	out := &gpb.Notification{}
 	for _, t := range tree.LimitDepth(targets, depthOf(req.GetExtension())) {
 		sel := s.model.SelectLeaves(t.Node, t.Shows(v.Filter(filter)))
 		if len(sel) == 0 {
@@ -107,9 +107,12 @@ func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, erro
 		if err != nil {
 			return nil, err
 		}
-		out = s.model.AppendTarget(t, sel, data, req.GetEncoding(), out, nil)
+		s.model.AddTarget(out, t, sel, data, req.GetEncoding())
 	}
-	return out, err
+	if err == nil {
+		err = decode(out)
+	}
+	return out.GetUpdate(), err
 }
 
 // TestRecalledGets: whatever is written, and whoever asks for what, a Get answers as if nothing were kept nor
@@ -156,7 +159,7 @@ some read /interfaces
 			if r.IntN(3) == 0 {
 				v, ctx = some, auth.WithCaller(b.ctx, auth.Caller{Name: "u", Role: "some", View: some})
 			}
-			got, err := b.server.get(ctx, req, true)
+			got, err := b.server.get(ctx, req)
 			want, wantErr := b.readAnew(v, req)
 			if code := status.Code(err); err != nil && code != codes.PermissionDenied &&
 				(code != codes.NotFound || len(want) > 0) ||

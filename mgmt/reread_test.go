@@ -55,7 +55,7 @@ func (f *filed) write(t *testing.T, file, text string) {
 }
 
 func (f *filed) login(name, password string) error {
-	_, err := f.server.Login(auth.Credentials{Name: name, Password: password, Given: true, Transport: "gNMI"})
+	_, err := f.server.guard.Login(auth.Credentials{Name: name, Password: password, Given: true, Transport: "gNMI"})
 	return err
 }
 

@@ -33,7 +33,7 @@ var staff = []access.User{
 // as is the context of what a user of the staff asks for.
 func (b *bed) as(name string) context.Context {
 	b.t.Helper()
-	c, err := b.server.Login(auth.Credentials{Name: name, Password: "p", Given: true, Transport: "gNMI",
+	c, err := b.server.guard.Login(auth.Credentials{Name: name, Password: "p", Given: true, Transport: "gNMI",
 		From: "192.0.2.1:1"})
 	if err != nil {
 		b.t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 // sources are what makes rows that are in no database.
 func (s *Server) sources() map[string]fetch.Source {
 	all := map[string]fetch.Source{
-		models.SourceTold: s.toldRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallier.tallied,
+		models.SourceTold: s.toldRows, models.SourceTables: s.tableRows, models.SourceTallies: s.tallied,
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
 	}

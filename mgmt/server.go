@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,7 +20,6 @@ import (
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/models"
 	"tamtam/mgmt/rights"
-	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
@@ -57,8 +57,6 @@ type Server struct {
 	setting     sync.Mutex // one Set or operation at a time
 	kept        *keeping
 	arbiter     arbiter
-	indexer     *set.Indexer // of the Set
-	tallier     *tallier
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
@@ -102,12 +100,10 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s.kept = &keeping{Server: s, closed: make(chan struct{})}
 	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
-	s.indexer = set.NewIndexer(cfg.Redis)
 	var err error
 	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
-	s.tallier = &tallier{model: s.model, reader: s.reader}
 	for _, top := range []string{"config-rows", "configurations", "not-in-force", "tallies"} {
 		s.model.Root.Kid[top].Apart = true
 	}
@@ -170,9 +166,13 @@ func (s *Server) open() error {
 	return nil
 }
 
-// Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
-// Unauthenticated.
-func (s *Server) Login(cred auth.Credentials) (auth.Caller, error) { return s.guard.Login(cred) }
+// Root is above the top nodes of all modules.
+func (s *Server) Root() *tree.Node { return s.model.Root }
+
+// Admit lets in a request of another protocol: see [auth.Guard.Admit].
+func (s *Server) Admit(r *http.Request, protocol string, lasts bool) (auth.Caller, func(), error) {
+	return s.guard.Admit(r, protocol, lasts)
+}
 
 // TLS returns what the server is configured to have before its clients' connections; nil: nothing.
 func (s *Server) TLS() (*tls.Config, error) { return s.guard.TLS() }
@@ -180,16 +180,14 @@ func (s *Server) TLS() (*tls.Config, error) { return s.guard.TLS() }
 // Troubles say of files that are read while the server runs why what they say now is not in force.
 func (s *Server) Troubles() []string { return s.guard.Troubles() }
 
+// AlsoAudit has a further handler get the audit trail, beside Config.Audit. It is called before Serve.
+func (s *Server) AlsoAudit(h slog.Handler) { s.guard.Trail.Also(h) }
+
 // AsksLogin says that not whoever can connect is let in.
 func (s *Server) AsksLogin() bool { return s.cfg.logins().AsksLogin() }
 
 // MayListen refuses an address of another protocol that others can reach while nobody is asked for a login.
 func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
-
-// Enter gives a request of another protocol a place among those of its source, until leave.
-func (s *Server) Enter(from net.Addr, lasts bool) (leave func(), err error) {
-	return s.guard.Enter(from, lasts)
-}
 
 func (s *Server) warnOpen() {
 	if !s.AsksLogin() {
@@ -258,10 +256,6 @@ func (s *Server) Close() {
 		os.Remove(s.cfg.Socket)
 	}
 	s.hub.Close()
-	s.indexer.Close()
-	if s.tallier != nil {
-		s.tallier.close()
-	}
 }
 
 // modelData is what Capabilities says of the modules. Those that are not OpenConfig's have their revision as version;

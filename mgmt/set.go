@@ -155,7 +155,7 @@ func (s *Server) trySet(
 		return err
 	}
 	t := &set.Tx{
-		Model: s.model, Reader: s.reader, Indexer: s.indexer, Turn: turn, View: auth.ViewOf(ctx),
+		Model: s.model, Reader: s.reader, Hub: s.hub, Turn: turn, View: auth.ViewOf(ctx),
 		Claim: func(changes []set.RowChange) (func(bool), error) { return s.kept.claim(ctx, changes) },
 	}
 	if err := t.Do(ctx, steps, parsed); err != nil {

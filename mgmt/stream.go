@@ -13,6 +13,7 @@ import (
 	"tamtam/mgmt/fetch"
 	"tamtam/mgmt/rights"
 	"tamtam/mgmt/tree"
+	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -50,8 +51,7 @@ type stream struct {
 
 // An outbox is what waits for the sender of a stream.
 type outbox struct {
-	wire   bool   // what is sent is encoded already
-	prefix []byte // of Notifications, so encoded
+	prefix []byte // of Notifications, as it travels
 	batch  []*gpb.SubscribeResponse
 
 	held    bool // what is queued waits
@@ -76,7 +76,7 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 		dirty: map[fetch.ChangedRow]mark{}, wake: make(chan struct{}, 1),
 	}
 	st.reader = s.reader
-	st.reader.Hub = s.hub
+	st.reader.Hub, st.prefix = s.hub, wirePrefix(list)
 	go func() {
 		defer close(st.sent)
 		for batch := range st.out {
@@ -155,7 +155,15 @@ func (st *stream) rouse() {
 // run serves the RPC by its mode.
 func (st *stream) run(ctx context.Context) error {
 	stream := st.list.GetMode() == gpb.SubscriptionList_STREAM
+	var listener *swss.Listener // to tables as they are
 	if stream {
+		var err error
+		if listener, err = st.listen(ctx); err != nil {
+			return err
+		}
+		if listener != nil {
+			defer listener.Close()
+		}
 		if t := tables(st.feeds); len(t) > 0 {
 			if err := st.s.hub.Join(ctx, st, t); err != nil {
 				return err
@@ -177,7 +185,7 @@ func (st *stream) run(ctx context.Context) error {
 	for _, f := range st.feeds {
 		f.start(now)
 	}
-	return st.changes(ctx, requests)
+	return st.changes(ctx, requests, listener)
 }
 
 // atOnce lets f send what is all of one instant: no Set is written from the first row that it reads to the last. The
@@ -236,6 +244,14 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 	}
 	st.unmark()
 	for _, f := range st.feeds {
+		if f.raw != nil {
+			if !remember {
+				f.raw.sent = map[string]string{} // what is gone is just not there
+			}
+			if err := f.sendRaw(ctx, st, true, only); err != nil {
+				return err
+			}
+		}
 		for _, w := range f.watches {
 			if only && !remember {
 				continue
@@ -250,6 +266,9 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 
 // fresh returns when all that was written to what feeds read before the call is known.
 func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
+	if feeds[0].raw != nil {
+		return nil // they are read as they are sent
+	}
 	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
 		for _, w := range f.watches {
@@ -324,7 +343,11 @@ func eachPoll(ctx context.Context, requests <-chan request, answer func() error)
 
 // changes sends what changes, and samples, until the client is gone. What cannot be read is tried again for a while,
 // and then the client is told that it knows nothing.
-func (st *stream) changes(ctx context.Context, requests <-chan request) error {
+func (st *stream) changes(ctx context.Context, requests <-chan request, raw *swss.Listener) error {
+	var written <-chan struct{}
+	if raw != nil {
+		written = raw.Ready()
+	}
 	var since time.Time // when reading failed first; zero: it did not
 	var again <-chan time.Time
 	for {
@@ -352,6 +375,10 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 			st.lose()
 		case <-st.wake:
 			if err = st.work(ctx, func() error { return st.changed(ctx) }); err == nil {
+				since = time.Time{}
+			}
+		case <-written:
+			if err = st.work(ctx, func() error { return st.changedRaw(ctx, raw) }); err == nil {
 				since = time.Time{}
 			}
 		case <-timer:
@@ -406,6 +433,11 @@ func (st *stream) changed(ctx context.Context) error {
 	for _, f := range st.feeds {
 		if f.sample != 0 {
 			continue
+		}
+		if f.raw != nil && lost {
+			if err := f.sendRaw(ctx, st, false, false); err != nil {
+				return err
+			}
 		}
 		for _, w := range f.watches {
 			if err := st.changedIn(ctx, w, dirty, lost); err != nil {

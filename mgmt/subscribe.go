@@ -51,9 +51,39 @@ func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
-	err = w.subscribe(rpc, list, depthOf(req.GetExtension()), w.encoded)
+	if !w.encoded {
+		rpc = decoding{rpc}
+	}
+	err = w.subscribe(rpc, list, depthOf(req.GetExtension()))
 	w.guard.Trail.Denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
 	return err
+}
+
+// Follow serves a list as a Subscribe RPC of the caller that ctx has: send gets what a client would.
+func (s *Server) Follow(
+	ctx context.Context, list *gpb.SubscriptionList, send func(*gpb.SubscribeResponse) error,
+) error {
+	return s.Subscribe(&follower{ctx: ctx, list: list, send: send})
+}
+
+// A follower is a Subscribe RPC without a client.
+type follower struct {
+	gpb.GNMI_SubscribeServer // nil: what is not here is not called
+	ctx                      context.Context
+	list                     *gpb.SubscriptionList // nil: it was asked for
+	send                     func(*gpb.SubscribeResponse) error
+}
+
+func (f *follower) Context() context.Context { return f.ctx }
+
+func (f *follower) Send(m *gpb.SubscribeResponse) error { return f.send(m) }
+
+func (f *follower) Recv() (*gpb.SubscribeRequest, error) {
+	list := f.list
+	if f.list = nil; list == nil {
+		return nil, io.EOF // it sends no more, but still listens
+	}
+	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}, nil
 }
 
 // pathsOf are the paths of a list.
@@ -64,8 +94,8 @@ func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 	return paths
 }
 
-func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32, wire bool) error {
-	raw, feeds, err := s.feeds(auth.ViewOf(rpc.Context()), list, level)
+func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32) error {
+	feeds, err := s.feeds(auth.ViewOf(rpc.Context()), list, level)
 	if err != nil {
 		return err
 	}
@@ -80,14 +110,7 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 		return s.dbError(ctx, err)
 	}
 	st := newStream(s, rpc, list, feeds)
-	if st.wire = wire; wire {
-		st.prefix = st.wirePrefix()
-	}
-	if len(raw) > 0 {
-		err = s.subscribeRaw(ctx, st, raw)
-	} else {
-		err = st.run(ctx)
-	}
+	err = st.run(ctx)
 	st.close(err)
 	if err != nil {
 		return s.dbError(ctx, err)
@@ -96,23 +119,23 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 }
 
 // feeds makes those of a list: of origin sonic-db, or of the tree.
-func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
+func (s *Server) feeds(v *rights.View, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	raw, err := s.rawFeeds(v, list)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case len(raw) > 0 && level > 0:
-		return nil, nil, errRawDepth
+		return nil, errRawDepth
 	case len(raw) > 0:
-		return raw, nil, nil
+		return raw, nil
 	}
-	feeds, err := s.compile(v, list, level)
-	return nil, feeds, err
+	return s.compile(v, list, level)
 }
 
 // A feed is one subscription, or the half of one that TARGET_DEFINED splits.
 type feed struct {
 	watches  []*watch
+	raw      *rawFeed      // of tables as they are, without watches; nil: of the tree
 	sample   time.Duration // 0: on change
 	samples  bool          // sample is what was asked for until pace has seen it; 0: the least
 	defined  bool          // the interval is the target's choice
@@ -273,7 +296,7 @@ func (f *feed) due() (time.Time, bool) {
 	if f.beats() && (at.IsZero() || f.nextBeat.Before(at)) {
 		at = f.nextBeat
 	}
-	return at, !at.IsZero() && len(f.watches) > 0
+	return at, !at.IsZero() && (len(f.watches) > 0 || f.raw != nil)
 }
 
 // beats reports whether the heartbeat makes a difference: a feed that sends everything at every sample needs none
@@ -310,6 +333,9 @@ func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
 	}
 	if beat {
 		advance(&f.nextBeat, f.beat, now)
+	}
+	if f.raw != nil {
+		return f.sendRaw(ctx, st, how.all, false)
 	}
 	if err := st.fresh(ctx, []*feed{f}, false); err != nil {
 		return err

@@ -22,30 +22,17 @@ const (
 	fieldDuplicates     = 4 // of Update
 )
 
-// A notice is a Notification in the making: for a client of gRPC as it travels, put together of updates that were
-// encoded for others too, else as a message.
+// A notice is a Notification in the making, as it travels: put together of updates that were encoded for others too.
 type notice struct {
-	st      *stream
-	at      time.Time
-	how     pass
-	raw     []byte // its updates and deletes
-	message gpb.Notification
-}
-
-// empty reports whether there is nothing in it.
-func (n *notice) empty() bool {
-	return len(n.raw)+len(n.message.GetUpdate())+len(n.message.GetDelete()) == 0
+	st  *stream
+	at  time.Time
+	how pass
+	raw []byte // its updates and deletes
 }
 
 // update adds the value of a leaf.
 func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
-	enc := n.st.list.GetEncoding()
-	if !n.st.wire {
-		n.message.Update = append(n.message.Update, &gpb.Update{Path: e.Path(leaf), Val: leaf.Typed(l.Value, enc),
-			Duplicates: n.how.duplicates})
-		return
-	}
-	raw, dup := l.Update(e, leaf, enc), uint64(n.how.duplicates)
+	raw, dup := l.Update(e, leaf, n.st.list.GetEncoding()), uint64(n.how.duplicates)
 	size := len(raw)
 	if dup > 0 {
 		size += protowire.SizeTag(fieldDuplicates) + protowire.SizeVarint(dup)
@@ -62,10 +49,6 @@ func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
 
 // gone adds a path that is deleted.
 func (n *notice) gone(p *gpb.Path) {
-	if !n.st.wire {
-		n.message.Delete = append(n.message.Delete, p)
-		return
-	}
 	raw, err := proto.Marshal(p)
 	if err != nil {
 		return // nothing that it is made of fails
@@ -77,10 +60,6 @@ func (n *notice) gone(p *gpb.Path) {
 // response is what is sent.
 func (n *notice) response() *gpb.SubscribeResponse {
 	at := n.at.UnixNano()
-	if !n.st.wire {
-		n.message.Timestamp, n.message.Prefix = at, replyPrefix(n.st.list.GetPrefix(), nil)
-		return &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: &n.message}}
-	}
 	size := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(at)) + len(n.st.prefix) + len(n.raw)
 	all := make([]byte, 0, size+8)
 	all = protowire.AppendTag(all, fieldResponseUpdate, protowire.BytesType)
@@ -92,9 +71,9 @@ func (n *notice) response() *gpb.SubscribeResponse {
 	return resp
 }
 
-// wirePrefix is the prefix of a stream's notifications as it travels.
-func (st *stream) wirePrefix() []byte {
-	p := replyPrefix(st.list.GetPrefix(), nil)
+// wirePrefix is the prefix of the notifications for a list as it travels.
+func wirePrefix(list *gpb.SubscriptionList) []byte {
+	p := replyPrefix(list.GetPrefix(), nil)
 	if p == nil {
 		return nil
 	}
@@ -114,7 +93,32 @@ type wire struct {
 
 // Get answers a GetRequest.
 func (w wire) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	resp, err := w.get(ctx, req, w.encoded)
+	resp, err := w.get(ctx, req)
 	w.guard.Trail.Denied(ctx, "get", req.GetPrefix(), pathsAsked(req), err)
+	if err == nil && !w.encoded {
+		for _, n := range resp.GetNotification() {
+			if err := decode(n); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return resp, err
+}
+
+// A decoding is a Subscribe RPC of a client that looks at what it gets.
+type decoding struct{ gpb.GNMI_SubscribeServer }
+
+// Send implements gpb.GNMI_SubscribeServer.
+func (d decoding) Send(m *gpb.SubscribeResponse) error {
+	if err := decode(m); err != nil {
+		return err
+	}
+	return d.GNMI_SubscribeServer.Send(m)
+}
+
+// decode makes fields of what of a message was encoded already.
+func decode(m proto.Message) error {
+	raw := m.ProtoReflect().GetUnknown()
+	m.ProtoReflect().SetUnknown(nil)
+	return proto.UnmarshalOptions{Merge: true}.Unmarshal(raw, m)
 }

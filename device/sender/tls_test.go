@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -100,16 +101,15 @@ func (c *counted) Read(p []byte) (int, error) {
 // A still is a source with one value.
 type still struct{}
 
-func (still) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
-	if _, err := rpc.Recv(); err != nil {
-		return err
-	}
-	if err := rpc.Send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{
+func (still) Follow(
+	ctx context.Context, _ *gpb.SubscriptionList, send func(*gpb.SubscribeResponse) error,
+) error {
+	if err := send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{
 		SyncResponse: true}}); err != nil {
 		return err
 	}
-	<-rpc.Context().Done()
-	return rpc.Context().Err()
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // takers are receivers of each kind, by the scheme of their target: they take whatever comes.

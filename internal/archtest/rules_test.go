@@ -164,11 +164,13 @@ var rules = []room{
 	{name: "mgmt/web", clock: true, below: rooms(`
 		collector/alarm collector collector/marks collector/topology collector/result`)},
 	// RFC 8040 on the same engine
-	{name: "mgmt/restconf", below: rooms("mgmt mgmt/auth yang"), modules: []string{gnmi, goyang, grpc}, clock: true},
+	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
+		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/metrics`)},
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
-	{name: "mgmt/outputs/dialout", below: rooms("mgmt/outputs"), modules: []string{gnmi, grpc, protobuf}, clock: true},
+	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
+		mgmt/outputs mgmt/access`)},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`
@@ -190,7 +192,7 @@ var rules = []room{
 	// the tree of YANG, and its entries
 	{name: "mgmt/tree", modules: []string{gnmi, goyang, grpc, protobuf, ygot}, below: rooms("yang swss swss/schema")},
 	// users and roles as files
-	{name: "mgmt/access", below: rooms("swss/schema"), modules: []string{xcrypto}},
+	{name: "mgmt/access", below: rooms("swss/schema"), modules: []string{gnmi, xcrypto}},
 	// CONFIG_DB as files
 	{name: "mgmt/configfile", below: rooms("swss swss/schema"), modules: []string{goredis}},
 	// for Prometheus
@@ -310,9 +312,7 @@ var rules = []room{
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
 	// the table of tables as a page
-	{name: "internal/tables", below: rooms("mgmt/conform saisim/drop swss/schema")},
-	// what clients may expect: words
-	{name: "mgmt/conform"},
+	{name: "internal/tables", below: rooms("saisim/drop swss/schema")},
 	// why frames are dropped
 	{name: "saisim/drop"},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},

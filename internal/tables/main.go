@@ -1,6 +1,5 @@
 // Command tables prints the table of tables as docs/databases.md has it: a part for each
-// database; why frames are lost, as pages and YANG have it; and
-// what a client of gNMI may expect.
+// database; and why frames are lost, as pages and YANG have it.
 package main
 
 import (
@@ -9,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"tamtam/mgmt/conform"
 	"tamtam/swss/schema"
 )
 
@@ -33,12 +31,10 @@ func main() {
 		reasons(os.Stdout, dropReasons())
 	case "countable":
 		countable(os.Stdout)
-	case "gnmi":
-		conform.Table(os.Stdout)
 	case "yang":
 		module(os.Stdout)
 	default:
-		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable | gnmi | yang")
+		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable | yang")
 		os.Exit(2)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // A Path is that of a rule: names, and some keys of lists. A key that is not there, or *, is any.
@@ -74,8 +76,6 @@ func parseElem(text string) (e Elem, rest string, err error) {
 		return e, "", fmt.Errorf("path: %.80q: want / here", text)
 	case e.Name == "" || strings.TrimSpace(e.Name) != e.Name:
 		return e, "", fmt.Errorf("path: %.80q: a name is missing", text)
-	case e.Name == "*" || e.Name == "...":
-		return e, "", fmt.Errorf("path: %s is no name: a line is of one node and all below", e.Name)
 	}
 	for strings.HasPrefix(rest, "[") {
 		name, value, after, err := parseKey(rest)
@@ -124,6 +124,15 @@ func parseKey(text string) (name, value, rest string, err error) {
 		}
 	}
 	return "", "", "", fmt.Errorf("path: %.80q: ] is missing", text)
+}
+
+// GNMI returns the path as gNMI's messages have it.
+func (p Path) GNMI() *gpb.Path {
+	out := &gpb.Path{Origin: p.Origin}
+	for _, e := range p.Elems {
+		out.Elem = append(out.Elem, &gpb.PathElem{Name: e.Name, Key: e.Keys})
+	}
+	return out
 }
 
 func (p Path) equal(o Path) bool {

@@ -106,6 +106,11 @@ func parseRule(line string) (Rule, error) {
 	}
 	var err error
 	rule.Path, err = ParsePath(strings.TrimSpace(path))
+	for _, e := range rule.Path.Elems {
+		if e.Name == "*" || e.Name == "..." {
+			return Rule{}, fmt.Errorf("path: %s is no name: a line is of one node and all below", e.Name)
+		}
+	}
 	return rule, err
 }
 

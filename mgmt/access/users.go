@@ -21,9 +21,6 @@ const (
 	Admin    Role = "admin"
 )
 
-// BuiltIn are the names of these, the least first.
-func BuiltIn() []Role { return []Role{ReadOnly, Operator, Admin} }
-
 // A User may log in by name and password, or by a client certificate whose common name is the name. Password is the
 // password, or its bcrypt hash ("$2y$10$...").
 type User struct {

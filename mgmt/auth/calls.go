@@ -21,11 +21,6 @@ type calls struct {
 	of map[netip.Addr]*[2]int
 }
 
-// Enter gives a request a place among those of its source, until leave.
-func (g *Guard) Enter(from net.Addr, lasts bool) (leave func(), err error) {
-	return g.calls.enter(from, lasts)
-}
-
 // enter gives a call from an address a place among those of its source, until leave. This machine's own users, who come
 // by the unix socket, are not counted.
 func (c *calls) enter(from net.Addr, lasts bool) (leave func(), err error) {

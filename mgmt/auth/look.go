@@ -28,21 +28,31 @@ func LookStatus(err error) int {
 	return http.StatusServiceUnavailable
 }
 
-// Look is [mgmt.Looks.Enter].
-func (g *Guard) Look(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
+// Admit finds who a request of HTTP is from, by name and password (RFC 7617) or by the client's certificate, and gives
+// it a place among those of its source, until leave. The error has the code Unauthenticated, or ResourceExhausted.
+func (g *Guard) Admit(r *http.Request, transport string, lasts bool) (caller Caller, leave func(), err error) {
 	leave = func() {}
 	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		if leave, err = g.calls.enter(net.TCPAddrFromAddrPort(at), lasts); err != nil {
-			return nil, nil, err
+			return caller, nil, err
 		}
 	}
-	c := Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "page", Asks: r.Method}
+	c := Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: transport, Asks: r.Method}
 	c.Name, c.Password, c.Given = r.BasicAuth()
-	caller, err := g.Login(c)
-	if err == nil {
-		err = caller.mayRead(pageDatabases())
+	if caller, err = g.Login(c); err != nil {
+		leave()
+		return caller, nil, err
 	}
+	return caller, leave, nil
+}
+
+// Look is [mgmt.Looks.Enter].
+func (g *Guard) Look(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
+	caller, leave, err := g.Admit(r, "page", lasts)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := caller.mayRead(pageDatabases()); err != nil {
 		leave()
 		return nil, nil, err
 	}

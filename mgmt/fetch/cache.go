@@ -32,8 +32,9 @@ type keptRow struct {
 
 // A keptTable is a table whose rows are kept. Its user holds the hub's lock for reading.
 type keptTable struct {
-	rows  map[string]*keptRow
-	words map[string]string // one copy of each name of a field
+	rows    map[string]*keptRow
+	words   map[string]string // one copy of each name of a field
+	indexes []*index          // of whoever holds the lock for writing
 
 	mu      sync.Mutex
 	matched map[matching][][]string // keys of entries, in order
@@ -59,6 +60,7 @@ func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *ui
 		old := t.rows[row.Key]
 		if row.Op != swss.OpSet {
 			delete(t.rows, row.Key)
+			t.reindex(row.Key)
 			others = true
 			changed = append(changed, row)
 			continue
@@ -73,6 +75,7 @@ func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *ui
 		}
 		others = others || old == nil
 		t.rows[row.Key] = rec
+		t.reindex(row.Key)
 		changed = append(changed, row)
 	}
 	if others {
@@ -82,6 +85,13 @@ func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *ui
 		w.kept = nil
 	}
 	return changed
+}
+
+// reindex notes in the indexes what a row is now.
+func (t *keptTable) reindex(key string) {
+	for _, x := range t.indexes {
+		x.put(key, t.rows[key])
+	}
 }
 
 // named is a row with names of fields that all rows share.

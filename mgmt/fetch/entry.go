@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -82,6 +83,18 @@ func (r Reader) Shows(ctx context.Context, e *tree.Entry) bool {
 	return r.view.Some(e.List.Node, e.Keys, access.Read)
 }
 
+// censored hides texts of an entry. What was remembered of a row does not count where one is hidden.
+func (r Reader) censored(ctx context.Context, e *tree.Entry) {
+	for i, row := range e.List.Rows {
+		if row.DB != swss.StateDB || e.Rows[i] == nil {
+			continue
+		}
+		if shown := r.texts.Fields(ctx, r.view, r.Redis, e.Rows[i]); !maps.Equal(shown, e.Rows[i]) {
+			e.Rows[i], e.Versions[i] = shown, 0
+		}
+	}
+}
+
 // ReadKeys passes those of the entries that exist to visit, a chunk at a time.
 // It keeps none of them.
 func (r Reader) ReadKeys(
@@ -155,28 +168,20 @@ func (r Reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pa
 		}
 		return found, nil
 	}
-	db := r.Redis.DB(row.DB)
-	prefix := row.Hash(db.Separator(), "")
 	var keys []string
 	var err error
-	switch {
-	case row.Source != "":
-		prefix = ""
+	if row.Source != "" {
 		var rows map[string]map[string]string
-		rows, err = r.from(ctx, row.Source, pattern[0])
+		if rows, err = r.from(ctx, row.Source, pattern[0]); err != nil {
+			return nil, tree.Unavailable(err)
+		}
 		keys = tree.SortedKeys(rows)
-	case row.Map != "": // the names are the fields of the hash
-		prefix = ""
-		keys, err = db.Client().HKeys(ctx, row.Map).Result()
-	default:
-		keys, err = db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.Glob(pattern)).Result()
-	}
-	if err != nil {
-		return nil, tree.Unavailable(err)
+	} else if keys, err = r.keysOf(ctx, row, row.Template.Glob(pattern)); err != nil {
+		return nil, err
 	}
 	var found [][]string
 	for _, k := range keys {
-		m, ok := row.Template.Match(strings.TrimPrefix(k, prefix), len(g.Keys))
+		m, ok := row.Template.Match(k, len(g.Keys))
 		if !ok || !tree.Matches(m, pattern) || !g.CanHave(m) || row.Fits != nil && !row.Fits(m) {
 			continue
 		}
@@ -186,6 +191,51 @@ func (r Reader) rowKeys(ctx context.Context, g *tree.List, row *tree.ListRow, pa
 		found = append(found, m)
 	}
 	return found, nil
+}
+
+// keysOf returns the keys in a row's table that fit a pattern of Redis; of a row with a map, those that the map names.
+func (r Reader) keysOf(ctx context.Context, row *tree.ListRow, glob string) (keys []string, err error) {
+	db := r.Redis.DB(row.DB)
+	if row.Map != "" {
+		if keys, err = db.Client().HKeys(ctx, row.Map).Result(); err != nil {
+			return nil, tree.Unavailable(err)
+		}
+		return keys, nil
+	}
+	return tableKeys(ctx, db, row.Hash(db.Separator(), ""), glob)
+}
+
+// tableKeys returns what stands behind a prefix in those keys of a database that fit a pattern of Redis.
+func tableKeys(ctx context.Context, db *swss.DB, prefix, glob string) ([]string, error) {
+	keys, err := db.Client().Keys(ctx, tree.GlobEscape(prefix)+glob).Result()
+	if err != nil {
+		return nil, tree.Unavailable(err)
+	}
+	for i, k := range keys {
+		keys[i] = strings.TrimPrefix(k, prefix)
+	}
+	return keys, nil
+}
+
+// Hashes reads the rows with some keys at once, in order; one that is not there has no fields.
+func Hashes(ctx context.Context, db *swss.DB, keys []string) ([]map[string]string, error) {
+	rows := make([]map[string]string, 0, len(keys))
+	for c := range slices.Chunk(keys, Chunk) {
+		read := make([]*redis.MapStringStringCmd, len(c))
+		err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
+			for i, k := range c {
+				read[i] = p.HGetAll(ctx, k)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, cmd := range read {
+			rows = append(rows, cmd.Val())
+		}
+	}
+	return rows, nil
 }
 
 // fieldKeys finds the entries that are the fields of rows. Fields that the
@@ -223,21 +273,15 @@ func (r Reader) fields(ctx context.Context, row *tree.ListRow, entries []*tree.E
 	if r.keptFields(row, entries, names) {
 		return names, nil
 	}
-	db := r.Redis.DB(row.DB)
-	read := make([]*redis.MapStringStringCmd, len(entries))
-	err := Pipelined(ctx, db, func(p redis.Pipeliner) error {
-		for i, e := range entries {
-			read[i] = p.HGetAll(ctx, row.Table+db.Separator()+row.Template.Expand(e.Keys, nil))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	db, keys := r.Redis.DB(row.DB), make([]string, len(entries))
+	for i, e := range entries {
+		keys[i] = row.Table + db.Separator() + row.Template.Expand(e.Keys, nil)
 	}
-	for i := range entries {
-		names[i] = tree.SortedKeys(row.Folded(read[i].Val()))
+	rows, err := Hashes(ctx, db, keys)
+	for i := range rows {
+		names[i] = tree.SortedKeys(row.Folded(rows[i]))
 	}
-	return names, nil
+	return names, err
 }
 
 // Collect reads all that a selection asks for below a pattern. An entry whose enclosing entry does

@@ -69,24 +69,18 @@ func (r Reader) readGathered(
 	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (parts []*gathered, err error) {
 	db := r.Redis.DB(row.DB)
-	prefix := row.Table + db.Separator()
-	var keys []string
-	if row.Map != "" {
-		keys, err = db.Client().HKeys(ctx, row.Map).Result()
-		prefix = ""
-	} else {
-		keys, err = db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.Glob(pattern)).Result()
-	}
+	keys, err := r.keysOf(ctx, row, row.Template.Glob(pattern))
 	if err != nil {
-		return nil, tree.Unavailable(err)
+		return nil, err
 	}
 	for _, k := range keys {
-		m, part, ok := row.Template.Parse(strings.TrimPrefix(k, prefix), len(pattern))
+		m, part, ok := row.Template.Parse(k, len(pattern))
 		if !ok {
 			continue
 		}
 		if id := row.Template.Shared(m); of[id] != nil {
-			parts = append(parts, &gathered{key: k, id: id, part: part, text: tree.NullField})
+			key := row.Table + db.Separator() + k
+			parts = append(parts, &gathered{key: key, id: id, part: part, text: tree.NullField})
 		}
 	}
 	if row.Of == "" {

@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -26,14 +25,11 @@ func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) 
 			found = tree.Union(found, kept)
 			continue
 		}
-		db := r.Redis.DB(row.DB)
-		prefix := row.Table + db.Separator()
-		keys, err := db.Client().Keys(ctx, tree.GlobEscape(prefix)+row.Template.WithDefaults().Glob(pattern)).Result()
+		keys, err := r.keysOf(ctx, row, row.Template.WithDefaults().Glob(pattern))
 		if err != nil {
-			return nil, tree.Unavailable(err)
+			return nil, err
 		}
 		for _, k := range keys {
-			k = strings.TrimPrefix(k, prefix)
 			m, ok := row.Template.Match(k, len(g.Keys))
 			if ok && tree.Matches(m, pattern) && row.Template.Expand(m, nil) == k && (row.Fits == nil || row.Fits(m)) {
 				found = append(found, m)

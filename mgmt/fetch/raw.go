@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A RawPath is such a path.
+// A RawPath is a path of origin sonic-db.
 type RawPath struct {
 	Elems             []*gpb.PathElem
 	DB                *swss.DB
@@ -80,34 +80,27 @@ func (r Reader) ReadRaw(ctx context.Context, p RawPath) (map[string]map[string]s
 // rawTable reads the rows of a table, or one.
 func (r Reader) rawTable(ctx context.Context, p RawPath) (rows map[string]map[string]string, err error) {
 	prefix := p.Table + p.DB.Separator()
-	keys := []string{prefix + p.Key}
+	keys := []string{p.Key}
 	if p.Key == "" {
-		if keys, err = p.DB.Client().Keys(ctx, tree.GlobEscape(prefix)+"*").Result(); err != nil {
-			return nil, tree.Unavailable(err)
-		}
-	}
-	rows = map[string]map[string]string{}
-	for c := range slices.Chunk(keys, Chunk) {
-		read := make([]*redis.MapStringStringCmd, len(c))
-		err := Pipelined(ctx, p.DB, func(pipe redis.Pipeliner) error {
-			for i, k := range c {
-				read[i] = pipe.HGetAll(ctx, k)
-			}
-			return nil
-		})
-		if err != nil {
+		if keys, err = tableKeys(ctx, p.DB, prefix, "*"); err != nil {
 			return nil, err
 		}
-		for i, k := range c {
-			if fields := read[i].Val(); len(fields) > 0 {
-				rows[strings.TrimPrefix(k, prefix)] = fields
-			}
+	}
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = prefix + k
+	}
+	read, err := Hashes(ctx, p.DB, names)
+	rows = map[string]map[string]string{}
+	for i, fields := range read {
+		if len(fields) > 0 {
+			rows[keys[i]] = fields
 		}
 	}
-	return rows, nil
+	return rows, err
 }
 
-// rawValue is a field, a row or rows in an encoding; nil: there is nothing.
+// Value is a field, a row or rows in an encoding; nil: there is nothing.
 func (p RawPath) Value(rows map[string]map[string]string, enc gpb.Encoding) (*gpb.TypedValue, error) {
 	var v any = rows
 	row, one := rows[p.Key]
@@ -175,4 +168,12 @@ func (p RawPath) Shown(
 		return nil, v.Refusal(access.SonicDB+": "+tree.PathText(&gpb.Path{Elem: p.Elems}), "read")
 	}
 	return out, nil
+}
+
+// Row is the path of a row, or of the field of it, that a path means.
+func (p RawPath) Row(key string) *gpb.Path {
+	if p.Key != "" || key == "" {
+		return &gpb.Path{Elem: p.Elems}
+	}
+	return &gpb.Path{Elem: append(slices.Clone(p.Elems[:3]), &gpb.PathElem{Name: key})}
 }

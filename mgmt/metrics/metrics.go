@@ -50,21 +50,11 @@ func New(r *swss.Redis, daemons []string) *Collector {
 func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	l := &look{ctx: ctx, redis: c.redis, families: newFamilies(), epochs: map[string]string{}}
-	up := c.redis.DB(swss.StateDB).Ping(ctx) == nil
-	l.gauge(l.families.redis, bit(up))
-	if up {
-		l.health(c.daemons)
-		l.alarms()
-		l.ports()
-		l.wires()
-		l.status()
-		l.stamps()
-		l.analysed()
-		l.resources()
-		l.outputs()
+	l := &look{ctx: ctx}
+	if c.redis.DB(swss.StateDB).Ping(ctx) == nil {
+		l.redis = c.redis
 	}
-	all := l.families.list()
+	all := l.look(c.daemons)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.starts.date(all, now)
@@ -73,10 +63,44 @@ func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 
 // A look is one look at the databases. What cannot be read is left out.
 type look struct {
-	ctx      context.Context
-	redis    *swss.Redis
-	families families
-	epochs   map[string]string // by daemon: which process it is
+	ctx     context.Context
+	redis   *swss.Redis // nil: it does not answer, and there is nothing but families
+	all     []*Family   // in the order in which they are declared
+	leftOut *Family
+	epochs  map[string]string // by daemon: which process it is
+}
+
+// look returns all families, with what the databases have.
+func (l *look) look(daemons []string) []Family {
+	l.epochs = map[string]string{}
+	l.leftOut = &Family{Name: "tamtam_series_left_out", Unit: "{row}", Labels: []string{"table"},
+		Help: "Rows of a table that have no series, for there are too many."}
+	l.gauge(l.family("redis_up", "", "1: Redis answers."), bit(l.redis != nil))
+	l.health(daemons)
+	l.alarms()
+	l.ports()
+	l.wires()
+	l.status()
+	l.stamps()
+	l.analysed()
+	l.all = append(l.all, l.leftOut)
+	l.resources()
+	l.outputs()
+	list := make([]Family, len(l.all))
+	for i, one := range l.all {
+		list[i] = *one
+	}
+	return list
+}
+
+// family declares one; its name says whether it counts.
+func (l *look) family(name, unit, help string, labels ...string) *Family {
+	one := &Family{Name: "tamtam_" + name, Help: help, Unit: unit, Labels: labels}
+	if strings.HasSuffix(name, "_total") {
+		one.Kind = Counter
+	}
+	l.all = append(l.all, one)
+	return one
 }
 
 func (l *look) gauge(f *Family, v float64, labels ...string) {
@@ -98,6 +122,9 @@ func (l *look) counter(f *Family, epoch, field string, labels ...string) {
 }
 
 func (l *look) dump(db swss.DBName, table string) map[string]swss.FieldValues {
+	if l.redis == nil {
+		return nil
+	}
 	rows, err := swss.NewTable(l.redis.DB(db), table).Dump(l.ctx)
 	if err != nil {
 		return nil
@@ -114,12 +141,18 @@ func (l *look) some(table string, rows map[string]swss.FieldValues) map[string]s
 		}
 	}
 	if n := len(rows) - len(some); n > 0 {
-		l.gauge(l.families.leftOut, float64(n), table)
+		l.gauge(l.leftOut, float64(n), table)
 	}
 	return some
 }
 
 func (l *look) health(daemons []string) {
+	hears := l.family("daemon_heard", "", "1: the daemon has said how it is within the last seconds.", "daemon")
+	ready := l.family("daemon_ready", "", "1: what is configured is in force, or told to be pending or failed.", "daemon")
+	objects := l.family("daemon_compared_objects", "{object}", "Objects in the last whole pass that compared.", "daemon")
+	drifted := l.family("daemon_drift_total", "{difference}",
+		"Differences that were seen between what was told and what is.", "daemon")
+	healed := l.family("daemon_healed_total", "{difference}", "Differences that were healed.", "daemon")
 	states, compared := l.dump(swss.StateDB, schema.StateHealth), l.dump(swss.StateDB, drift.Table)
 	if states == nil {
 		return
@@ -133,19 +166,19 @@ func (l *look) health(daemons []string) {
 	for _, name := range names {
 		row, heard := states[name]
 		l.epochs[name] = row["owner"]
-		l.gauge(l.families.heard, bit(heard), name)
+		l.gauge(hears, bit(heard), name)
 		if heard {
-			l.gauge(l.families.ready, bit(row["state"] == "ready"), name)
+			l.gauge(ready, bit(row["state"] == "ready"), name)
 		}
 		c := compared[name]
-		l.number(l.families.compared, c[drift.FieldObjects], name)
-		l.counter(l.families.drift, row["owner"], c[drift.FieldDrift], name)
-		l.counter(l.families.healed, row["owner"], c[drift.FieldHealed], name)
+		l.number(objects, c[drift.FieldObjects], name)
+		l.counter(drifted, row["owner"], c[drift.FieldDrift], name)
+		l.counter(healed, row["owner"], c[drift.FieldHealed], name)
 	}
 }
 
 func (l *look) alarms() {
-	count := map[string]int{}
+	f, count := l.family("alarms", "{alarm}", "Alarms that stand.", "severity"), map[string]int{}
 	rows := l.dump(swss.StateDB, schema.StateAlarm)
 	if rows == nil {
 		return
@@ -154,11 +187,19 @@ func (l *look) alarms() {
 		tally(count, row[schema.AlarmSeverity])
 	}
 	for severity, n := range count {
-		l.gauge(l.families.alarms, float64(n), severity)
+		l.gauge(f, float64(n), severity)
 	}
 }
 
 func (l *look) ports() {
+	up := l.family("port_up", "", "1: the port has a link.", "port")
+	bytes := l.family("port_bytes_total", "By", "Bytes.", "port", "direction")
+	packets := l.family("port_packets_total", "{packet}", "Packets.", "port", "direction", "cast")
+	discards := l.family("port_discards_total", "{packet}", "Packets dropped, for whatever reason.", "port", "direction")
+	errs := l.family("port_errors_total", "{frame}", "Frames that were not valid.", "port", "direction")
+	if l.redis == nil {
+		return
+	}
 	oids, err := l.redis.DB(swss.CountersDB).Client().HGetAll(l.ctx, schema.CountersPortNameMap).Result()
 	if err != nil {
 		return
@@ -169,10 +210,9 @@ func (l *look) ports() {
 	}
 	applied, counters := swss.NewTable(l.redis.DB(swss.ApplDB), schema.AppPort), swss.NewTable(l.redis.DB(swss.CountersDB),
 		schema.CountersTable)
-	f := l.families
 	for name, at := range l.some(schema.CfgPort, names) {
 		if row, _, err := applied.Get(l.ctx, name); err == nil && row["oper_status"] != "" {
-			l.gauge(f.portUp, bit(row["oper_status"] == "up"), name)
+			l.gauge(up, bit(row["oper_status"] == "up"), name)
 		}
 		row, _, err := counters.Get(l.ctx, at["oid"])
 		if err != nil {
@@ -182,24 +222,29 @@ func (l *look) ports() {
 		for direction, stat := range map[string]string{
 			"in": "SAI_PORT_STAT_IF_IN_", "out": "SAI_PORT_STAT_IF_OUT_",
 		} {
-			l.counter(f.portBytes, epoch, row[stat+"OCTETS"], name, direction)
+			l.counter(bytes, epoch, row[stat+"OCTETS"], name, direction)
 			for _, cast := range []string{"ucast", "multicast", "broadcast"} {
-				l.counter(f.portPackets, epoch, row[stat+strings.ToUpper(cast)+"_PKTS"], name, direction, cast)
+				l.counter(packets, epoch, row[stat+strings.ToUpper(cast)+"_PKTS"], name, direction, cast)
 			}
-			l.counter(f.portDiscards, epoch, row[stat+"DISCARDS"], name, direction)
-			l.counter(f.portErrs, epoch, row[stat+"ERRORS"], name, direction)
+			l.counter(discards, epoch, row[stat+"DISCARDS"], name, direction)
+			l.counter(errs, epoch, row[stat+"ERRORS"], name, direction)
 		}
 	}
 }
 
 func (l *look) wires() {
-	f := l.families
+	up := l.family("wire_up", "", "1: the live interface behind the port is there, up and has a carrier.", "port")
+	frames := l.family("wire_frames_total", "{frame}", "Frames between a live interface and the chip.",
+		"port", "direction")
+	lost := l.family("wire_lost_frames_total", "{frame}", "Frames that were lost there.", "port", "reason")
+	dropped := l.family("wire_dropped_frames_total", "{frame}", "Frames that the chip dropped at such a port.",
+		"port", "reason")
 	for port, row := range l.some(schema.StateWire, l.dump(swss.StateDB, schema.StateWire)) {
-		l.gauge(f.wireUp, bit(row[schema.WireStatus] == schema.WireUp), port)
-		l.counter(f.wireFrames, l.epochs[chip], row[schema.WireReceived], port, "in")
-		l.counter(f.wireFrames, l.epochs[chip], row[schema.WireSent], port, "out")
-		l.reasons(f.wireLost, row, schema.WireLost, port)
-		l.reasons(f.wireDropped, row, schema.WireDropped, port)
+		l.gauge(up, bit(row[schema.WireStatus] == schema.WireUp), port)
+		l.counter(frames, l.epochs[chip], row[schema.WireReceived], port, "in")
+		l.counter(frames, l.epochs[chip], row[schema.WireSent], port, "out")
+		l.reasons(lost, row, schema.WireLost, port)
+		l.reasons(dropped, row, schema.WireDropped, port)
 	}
 }
 
@@ -215,13 +260,14 @@ func (l *look) reasons(f *Family, row swss.FieldValues, prefix, port string) {
 }
 
 func (l *look) status() {
+	f := l.family("rows", "{row}", "Configured rows by what became of them.", "table", "status")
 	for _, t := range schema.StatusTables() {
 		count := map[string]int{}
 		for _, row := range l.dump(swss.StateDB, t.State) {
 			tally(count, row[t.Status])
 		}
 		for word, n := range count {
-			l.gauge(l.families.rows, float64(n), t.Rows(), word)
+			l.gauge(f, float64(n), t.Rows(), word)
 		}
 	}
 }
@@ -234,24 +280,33 @@ var stampOutcomes = map[string]string{
 }
 
 func (l *look) stamps() {
+	f := l.family("tailstamp_packets_total", "{packet}", "Packets of a session by what became of them.",
+		"session", "outcome")
 	for session, row := range l.some(schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
 		for field, outcome := range stampOutcomes {
-			l.counter(l.families.stamped, l.epochs[chip], row[field], session, outcome)
+			l.counter(f, l.epochs[chip], row[field], session, outcome)
 		}
 	}
 }
 
 // analysed tells what became of the packets of sessions of IFA; each row says since when it counts.
 func (l *look) analysed() {
+	f := l.family("ifa_packets_total", "{packet}", "Packets of a session of Inband Flow Analyzer by what became of them.",
+		"session", "outcome")
 	for session, row := range l.some(schema.CfgTAMSession, l.dump(swss.CountersDB, schema.CountersIFA)) {
 		for field, count := range row {
-			l.counter(l.families.analysed, row["COUNTED_SINCE"], count, session, strings.ToLower(field)) // if it is a number
+			l.counter(f, row["COUNTED_SINCE"], count, session, strings.ToLower(field)) // if it is a number
 		}
 	}
 }
 
 // resources tells how much of the ASIC is in use.
 func (l *look) resources() {
+	used := l.family("resource_used", "{object}", "Objects of the ASIC that are in use.", "resource")
+	free := l.family("resource_free", "{object}", "Objects of the ASIC for which there is room.", "resource")
+	if l.redis == nil {
+		return
+	}
 	row, _, err := swss.NewTable(l.redis.DB(swss.CountersDB), schema.CountersCRM).Get(l.ctx, "STATS")
 	if err != nil {
 		return
@@ -260,8 +315,8 @@ func (l *look) resources() {
 	for _, field := range sortedKeys(row) {
 		name, is := strings.CutSuffix(strings.TrimPrefix(field, "crm_stats_"), "_used")
 		if is && told < mostReasons && utf8.ValidString(name) {
-			l.number(l.families.used, row[field], name)
-			l.number(l.families.free, row["crm_stats_"+name+"_available"], name)
+			l.number(used, row[field], name)
+			l.number(free, row["crm_stats_"+name+"_available"], name)
 			told++
 		}
 	}
@@ -269,18 +324,24 @@ func (l *look) resources() {
 
 // outputs tells what the outputs of the switch have sent, and not sent.
 func (l *look) outputs() {
-	f := l.families
+	up := l.family("output_up", "", "1: the receiver takes what the switch sends.", "output")
+	sent := l.family("output_sent_total", "{message}", "Messages that an output has sent.", "output")
+	bytes := l.family("output_sent_bytes_total", "By", "Bytes of them.", "output")
+	dropped := l.family("output_dropped_total", "{message}", "Messages that were never sent.", "output", "reason")
+	failures := l.family("output_failures_total", "{attempt}", "Attempts to connect or to send that failed.", "output")
+	waiting := l.family("output_waiting_messages", "{message}", "Messages that wait to be sent.", "output")
+	waitingBytes := l.family("output_waiting_bytes", "By", "Bytes of them.", "output")
 	for name, row := range l.some(schema.StateOutput, l.dump(swss.StateDB, schema.StateOutput)) {
 		epoch := l.epochs["mgmtd"] + row[schema.OutputBegan]
-		l.gauge(f.outputUp, bit(row[schema.OutputStatus] == schema.OutputActive), name)
-		l.counter(f.outputSent, epoch, row[schema.OutputSent], name)
-		l.counter(f.outputBytes, epoch, row[schema.OutputSentBytes], name)
+		l.gauge(up, bit(row[schema.OutputStatus] == schema.OutputActive), name)
+		l.counter(sent, epoch, row[schema.OutputSent], name)
+		l.counter(bytes, epoch, row[schema.OutputSentBytes], name)
 		for _, reason := range schema.OutputLosses {
-			l.counter(f.outputDropped, epoch, row[schema.OutputDropped+reason.Name], name, reason.Name)
+			l.counter(dropped, epoch, row[schema.OutputDropped+reason.Name], name, reason.Name)
 		}
-		l.counter(f.outputFailures, epoch, row[schema.OutputFailures], name)
-		l.number(f.outputWaiting, row[schema.OutputWaiting], name)
-		l.number(f.outputWaitingBytes, row[schema.OutputWaitingBytes], name)
+		l.counter(failures, epoch, row[schema.OutputFailures], name)
+		l.number(waiting, row[schema.OutputWaiting], name)
+		l.number(waitingBytes, row[schema.OutputWaitingBytes], name)
 	}
 }
 

@@ -12,7 +12,7 @@ func (f *Family) desc() *prometheus.Desc { return prometheus.NewDesc(f.Name, f.H
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, f := range newFamilies().list() {
+	for _, f := range (&look{}).look(nil) {
 		to <- f.desc()
 	}
 }

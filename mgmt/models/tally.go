@@ -5,11 +5,7 @@ import (
 	"tamtam/swss"
 )
 
-// How many entries of a list are in force follows from the rows of each. To count ten thousand of them for each who
-// asks takes long, so they are counted once: from then on only entries whose rows were written are looked at again,
-// when somebody asks.
-
-// SourceTallies is the source of the tallies.
+// SourceTallies is the source of the tallies: how many entries of a list there are, and are in force.
 const SourceTallies = "tallies"
 
 // talliesModule is the tallies of tamtam-status.

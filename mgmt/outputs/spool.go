@@ -127,15 +127,6 @@ func (s *Spool) Back() {
 	s.taken = false
 }
 
-// Clear takes out all that waits, as lost for want of room.
-func (s *Spool) Clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.drop() {
-		s.losses.Full++
-	}
-}
-
 // Fill is how much waits: messages, their bytes, since when the oldest does, and what was lost. What is too old by now
 // is lost.
 func (s *Spool) Fill(now time.Time) (messages, bytes int, oldest time.Time, l Losses) {

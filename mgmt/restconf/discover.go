@@ -12,7 +12,6 @@ import (
 
 	"tamtam/yang"
 
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
@@ -38,7 +37,6 @@ const libraryVersion = "2019-01-04"
 var capabilities = []string{
 	"urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=report-all",
 	"urn:ietf:params:restconf:capability:depth:1.0",
-	"urn:ietf:params:restconf:capability:fields:1.0",
 	"urn:ietf:params:restconf:capability:with-defaults:1.0",
 	"urn:ietf:params:restconf:capability:filter:1.0",
 }
@@ -218,22 +216,14 @@ func (s *Server) constant(w http.ResponseWriter, r *http.Request, value any) *pr
 	if p := acceptable(r, yangJSON, plainJSON); p != nil {
 		return p
 	}
-	v, p := parseView(r.URL.RawQuery)
+	values, p := parameters(r.URL.RawQuery, "content")
 	switch {
 	case p != nil:
 		return p
-	case v.fields != nil:
-		return invalid("fields: %s is only shown whole, or by depth", shown(r.URL.EscapedPath()))
-	case v.content == gpb.GetRequest_CONFIG:
+	case values["content"] == "config":
 		return missing("it has no configuration")
 	}
 	body, err := json.Marshal(value)
-	if err == nil && v.depth > 0 {
-		var all any
-		if err = json.Unmarshal(body, &all); err == nil {
-			body, err = json.Marshal(plain(all, v.depth+1)) // the first level is the name
-		}
-	}
 	if err != nil {
 		return explain(s.root, err)
 	}

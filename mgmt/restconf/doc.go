@@ -16,7 +16,7 @@
 // # Choices where RFC 8040 leaves one
 //
 //   - Defaults are reported in config (basic mode report-all); with-defaults accepts that mode.
-//   - The entries of a list that depth cuts off are shown by their keys; fields keeps the keys of lists.
+//   - The entries of a list that depth cuts off are shown by their keys.
 //   - A value "*" of a key names nothing: it is a wildcard in gNMI, and none here.
-//   - There is no Last-Modified, no XML, and no insert and point: no list is ordered by the user.
+//   - There is no Last-Modified, no XML, no fields, and no insert and point: no list is ordered by the user.
 package restconf

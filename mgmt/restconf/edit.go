@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -65,7 +65,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, t target) *probl
 // prepare makes the request to the engine.
 func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 	if r.Method == http.MethodDelete {
-		if e.node.Root() {
+		if e.node.Parent == nil {
 			return notAllowed("the whole configuration is not deleted: PUT an empty one")
 		}
 		if p := e.writable(); p != nil {
@@ -92,7 +92,7 @@ func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 	}
 	u := []*gpb.Update{{Path: e.path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: value}}}}
 	// An item is added to a leaf-list, and what is posted to a list as well.
-	if e.must = r.Method == http.MethodPatch && e.node.List(); e.item == nil && r.Method != http.MethodPatch {
+	if e.must = r.Method == http.MethodPatch && e.node.IsList; e.item == nil && r.Method != http.MethodPatch {
 		e.request.Replace = u
 	} else {
 		e.request.Update = u
@@ -104,12 +104,12 @@ func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 func (e *edit) writable() *problem {
 	where := e.node.WrittenIn()
 	switch {
-	case where != "":
+	case e.node.Config && !e.node.Writable() && where != "":
 		return notAllowed("it is only read: %s", where).at(e.target)
-	case !e.node.Config():
+	case !e.node.Writable():
 		return notAllowed("it is state, which is only read").at(e.target)
 	case e.all:
-		return notAllowed("want an entry of the list: %s=%s", e.node.Name(),
+		return notAllowed("want an entry of the list: %s=%s", e.node.Name,
 			strings.Join(e.node.Keys(), ",")).at(e.target)
 	}
 	return nil
@@ -191,7 +191,7 @@ func (e *edit) isNamed(member string, value *json.RawMessage) *problem {
 			return invalid("the body is not the item %q alone", shown(*e.item)).at(e.target)
 		}
 	}
-	if !e.node.List() || e.all {
+	if !e.node.IsList || e.all {
 		return nil
 	}
 	_, p := e.entry(value)
@@ -216,12 +216,12 @@ func (e *edit) entry(value *json.RawMessage) (map[string]json.RawMessage, *probl
 
 // descendTo makes the target the child of it that a POST creates.
 func (e *edit) descendTo(member string, value *json.RawMessage) *problem {
-	if e.all || e.item != nil || e.node.Type() != nil {
+	if e.all || e.item != nil || e.node.Type != nil {
 		return invalid("nothing can be created below it").at(e.target)
 	}
 	module, name, _ := strings.Cut(member, ":")
-	k, ok := e.node.Child(name)
-	if !ok || k.Module() != module {
+	k := e.node.Kid[name]
+	if k == nil || k.Module != module {
 		return invalid("the body has %q, want a child of the target with its module: %s",
 			shown(member), strings.Join(qualified(e.node), ", ")).at(e.target)
 	}
@@ -229,13 +229,13 @@ func (e *edit) descendTo(member string, value *json.RawMessage) *problem {
 	e.path = &gpb.Path{Elem: append(slices.Clone(e.path.GetElem()), el)}
 	e.node = k
 	switch {
-	case k.List():
+	case k.IsList:
 		members, p := e.entry(value)
 		if p != nil {
 			return p
 		}
 		return e.keysFrom(el, members)
-	case k.LeafList():
+	case k.LeafList:
 		var items []any
 		if json.Unmarshal(*value, &items) != nil || len(items) != 1 {
 			return invalid("want an array with one item").at(e.target)
@@ -250,9 +250,9 @@ func (e *edit) descendTo(member string, value *json.RawMessage) *problem {
 func (e *edit) keysFrom(el *gpb.PathElem, members map[string]json.RawMessage) *problem {
 	el.Key = map[string]string{}
 	var config map[string]json.RawMessage
-	_ = json.Unmarshal(first(members["config"], members[e.node.Module()+":config"]), &config)
+	_ = json.Unmarshal(first(members["config"], members[e.node.Module+":config"]), &config)
 	for _, key := range e.node.Keys() {
-		raw := first(members[key], members[e.node.Module()+":"+key], config[key], config[e.node.Module()+":"+key])
+		raw := first(members[key], members[e.node.Module+":"+key], config[key], config[e.node.Module+":"+key])
 		var v any
 		if json.Unmarshal(raw, &v) != nil || text(v) == "" || text(v) == "*" {
 			el.Key = nil
@@ -287,10 +287,10 @@ func text(v any) string {
 }
 
 // qualified are the names of children, all with their modules.
-func qualified(n mgmt.Node) []string {
+func qualified(n *tree.Node) []string {
 	all := map[string]bool{}
-	for _, k := range n.Children() {
-		all[k.Module()+":"+k.Name()] = true
+	for _, k := range n.Kids {
+		all[k.Module+":"+k.Name] = true
 	}
 	return slices.Sorted(maps.Keys(all))
 }

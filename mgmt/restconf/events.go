@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
 )
 
 // streamName is the one event stream: what changes in the tree, counters aside.
@@ -55,20 +53,18 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) *problem {
 		return p
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	e := &eventStream{ctx: ctx, root: s.root, w: w, out: http.NewResponseController(w), request: &gpb.SubscribeRequest{
-		Request: &gpb.SubscribeRequest_Subscribe{Subscribe: &gpb.SubscriptionList{
-			Mode: gpb.SubscriptionList_STREAM, UpdatesOnly: true, Encoding: gpb.Encoding_JSON_IETF,
-			Subscription: []*gpb.Subscription{{
-				Path: t.path, Mode: gpb.SubscriptionMode_TARGET_DEFINED, SampleInterval: uint64(never),
-			}},
-		}},
-	}}
+	e := &eventStream{ctx: ctx, root: s.root, w: w, out: http.NewResponseController(w)}
 	beating := make(chan struct{})
 	go func() {
 		defer close(beating)
 		e.beat()
 	}()
-	err := s.engine.Subscribe(e)
+	err := s.engine.Follow(ctx, &gpb.SubscriptionList{
+		Mode: gpb.SubscriptionList_STREAM, UpdatesOnly: true, Encoding: gpb.Encoding_JSON_IETF,
+		Subscription: []*gpb.Subscription{{
+			Path: t.path, Mode: gpb.SubscriptionMode_TARGET_DEFINED, SampleInterval: uint64(never),
+		}},
+	}, e.send)
 	cancel()
 	<-beating
 	if begun := e.end(); err != nil && !begun {
@@ -86,13 +82,10 @@ func (s *Server) filter(text string) (target, *problem) {
 	return t, p
 }
 
-// An eventStream is a client of gNMI's Subscribe that writes what it gets as events.
+// An eventStream writes what it gets of a subscription as events.
 type eventStream struct {
-	grpc.ServerStream // nothing of it is used
-	ctx               context.Context
-	root              mgmt.Node
-	request           *gpb.SubscribeRequest
-	asked             bool
+	ctx  context.Context
+	root *tree.Node
 
 	mu    sync.Mutex // of what follows, and of whole events
 	w     http.ResponseWriter
@@ -124,21 +117,8 @@ func (e *eventStream) beat() {
 	}
 }
 
-// Context implements grpc.ServerStream.
-func (e *eventStream) Context() context.Context { return e.ctx }
-
-// Recv implements gpb.GNMI_SubscribeServer.
-func (e *eventStream) Recv() (*gpb.SubscribeRequest, error) {
-	if !e.asked {
-		e.asked = true
-		return e.request, nil
-	}
-	<-e.ctx.Done()
-	return nil, io.EOF
-}
-
-// Send implements gpb.GNMI_SubscribeServer.
-func (e *eventStream) Send(m *gpb.SubscribeResponse) error {
+// send writes a message of the subscription.
+func (e *eventStream) send(m *gpb.SubscribeResponse) error {
 	var b bytes.Buffer
 	if m.GetSyncResponse() {
 		b.WriteString(": the stream begins\n\n")

@@ -282,11 +282,9 @@ func TestLibrary(t *testing.T) {
 		tag: "operation-not-supported"})
 	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/capabilities", code: 200,
 		words: []string{"defaults:1.0?basic-mode=report-all"}})
-	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state?depth=2", code: 200,
-		want: `{"ietf-restconf-monitoring:restconf-state":{"capabilities":{},"streams":{}}}`})
-	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/streams?depth=2", code: 200,
-		want: `{"ietf-restconf-monitoring:streams":{"stream":[{"name":"changes"}]}}`})
-	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?fields=module-set", code: 400,
+	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/streams", code: 200,
+		words: []string{`"name":"changes"`}})
+	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?depth=2", code: 400,
 		tag: "invalid-value"})
 	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?content=config", code: 404,
 		tag: "invalid-value"})
@@ -304,7 +302,6 @@ func FuzzURI(f *testing.F) {
 		"/restconf/streams/changes?filter=/a"} {
 		f.Add(path, "depth=2")
 	}
-	f.Add(c1, "fields=a(b;c/d);e")
 	f.Add(collectors+"/collector=%2F%zz", "content=config&with-defaults=report-all")
 	f.Fuzz(func(t *testing.T, path, query string) {
 		b := bed{t, b.redis, b.server}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/tree"
 
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
@@ -32,7 +32,7 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) *problem {
 
 // OpenAPI describes the data resources of a tree for generators of clients: OpenAPI 3.0, with a path for each
 // container, list and entry, and for no single leaf.
-func OpenAPI(tree mgmt.Node) ([]byte, error) {
+func OpenAPI(tree *tree.Node) ([]byte, error) {
 	d := describer{paths: object{}, schemas: object{
 		"errors": object{"type": "object", "description": "RFC 8040, section 7.1"},
 	}}
@@ -61,12 +61,12 @@ func contentIDOf() string {
 type describer struct{ paths, schemas object }
 
 // walk describes a node that is no leaf, and all below it. keys are the parameters of the path so far.
-func (d *describer) walk(n mgmt.Node, at string, keys []any) {
+func (d *describer) walk(n *tree.Node, at string, keys []any) {
 	member := target{node: n}.name()
-	if n.List() {
+	if n.IsList {
 		d.paths[at] = d.operations(n, at, keys, member, true)
 		for i, key := range n.Keys() {
-			name := fmt.Sprintf("%s-%s", n.Name(), key)
+			name := fmt.Sprintf("%s-%s", n.Name, key)
 			at += []string{"=", ","}[min(i, 1)] + "{" + name + "}"
 			keys = append(keys[:len(keys):len(keys)], object{
 				"name": name, "in": "path", "required": true, "schema": object{"type": "string"},
@@ -74,22 +74,22 @@ func (d *describer) walk(n mgmt.Node, at string, keys []any) {
 		}
 	}
 	d.paths[at] = d.operations(n, at, keys, member, false)
-	for _, k := range n.Children() {
-		if k.Type() != nil {
+	for _, k := range n.Kids {
+		if k.Type != nil {
 			continue
 		}
-		name := k.Name()
-		if k.Module() != n.Module() {
-			name = k.Module() + ":" + name
+		name := k.Name
+		if k.Module != n.Module {
+			name = k.Module + ":" + name
 		}
 		d.walk(k, at+"/"+name, keys)
 	}
 }
 
 // operations are the methods of a resource.
-func (d *describer) operations(n mgmt.Node, at string, keys []any, member string, all bool) object {
+func (d *describer) operations(n *tree.Node, at string, keys []any, member string, all bool) object {
 	value := object{"$ref": "#/components/schemas/" + d.schema(n)}
-	if n.List() {
+	if n.IsList {
 		value = object{"type": "array", "items": value}
 	}
 	content := object{yangJSON: object{"schema": object{"type": "object", "properties": object{member: value}}}}
@@ -101,14 +101,14 @@ func (d *describer) operations(n mgmt.Node, at string, keys []any, member string
 		"operationId": "get " + at,
 		"parameters": []any{
 			query("content", object{"type": "string", "enum": []string{"config", "nonconfig", "all"}}),
-			query("depth", object{"type": "string"}), query("fields", object{"type": "string"}),
+			query("depth", object{"type": "string"}),
 		},
 		"responses": object{"200": object{"description": "the data", "content": content}, "default": failed},
 	}}
 	if len(keys) > 0 {
 		out["parameters"] = keys
 	}
-	if all || !n.Config() {
+	if all || !n.Writable() {
 		return out
 	}
 	send := func(name, code, text string) {
@@ -119,7 +119,7 @@ func (d *describer) operations(n mgmt.Node, at string, keys []any, member string
 	}
 	send("patch", "204", "merged")
 	send("put", "204", "replaced")
-	if !n.Root() {
+	if n.Parent != nil {
 		out["delete"] = object{"operationId": "delete " + at, "responses": done("204", "deleted")}
 	}
 	return out
@@ -130,7 +130,7 @@ func query(name string, schema object) object {
 }
 
 // schema describes the value of a container or of a list's entry, and returns the name.
-func (d *describer) schema(n mgmt.Node) string {
+func (d *describer) schema(n *tree.Node) string {
 	name := schemaName(n)
 	if d.schemas[name] != nil {
 		return name
@@ -139,21 +139,21 @@ func (d *describer) schema(n mgmt.Node) string {
 	s := object{"type": "object", "properties": properties}
 	d.schemas[name] = s
 	var required []string
-	for _, k := range n.Children() {
-		member := k.Name()
-		if k.Module() != n.Module() || n.Root() {
-			member = k.Module() + ":" + member
+	for _, k := range n.Kids {
+		member := k.Name
+		if k.Module != n.Module || n.Parent == nil {
+			member = k.Module + ":" + member
 		}
 		switch {
-		case k.List():
+		case k.IsList:
 			properties[member] = object{"type": "array", "items": object{"$ref": "#/components/schemas/" + d.schema(k)}}
-		case k.Type() == nil:
+		case k.Type == nil:
 			properties[member] = object{"$ref": "#/components/schemas/" + d.schema(k)}
-		case k.LeafList():
-			properties[member] = readOnly(k, object{"type": "array", "items": leafSchema(k, k.Type())})
+		case k.LeafList:
+			properties[member] = readOnly(k, object{"type": "array", "items": leafSchema(k, k.Type)})
 		default:
-			properties[member] = readOnly(k, leafSchema(k, k.Type()))
-			if k.Mandatory() {
+			properties[member] = readOnly(k, leafSchema(k, k.Type))
+			if k.Mandatory {
 				required = append(required, member)
 			}
 		}
@@ -164,23 +164,23 @@ func (d *describer) schema(n mgmt.Node) string {
 	return name
 }
 
-func readOnly(n mgmt.Node, schema object) object {
-	if !n.Config() {
+func readOnly(n *tree.Node, schema object) object {
+	if !n.Writable() {
 		schema["readOnly"] = true
 	}
 	return schema
 }
 
 // schemaName is the path of a node with dots; it is the only one of that name.
-func schemaName(n mgmt.Node) string {
-	if n.Root() {
+func schemaName(n *tree.Node) string {
+	if n.Parent == nil {
 		return "data"
 	}
-	return strings.ReplaceAll(strings.Trim(n.Path(), "/"), "/", ".")
+	return strings.ReplaceAll(strings.Trim(n.Path, "/"), "/", ".")
 }
 
 // leafSchema is a leaf's type as it stands in JSON (RFC 7951, section 6).
-func leafSchema(n mgmt.Node, t *goyang.YangType) object {
+func leafSchema(n *tree.Node, t *goyang.YangType) object {
 	switch t.Kind {
 	case goyang.Yint8, goyang.Yint16, goyang.Yint32, goyang.Yuint8, goyang.Yuint16, goyang.Yuint32:
 		s := object{"type": "integer"}

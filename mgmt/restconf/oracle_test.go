@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -13,7 +13,7 @@ import (
 // An oracle says what a role may do, by looking at every rule for every node: it knows no more of the server than the
 // names of nodes.
 type oracle struct {
-	root   mgmt.Node
+	root   *tree.Node
 	rules  []ruling
 	hidden map[string]bool // leaves that are not shown because of lines about other places where their data is
 }
@@ -63,10 +63,10 @@ func (o oracle) ruled(path []*gpb.PathElem) (best, long int) {
 }
 
 // node is the node of a path.
-func (o oracle) node(path []*gpb.PathElem) mgmt.Node {
+func (o oracle) node(path []*gpb.PathElem) *tree.Node {
 	n := o.root
 	for _, el := range path {
-		n, _ = n.Child(el.GetName())
+		n = n.Kid[el.GetName()]
 	}
 	return n
 }
@@ -111,11 +111,11 @@ func (o oracle) concrete(path []*gpb.PathElem) [][]*gpb.PathElem {
 func (o oracle) some(path []*gpb.PathElem, want int) bool {
 	return slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
 		n := o.node(p)
-		if n.Type() != nil {
+		if n.Type != nil {
 			return o.level(p) >= want
 		}
-		return slices.ContainsFunc(n.Children(), func(k mgmt.Node) bool {
-			return o.some(append(slices.Clip(p), &gpb.PathElem{Name: k.Name()}), want)
+		return slices.ContainsFunc(n.Kids, func(k *tree.Node) bool {
+			return o.some(append(slices.Clip(p), &gpb.PathElem{Name: k.Name}), want)
 		})
 	})
 }
@@ -124,11 +124,12 @@ func (o oracle) some(path []*gpb.PathElem, want int) bool {
 func (o oracle) all(path []*gpb.PathElem) bool {
 	return !slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
 		n := o.node(p)
-		if (n.Type() != nil || n.List()) && o.level(p) < 2 {
+		if (n.Type != nil || n.IsList) && o.level(p) < 2 {
 			return true
 		}
-		return slices.ContainsFunc(n.Children(), func(k mgmt.Node) bool {
-			return k.Config() && !(n.Root() && apart(k.Path())) && !o.all(append(slices.Clip(p), &gpb.PathElem{Name: k.Name()}))
+		return slices.ContainsFunc(n.Kids, func(k *tree.Node) bool {
+			return k.Writable() && !(n.Parent == nil && apart(k.Path)) &&
+				!o.all(append(slices.Clip(p), &gpb.PathElem{Name: k.Name}))
 		})
 	})
 }
@@ -139,7 +140,7 @@ func (o oracle) sees(path []*gpb.PathElem) bool {
 		return false
 	}
 	entry := path[:len(path)-1]
-	if n := o.node(entry); n.List() && slices.Contains(n.Keys(), path[len(path)-1].GetName()) {
+	if n := o.node(entry); n.IsList && slices.Contains(n.Keys(), path[len(path)-1].GetName()) {
 		return o.some(entry, 1)
 	}
 	return o.level(path) >= 1
@@ -152,17 +153,17 @@ func (o oracle) prune(path []*gpb.PathElem, value any) (any, bool) {
 	case map[string]any:
 		out := map[string]any{}
 		for member, below := range value {
-			k, ok := child(n, member)
-			if !ok {
+			k := child(n, member)
+			if k == nil {
 				return nil, false
 			}
-			if v, shown := o.prune(append(slices.Clip(path), &gpb.PathElem{Name: k.Name()}), below); shown {
+			if v, shown := o.prune(append(slices.Clip(path), &gpb.PathElem{Name: k.Name}), below); shown {
 				out[member] = v
 			}
 		}
 		return out, len(out) > 0
 	case []any:
-		if n.LeafList() {
+		if n.LeafList {
 			return value, o.sees(path)
 		}
 		var out []any
@@ -177,7 +178,7 @@ func (o oracle) prune(path []*gpb.PathElem, value any) (any, bool) {
 }
 
 // withKeys is the path of an entry of a list, by its JSON.
-func withKeys(n mgmt.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
+func withKeys(n *tree.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
 	members, _ := entry.(map[string]any)
 	keys := map[string]string{}
 	for name, v := range members {
@@ -186,14 +187,14 @@ func withKeys(n mgmt.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
 		}
 		if slices.Contains(n.Keys(), name) {
 			keys[name] = text(v)
-			if k, _ := n.Child(name); len(k.Words()) > 0 { // an identity has its module in JSON
+			if k := n.Kid[name]; k != nil && len(k.Words()) > 0 { // an identity has its module in JSON
 				if _, word, ok := strings.Cut(keys[name], ":"); ok {
 					keys[name] = word
 				}
 			}
 		}
 	}
-	return append(slices.Clone(path[:len(path)-1]), &gpb.PathElem{Name: n.Name(), Key: keys})
+	return append(slices.Clone(path[:len(path)-1]), &gpb.PathElem{Name: n.Name, Key: keys})
 }
 
 // apart says whether a path is of what only who asks for it gets.

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -16,8 +17,8 @@ const maxDepth = 64
 
 // A target is what the path of a URI names.
 type target struct {
-	root mgmt.Node
-	node mgmt.Node
+	root *tree.Node
+	node *tree.Node
 	path *gpb.Path
 	// all says that it is a list without its keys.
 	all bool
@@ -27,14 +28,14 @@ type target struct {
 
 // name is the member that stands for it in JSON.
 func (t target) name() string {
-	if t.node.Root() {
+	if t.node.Parent == nil {
 		return "ietf-restconf:data"
 	}
-	return t.node.Module() + ":" + t.node.Name()
+	return t.node.Module + ":" + t.node.Name
 }
 
 // parsePath finds what a path below /restconf/data names (RFC 8040, section 3.5.3). It is as it came, percent-encoded.
-func parsePath(root mgmt.Node, text string) (target, *problem) {
+func parsePath(root *tree.Node, text string) (target, *problem) {
 	t := target{root: root, node: root, path: &gpb.Path{}}
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "/"), "/")
 	if text == "" {
@@ -45,8 +46,8 @@ func parsePath(root mgmt.Node, text string) (target, *problem) {
 		return t, invalid("the path has %d elements, want at most %d", len(segments), maxDepth)
 	}
 	for _, segment := range segments {
-		if t.all || t.item != nil || t.node.Type() != nil {
-			return t, missing("%q: %s has nothing below it", shown(segment), t.node.Name()).at(t)
+		if t.all || t.item != nil || t.node.Type != nil {
+			return t, missing("%q: %s has nothing below it", shown(segment), t.node.Name).at(t)
 		}
 		if p := t.descend(segment); p != nil {
 			return t, p
@@ -56,20 +57,20 @@ func parsePath(root mgmt.Node, text string) (target, *problem) {
 }
 
 // child finds the child that a name, percent-encoded, stands for.
-func (t *target) child(encoded string) (mgmt.Node, *problem) {
+func (t *target) child(encoded string) (*tree.Node, *problem) {
 	full, err := url.PathUnescape(encoded)
 	if err != nil {
-		return mgmt.Node{}, invalid("%q: %v", shown(encoded), err).at(*t)
+		return nil, invalid("%q: %v", shown(encoded), err).at(*t)
 	}
 	module, name, prefixed := strings.Cut(full, ":")
 	if !prefixed {
-		module, name = t.node.Module(), full
+		module, name = t.node.Module, full
 	}
-	k, ok := t.node.Child(name)
+	k := t.node.Kid[name]
 	switch {
-	case ok && !prefixed && k.Module() != module:
-		return k, invalid("%q: want %s:%s, the name with its module", shown(full), k.Module(), name).at(*t)
-	case !ok || k.Module() != module:
+	case k != nil && !prefixed && k.Module != module:
+		return k, invalid("%q: want %s:%s, the name with its module", shown(full), k.Module, name).at(*t)
+	case k == nil || k.Module != module:
 		return k, missing("there is no node %q; there are %s", shown(full), strings.Join(names(t.node), ", ")).at(*t)
 	}
 	return k, nil
@@ -82,33 +83,33 @@ func (t *target) descend(segment string) *problem {
 	if p != nil {
 		return p
 	}
-	el := &gpb.PathElem{Name: k.Name()}
+	el := &gpb.PathElem{Name: k.Name}
 	switch {
-	case k.List() && keyed:
+	case k.IsList && keyed:
 		if p := t.keys(k, el, keys); p != nil {
 			return p
 		}
-	case k.LeafList() && keyed:
+	case k.LeafList && keyed:
 		value, err := url.PathUnescape(keys)
 		if err != nil || value == "" {
 			return invalid("%q: want one value after =", shown(segment)).at(*t)
 		}
 		t.item = &value
 	case keyed:
-		return invalid("%q: %s is no list", shown(segment), k.Name()).at(*t)
+		return invalid("%q: %s is no list", shown(segment), k.Name).at(*t)
 	}
-	t.all = k.List() && !keyed
+	t.all = k.IsList && !keyed
 	t.node = k
 	t.path.Elem = append(t.path.Elem, el)
 	return nil
 }
 
 // keys reads the keys of a list's entry.
-func (t *target) keys(list mgmt.Node, el *gpb.PathElem, text string) *problem {
+func (t *target) keys(list *tree.Node, el *gpb.PathElem, text string) *problem {
 	want := list.Keys()
 	values := strings.Split(text, ",")
 	if len(values) != len(want) {
-		return invalid("%s=%s has %d keys, want %d: %s", list.Name(), shown(text), len(values),
+		return invalid("%s=%s has %d keys, want %d: %s", list.Name, shown(text), len(values),
 			len(want), strings.Join(want, ",")).at(*t)
 	}
 	el.Key = map[string]string{}
@@ -118,9 +119,9 @@ func (t *target) keys(list mgmt.Node, el *gpb.PathElem, text string) *problem {
 		case err != nil:
 			return invalid("key %s: %v", name, err).at(*t)
 		case v == "":
-			return invalid("key %s of %s is empty", name, list.Name()).at(*t)
+			return invalid("key %s of %s is empty", name, list.Name).at(*t)
 		case v == "*":
-			return missing("no %s has the %s *, which is a wildcard elsewhere", list.Name(),
+			return missing("no %s has the %s *, which is a wildcard elsewhere", list.Name,
 				name).at(*t)
 		}
 		el.Key[name] = v
@@ -129,21 +130,21 @@ func (t *target) keys(list mgmt.Node, el *gpb.PathElem, text string) *problem {
 }
 
 // names are those of a node's children, as they stand behind it in a URI.
-func names(n mgmt.Node) []string {
+func names(n *tree.Node) []string {
 	var all []string
-	for _, k := range n.Children() {
-		if k.Module() == n.Module() {
-			all = append(all, k.Name())
+	for _, k := range n.Kids {
+		if k.Module == n.Module {
+			all = append(all, k.Name)
 		} else {
-			all = append(all, k.Module()+":"+k.Name())
+			all = append(all, k.Module+":"+k.Name)
 		}
 	}
 	return all
 }
 
 // location is the path of a node in a URI, below /restconf/data.
-func location(root mgmt.Node, p *gpb.Path) string {
-	return written(root, p, func(list mgmt.Node, keys map[string]string) string {
+func location(root *tree.Node, p *gpb.Path) string {
+	return written(root, p, func(list *tree.Node, keys map[string]string) string {
 		values := make([]string, len(list.Keys()))
 		for i, key := range list.Keys() {
 			values[i] = strings.ReplaceAll(url.PathEscape(keys[key]), ",", "%2C") // a comma separates keys
@@ -153,8 +154,8 @@ func location(root mgmt.Node, p *gpb.Path) string {
 }
 
 // instance is a path as an instance-identifier (RFC 7951, section 6.11); "": the tree has no such node.
-func instance(root mgmt.Node, p *gpb.Path) string {
-	return written(root, p, func(_ mgmt.Node, keys map[string]string) string {
+func instance(root *tree.Node, p *gpb.Path) string {
+	return written(root, p, func(_ *tree.Node, keys map[string]string) string {
 		var b strings.Builder
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			b.WriteString("[" + key + "=" + literal(keys[key]) + "]")
@@ -165,19 +166,19 @@ func instance(root mgmt.Node, p *gpb.Path) string {
 
 // written writes the names along a path, each with its module where that is another than the parent's, and keys in one
 // of two ways; "": the tree has no such node.
-func written(root mgmt.Node, p *gpb.Path, writeKeys func(mgmt.Node, map[string]string) string) string {
+func written(root *tree.Node, p *gpb.Path, writeKeys func(*tree.Node, map[string]string) string) string {
 	var b strings.Builder
 	n := root
 	for _, el := range p.GetElem() {
-		k, ok := n.Child(el.GetName())
-		if !ok {
+		k := n.Kid[el.GetName()]
+		if k == nil {
 			return ""
 		}
 		b.WriteByte('/')
-		if k.Module() != n.Module() {
-			b.WriteString(k.Module() + ":")
+		if k.Module != n.Module {
+			b.WriteString(k.Module + ":")
 		}
-		b.WriteString(k.Name())
+		b.WriteString(k.Name)
 		if len(el.GetKey()) > 0 {
 			b.WriteString(writeKeys(k, el.GetKey()))
 		}
@@ -196,58 +197,20 @@ func literal(text string) string {
 
 // cutPath takes a path, as errors of gNMI write it, from the front of a line: /a/b[k=v]: the rest.
 func cutPath(line string) (*gpb.Path, string, bool) {
-	p := &gpb.Path{}
-	rest := line
-	for strings.HasPrefix(rest, "/") {
-		end := strings.IndexAny(rest[1:], "/[: ")
-		if end <= 0 {
-			return nil, "", false
+	for at := strings.Index(line, ": "); at > 0; {
+		if p, err := access.ParsePath(line[:at]); err == nil && p.Origin == "" {
+			return p.GNMI(), line[at+2:], true
 		}
-		el := &gpb.PathElem{Name: rest[1 : 1+end]}
-		rest = rest[1+end:]
-		for strings.HasPrefix(rest, "[") {
-			key, value, after, ok := cutKey(rest)
-			if !ok {
-				return nil, "", false
-			}
-			if el.Key == nil {
-				el.Key = map[string]string{}
-			}
-			el.Key[key], rest = value, after
+		next := strings.Index(line[at+2:], ": ") // what a key holds is not the end
+		if next < 0 {
+			break
 		}
-		p.Elem = append(p.Elem, el)
+		at += 2 + next
 	}
-	text, ok := strings.CutPrefix(rest, ": ")
-	return p, text, ok && len(p.Elem) > 0
-}
-
-// cutKey takes [key=value] from the front, in which \ quotes.
-func cutKey(text string) (key, value, rest string, ok bool) {
-	key, text, ok = strings.Cut(text[1:], "=")
-	if !ok {
-		return "", "", "", false
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case ']':
-			return key, b.String(), text[i+1:], true
-		case '\\':
-			if i++; i == len(text) {
-				return "", "", "", false
-			}
-		}
-		b.WriteByte(text[i])
-	}
-	return "", "", "", false
+	return nil, "", false
 }
 
 // maxShown bounds how much of what a client wrote an error repeats, in bytes.
 const maxShown = 80
 
-func shown(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "..."
-}
+func shown(text string) string { return tree.Cut(text, maxShown) }

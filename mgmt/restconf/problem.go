@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/tree"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -94,7 +94,7 @@ var kinds = map[codes.Code]struct {
 
 // explain makes a problem of an error of mgmt, whose text has a line for each fault, with a path in front where it is
 // about a node.
-func explain(root mgmt.Node, err error) *problem {
+func explain(root *tree.Node, err error) *problem {
 	if p, ok := err.(*problem); ok {
 		return p
 	}

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/mgmt"
+	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -21,13 +21,10 @@ import (
 // get answers GET and HEAD of a data resource.
 func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem {
 	v, p := parseView(r.URL.RawQuery)
-	if p == nil {
-		p = v.fields.known(t, t.node)
-	}
 	if p != nil {
 		return p
 	}
-	if t.node.Config() {
+	if t.node.Writable() {
 		// The tag comes first: of what is changed in between the client has an old one, and is refused to change it.
 		config, err := s.read(r.Context(), t, gpb.GetRequest_CONFIG)
 		if err != nil {
@@ -77,7 +74,7 @@ func (s *Server) read(ctx context.Context, t target, what gpb.GetRequest_DataTyp
 	switch {
 	case t.item != nil:
 		return itemOf(raw, *t.item)
-	case t.node.List():
+	case t.node.IsList:
 		entries := make([][]byte, len(values))
 		for i, u := range values {
 			if entries[i], err = within(t.node, u.GetVal().GetJsonIetfVal()); err != nil {
@@ -91,8 +88,8 @@ func (s *Server) read(ctx context.Context, t target, what gpb.GetRequest_DataTyp
 
 // within takes the name of a node's module from its members: gNMI's values stand alone, and here the node is around
 // them (RFC 7951, section 4).
-func within(n mgmt.Node, raw []byte) ([]byte, error) {
-	if n.Root() || n.Type() != nil {
+func within(n *tree.Node, raw []byte) ([]byte, error) {
+	if n.Parent == nil || n.Type != nil {
 		return raw, nil
 	}
 	var members, out map[string]json.RawMessage
@@ -101,7 +98,7 @@ func within(n mgmt.Node, raw []byte) ([]byte, error) {
 	}
 	out = make(map[string]json.RawMessage, len(members))
 	for name, value := range members {
-		out[strings.TrimPrefix(name, n.Module()+":")] = value
+		out[strings.TrimPrefix(name, n.Module+":")] = value
 	}
 	return json.Marshal(out)
 }
@@ -122,11 +119,11 @@ func itemOf(raw []byte, item string) ([]byte, error) {
 }
 
 // stateless says that a node, and what is below it, is all configuration.
-func stateless(n mgmt.Node) bool {
-	if n.Type() != nil {
-		return n.Config()
+func stateless(n *tree.Node) bool {
+	if n.Type != nil {
+		return n.Writable()
 	}
-	return !slices.ContainsFunc(n.Children(), func(k mgmt.Node) bool { return !stateless(k) })
+	return !slices.ContainsFunc(n.Kids, func(k *tree.Node) bool { return !stateless(k) })
 }
 
 // header is a field of a request that may be over several lines.

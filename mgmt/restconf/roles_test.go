@@ -258,7 +258,7 @@ func (g *guarded) covered(o oracle, text string) bool {
 		}
 		entry := r.elems
 		for i := range r.elems { // up to the last list
-			if o.node(r.elems[:i+1]).List() {
+			if o.node(r.elems[:i+1]).IsList {
 				entry = r.elems[:i+1]
 			}
 		}
@@ -287,10 +287,11 @@ func (g *guarded) write(text string) {
 // as is the context of what a user asks for.
 func (g *guarded) as(name string) context.Context {
 	g.t.Helper()
-	c, err := g.engine.Login(auth.Credentials{Name: name, Password: "p", Given: true})
+	c, leave, err := g.engine.Admit(g.request(name), "RESTCONF", false)
 	if err != nil {
 		g.t.Fatal(err)
 	}
+	leave()
 	return auth.WithCaller(g.t.Context(), c)
 }
 
@@ -618,20 +619,20 @@ func (g *guarded) checkSet(o oracle, r *rand.Rand) {
 	g.t.Helper()
 	path := g.somePath(r, 0.9)
 	n := o.node(path)
-	if !n.Config() || len(path) > 0 && isKey(o, path) {
+	if !n.Writable() || len(path) > 0 && isKey(o, path) {
 		return
 	}
 	req, may := &gpb.SetRequest{}, o.all(path)
 	p := &gpb.Path{Elem: path}
 	leaf, there := g.all[elemsText(path)]
 	switch {
-	case there && n.Type() != nil && r.IntN(2) == 0:
+	case there && n.Type != nil && r.IntN(2) == 0:
 		values, err := g.get("root", gpb.Encoding_JSON_IETF, p)
 		if err != nil || leaf == nil {
 			g.t.Fatal(err)
 		}
 		req.Update, may = []*gpb.Update{{Path: p, Val: values[0].GetVal()}}, o.level(path) == 2
-	case r.IntN(4) == 0 && n.Type() == nil && !n.List():
+	case r.IntN(4) == 0 && n.Type == nil && !n.IsList:
 		req.Replace = []*gpb.Update{{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{
 			JsonIetfVal: []byte("{}")}}}}
 	default:

@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"tamtam/mgmt"
 	"tamtam/mgmt/auth"
+	"tamtam/mgmt/tree"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -38,26 +38,20 @@ const (
 type Config struct {
 	Engine *mgmt.Server
 	Addr   string // TCP, "host:port"
-	// Now tells the time of what is sent. Default: time.Now.
-	Now func() time.Time
-	Log *slog.Logger
+	Log    *slog.Logger
 }
 
 // A Server is RESTCONF on an engine.
 type Server struct {
 	engine *mgmt.Server
-	root   mgmt.Node
-	now    func() time.Time
+	root   *tree.Node
 	log    *slog.Logger
 	web    *auth.Web
 }
 
 // New returns a server that already listens but answers only once Serve runs.
 func New(cfg Config) (*Server, error) {
-	s := &Server{engine: cfg.Engine, root: cfg.Engine.Root(), now: cfg.Now, log: cfg.Log}
-	if s.now == nil {
-		s.now = time.Now
-	}
+	s := &Server{engine: cfg.Engine, root: cfg.Engine.Root(), log: cfg.Log}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -111,9 +105,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	if path == hostMeta {
 		return s.hostMeta(w, r)
 	}
-	caller, leave, p := s.admit(r, path)
-	if p != nil {
-		return p
+	caller, leave, err := s.engine.Admit(r, "RESTCONF", path == root+"/streams/"+streamName)
+	if status.Code(err) == codes.ResourceExhausted { // RFC 6585, section 4
+		return bad(http.StatusTooManyRequests, "resource-denied", "%s", status.Convert(err).Message())
+	}
+	if err != nil {
+		return explain(s.root, err)
 	}
 	defer leave()
 	r = r.WithContext(auth.WithCaller(r.Context(), caller))
@@ -170,39 +167,14 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request, path string) *prob
 func (t target) allowed() string {
 	methods := "GET, HEAD, OPTIONS"
 	switch {
-	case t.all || !t.node.Config():
+	case t.all || !t.node.Writable():
 		return methods
-	case t.node.Root():
+	case t.node.Parent == nil:
 		return methods + ", POST, PUT, PATCH"
-	case t.item != nil || t.node.Type() != nil:
+	case t.item != nil || t.node.Type != nil:
 		return methods + ", PUT, PATCH, DELETE"
 	}
 	return methods + ", POST, PUT, PATCH, DELETE"
-}
-
-// admit finds the caller, by name and password (RFC 7617) or by the client's certificate, and a place for the request
-// among those of its source.
-func (s *Server) admit(r *http.Request, path string) (auth.Caller, func(), *problem) {
-	leave := func() {}
-	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		leave, err = s.engine.Enter(net.TCPAddrFromAddrPort(at), path == root+"/streams/"+streamName)
-		if err != nil {
-			return auth.Caller{}, nil, crowded(err)
-		}
-	}
-	c := auth.Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "RESTCONF", Asks: r.Method}
-	c.Name, c.Password, c.Given = r.BasicAuth()
-	caller, err := s.engine.Login(c)
-	if err != nil {
-		leave()
-		return auth.Caller{}, nil, explain(s.root, err)
-	}
-	return caller, leave, nil
-}
-
-// crowded is what a source is told that asks for too much at once (RFC 6585, section 4).
-func crowded(err error) *problem {
-	return bad(http.StatusTooManyRequests, "resource-denied", "%s", status.Convert(err).Message())
 }
 
 // acceptable refuses a request whose Accept has none of some media types.

@@ -27,8 +27,8 @@ import (
 type Tx struct {
 	Model   *tree.Model
 	Reader  fetch.Reader
-	Indexer *Indexer
-	Turn    string // the last Set when this one began
+	Hub     *fetch.Hub // finds the entries that name others
+	Turn    string     // the last Set when this one began
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *Faults
@@ -38,6 +38,12 @@ type Tx struct {
 	// Claim hears which rows are about to be written, and may refuse that. What it returns hears whether they were.
 	Claim  func([]RowChange) (func(done bool), error)
 	needed map[string]need
+}
+
+// A RowChange is a row of CONFIG_DB and what becomes of it; nil: there is none.
+type RowChange struct {
+	Key           string // TABLE|key
+	Before, After map[string]string
 }
 
 // A txEntry is an entry with its rows before and after.

@@ -167,23 +167,17 @@ func (e *Entry) leftBehind() string {
 	return "it is deleted, and may be in force still: it is " + status + ": " + reason
 }
 
-// Standing is a word for whether an entry is as it is configured: active, or what its status is; pending also where
-// the status is of something else than what is configured, or there is none.
-func (e *Entry) Standing() string {
-	value := func(leaf string) string {
-		i := slices.IndexFunc(e.List.Leaves, func(n *Node) bool { return n.Path == e.List.Node.Path+"/state/"+leaf })
-		if i < 0 {
-			return ""
-		}
-		return First(e.Value(e.List.Leaves[i]))
-	}
-	status := strings.ToLower(value("status"))
+// Standing is a word for whether an entry is as it is configured, by its leaves status and not-in-force (nil: it has
+// none): active, or what its status is; pending also where the status is of something else than what is configured, or
+// there is none.
+func (e *Entry) Standing(status, behind *Node) string {
+	word := strings.ToLower(First(e.Value(status)))
 	switch {
 	case e.Left:
 		return schema.StatusPending
-	case status != "" && status != schema.StatusActive:
-		return status
-	case status == "" || value("not-in-force") != "":
+	case word != "" && word != schema.StatusActive:
+		return word
+	case word == "" || behind != nil && First(e.Value(behind)) != "":
 		return schema.StatusPending
 	}
 	return schema.StatusActive

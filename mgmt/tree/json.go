@@ -133,24 +133,20 @@ func JSONFields(text string) map[string]string {
 	return fields
 }
 
-// AppendTarget appends what was read of a target.
-func (m *Model) AppendTarget(
-	t Target, sel Selection, data Entries, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
-) []*gpb.Update {
+// AddTarget adds what was read of a target to a notification: in PROTO as it travels.
+func (m *Model) AddTarget(to *gpb.Notification, t Target, sel Selection, data Entries, enc gpb.Encoding) {
 	if enc == gpb.Encoding_PROTO {
+		raw := to.ProtoReflect().GetUnknown()
 		for _, g := range m.Lists {
 			if sel[g] == nil {
 				continue
 			}
 			for _, e := range data[g] {
-				if raw != nil {
-					*raw = appendRaw(*raw, e, sel[g].Leaves, enc)
-					continue
-				}
-				out = appendLeaves(out, e, sel[g].Leaves, enc)
+				raw = appendRaw(raw, e, sel[g].Leaves, enc)
 			}
 		}
-		return out
+		to.ProtoReflect().SetUnknown(raw)
+		return
 	}
 	w := newJSONWriter(data, sel, enc == gpb.Encoding_JSON_IETF)
 	for _, e := range data[t.Node.List] {
@@ -165,22 +161,11 @@ func (m *Model) AppendTarget(
 		if enc == gpb.Encoding_JSON_IETF {
 			v.Value = &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}
 		}
-		out = append(out, &gpb.Update{Path: e.Path(t.Node), Val: v})
+		to.Update = append(to.Update, &gpb.Update{Path: e.Path(t.Node), Val: v})
 	}
-	return out
 }
 
-// appendLeaves appends an update for each leaf of an entry that has a value.
-func appendLeaves(out []*gpb.Update, e *Entry, leaves []*Node, enc gpb.Encoding) []*gpb.Update {
-	for _, n := range leaves {
-		if v := e.Value(n); len(v) > 0 {
-			out = append(out, &gpb.Update{Path: e.Path(n), Val: n.Typed(v, enc)})
-		}
-	}
-	return out
-}
-
-// appendRaw is appendLeaves to what travels.
+// appendRaw appends an update for each leaf of an entry that has a value.
 func appendRaw(dst []byte, e *Entry, leaves []*Node, enc gpb.Encoding) []byte {
 	var one []byte
 	for _, n := range leaves {

@@ -158,6 +158,27 @@ func (g *List) OwnKeys() []string {
 	return g.Keys[len(g.OuterKeys()):]
 }
 
+// Keys are those that a list itself has, in their order; nil: it is no list.
+func (n *Node) Keys() []string {
+	if !n.IsList {
+		return nil
+	}
+	return n.List.OwnKeys()
+}
+
+// Words are those of an enumeration, or identities with their module, in order.
+func (n *Node) Words() []string {
+	var words []string
+	for word, module := range n.Enum {
+		if module != "" {
+			word = module + ":" + word
+		}
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return words
+}
+
 // Find returns the node at a path without keys.
 func (m *Model) Find(path string) *Node {
 	n := m.Root

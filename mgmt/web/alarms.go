@@ -24,10 +24,10 @@ func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, no
 		return nil, "", err
 	}
 	if unread = s.unread; s.stopped {
-		unread = orText(unread, "there are too many rows")
+		unread = cmp.Or(unread, "there are too many rows")
 	}
 	if s.ahead > s.now+int64(mostAhead) {
-		unread = orText(unread, "rows of times later than now are left out: a clock is ahead")
+		unread = cmp.Or(unread, "rows of times later than now are left out: a clock is ahead")
 	}
 	return s.judge(rules, now), unread, nil
 }

@@ -182,6 +182,6 @@ func (d *dropsData) died(q *request) {
 			continue
 		}
 		h := j.Hops[k]
-		d.Died = append(d.Died, diedRow{packetRowOf(q, j), h.Switch, orText(h.Out, h.In), h.Dropped, "", h.Tables})
+		d.Died = append(d.Died, diedRow{packetRowOf(q, j), h.Switch, cmp.Or(h.Out, h.In), h.Dropped, "", h.Tables})
 	}
 }

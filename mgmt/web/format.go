@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -19,21 +20,12 @@ func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"count": func(n any) string { return countAny(n) }, "dur": durText, "at": p.timeText, "rate": rateText,
 		"number": numberText, "flags": flagWords, "percent": percentText, "dist": distText, "quantile": quantileText,
-		"age": func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) }, "or": orText, "notknown": notKnownText,
+		"age": func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) },
+		"or":  cmp.Or[string], "notknown": notKnownText,
 	}
 }
 
 func notKnownText() template.HTML { return `<span class="nk">` + notKnown + `</span>` }
-
-// orText is the first text that is not empty.
-func orText(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
 
 func countAny(n any) string {
 	switch n := n.(type) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -207,7 +208,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 			f.Troubles = append(f.Troubles, list[i].Troubles...)
 		}
 	}
-	return p.write(w, v.name, http.StatusOK, f)
+	return write(w, http.StatusOK, func(b io.Writer) error { return p.text[v.name].Execute(b, f) })
 }
 
 func (p *Page) troubles() []string {
@@ -217,9 +218,10 @@ func (p *Page) troubles() []string {
 	return p.cfg.Troubles()
 }
 
-func (p *Page) write(w http.ResponseWriter, name string, code int, f *frame) error {
+// write answers with what a template writes, whole or not at all.
+func write(w http.ResponseWriter, code int, execute func(io.Writer) error) error {
 	var b bytes.Buffer
-	if err := p.text[name].Execute(&b, f); err != nil {
+	if err := execute(&b); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -253,18 +255,8 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Closed {
 		f.Site = "a page with a login" // and not what it is of
 	}
-	if err := p.writeError(w, code, f); err != nil {
+	err = write(w, code, func(b io.Writer) error { return p.text["network"].ExecuteTemplate(b, "base.html", f) })
+	if err != nil {
 		http.Error(w, why, code)
 	}
-}
-
-func (p *Page) writeError(w http.ResponseWriter, code int, f *frame) error {
-	var b bytes.Buffer
-	if err := p.text["network"].ExecuteTemplate(&b, "base.html", f); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes())
-	return nil
 }

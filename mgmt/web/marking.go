@@ -146,10 +146,10 @@ func (p *Page) periods(q *request) (any, error) {
 		switch {
 		case !l.Known:
 			r.Class = "inexact"
-			r.Trouble = orText(l.Detail, l.Status, "the switch gives no reason")
+			r.Trouble = cmp.Or(l.Detail, l.Status, "the switch gives no reason")
 		case l.Status != "ok":
 			r.Class = "inexact"
-			r.Trouble = orText(l.Detail, l.Status)
+			r.Trouble = cmp.Or(l.Detail, l.Status)
 		case l.Flags != 0:
 			r.Class = "inexact"
 		case l.Lost != 0:

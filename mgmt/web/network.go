@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -202,7 +203,7 @@ func (m *marked) add(x *series) {
 
 func (d *direction) row() linkRow {
 	r := linkRow{
-		Name: d.name, From: place(d.from), To: place(d.to), State: orText(d.oper, notKnown), Mbps: d.mbps,
+		Name: d.name, From: place(d.from), To: place(d.to), State: cmp.Or(d.oper, notKnown), Mbps: d.mbps,
 		Load: d.traffic.load(), Traffic: d.traffic, Stamped: d.stamped, HasStamps: d.hasStamp, Delay: d.delay, Loss: d.loss,
 	}
 	switch {

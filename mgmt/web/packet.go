@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -219,7 +220,7 @@ func (d *packetData) visits(j *result.Journey) {
 		switch {
 		case len(t.exits[i]) > 0:
 		case d.Ends == 1:
-			v.Became = orText(j.End, notKnown)
+			v.Became = cmp.Or(j.End, notKnown)
 		default:
 			v.Became = "ended: see the ends above"
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/access"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -33,10 +35,11 @@ func (s Subscription) List() (*gpb.SubscriptionList, error) {
 		return nil, fmt.Errorf("paths: want one at least, as /interfaces/interface[name=*]/state")
 	}
 	for _, text := range s.Paths {
-		path, err := ParsePath(text)
+		p, err := access.ParsePath("/" + strings.TrimPrefix(text, "/"))
 		if err != nil {
 			return nil, err
 		}
+		path := p.GNMI()
 		if s.Database != "" {
 			path.Elem = append([]*gpb.PathElem{{Name: s.Database}, {Name: "localhost"}}, path.Elem...)
 		}
@@ -48,63 +51,4 @@ func (s Subscription) List() (*gpb.SubscriptionList, error) {
 		list.Subscription = append(list.Subscription, sub)
 	}
 	return list, nil
-}
-
-// ParsePath reads /NAME[KEY=VALUE]/NAME..., with \ before what would end a value.
-func ParsePath(text string) (*gpb.Path, error) {
-	p := &gpb.Path{}
-	rest := strings.TrimPrefix(text, "/")
-	if rest == "" {
-		return p, nil
-	}
-	for {
-		end := strings.IndexAny(rest, "/[")
-		if end < 0 {
-			end = len(rest)
-		}
-		el := &gpb.PathElem{Name: rest[:end]}
-		rest = rest[end:]
-		if el.Name == "" {
-			return nil, fmt.Errorf("path %.200q: want names between slashes", text)
-		}
-		for strings.HasPrefix(rest, "[") {
-			name, value, after, ok := key(rest[1:])
-			if !ok || el.Key[name] != "" {
-				return nil, fmt.Errorf("path %.200q: want [KEY=VALUE], each key once, behind %q", text, el.Name)
-			}
-			if el.Key == nil {
-				el.Key = map[string]string{}
-			}
-			el.Key[name], rest = value, after
-		}
-		p.Elem = append(p.Elem, el)
-		if rest == "" {
-			return p, nil
-		}
-		if rest[0] != '/' {
-			return nil, fmt.Errorf("path %.200q: want / behind ]", text)
-		}
-		rest = rest[1:]
-	}
-}
-
-// key reads KEY=VALUE].
-func key(text string) (name, value, rest string, ok bool) {
-	name, text, ok = strings.Cut(text, "=")
-	if !ok || name == "" || strings.ContainsAny(name, "[]/") {
-		return "", "", "", false
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text):
-			i++
-			b.WriteByte(text[i])
-		case c == ']':
-			return name, b.String(), text[i+1:], b.Len() > 0
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", "", "", false
 }

@@ -12,19 +12,18 @@ package dialout
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"tamtam/mgmt/outputs"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
 
-// A Subscriber serves Subscribe RPCs: the gNMI server.
+// A Subscriber serves subscriptions: the gNMI server.
 type Subscriber interface {
-	Subscribe(rpc gpb.GNMI_SubscribeServer) error
+	// Follow sends what a client of Subscribe would get, until ctx ends.
+	Follow(ctx context.Context, list *gpb.SubscriptionList, send func(*gpb.SubscribeResponse) error) error
 }
 
 // A Publisher has a subscription, and the output that it goes to.
@@ -66,7 +65,7 @@ func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 	for first := true; ctx.Err() == nil; {
 		life, end := context.WithCancel(ctx)
 		ended := make(chan error, 1)
-		go func() { ended <- p.From.Subscribe(&rpc{ctx: life, p: p}) }()
+		go func() { ended <- p.From.Follow(life, p.List, (&sending{ctx: life, p: p}).send) }()
 		var err error
 		anew := false
 		for running := true; !anew; {
@@ -99,28 +98,16 @@ func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 	}
 }
 
-// rpc is a Subscribe RPC without a client.
-type rpc struct {
-	gpb.GNMI_SubscribeServer // nil: what is not here is not called
-	ctx                      context.Context
-	p                        *Publisher
-	asked, began             bool
+// A sending is one subscription of a publisher.
+type sending struct {
+	ctx   context.Context
+	p     *Publisher
+	began bool
 }
 
-func (r *rpc) Context() context.Context { return r.ctx }
-
-// Recv returns the subscription, and then nothing more.
-func (r *rpc) Recv() (*gpb.SubscribeRequest, error) {
-	if !r.asked {
-		r.asked = true
-		return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: r.p.List}}, nil
-	}
-	return nil, io.EOF
-}
-
-// Send puts a message into the spool. While the collector takes some, it waits for room: meanwhile the subscription
+// send puts a message into the spool. While the collector takes some, it waits for room: meanwhile the subscription
 // forgets what is not the newest.
-func (r *rpc) Send(m *gpb.SubscribeResponse) error {
+func (r *sending) send(m *gpb.SubscribeResponse) error {
 	data, err := proto.Marshal(m)
 	if err != nil {
 		return err
@@ -145,7 +132,7 @@ func (r *rpc) Send(m *gpb.SubscribeResponse) error {
 // look is how often is looked whether there is room.
 const look = 50 * time.Millisecond
 
-func (r *rpc) wait() bool {
+func (r *sending) wait() bool {
 	t := time.NewTimer(look)
 	defer t.Stop()
 	select {
@@ -155,12 +142,6 @@ func (r *rpc) wait() bool {
 		return true
 	}
 }
-
-func (r *rpc) SetHeader(metadata.MD) error  { return nil }
-func (r *rpc) SendHeader(metadata.MD) error { return nil }
-func (r *rpc) SetTrailer(metadata.MD)       {}
-func (r *rpc) SendMsg(any) error            { return errors.ErrUnsupported }
-func (r *rpc) RecvMsg(any) error            { return errors.ErrUnsupported }
 
 // lost reports whether something was never sent.
 func (p *Publisher) lost() bool {
