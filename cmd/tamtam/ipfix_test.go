@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -46,24 +44,7 @@ func missing(period uint64) marks.Result {
 
 // Records that come by UDP are printed as they come, and summed up at the end; what is no IPFIX is told.
 func TestCollectIPFIX(t *testing.T) {
-	pr, pw := io.Pipe()
-	var out bytes.Buffer
-	done := make(chan int, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	args := []string{"collect", "ipfix", "--listen", "127.0.0.1:0", "--enterprise-id", "77", "--count", "28"}
-	go func() {
-		code := run(ctx, args, strings.NewReader(""), &out, pw)
-		pw.Close()
-		done <- code
-	}()
-	lines := bufio.NewReader(pr)
-	line, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	go io.Copy(io.Discard, lines)
-	to := strings.TrimSpace(strings.TrimPrefix(line, "tamtam: listening at "))
+	to, end := listening(t, "collect", "ipfix", "--listen", "127.0.0.1:0", "--enterprise-id", "77", "--count", "28")
 	x := ipfixOut{to: to, opts: export.Options{Enterprise: 77, Domain: 3, MTU: 1500, Refresh: time.Minute,
 		RefreshMessages: 10}}
 	cmd := newCollectTailStamp(false)
@@ -78,7 +59,8 @@ func TestCollectIPFIX(t *testing.T) {
 		}
 	}
 	x.close()
-	if code := <-done; code != 0 {
+	code, out := end()
+	if code != 0 {
 		t.Errorf("exit %d", code)
 	}
 	for _, want := range []string{
@@ -86,8 +68,8 @@ func TestCollectIPFIX(t *testing.T) {
 			`tamtamReasons="b: no report" tamtamRevised=false` + "\n",
 		` informationElementName="tamtamSwitchId" `, ": 28 records in ", ", 0 lost\n",
 	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"io"
 	"strings"
 	"testing"
 )
@@ -31,4 +34,30 @@ func tamtam(t *testing.T, args ...string) (code int, printed string) {
 	var out bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(""), &out, &out)
 	return code, out.String()
+}
+
+// listening runs a command that listens. It returns where, and a function that waits for its end and returns the exit
+// code, and what it has printed.
+func listening(t *testing.T, args ...string) (at string, end func() (code int, printed string)) {
+	t.Helper()
+	pr, pw := io.Pipe()
+	var out bytes.Buffer
+	done := make(chan int, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	go func() {
+		code := run(ctx, args, strings.NewReader(""), &out, pw)
+		pw.Close()
+		done <- code
+	}()
+	lines := bufio.NewReader(pr)
+	told, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, lines)
+	return strings.TrimSpace(strings.TrimPrefix(told, "tamtam: listening at ")), func() (int, string) {
+		code := <-done
+		return code, out.String()
+	}
 }

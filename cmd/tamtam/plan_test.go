@@ -67,13 +67,12 @@ func TestPlanOfFigure4(t *testing.T) {
 			t.Errorf("%s: %+v", algorithm, s)
 		}
 	}
-	var out, errOut bytes.Buffer
-	run(t.Context(), strings.Fields("plan --phv 8 --hit --stages 9 --must-record E --simulate 10 --program "+figure4), nil,
-		&out, &errOut)
+	const more = "plan --phv 8 --hit --stages 9 --must-record E --simulate 10 --program "
+	_, out := tamtam(t, strings.Fields(more+figure4)...)
 	for _, want := range []string{"figure4 ingress", "8 bits of 8, exec+hit, by greedy",
 		"9 stages: asked for; the program needs 2", "TABLE", "\nE  ", "10 packets"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }
@@ -113,10 +112,9 @@ func TestPlanDescribe(t *testing.T) {
 	if f.Tables != 5 || f.Conditions != 2 || f.Paths.Int64() != 4 || f.CutTables != 2 || f.MinStages != 2 {
 		t.Errorf("%+v", f)
 	}
-	var out, errOut bytes.Buffer
-	run(t.Context(), strings.Fields("plan --describe --program "+bmv2+"fields.json"), nil, &out, &errOut)
-	if !strings.HasPrefix(out.String(), "fields.json ingress") || !strings.Contains(out.String(), "stages needed") {
-		t.Errorf("%s%s", &out, &errOut)
+	_, out := tamtam(t, "plan", "--describe", "--program", bmv2+"fields.json")
+	if !strings.HasPrefix(out, "fields.json ingress") || !strings.Contains(out, "stages needed") {
+		t.Error(out)
 	}
 }
 
@@ -129,11 +127,7 @@ func TestPlanOfAChip(t *testing.T) {
 	if p.Stages != 3 || p.Placement["b"] != 2 || !strings.Contains(p.StagesWhy, "the chip's") {
 		t.Errorf("%+v", p)
 	}
-	var out, errOut bytes.Buffer
-	if code := run(t.Context(), strings.Fields("plan --phv 8 --stages 4 --program "+chip), nil, &out,
-		&errOut); code != command.ExitUsage || !strings.Contains(errOut.String(), "has 3") {
-		t.Errorf("exit %d: %s", code, &errOut)
-	}
+	try(t, "plan", line{"--phv 8 --stages 4 --program " + chip, command.ExitUsage, "has 3"})
 }
 
 func TestPlanRefuses(t *testing.T) {

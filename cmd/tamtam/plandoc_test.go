@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"regexp"
 	"strings"
@@ -22,10 +21,9 @@ func TestPlanPage(t *testing.T) {
 		t.Fatalf("%d commands on the page", len(shown))
 	}
 	for _, c := range shown {
-		var out, errOut bytes.Buffer
-		run(t.Context(), strings.Fields(c[1]), nil, &out, &errOut)
-		if got, want := other.ReplaceAllString(out.String(), "..."), other.ReplaceAllString(c[2], "..."); got != want {
-			t.Errorf("%s prints\n%s%s\nthe page says\n%s", c[1], got, &errOut, want)
+		_, out := tamtam(t, strings.Fields(c[1])...)
+		if got, want := other.ReplaceAllString(out, "..."), other.ReplaceAllString(c[2], "..."); got != want {
+			t.Errorf("%s prints\n%s\nthe page says\n%s", c[1], got, want)
 		}
 	}
 }

@@ -336,14 +336,14 @@ func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a lab: nothing for the race detector that the tests of ./lab have not")
 	}
-	var out, errOut bytes.Buffer
-	if code := run(t.Context(), []string{"demo", "--out", t.TempDir()}, strings.NewReader(""), &out, &errOut); code != 0 {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
+	code, out := tamtam(t, "demo", "--out", t.TempDir())
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
 	}
 	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)",
 		"148 stamped with 296 records", "208 packets: 208 with an exact path"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the demo does not say %q:\n%s", want, out.String())
+		if !strings.Contains(out, want) {
+			t.Errorf("the demo does not say %q:\n%s", want, out)
 		}
 	}
 }

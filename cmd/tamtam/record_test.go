@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -65,24 +61,8 @@ func TestRecordRefuses(t *testing.T) {
 // Records that come by UDP are told as they come, and summed up at the end.
 func TestCollectRecord(t *testing.T) {
 	p, plan := recordTestPlan(t)
-	pr, pw := io.Pipe()
-	var out bytes.Buffer
-	done := make(chan int, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		code := run(ctx, []string{"collect", "record", "--listen", "127.0.0.1:0", "--plan", plan, "--count", "4"},
-			strings.NewReader(""), &out, pw)
-		pw.Close()
-		done <- code
-	}()
-	lines := bufio.NewReader(pr)
-	line, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	go io.Copy(io.Discard, lines)
-	conn, err := net.Dial("udp", strings.TrimSpace(strings.TrimPrefix(line, "tamtam: listening at ")))
+	at, end := listening(t, "collect", "record", "--listen", "127.0.0.1:0", "--plan", plan, "--count", "4")
+	conn, err := net.Dial("udp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,15 +76,16 @@ func TestCollectRecord(t *testing.T) {
 			}
 		}
 	}
-	if code := <-done; code != 0 {
+	code, out := end()
+	if code != 0 {
 		t.Errorf("exit %d", code)
 	}
 	for _, want := range []string{
 		"not IP: Ethernet1 > Ethernet2, 0 ns; new: a > b\n", "; new: a\n", "new: impossible: bit 1 is set",
 		"8 frames: 4 records, 4 without\n", "4 packets: 3 with an exact path, 0 with several, 1 impossible\n",
 	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }

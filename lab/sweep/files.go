@@ -91,6 +91,24 @@ func (f *namedFiles) sum(path string) (string, error) {
 	if s, ok := f.sums[path]; ok && s.size == info.Size() && s.at.Equal(info.ModTime()) {
 		return s.sum, nil
 	}
+	now, err := sumOf(path)
+	if err != nil {
+		return "", err
+	}
+	if f.sums == nil {
+		f.sums = map[string]fileSum{}
+	}
+	was := f.sums[path].sum
+	if was != "" && was != now {
+		return "", fmt.Errorf("%s was changed while the sweep ran: want it as it was when the sweep "+
+			"began, or start the sweep again when it has ended", path)
+	}
+	f.sums[path] = fileSum{info.Size(), info.ModTime(), now}
+	return now, nil
+}
+
+// sumOf returns the sum of what a file has.
+func sumOf(path string) (string, error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -100,14 +118,5 @@ func (f *namedFiles) sum(path string) (string, error) {
 	if _, err := io.Copy(h, in); err != nil {
 		return "", err
 	}
-	if f.sums == nil {
-		f.sums = map[string]fileSum{}
-	}
-	was, now := f.sums[path].sum, hex.EncodeToString(h.Sum(nil))
-	if was != "" && was != now {
-		return "", fmt.Errorf("%s was changed while the sweep ran: want it as it was when the sweep "+
-			"began, or start the sweep again when it has ended", path)
-	}
-	f.sums[path] = fileSum{info.Size(), info.ModTime(), now}
-	return now, nil
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -89,60 +90,77 @@ type Options struct {
 // job that fails does not end the others; the error has all failures, and outcomes lack those jobs. Where ctx ends,
 // what is finished stays.
 func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	f.named.forget()
-	dir := filepath.Join(o.Out, "jobs")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	unlock, err := lock(filepath.Join(o.Out, "lock"))
+	r, end, err := f.begin(o)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	jobs := f.Jobs()
-	outcomes, failures := make([]*Outcome, len(jobs)), make([]error, len(jobs))
-	next, done := make(chan int), 0
+	defer end()
+	done := 0
 	var mu sync.Mutex
+	r.each(ctx, func(i int) {
+		r.outcomes[i], r.failures[i] = r.result(ctx, o, r.dir, r.jobs[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; o.Progress != nil {
+			o.Progress(done, len(r.jobs))
+		}
+	})
+	return r.gathered(ctx.Err())
+}
+
+// A running sweep knows what came of its jobs: an outcome, or a failure, or neither yet.
+type running struct {
+	*File
+	Options
+	dir      string // of results
+	jobs     []Job
+	outcomes []*Outcome
+	failures []error
+}
+
+// begin opens the directory of results for this sweep alone, until the function is called.
+func (f *File) begin(o Options) (r *running, end func(), err error) {
+	f.named.forget()
+	r = &running{File: f, Options: o, dir: filepath.Join(o.Out, "jobs"), jobs: f.Jobs()}
+	r.outcomes, r.failures = make([]*Outcome, len(r.jobs)), make([]error, len(r.jobs))
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return nil, nil, err
+	}
+	end, err = lock(filepath.Join(o.Out, "lock"))
+	return r, end, err
+}
+
+// each calls do for every job, for as many at once as there are workers, until ctx ends.
+func (r *running) each(ctx context.Context, do func(i int)) {
+	next := make(chan int)
 	var workers sync.WaitGroup
-	for range min(o.Workers, len(jobs)) {
+	for range min(cmp.Or(r.Workers, runtime.GOMAXPROCS(0)), len(r.jobs)) {
 		workers.Go(func() {
 			for i := range next {
-				outcomes[i], failures[i] = f.result(ctx, o, dir, jobs[i])
-				mu.Lock()
-				if done++; o.Progress != nil {
-					o.Progress(done, len(jobs))
-				}
-				mu.Unlock()
+				do(i)
 			}
 		})
 	}
-	for i := range jobs {
-		if ctx.Err() != nil {
-			break
-		}
+	for i := 0; i < len(r.jobs) && ctx.Err() == nil; i++ {
 		next <- i
 	}
 	close(next)
 	workers.Wait()
-	return gathered(ctx.Err(), outcomes, failures)
 }
 
-// gathered are the outcomes that there are, and what failed, or why not all are there.
-func gathered(ended error, outcomes []*Outcome, failures []error) ([]Outcome, error) {
+// gathered returns the outcomes that there are, and what failed, or why not all are there.
+func (r *running) gathered(ended error) ([]Outcome, error) {
 	var all []Outcome
-	for _, out := range outcomes {
+	for _, out := range r.outcomes {
 		if out != nil {
 			all = append(all, *out)
 		}
 	}
 	if ended != nil {
 		return all, fmt.Errorf("%d of %d runs have their results, the others are left for the next time: %w", len(all),
-			len(outcomes), ended)
+			len(r.jobs), ended)
 	}
-	return all, errors.Join(failures...)
+	return all, errors.Join(r.failures...)
 }
 
 // lock keeps others out of a directory while a sweep works in it.

@@ -1,14 +1,11 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
@@ -21,19 +18,13 @@ const ahead = 1000
 // A poster is a sweep whose jobs are run elsewhere.
 type poster struct {
 	*Board
-	file     *File
-	dir      string // of results
-	progress func(done, all int)
-
-	jobs     []Job
-	names    []string
-	index    map[string]int // by the name of the result
-	outcomes []*Outcome
-	failures []error
-	left     int          // jobs of which there is neither
-	waits    map[int]bool // those of them that have been posted
-	told     map[string]bool
-	posted   Posted
+	*running
+	names  []string       // of the results, by job
+	index  map[string]int // by the name of the result
+	left   int            // jobs of which there is neither outcome nor failure
+	waits  map[int]bool   // those of them that have been posted
+	told   map[string]bool
+	posted Posted
 }
 
 // Posted says what became of the jobs that a sweep posted.
@@ -50,26 +41,22 @@ func (f *File) Post(ctx context.Context, b *Board, o Options) ([]Outcome, Posted
 	if err := b.check(); err != nil {
 		return nil, Posted{}, err
 	}
-	p := &poster{Board: b, file: f, dir: filepath.Join(o.Out, "jobs"), progress: o.Progress, jobs: f.Jobs(),
-		index: map[string]int{}, waits: map[int]bool{}, told: map[string]bool{}}
-	p.posted.Workers = map[string]int{}
-	f.named.forget()
 	o.Program = b.Program
-	if err := os.MkdirAll(p.dir, 0o755); err != nil {
-		return nil, p.posted, err
-	}
-	unlock, err := lock(filepath.Join(o.Out, "lock"))
+	r, end, err := f.begin(o)
 	if err != nil {
-		return nil, p.posted, err
+		return nil, Posted{}, err
 	}
-	defer unlock()
-	p.look(ctx, o)
+	defer end()
+	p := &poster{Board: b, running: r, names: make([]string, len(r.jobs)), index: map[string]int{}, waits: map[int]bool{},
+		told: map[string]bool{}}
+	p.posted.Workers = map[string]int{}
+	p.look(ctx)
 	if p.left > 0 && ctx.Err() == nil {
 		if err := p.run(ctx); err != nil && ctx.Err() == nil {
 			return nil, p.posted, err
 		}
 	}
-	all, err := gathered(ctx.Err(), p.outcomes, p.failures)
+	all, err := p.gathered(ctx.Err())
 	return all, p.posted, err
 }
 
@@ -77,28 +64,15 @@ func (f *File) Post(ctx context.Context, b *Board, o Options) ([]Outcome, Posted
 func (p *poster) known(i int) bool { return p.outcomes[i] != nil || p.failures[i] != nil }
 
 // look finds out which results are there, and what cannot run.
-func (p *poster) look(ctx context.Context, o Options) {
-	n := len(p.jobs)
-	p.outcomes, p.failures, p.names = make([]*Outcome, n), make([]error, n), make([]string, n)
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for i := range next {
-				ready, err := p.file.prepare(o, p.jobs[i])
-				if err == nil {
-					p.names[i] = ready.name
-					p.outcomes[i], err = p.file.read(filepath.Join(p.dir, ready.name), p.jobs[i])
-				}
-				p.failures[i] = err
-			}
-		})
-	}
-	for i := 0; i < n && ctx.Err() == nil; i++ {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+func (p *poster) look(ctx context.Context) {
+	p.each(ctx, func(i int) {
+		ready, err := p.prepare(p.Options, p.jobs[i])
+		if err == nil {
+			p.names[i] = ready.name
+			p.outcomes[i], err = p.read(filepath.Join(p.dir, ready.name), p.jobs[i])
+		}
+		p.failures[i] = err
+	})
 	for i, name := range p.names {
 		if name != "" {
 			p.index[name] = i
@@ -114,7 +88,7 @@ func (p *poster) look(ctx context.Context, o Options) {
 
 // run has the jobs run whose results are missing.
 func (p *poster) run(ctx context.Context) error {
-	bundle, err := p.file.pack()
+	bundle, err := p.pack()
 	if err != nil {
 		return err
 	}
@@ -227,7 +201,7 @@ func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
 		if p.known(i) {
 			continue
 		}
-		data, err := json.Marshal(post{p.Program, p.Version, at, i, p.names[i]})
+		data, err := json.Marshal(post{p.Board.Program, p.Version, at, i, p.names[i]})
 		if err != nil {
 			return i, err
 		}
@@ -292,8 +266,8 @@ func (p *poster) reply(data []byte) error {
 		p.left--
 		delete(p.waits, i)
 		p.posted.Workers[r.By]++
-		if p.progress != nil {
-			p.progress(len(p.jobs)-p.left, len(p.jobs))
+		if p.Progress != nil {
+			p.Progress(len(p.jobs)-p.left, len(p.jobs))
 		}
 	}
 	return nil
@@ -326,9 +300,9 @@ func (p *poster) judge(i int, r *reply) (again bool, err error) {
 		}
 		return again, nil
 	}
-	out, err := p.file.parseOutcome([]byte(r.Result), p.jobs[i])
+	out, err := p.parseOutcome([]byte(r.Result), p.jobs[i])
 	if err != nil {
-		p.outcomes[i], p.failures[i] = nil, fmt.Errorf("%s, seed %d: the result of worker %s: %w", p.file.Experiment,
+		p.outcomes[i], p.failures[i] = nil, fmt.Errorf("%s, seed %d: the result of worker %s: %w", p.Experiment,
 			p.jobs[i].Seed, r.By, err)
 		return false, nil
 	}

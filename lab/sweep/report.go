@@ -1,8 +1,6 @@
 package sweep
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -34,14 +32,5 @@ func OwnProgram() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	in, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, in); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return sumOf(path)
 }
