@@ -253,6 +253,6 @@ func TestChaosUnderLiveTraffic(t *testing.T) {
 		}
 		c.until("the wires are up", up)
 		l.start()
-		c.goThrough()
+		c.goThrough(2)
 	})
 }

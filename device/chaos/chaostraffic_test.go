@@ -354,13 +354,13 @@ func TestChaosUnderTraffic(t *testing.T) {
 		}
 		c.mend()
 		c.steady()
-		c.goThrough()
+		c.goThrough(1)
 	})
 }
 
-// goThrough lets things happen, twice until the switch is well again.
-func (c trafficChaos) goThrough() {
-	for range 2 {
+// goThrough lets things happen until the switch is well again, that often.
+func (c trafficChaos) goThrough(times int) {
+	for range times {
 		for range 8 {
 			c.note(c.changeOthers())
 			c.happened(c.gentle())

@@ -181,7 +181,6 @@ func TestInjectedRedis(t *testing.T) {
 			p.clear()
 		}},
 		{"CONFIG_DB emptied", fault.Fault{Kind: fault.RedisEmpty, DB: swss.ConfigDB}, false, func(*plant) {}},
-		{"ASIC_DB emptied", fault.Fault{Kind: fault.RedisEmpty, DB: swss.ASICDB}, true, func(*plant) {}},
 		{"all emptied", fault.Fault{Kind: fault.RedisEmpty, DB: fault.AllDBs}, true, func(p *plant) {
 			p.unhealthy("tammgrd", "CONFIG_DB is empty")
 		}},
@@ -249,8 +248,9 @@ func TestInjectedClockStep(t *testing.T) {
 				}
 				return false
 			}
-			seen := map[uint64]bool{}
+			seen, steps := map[uint64]bool{}, false
 			p.until("five periods during the fault", func() bool {
+				steps = steps || stepped() // only the last few periods are kept
 				number, flags, clock := period()
 				switch {
 				case strings.Contains(flags, "unsynchronised") && strings.HasPrefix(clock, tt.says):
@@ -261,8 +261,8 @@ func TestInjectedClockStep(t *testing.T) {
 				}
 				return len(seen) >= 5
 			})
-			if stepped() != tt.steps {
-				t.Errorf("a period is flagged clock-step: %t, want %t", stepped(), tt.steps)
+			if steps != tt.steps {
+				t.Errorf("a period is flagged clock-step: %t, want %t", steps, tt.steps)
 			}
 			p.clear()
 			p.until("a good period", good)

@@ -11,7 +11,8 @@ import (
 
 // The network between a daemon and Redis is parted: connections are neither closed nor answered. Others see that
 // nothing is heard of the daemon, and what that means, and when the network is whole again, all is well without a
-// restart.
+// restart. Then a firewall forgets the connections of the daemon: they are neither closed nor answered ever again. The
+// daemon finds that out, and makes new ones.
 func TestPartition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -45,34 +46,11 @@ func TestPartition(t *testing.T) {
 			p.until("the new session", func() bool { return p.active("new") && p.active("s") })
 			p.ready()
 			p.same(devicetest.Merge(devicetest.TwoPorts(), more("new")))
-			if n := p.chips.Load(); n > 1 {
-				t.Errorf("syncd has had %d chips", n)
-			}
-		})
-	}
-}
-
-// A firewall forgets the connections of a daemon: they are neither closed nor answered ever again. The daemon finds
-// that out, and makes new ones.
-func TestForgottenConnections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("processes that wait for each other: nothing for the race detector")
-	}
-	t.Parallel()
-	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := swsstest.StartServer(t)
-			proxy := swsstest.StartProxy(t, server.Addr)
-			p := startPlantOn(t, server, map[string]*swsstest.Proxy{name: proxy})
-			p.load(devicetest.TwoPorts())
-			p.until("the session", func() bool { return p.active("s") })
-			p.ready()
 			proxy.Forget()
-			p.load(more("new"))
-			p.until("the new session", func() bool { return p.active("new") && p.active("s") })
+			p.load(more("forgotten"))
+			p.until("the new session", func() bool { return p.active("forgotten") && p.active("s") })
 			p.ready()
-			p.same(devicetest.Merge(devicetest.TwoPorts(), more("new")))
+			p.same(devicetest.Merge(devicetest.TwoPorts(), devicetest.Merge(more("new"), more("forgotten"))))
 			if n := p.chips.Load(); n > 1 {
 				t.Errorf("syncd has had %d chips", n)
 			}

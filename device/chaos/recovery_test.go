@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -136,8 +137,8 @@ func (p *plant) load(c device.ConfigDB) {
 	devicetest.NoError(p.T, c.Load(p.Context(), p.redis))
 }
 
-// until returns when ok does, which is asked fifty times a second: asking at every change of a database costs as much
-// as the daemons do.
+// until returns when ok does, which is asked ten times a second: asking at every change of a database costs as much as
+// the daemons do.
 func (p *plant) until(what string, ok func() bool) {
 	p.Helper()
 	p.within(patience, what, ok)
@@ -148,7 +149,7 @@ func (p *plant) within(patience time.Duration, what string, ok func() bool) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(time.Second / 10)
 	defer tick.Stop()
 	for !ok() {
 		select {
@@ -274,28 +275,50 @@ type mishap struct {
 	f     func(p *plant)
 }
 
-// Whatever happened: with its configuration loaded again it is the switch that the configuration makes, without a
-// restart of anything, and every daemon says that it is ready.
-func (m mishap) heals(t *testing.T) {
+// heal lets mishaps happen to one switch, one after the other. Whatever happened: with its configuration loaded again
+// it is the switch that the configuration makes, without a restart of anything, and every daemon says that it is ready.
+func heal(t *testing.T, mishaps []mishap) {
 	t.Parallel()
 	p := startPlant(t)
 	config := devicetest.TwoPorts()
 	p.load(config)
 	p.until("the session", func() bool { return p.active("s") })
-	m.f(p)
-	p.until("Redis answers", func() bool { return p.redis.DB(swss.ConfigDB).Ping(p.Context()) == nil })
-	p.load(devicetest.Merge(config, more("new")))
-	p.until("the new session", func() bool { return p.active("new") && p.active("s") })
-	p.ready()
-	p.same(devicetest.Merge(config, more("new")))
-	p.until("it is known what became of all rows", func() bool { return len(p.unknown()) == 0 })
-	if n := p.chips.Load(); n > 1 != m.fresh {
-		t.Errorf("syncd has had %d chips; it needed a fresh one: %t", n, m.fresh)
+	for _, m := range mishaps {
+		t.Run(m.name, func(sub *testing.T) {
+			p.T = sub
+			defer func() { p.T = t }()
+			before := p.chips.Load()
+			m.f(p)
+			p.until("Redis answers", func() bool { return p.redis.DB(swss.ConfigDB).Ping(p.Context()) == nil })
+			p.load(devicetest.Merge(config, more("new")))
+			p.until("the new session", func() bool { return p.active("new") && p.active("s") })
+			p.ready()
+			p.same(devicetest.Merge(config, more("new")))
+			p.until("it is known what became of all rows", func() bool { return len(p.unknown()) == 0 })
+			if n := p.chips.Load() - before; n > 0 != m.fresh {
+				sub.Errorf("syncd has had %d chips more; it needed a fresh one: %t", n, m.fresh)
+			}
+			p.until("the switch and its ports are told to be there", func() bool {
+				return len(p.row(swss.ApplDB, schema.AppPort, schema.PortInitDone)) > 0 &&
+					p.row(swss.StateDB, schema.StateSwitch, schema.SwitchKey)["status"] == schema.StatusActive
+			})
+			for table, rows := range more("new") {
+				for key := range rows {
+					p.redis.DB(swss.ConfigDB).Client().Del(p.Context(), table+"|"+key)
+				}
+			}
+			p.until("the new session is gone", func() bool { return p.status("new")["status"] == "" })
+		})
 	}
-	p.until("the switch and its ports are told to be there", func() bool {
-		return len(p.row(swss.ApplDB, schema.AppPort, schema.PortInitDone)) > 0 &&
-			p.row(swss.StateDB, schema.StateSwitch, schema.SwitchKey)["status"] == schema.StatusActive
-	})
+}
+
+// healApart heals those mishaps that take a fresh chip, and the others, beside each other.
+func healApart(t *testing.T, mishaps []mishap) {
+	t.Helper()
+	for name, fresh := range map[string]bool{"a fresh chip": true, "the chip goes on": false} {
+		some := slices.DeleteFunc(slices.Clone(mishaps), func(m mishap) bool { return m.fresh != fresh })
+		t.Run(name, func(t *testing.T) { heal(t, some) })
+	}
 }
 
 func (p *plant) flush(names ...swss.DBName) {
@@ -324,7 +347,7 @@ func TestLostDatabases(t *testing.T) {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
 	t.Parallel()
-	for _, m := range []mishap{
+	healApart(t, []mishap{
 		{"killed without persistence", true, func(p *plant) {
 			p.server.Kill()
 			p.server.Start()
@@ -343,9 +366,7 @@ func TestLostDatabases(t *testing.T) {
 			p.server.Kill()
 			p.server.Start()
 		}},
-	} {
-		t.Run(m.name, m.heals)
-	}
+	})
 }
 
 func TestUnwellDatabases(t *testing.T) {
@@ -353,7 +374,7 @@ func TestUnwellDatabases(t *testing.T) {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
 	t.Parallel()
-	for _, m := range []mishap{
+	healApart(t, []mishap{
 		{"full", false, func(p *plant) {
 			p.set("maxmemory", "1")
 			p.unhealthy("orchagent", "Redis is out of memory")
@@ -417,7 +438,5 @@ func TestUnwellDatabases(t *testing.T) {
 			stop()
 			p.until("the first works again", func() bool { return owner() == first })
 		}},
-	} {
-		t.Run(m.name, m.heals)
-	}
+	})
 }

@@ -110,6 +110,9 @@ func startFull(t *testing.T) *sternSwitch {
 
 // A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, and
 // a syncd that has begun is told what to poll. Nothing that is asked for would stop SONiC's.
+//
+// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what
+// was asked for, however long that takes, queues nothing behind it, and then makes one view.
 func TestSternSyncdRestarts(t *testing.T) {
 	s := startFull(t)
 	s.restart("orchagent")
@@ -121,12 +124,7 @@ func TestSternSyncdRestarts(t *testing.T) {
 	if inits, compared := s.stern.counts(); inits+compared > 0 {
 		t.Errorf("restarts began %d views and compared %d pairs of objects", inits, compared)
 	}
-}
 
-// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what
-// was asked for, however long that takes, queues nothing behind it, and then makes one view.
-func TestSternSyncdKilledInViews(t *testing.T) {
-	s := startFull(t)
 	s.forgetView()
 	s.restart("orchagent")
 	s.until("a view is being made", func() bool {
