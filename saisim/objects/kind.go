@@ -105,8 +105,8 @@ func badValue(a sai.Attr, s sai.Status, format string, args ...any) error {
 	return refuse("set", a.ID.ObjectType(), a.ID, s, format, args...)
 }
 
-// memberKind completes the kind of objects that are members of a group: the group's row has them, so it is put again with
-// each change of one. create may refuse a member; groupOf returns its group and the list that it is in.
+// memberKind completes the kind of objects that are members of a group: the group's row has them, so it is put again
+// with each change of one. create may refuse a member; groupOf returns its group and the list that it is in.
 func (c *core) memberKind(k *kind, groupOf func(o *object) (group *object, members *[]*object)) *kind {
 	again := func(group *object) error { return c.putRow(c.kinds[group.key.Type], group) }
 	join := k.create

@@ -134,7 +134,9 @@ func (q *qos) bufferPoolKind() *kind {
 			return nil
 		},
 		live: map[sai.AttrID]func(o *object) sai.Value{
-			sai.BufferPoolAttrSharedSize: func(o *object) sai.Value { return sai.Uint(o.self.(*bufferPool).cells * q.cellBytes()) },
+			sai.BufferPoolAttrSharedSize: func(o *object) sai.Value {
+				return sai.Uint(o.self.(*bufferPool).cells * q.cellBytes())
+			},
 		},
 		stats: []sai.StatID{sai.BufferPoolStatCurrOccupancyBytes, sai.BufferPoolStatCurrOccupancyCells},
 		stat: func(o *object, id sai.StatID) uint64 {

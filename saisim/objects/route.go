@@ -23,7 +23,9 @@ func (rt *router) routeKind() *kind {
 		made: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)++ },
 		gone: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)-- },
 		live: map[sai.AttrID]func(o *object) sai.Value{
-			sai.RouteEntryAttrIPAddrFamily: func(o *object) sai.Value { return family(o.key.Entry.(sai.RouteEntry).Dest.Addr()) },
+			sai.RouteEntryAttrIPAddrFamily: func(o *object) sai.Value {
+				return family(o.key.Entry.(sai.RouteEntry).Dest.Addr())
+			},
 		},
 	}
 }
