@@ -23,7 +23,9 @@ func (rt *router) routeKind() *kind {
 		made: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)++ },
 		gone: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)-- },
 		live: map[sai.AttrID]func(o *object) sai.Value{
-			sai.RouteEntryAttrIPAddrFamily: func(o *object) sai.Value { return family(o.key.Entry.(sai.RouteEntry).Dest.Addr()) },
+			sai.RouteEntryAttrIPAddrFamily: func(o *object) sai.Value {
+				return family(o.key.Entry.(sai.RouteEntry).Dest.Addr())
+			},
 		},
 	}
 }
@@ -45,8 +47,7 @@ func (rt *router) createRoute(o *object) error {
 // checkNextHop refuses what cannot be the next hop of a route.
 func (rt *router) checkNextHop(oid sai.OID) error {
 	if _, ok := row[config.Port](rt.core, oid); ok {
-		return refuse("set", sai.ObjectTypeRouteEntry, sai.RouteEntryAttrNextHopID, sai.StatusNotSupported,
-			"of ports, routes lead to the CPU port only")
+		return badValue(sai.RouteEntryAttrNextHopID, sai.StatusNotSupported, "of ports, routes lead to the CPU port only")
 	}
 	return nil
 }
