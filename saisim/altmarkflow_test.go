@@ -377,9 +377,7 @@ func TestWindowTime(t *testing.T) {
 		t.Errorf("%v, want 2 captures, the last unsynchronised", c)
 	}
 	for _, d := range []time.Duration{time.Hour, -time.Nanosecond} {
-		if err := m.StepClock(d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, m.StepClock(d))
 	}
 	if err := m.SetClockRate(5); err != nil { // no step
 		t.Fatal(err)

@@ -13,10 +13,7 @@ import (
 // Every shipped profile makes a chip.
 func TestShippedProfilesMakeChips(t *testing.T) {
 	for _, name := range profile.Names() {
-		p, err := profile.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := need(profile.Load(name))(t)
 		if _, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(0, 0)}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -56,14 +53,8 @@ func TestProfilesAndPrograms(t *testing.T) {
 			"SRAM blocks: the chip has none",
 			"VLIW slots: need 1, have 0", "tables: need 1, have 0"}},
 	} {
-		p, err := profile.Load(tt.profile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		program, err := pipe.CountMin(tt.sketch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := need(profile.Load(tt.profile))(t)
+		program := need(pipe.CountMin(tt.sketch))(t)
 		c, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(0, 0)})
 		if err != nil {
 			t.Fatal(err)

@@ -37,16 +37,9 @@ func TestClockRefuses(t *testing.T) {
 func disciplined(t *testing.T, back time.Duration) (errs []time.Duration, sync []bool) {
 	t.Helper()
 	const there = 10 * time.Microsecond
-	c, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(1_700_000_000, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.StepClock(time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.SetClockDrift(20_000); err != nil {
-		t.Fatal(err)
-	}
+	c := need(saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(1_700_000_000, 0)}))(t)
+	noError(t, c.StepClock(time.Millisecond))
+	noError(t, c.SetClockDrift(20_000))
 	c.SetClockSynchronised(false)
 	var s saisim.Servo
 	for i := range 200 {
@@ -58,9 +51,7 @@ func disciplined(t *testing.T, back time.Duration) (errs []time.Duration, sync [
 		}
 		errs = append(errs, c.ClockError(c2))
 		k := s.Sample(master(0, t1), c.Timestamp(c2), c.Timestamp(c3), master(c3, there+back))
-		if err := c.Discipline(k); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Discipline(k))
 		sync = append(sync, k.Synchronised)
 	}
 	return errs, sync

@@ -77,9 +77,7 @@ func TestClockSetInFlight(t *testing.T) {
 		at := r.Now() + 100
 		var changes []clockChange
 		for id := range uint64(200) {
-			if err := r.Receive(0, at, saisim.Frame{Data: frame, ID: id}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Receive(0, at, saisim.Frame{Data: frame, ID: id}))
 			next := at + saisim.Cycle(100+rnd.IntN(120))
 			if rnd.IntN(4) == 0 {
 				c := at + saisim.Cycle(rnd.IntN(100))

@@ -65,13 +65,9 @@ func TestElevenIntoTen(t *testing.T) {
 	for i := range frames {
 		at := saisim.Cycle(i) * wire
 		r.Advance(start + at)
-		if err := r.Receive(0, start+at, saisim.Frame{Data: frame, ID: uint64(i)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(0, start+at, saisim.Frame{Data: frame, ID: uint64(i)}))
 		if i%10 == 0 {
-			if err := r.Receive(2, start+at+600, saisim.Frame{Data: frame, ID: 1_000_000 + uint64(i/10)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Receive(2, start+at+600, saisim.Frame{Data: frame, ID: 1_000_000 + uint64(i/10)}))
 		}
 		look(at + 620) // B(k) of the frame time before is queued at 597 in this one
 	}

@@ -15,10 +15,7 @@ func TestContract(t *testing.T) {
 	for _, p := range []profile.Profile{profile.Default(), profile.Small()} {
 		t.Run(p.Name, func(t *testing.T) {
 			saitest.Contract(t, func() sai.API {
-				c, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(1_700_000_000, 0)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := need(saisim.New(saisim.Config{Profile: p, Start: time.Unix(1_700_000_000, 0)}))(t)
 				return c
 			})
 		})

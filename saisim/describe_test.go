@@ -251,10 +251,7 @@ func TestDescribeIsAGraph(t *testing.T) {
 	p := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{
 		does("a", 0, op("set", "ctl.drop", constant(1)))}}}
 	for _, name := range profile.Names() {
-		prof, err := profile.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		prof := need(profile.Load(name))(t)
 		for _, stages := range []uint32{prof.IngressStages, 1, 2} {
 			prof.IngressStages, prof.EgressStages = stages, stages
 			for _, program := range []*pipe.Program{nil, p} {

@@ -167,9 +167,7 @@ func TestDropReportsOfQueues(t *testing.T) {
 	at := r.Now() + 1
 	for range 2000 {
 		for id, f := range map[saisim.PortID][]byte{1: to0, 2: other} {
-			if err := r.Receive(id, at, saisim.Frame{Data: f}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Receive(id, at, saisim.Frame{Data: f}))
 		}
 	}
 	got := c.read(r.drain(), 7)
@@ -213,9 +211,7 @@ func TestDropReportsOfFlows(t *testing.T) {
 	at := r.Now() + 1
 	for range 5 {
 		at += 20_000
-		if err := r.Receive(3, at, saisim.Frame{Data: f}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(3, at, saisim.Frame{Data: f}))
 	}
 	r.Advance(at + 1_000_000)
 	var events []string

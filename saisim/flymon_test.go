@@ -26,10 +26,7 @@ func newSketcher(t testing.TB) *sketcher {
 
 func flowKey(t testing.TB, s string) flymon.Key {
 	t.Helper()
-	k, err := flymon.ParseKey(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := need(flymon.ParseKey(s))(t)
 	return k
 }
 
@@ -48,10 +45,7 @@ func counting(t testing.TB, name, key string, group, cmu int, base, size uint32)
 // filtered is the layout with a filter.
 func filtered(t testing.TB, l flymon.Layout, filter string) flymon.Layout {
 	t.Helper()
-	f, err := flymon.ParseFilter(filter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := need(flymon.ParseFilter(filter))(t)
 	l.Filter = f
 	return l
 }
@@ -174,9 +168,7 @@ func TestSketchTask(t *testing.T) {
 		}
 	}
 	var key bytes.Buffer
-	if err := binary.Write(&key, binary.BigEndian, flow(2).And(l.Flow)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, binary.Write(&key, binary.BigEndian, flow(2).And(l.Flow)))
 	s.ask(flymon.ObjectTruth, "read", map[string]any{"task": "t", "bank": 0,
 		"flows": []string{base64.StdEncoding.EncodeToString(key.Bytes())}}, "truth", &truth)
 	if truth.Flows != 10 || truth.Packets != 107 || truth.Overflow || truth.Values[0] != 7 || len(truth.Heavy) != 10 ||

@@ -24,9 +24,7 @@ func TestRecirculation(t *testing.T) {
 		}
 	})
 	counted := func() uint64 { return s.status("again").Banks[0].Packets }
-	if err := s.Receive(0, s.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Receive(0, s.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}))
 	for entered == 0 {
 		s.Advance(s.Now() + 1)
 	}
@@ -44,9 +42,7 @@ func TestRecirculation(t *testing.T) {
 	// Two at once: the second has to wait for the first.
 	for id := range saisim.PortID(8) {
 		if id != 1 {
-			if err := s.Receive(id, s.Now()+100, saisim.Frame{Data: udpFrame(byte(1+id), 2, 60)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Receive(id, s.Now()+100, saisim.Frame{Data: udpFrame(byte(1+id), 2, 60)}))
 		}
 	}
 	first := saisim.Cycle(0)
@@ -88,9 +84,7 @@ func TestRecirculation(t *testing.T) {
 	} {
 		s.change(task, counting(t, "again", "src-ip", 5, 0, 0, 32))
 		s.extension(flymon.ObjectClear, entryOf(s, "clear", map[string]any{"task": "again", "bank": 0}))
-		if err := s.Receive(0, s.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Receive(0, s.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}))
 		entered = 0
 		for entered == 0 {
 			s.Advance(s.Now() + 1)
@@ -112,9 +106,7 @@ func TestRecirculationIsFull(t *testing.T) {
 	s.task(counting(t, "again", "src-ip", 7, 2, 0, 32))
 	const packets, size = 200, 1000
 	for i := range packets {
-		if err := s.Receive(0, s.Now()+saisim.Cycle(i), saisim.Frame{Data: udpFrame(1, 2, size)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Receive(0, s.Now()+saisim.Cycle(i), saisim.Frame{Data: udpFrame(1, 2, size)}))
 	}
 	s.drain()
 	// Each takes 1040 byte times of the port, while 102.4 pass.
@@ -130,9 +122,7 @@ func TestRecirculationIsFull(t *testing.T) {
 	if b := s.status("again").Banks[0]; b.Lost != lost || b.Packets != packets-lost || lost < 100 {
 		t.Errorf("%+v, want %d lost", b, lost)
 	}
-	if err := s.Remove(t.Context(), sai.Obj(sai.ObjectTypeSwitch, s.sw)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Remove(t.Context(), sai.Obj(sai.ObjectTypeSwitch, s.sw)))
 	if _, ok := s.NextEvent(); ok {
 		t.Error("something is on its way when the switch is gone")
 	}

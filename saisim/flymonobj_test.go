@@ -272,9 +272,7 @@ func TestDigestPages(t *testing.T) {
 		}
 	}
 	for _, port := range want {
-		if err := s.Inject(0, saisim.Frame{Data: eth(host(2), host(1), ip4(1, 2, 17, 0, udp(port, 1, 20)))}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Inject(0, saisim.Frame{Data: eth(host(2), host(1), ip4(1, 2, 17, 0, udp(port, 1, 20)))}))
 		s.drain()
 	}
 	var keys, more []byte
@@ -317,9 +315,7 @@ func TestReplacedInTraffic(t *testing.T) {
 	now := s.Now()
 	const packets = 400
 	for i := range packets {
-		if err := s.Receive(0, now+saisim.Cycle(i), saisim.Frame{Data: udpFrame(byte(3+i%7), 2, 60)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Receive(0, now+saisim.Cycle(i), saisim.Frame{Data: udpFrame(byte(3+i%7), 2, 60)}))
 	}
 	s.Advance(now + 84*packets/2)
 	s.change(task, b)
@@ -364,9 +360,7 @@ func TestSketchesOfANewSwitch(t *testing.T) {
 		} else if fmt.Sprint(first) != fmt.Sprint(got) {
 			t.Errorf("%v\nthen\n%v", first, got)
 		}
-		if err := s.Remove(t.Context(), sai.Obj(sai.ObjectTypeSwitch, s.sw)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Remove(t.Context(), sai.Obj(sai.ObjectTypeSwitch, s.sw)))
 		s.sw = s.create(sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.Bool(true), sai.SwitchAttrSrcMACAddress,
 			sai.MAC{2, 0, 0, 0, 0, 0xaa})
 		for _, id := range s.Ports() {

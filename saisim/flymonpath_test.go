@@ -248,19 +248,13 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	want(even, epoch+2, 1, false)
 	at(3.1, 1)
 	want(odd, epoch+3, 4, true)
-	if err := s.StepClock(-2 * time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.StepClock(-2*time.Millisecond))
 	at(4.5, 1) // says 2.5
 	want(even, epoch+2, 2, false)
-	if err := s.StepClock(20 * time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.StepClock(20*time.Millisecond))
 	at(5.5, 1) // says 23.5
 	want(odd, epoch+23, 5, true)
-	if err := s.SetClockDrift(saisim.MaxClockRate); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.SetClockDrift(saisim.MaxClockRate))
 	at(15.5, 1) // a tenth more of about 10
 	want(even, epoch+34, 3, true)
 	var clock []uint64

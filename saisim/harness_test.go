@@ -67,10 +67,7 @@ func bareRigOf(t testing.TB, cfg saisim.Config) *rig {
 	t.Helper()
 	r := &rig{TB: t}
 	cfg.Notify = func(n sai.Notification) { r.notes = append(r.notes, n) }
-	c, err := saisim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(saisim.New(cfg))(t)
 	r.Chip = c
 	c.SetOutput(func(o *saisim.Out) {
 		r.outs = append(r.outs, sent{o.Port, o.In, o.At, bytes.Clone(o.Data), o.Len, o.Stamped, o.ID})
@@ -326,3 +323,20 @@ func udpFrame(a, b byte, n int) []byte {
 }
 
 func netipFrom4(b [4]byte) netip.Addr { return netip.AddrFrom4(b) }
+
+// noError ends a test on an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// need returns what a call has returned for the test that it is given to, which ends on an error.
+func need[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return v
+	}
+}

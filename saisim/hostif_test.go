@@ -54,12 +54,8 @@ func TestHostInterfacesAreReported(t *testing.T) {
 	is("another", "[{Ethernet0 false} {Ethernet4 true}]")
 	vlan := must(chip.Create(ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10)}}))
 	hostif(vlan, "Vlan10")
-	if err := chip.Set(ctx, sai.Obj(sai.ObjectTypeHostif, zero), up); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, chip.Set(ctx, sai.Obj(sai.ObjectTypeHostif, zero), up))
 	is("it comes up", "[{Ethernet0 true} {Ethernet4 true}]")
-	if err := chip.Remove(ctx, sai.Obj(sai.ObjectTypeHostif, four)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, chip.Remove(ctx, sai.Obj(sai.ObjectTypeHostif, four)))
 	is("one is removed", "[{Ethernet0 true}]")
 }

@@ -67,13 +67,9 @@ func TestMomentsAreWhole(t *testing.T) {
 			case 2:
 				copy(f, []byte{1, 0x80, 0xc2, 0, 0, 0xe}) // trapped
 			}
-			if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: uint64(i) * 3}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: uint64(i) * 3}))
 			if rnd.IntN(9) == 0 {
-				if err := r.Inject(saisim.PortID(to), saisim.Frame{Data: udpFrame(9, 8, 60), ID: uint64(i)*3 + 1}); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.Inject(saisim.PortID(to), saisim.Frame{Data: udpFrame(9, 8, 60), ID: uint64(i)*3 + 1}))
 			}
 			r.Advance(r.Now() + saisim.Cycle(rnd.IntN(300)))
 			if i == 1000 {

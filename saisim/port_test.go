@@ -37,12 +37,8 @@ func TestBreakout(t *testing.T) {
 
 	// Frames are in every part of the chip when the port goes.
 	for range 5 {
-		if err := r.Receive(4, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(3, 2, 1000)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(4, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 1000)}))
+		noError(t, r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(3, 2, 1000)}))
 	}
 	r.Advance(r.Now() + 350)
 	r.remove(sai.ObjectTypeVLANMember, m0)
@@ -146,9 +142,7 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 			at := r.Now()
 			for range 3 {
 				for _, in := range []saisim.PortID{0, 2} {
-					if err := r.Receive(in, at, saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, r.Receive(in, at, saisim.Frame{Data: udpFrame(1, 2, 1000)}))
 				}
 			}
 			r.Advance(at + 3075)
@@ -195,10 +189,7 @@ func TestPortStats(t *testing.T) {
 	}
 	read := func(id saisim.PortID) []uint64 {
 		t.Helper()
-		v, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(id)), ids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := need(r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(id)), ids))(t)
 		return v
 	}
 	mcLen := uint64(len(mc) + 4)
@@ -210,9 +201,7 @@ func TestPortStats(t *testing.T) {
 	if want := []uint64{64 + 1518 + 64 + mcLen, 2}; !slices.Equal(out[11:13], want) {
 		t.Errorf("port 1 sent %v, want %v", out[11:13], want)
 	}
-	if err := r.ClearStats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), ids[:4]); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.ClearStats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), ids[:4]))
 	r.send(0, bc)
 	got := read(0)
 	if want := []uint64{64, 0, 1, 1, 2 - 1, 1}; !slices.Equal(got[:6], want) {
@@ -224,10 +213,7 @@ func TestPortStats(t *testing.T) {
 	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), []sai.StatID{sai.PortStatPfc0RxPkts})
 	r.wantStatus(err, sai.StatusNotSupported)
 	// What is said to be supported is.
-	all, err := r.StatsCapability(context.Background(), sai.ObjectTypePort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := need(r.StatsCapability(context.Background(), sai.ObjectTypePort))(t)
 	if _, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), all); err != nil {
 		t.Error(err)
 	}
@@ -254,9 +240,7 @@ func TestSwitch(t *testing.T) {
 	if !slices.Contains(in.Actions, sai.ACLActionTypeTAMIntObject) || in.ActionListMandatory {
 		t.Errorf("ingress actions %+v", in)
 	}
-	if err := r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}))
 	r.Advance(r.Now() + 70)
 	r.remove(sai.ObjectTypeSwitch, r.sw)
 	r.balanced()

@@ -79,10 +79,7 @@ func TestPreIngressACLRefused(t *testing.T) {
 	}
 	fixed := profile.Default()
 	fixed.TableRecord = profile.TableRecordCapacity{}
-	chip, err := saisim.New(saisim.Config{Profile: fixed, Start: time.Unix(0, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	chip := need(saisim.New(saisim.Config{Profile: fixed, Start: time.Unix(0, 0)}))(t)
 	sw, err := chip.Create(context.Background(), sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
 	if err != nil {
 		t.Fatal(err)

@@ -416,9 +416,7 @@ func TestPlanThatGivesWay(t *testing.T) {
 func TestRecordsInFlight(t *testing.T) {
 	halfway := func(r *recorder) {
 		t.Helper()
-		if err := r.Receive(6, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(6, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}))
 		r.Advance(r.Now() + 64 + 5)
 	}
 	for _, tt := range []struct {
@@ -515,9 +513,7 @@ func TestRecordsOfFullQueues(t *testing.T) {
 	r.set(sai.ObjectTypeQueue, r.queue(7, 0), sai.QueueAttrBufferProfileID, profile)
 	r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrSpeed, sai.Uint(1000)) // a tenth of what comes
 	for range 12 {
-		if err := r.Receive(6, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 200)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(6, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 200)}))
 	}
 	outs := r.drain()
 	list, _ := r.records(outs)
@@ -553,9 +549,7 @@ func TestGraphWindow(t *testing.T) {
 		r.send(6, udpFrame(1, 2, 60))
 	}
 	r.send(6, eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x88b5), make([]byte, 46)))
-	if err := r.Inject(7, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Inject(7, saisim.Frame{Data: udpFrame(1, 2, 60)}))
 	r.drain()
 	numbers, g, paths := window()
 	have, _ := json.Marshal(g)

@@ -64,10 +64,7 @@ func TestRecordsOfActions(t *testing.T) {
 		act("ingress.port", 6, "x"), act("ingress.port", 7, "y"), act("egress.out", 40, "up"), act("egress.out", 41, "down"),
 	}
 	r.set(sai.ObjectTypeGenericProgrammable, r.object, sai.GenericProgrammableAttrEntry, planEntry(t, r.plan))
-	c, err := record.ParseContainers(r.plan.PHV)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := need(record.ParseContainers(r.plan.PHV))(t)
 	says := func(x record.Record) string {
 		var all []string
 		for _, m := range r.plan.Marks {
@@ -94,9 +91,7 @@ func TestRecordsOfActions(t *testing.T) {
 	r.SetVector(64)
 	at := r.Now()
 	for i, proto := range order { // close together
-		if err := r.Receive(6, at+saisim.Cycle(200*i), saisim.Frame{Data: frame(proto)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(6, at+saisim.Cycle(200*i), saisim.Frame{Data: frame(proto)}))
 	}
 	all = r.drain()
 	for how, outs := range map[string][]sent{"one by one": one, "together": all} {
@@ -134,22 +129,13 @@ func TestMarksOfActionsText(t *testing.T) {
 			}
 			p.Recorded = append(p.Recorded, x)
 		}
-		want, err := p.Marks()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := need(p.Marks())(t)
+		text := need(json.Marshal(p))(t)
 		q, err := record.ReadPlan(text)
 		if err != nil || !reflect.DeepEqual(q, p) {
 			t.Fatalf("%s is read as %+v, %v", text, q, err)
 		}
-		marks, err := q.ChipMarks()
-		if err != nil {
-			t.Fatal(err)
-		}
+		marks := need(q.ChipMarks())(t)
 		oid := r.extension(record.ObjectPlan, planEntry(t, record.ChipPlan{ID: 1, PHV: q.PHV, Graph: g.Version,
 			Marks: marks}))
 		if rows := r.Tables().RecordPlans; len(rows) != 1 || !reflect.DeepEqual(rows[0].Marks, want) {

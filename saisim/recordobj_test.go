@@ -143,10 +143,7 @@ func TestPlanText(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]uint64{"small": 8, "fixed": 0} {
-		prof, err := profile.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		prof := need(profile.Load(name))(t)
 		r := newRig(t, prof)
 		n, err := r.Availability(context.Background(), sai.ObjectTypeGenericProgrammable,
 			attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan)))

@@ -230,9 +230,7 @@ func TestTrailsOfPrograms(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", tt.name, s, tt.want)
 		}
 	}
-	if err := r.Inject(7, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Inject(7, saisim.Frame{Data: udpFrame(1, 2, 60)}))
 	r.drain()
 	if s := strings.Join(ends(), ", "); s != "7: egress.out mtu*" {
 		t.Errorf("injected: %s", s)
@@ -253,9 +251,7 @@ func TestTrailsInFlight(t *testing.T) {
 	}
 	halfway := func() {
 		t.Helper()
-		if err := r.Receive(6, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(6, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}))
 		r.Advance(r.Now() + 64 + 5)
 	}
 	halfway()

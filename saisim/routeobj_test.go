@@ -102,9 +102,7 @@ func TestHostRoutes(t *testing.T) {
 	r.neighbor(1, at4(1, 20), 20, sai.NeighborEntryAttrNoHostRoute, sai.Bool(true))
 	want("a neighbour without host route", "cpu")
 	k := r.neighborKey(1, at4(1, 20))
-	if err := r.Set(r.Context(), k, sai.Attr{ID: sai.NeighborEntryAttrNoHostRoute, Value: sai.Bool(false)}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Set(r.Context(), k, sai.Attr{ID: sai.NeighborEntryAttrNoHostRoute, Value: sai.Bool(false)}))
 	want("a neighbour", "1")
 	r.neighbor(2, at4(2, 30), 30)
 	r.route("10.0.1.20/32", r.hop(2, at4(2, 30)))

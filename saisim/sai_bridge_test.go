@@ -342,9 +342,7 @@ func TestSAIFDBFlush(t *testing.T) {
 		if got := known(); got != "1/1 1/2 1/3 10/1 10/2 " {
 			t.Fatalf("%s: known before: %s", tt.name, got)
 		}
-		if err := d.FlushFDB(d.Context(), tt.attrs); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.FlushFDB(d.Context(), tt.attrs))
 		if got := known(); got != tt.want {
 			t.Errorf("%s: known after the flush: %s, want %s", tt.name, got, tt.want)
 		}

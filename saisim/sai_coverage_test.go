@@ -58,10 +58,7 @@ func TestSAICoverage(t *testing.T) {
 	}
 	named := map[string]bool{} // as metadata has it, without underscores
 	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := need(os.ReadFile(f))(t)
 		for _, m := range regexp.MustCompile(`sai\.(\w+Attr\w+)`).FindAllSubmatch(text, -1) {
 			named[strings.ToLower(string(m[1]))] = true
 		}

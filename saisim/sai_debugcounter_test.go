@@ -81,12 +81,8 @@ func TestSAIDebugCounters(t *testing.T) {
 	r.send(0, nowhere)
 	r.send(0, hole)
 	want("counted on", 2, 4, 3)
-	if err := r.ClearStats(ctx, port, []sai.StatID{in0}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.ClearStats(ctx, whole, []sai.StatID{sw0}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.ClearStats(ctx, port, []sai.StatID{in0}))
+	noError(t, r.ClearStats(ctx, whole, []sai.StatID{sw0}))
 	want("cleared", 0, 4, 0)
 	r.set(sai.ObjectTypeDebugCounter, a, inList, sai.Enums{})
 	r.send(0, hole)

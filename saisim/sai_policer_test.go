@@ -234,9 +234,7 @@ func TestSAIPolicerActions(t *testing.T) {
 			if s := fmt.Sprint(all); s != "[4 256 128 64 64]" {
 				t.Errorf("statistics %s", s)
 			}
-			if err := p.ClearStats(context.Background(), p.policer, []sai.StatID{sai.PolicerStatGreenBytes}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.ClearStats(context.Background(), p.policer, []sai.StatID{sai.PolicerStatGreenBytes}))
 			if n := p.stats(sai.PolicerStatGreenBytes, sai.PolicerStatRedBytes); n[0] != 0 || n[1] != 64 {
 				t.Errorf("after the green bytes were cleared: green and red %d", n)
 			}
@@ -327,9 +325,7 @@ func TestSAIPolicerAllocatesNothing(t *testing.T) {
 	frame := arp(1)
 	storm := func() {
 		for range 100 {
-			if err := p.Receive(0, p.Now(), saisim.Frame{Data: frame}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Receive(0, p.Now(), saisim.Frame{Data: frame}))
 			p.Advance(p.Now() + 100)
 		}
 	}

@@ -352,16 +352,12 @@ func TestStampsOfAWrongClock(t *testing.T) {
 			r.send(1, udpFrame(2, 1, 60))
 			r.stampAll(7)
 			at := r.Now() + 1000
-			if err := r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 1000)}))
 			// 1004 bytes of a cycle each, then 17 cycles to the queue, 11 and 8 to the
 			// timestamp point of the egress.
 			const delay = 1004 + 17 + 11 + 8
 			r.Advance(at + delay - 100)
-			if err := tt.do(r); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tt.do(r))
 			outs := r.drain()
 			rec := decode(t, outs[0])
 			arrived, left := r.TrueTime(at), r.TrueTime(at+delay).Add(tt.error)

@@ -53,9 +53,7 @@ func TestRatesThatDoNotDivide(t *testing.T) {
 	r.Advance(500)
 	// Three frames of 60 bytes back to back, given to the MAC at one cycle.
 	for range 3 {
-		if err := r.Receive(0, 1000, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(0, 1000, saisim.Frame{Data: udpFrame(1, 2, 60)}))
 	}
 	outs := r.drain()
 	// Ingress SFD 1000, 1067.2, 1134.4 (84 bytes * 0.8); whole 51.2 later: 1051.2,
@@ -120,9 +118,7 @@ func TestTimingByHand(t *testing.T) {
 			r.set(sai.ObjectTypePort, r.oid(21), sai.PortAttrMTU, sai.Uint(1000))
 			at := r.Now() + 1000
 			for _, in := range tt.in {
-				if err := r.Receive(in.port, at, saisim.Frame{Data: in.frame}); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, r.Receive(in.port, at, saisim.Frame{Data: in.frame}))
 			}
 			var got []out
 			for _, o := range r.drain() {
@@ -148,9 +144,7 @@ func TestNoDrift(t *testing.T) {
 	count := 0
 	r.SetOutput(func(o *saisim.Out) { last = o.At; count++ })
 	for range n {
-		if err := r.Receive(0, first, saisim.Frame{Data: udpFrame(1, 2, 100)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(0, first, saisim.Frame{Data: udpFrame(1, 2, 100)}))
 	}
 	r.drain()
 	// n-1 frames of 104+20 bytes of 0.8 ns: (n-1) * 124 * 8 * Hz / 10^10 cycles
@@ -174,9 +168,7 @@ func TestArbitration(t *testing.T) {
 		port saisim.PortID
 		at   saisim.Cycle
 	}{{3, at}, {1, at}, {2, at}, {0, at + 1}} {
-		if err := r.Receive(in.port, in.at, saisim.Frame{Data: udpFrame(byte(in.port)+1, 9, 60)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(in.port, in.at, saisim.Frame{Data: udpFrame(byte(in.port)+1, 9, 60)}))
 	}
 	var order []saisim.PortID
 	for _, o := range r.drain() {
@@ -196,9 +188,7 @@ func TestCongestion(t *testing.T) {
 	r.send(7, udpFrame(9, 1, 60))
 	at := r.Now() + 100
 	for id := range saisim.PortID(6) {
-		if err := r.Receive(id, at, saisim.Frame{Data: udpFrame(id2host(id), 9, 1000)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(id, at, saisim.Frame{Data: udpFrame(id2host(id), 9, 1000)}))
 	}
 	outs := r.drain()
 	// All are whole at at+1004 and queued at +17, +18, ... +22. The first goes to the
@@ -260,9 +250,7 @@ func TestTrailerTakesTime(t *testing.T) {
 	r.stampAll(1)
 	at := r.Now() + 100
 	for range 2 {
-		if err := r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 100)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 100)}))
 	}
 	outs := r.drain()
 	// Frames come every 124 cycles and leave every 100 + 32 + 4 + 20 = 156.

@@ -37,15 +37,11 @@ func TestTraceEnds(t *testing.T) {
 			[]string{"0 dropped: source-address"}},
 		{"punted", func(r *rig) { r.send(0, lldp) }, []string{"0 copies made", "1 CPU to the CPU (lldp)"}},
 		{"injected", func(r *rig) {
-			if err := r.Inject(1, saisim.Frame{Data: udpFrame(9, 2, 60)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Inject(1, saisim.Frame{Data: udpFrame(9, 2, 60)}))
 			r.drain()
 		}, []string{"0 copies made", "1 Ethernet1 last byte out"}},
 		{"its port is removed", func(r *rig) {
-			if err := r.Receive(3, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Receive(3, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 1000)}))
 			r.Advance(r.Now() + 10)
 			r.clearVLAN1()
 			r.remove(sai.ObjectTypePort, r.oid(3))
@@ -63,9 +59,7 @@ func TestTraceEnds(t *testing.T) {
 			trace := saisim.NewTrace(r.Chip, &out, true)
 			r.SetObserver(trace.See)
 			tt.do(r)
-			if err := trace.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, trace.Flush())
 			var p struct {
 				Packet int
 				Steps  []struct{ Place string }
@@ -98,14 +92,10 @@ func TestTraceFractions(t *testing.T) {
 	trace := saisim.NewTrace(r.Chip, &out, false)
 	r.SetObserver(trace.See)
 	for range 3 {
-		if err := r.Receive(0, 1000, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Receive(0, 1000, saisim.Frame{Data: udpFrame(1, 2, 60)}))
 	}
 	r.drain()
-	if err := trace.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, trace.Flush())
 	for _, want := range []string{ // 84 bytes are 33 3/5 cycles, 64 are 25 3/5
 		"ingress SFD              1000\n  last byte in             1026  1025+3/5\n",
 		"ingress SFD              1034  1033+3/5\n  last byte in             1060  1059+1/5\n",
@@ -140,15 +130,11 @@ func TestTraceIsInOrder(t *testing.T) {
 		for i := range uint64(2000) {
 			from := byte(rnd.IntN(8))
 			f := udpFrame(from+1, byte(1+rnd.IntN(12)), 60+rnd.IntN(400))
-			if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: i + 1}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: i + 1}))
 			r.Advance(r.Now() + saisim.Cycle(rnd.IntN(150)))
 		}
 		r.drain()
-		if err := trace.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, trace.Flush())
 		type steps []struct {
 			Place string
 			Cycle saisim.Cycle

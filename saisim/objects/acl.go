@@ -70,10 +70,10 @@ func (as *acls) checkBinds(o *object, point sai.Enum, attrs ...sai.AttrID) error
 			is, points = g.stage, g.bind
 		}
 		if is != config.Stage(stage) {
-			return badValue(a, sai.StatusInvalidParameter, "it is of another stage")
+			return badValue(a.ID, sai.StatusInvalidParameter, "it is of another stage")
 		}
 		if len(points) > 0 && !slices.Contains(points, point) {
-			return badValue(a, sai.StatusInvalidParameter, "it was not made to be bound to %s",
+			return badValue(a.ID, sai.StatusInvalidParameter, "it was not made to be bound to %s",
 				sai.EnumName(sai.ACLTableAttrACLBindPointTypeList, point))
 		}
 	}
@@ -137,7 +137,7 @@ type aclAction struct {
 func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
 	if a.ID != sai.ACLEntryAttrFieldACLRangeType {
 		if !t.o.flag(tableField(a.ID)) {
-			return badValue(a, sai.StatusInvalidParameter, "the table does not have the field")
+			return badValue(a.ID, sai.StatusInvalidParameter, "the table does not have the field")
 		}
 		return nil
 	}
@@ -145,7 +145,7 @@ func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
 	oids, _ := f.Data.(sai.OIDs)
 	for _, oid := range oids {
 		if o := c.objects[oid]; o != nil && !slices.Contains(types, o.enum(sai.ACLRangeAttrType)) {
-			return badValue(a, sai.StatusInvalidParameter, "the table does not have ranges of %s",
+			return badValue(a.ID, sai.StatusInvalidParameter, "the table does not have ranges of %s",
 				sai.EnumName(sai.ACLRangeAttrType, o.enum(sai.ACLRangeAttrType)))
 		}
 	}
@@ -155,7 +155,7 @@ func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
 // allowsAction refuses an action that the table was not created for.
 func (t *aclTable) allowsAction(known map[sai.AttrID]aclAction, a sai.Attr) error {
 	if !slices.Contains(t.actions, known[a.ID].listed) {
-		return badValue(a, sai.StatusInvalidParameter, "the table does not have the action")
+		return badValue(a.ID, sai.StatusInvalidParameter, "the table does not have the action")
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai
 	case sai.Enum: // packet action
 		does := config.PacketAction(v) // in the order of SAI
 		if t.stage == config.Egress && does.Copies() {
-			return badValue(a, sai.StatusNotSupported, "egress entries do not copy to the CPU")
+			return badValue(a.ID, sai.StatusNotSupported, "egress entries do not copy to the CPU")
 		}
 		x.Number = uint64(does)
 	case sai.Uint:
@@ -104,9 +104,9 @@ func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai
 func checkActionNumber(a sai.Attr, v uint64) error {
 	switch {
 	case a.ID == sai.ACLEntryAttrActionSetTC && v > maxTrafficClasses-1:
-		return badValue(a, sai.StatusInvalidParameter, "traffic class %d, want 0 to %d", v, maxTrafficClasses-1)
+		return badValue(a.ID, sai.StatusInvalidParameter, "traffic class %d, want 0 to %d", v, maxTrafficClasses-1)
 	case a.ID == sai.ACLEntryAttrActionSetDSCP && v > 63:
-		return badValue(a, sai.StatusInvalidParameter, "DSCP %d, want 0 to 63", v)
+		return badValue(a.ID, sai.StatusInvalidParameter, "DSCP %d, want 0 to 63", v)
 	}
 	return nil
 }
@@ -116,19 +116,19 @@ func (as *acls) checkActionObject(t *aclTable, a sai.Attr, v sai.OID) (none bool
 	switch a.ID {
 	case sai.ACLEntryAttrActionCounter:
 		if x := as.objects[v]; x == nil || x.ref(sai.ACLCounterAttrTableID) != t.o.key.OID {
-			return false, badValue(a, sai.StatusInvalidParameter, "the counter is one of another table")
+			return false, badValue(a.ID, sai.StatusInvalidParameter, "the counter is one of another table")
 		}
 	case sai.ACLEntryAttrActionTAMIntObject:
 		x, ok := row[config.TAMInt](as.core, v)
 		if x.IFA.On && t.stage == config.Egress {
-			return false, badValue(a, sai.StatusNotSupported, "entries of egress tables have no objects of IFA2")
+			return false, badValue(a.ID, sai.StatusNotSupported, "entries of egress tables have no objects of IFA2")
 		}
 		return !ok, nil
 	case sai.ACLEntryAttrActionTAMObject:
 		return v == sai.NullOID, nil
 	case sai.ACLEntryAttrActionRedirect:
 		if !as.redirectsTo(v) {
-			return false, badValue(a, sai.StatusNotSupported,
+			return false, badValue(a.ID, sai.StatusNotSupported,
 				"the chip redirects to ports, LAGs, bridge ports, next hops and their groups")
 		}
 	}

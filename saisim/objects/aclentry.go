@@ -41,8 +41,7 @@ func (as *acls) entryKind() *kind {
 func (as *acls) createEntry(o *object) error {
 	t, _ := self[*aclTable](as.core, o.ref(sai.ACLEntryAttrTableID))
 	if as.entriesLeft(t) == 0 {
-		return refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusTableFull,
-			"the table has %d of %d entries, its stage %d of %d",
+		return badCreate(sai.ACLEntryAttrTableID, sai.StatusTableFull, "the table has %d of %d entries, its stage %d of %d",
 			t.entries, t.size, as.entriesUsed[t.stage], as.prof.ACL.Entries)
 	}
 	e := &aclEntry{table: t}
@@ -148,7 +147,7 @@ func (as *acls) checkPriority(o *object, priority uint32) error {
 	a := &as.prof.ACL
 	_, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority)
 	if given && (priority < a.MinPriority || priority > a.MaxPriority) {
-		return refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrPriority, sai.StatusInvalidParameter,
+		return badCreate(sai.ACLEntryAttrPriority, sai.StatusInvalidParameter,
 			"priority %d, want %d to %d", priority, a.MinPriority, a.MaxPriority)
 	}
 	return nil

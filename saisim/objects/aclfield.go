@@ -90,7 +90,7 @@ func matchBits(a sai.Attr, bits int, f sai.Field) (value, mask [2]uint64, err er
 		d, okd := f.Data.(sai.IP)
 		m, okm := f.Mask.(sai.IP)
 		if !okd || !okm {
-			return value, mask, badValue(a, sai.StatusInvalidParameter, "want an address with a mask")
+			return value, mask, badValue(a.ID, sai.StatusInvalidParameter, "want an address with a mask")
 		}
 		db, mb := d.As16(), m.As16()
 		for i := range 2 {
@@ -102,7 +102,8 @@ func matchBits(a sai.Attr, bits int, f sai.Field) (value, mask [2]uint64, err er
 	m, ok2 := scalar(f.Mask)
 	width := uint64(math.MaxUint64) >> (64 - bits)
 	if !ok1 || !ok2 || data > width {
-		return value, mask, badValue(a, sai.StatusInvalidParameter, "%v, want a value of %d bits with a mask", f.Data, bits)
+		return value, mask, badValue(a.ID, sai.StatusInvalidParameter, "%v, want a value of %d bits with a mask", f.Data,
+			bits)
 	}
 	value[1], mask[1] = data, m&width
 	return value, mask, nil
@@ -135,7 +136,7 @@ func enumValue(a sai.Attr, f config.ACLField, v sai.Enum) (uint64, error) {
 		last = sai.Enum(config.TwoTags)
 	}
 	if v < 0 || v > last {
-		return 0, badValue(a, sai.StatusNotSupported, "the chip does not match %s", sai.EnumName(a.ID, v))
+		return 0, badValue(a.ID, sai.StatusNotSupported, "the chip does not match %s", sai.EnumName(a.ID, v))
 	}
 	return uint64(v), nil
 }
@@ -151,7 +152,7 @@ func (as *acls) matchPorts(a sai.Attr, v sai.Value) ([]config.ID, error) {
 		_, port := config.Find[config.Port](as.tables, id)
 		_, lag := config.Find[config.LAG](as.tables, id)
 		if !port && (!lag || len(ids) > 1) {
-			return nil, badValue(a, sai.StatusInvalidParameter, "%s is no front-panel port", sai.OID(id))
+			return nil, badValue(a.ID, sai.StatusInvalidParameter, "%s is no front-panel port", sai.OID(id))
 		}
 	}
 	return ids, nil
@@ -162,7 +163,7 @@ func (as *acls) matchRanges(a sai.Attr, v sai.Value) ([]config.ID, error) {
 	ids := configIDs(oids)
 	for _, id := range ids {
 		if _, ok := config.Find[config.ACLRange](as.tables, id); !ok {
-			return nil, badValue(a, sai.StatusInvalidParameter, "%s is no range", sai.OID(id))
+			return nil, badValue(a.ID, sai.StatusInvalidParameter, "%s is no range", sai.OID(id))
 		}
 	}
 	return ids, nil

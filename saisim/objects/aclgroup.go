@@ -70,9 +70,6 @@ func (as *acls) groupsUsed() (used byStage) {
 
 func (as *acls) groupMemberKind() *kind {
 	const table, priority = sai.ACLTableGroupMemberAttrACLTableID, sai.ACLTableGroupMemberAttrPriority
-	bad := func(id sai.AttrID, s sai.Status, format string, args ...any) error {
-		return refuse("create", sai.ObjectTypeACLTableGroupMember, id, s, format, args...)
-	}
 	groupOf := func(o *object) (*object, *[]*object) {
 		g := as.objects[o.ref(sai.ACLTableGroupMemberAttrACLTableGroupID)]
 		return g, &g.self.(*aclGroup).members
@@ -84,9 +81,9 @@ func (as *acls) groupMemberKind() *kind {
 			t, _ := self[*aclTable](as.core, o.ref(table))
 			switch n := o.number(priority); {
 			case g.self.(*aclGroup).stage != t.stage:
-				return bad(table, sai.StatusInvalidParameter, "the table is of another stage than the group")
+				return badCreate(table, sai.StatusInvalidParameter, "the table is of another stage than the group")
 			case n > maxMemberPriority:
-				return bad(priority, sai.StatusInvalidParameter, "%d, want 0 to %d", n, maxMemberPriority)
+				return badCreate(priority, sai.StatusInvalidParameter, "%d, want 0 to %d", n, maxMemberPriority)
 			}
 			return nil
 		},
@@ -94,7 +91,7 @@ func (as *acls) groupMemberKind() *kind {
 			_, members := groupOf(o)
 			for _, m := range *members {
 				if m.ref(table) == o.ref(table) {
-					return bad(table, sai.StatusItemAlreadyExists, "the table is in the group")
+					return badCreate(table, sai.StatusItemAlreadyExists, "the table is in the group")
 				}
 			}
 			return nil

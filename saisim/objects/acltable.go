@@ -46,15 +46,13 @@ func (as *acls) createTable(o *object) error {
 	if list, _ := o.attr(sai.ACLTableAttrACLActionTypeList).(sai.Enums); len(list) > 0 {
 		t.actions = list
 	}
-	refuseIt := func(id sai.AttrID, s sai.Status, format string, args ...any) error {
-		return refuse("create", sai.ObjectTypeACLTable, id, s, format, args...)
-	}
 	a := &as.prof.ACL
 	if as.tablesUsed[t.stage] >= a.Tables {
-		return refuseIt(0, sai.StatusInsufficientResources, "all %d tables of the stage are in use", a.Tables)
+		return refuse("create", sai.ObjectTypeACLTable, 0, sai.StatusInsufficientResources,
+			"all %d tables of the stage are in use", a.Tables)
 	}
 	if t.size > a.TableEntries {
-		return refuseIt(sai.ACLTableAttrSize, sai.StatusInsufficientResources, "%d entries, a table has at most %d", t.size,
+		return badCreate(sai.ACLTableAttrSize, sai.StatusInsufficientResources, "%d entries, a table has at most %d", t.size,
 			a.TableEntries)
 	}
 	if t.size == 0 {
@@ -62,17 +60,17 @@ func (as *acls) createTable(o *object) error {
 	}
 	for _, x := range t.actions {
 		if !slices.Contains(aclActions(t.stage), x) {
-			return refuseIt(sai.ACLTableAttrACLActionTypeList, sai.StatusNotSupported, "%s is no action of the stage",
+			return badCreate(sai.ACLTableAttrACLActionTypeList, sai.StatusNotSupported, "%s is no action of the stage",
 				sai.EnumName(sai.ACLTableAttrACLActionTypeList, x))
 		}
 	}
 	for _, id := range []sai.AttrID{sai.ACLTableAttrFieldOutPort, sai.ACLTableAttrFieldOutPorts} {
 		if t.stage != config.Egress && o.flag(id) {
-			return refuseIt(id, sai.StatusNotSupported, "the egress port is not known at ingress")
+			return badCreate(id, sai.StatusNotSupported, "the egress port is not known at ingress")
 		}
 	}
 	if id := sai.ACLTableAttrFieldACLUserMeta; t.stage == config.PreIngress && o.flag(id) {
-		return refuseIt(id, sai.StatusNotSupported, "nothing has set it behind the parser")
+		return badCreate(id, sai.StatusNotSupported, "nothing has set it behind the parser")
 	}
 	o.self = t
 	as.tablesUsed[t.stage]++

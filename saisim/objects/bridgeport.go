@@ -38,7 +38,7 @@ func (b *bridge) bridgePortKind() *kind {
 func (b *bridge) createBridgePort(o *object) error {
 	oid := o.ref(sai.BridgePortAttrPortID)
 	bad := func(s sai.Status, why string) error {
-		return refuse("create", sai.ObjectTypeBridgePort, sai.BridgePortAttrPortID, s, "%s", why)
+		return badCreate(sai.BridgePortAttrPortID, s, "%s", why)
 	}
 	what := "port"
 	if _, ok := row[config.LAG](b.core, oid); ok {

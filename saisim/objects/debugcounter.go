@@ -123,7 +123,7 @@ func (d *debugCounters) create(o *object) error {
 	t := o.enum(sai.DebugCounterAttrType)
 	b, stats := d.free(t)
 	if len(stats) == 0 {
-		return refuse("create", sai.ObjectTypeDebugCounter, sai.DebugCounterAttrType, sai.StatusInsufficientResources,
+		return badCreate(sai.DebugCounterAttrType, sai.StatusInsufficientResources,
 			"all counters of type %s are in use", sai.EnumName(sai.DebugCounterAttrType, t))
 	}
 	c := &debugCounter{bank: b, stat: stats[0]}

@@ -73,17 +73,16 @@ func (ms *monitors) eventRow(o *object) (config.Row, error) {
 	actions, _ := o.attr(sai.TAMEventAttrActionList).(sai.OIDs)
 	collectors, _ := o.attr(sai.TAMEventAttrCollectorList).(sai.OIDs)
 	if len(actions) != 1 {
-		return nil, badValue(sai.Attr{ID: sai.TAMEventAttrActionList}, sai.StatusNotSupported,
+		return nil, badValue(sai.TAMEventAttrActionList, sai.StatusNotSupported,
 			"%d actions, the chip has one for an event", len(actions))
 	}
 	if n := len(collectors); n < 1 || n > config.MaxEventCollectors {
-		return nil, badValue(sai.Attr{ID: sai.TAMEventAttrCollectorList}, sai.StatusNotSupported,
+		return nil, badValue(sai.TAMEventAttrCollectorList, sai.StatusNotSupported,
 			"%d collectors, want 1 to %d", n, config.MaxEventCollectors)
 	}
 	for i, oid := range collectors {
 		if slices.Contains(collectors[:i], oid) {
-			return nil, badValue(sai.Attr{ID: sai.TAMEventAttrCollectorList}, sai.StatusInvalidParameter,
-				"%s is there twice", oid)
+			return nil, badValue(sai.TAMEventAttrCollectorList, sai.StatusInvalidParameter, "%s is there twice", oid)
 		}
 	}
 	r := config.TAMEvent{
@@ -133,7 +132,7 @@ func (ms *monitors) thresholdKind() *kind {
 		},
 		check: func(o *object) error {
 			if d := o.aging(); d < config.MinAging || d > config.MaxAging {
-				return badValue(sai.Attr{ID: value}, sai.StatusInvalidParameter, "an interval of %v, want %v to %v",
+				return badValue(value, sai.StatusInvalidParameter, "an interval of %v, want %v to %v",
 					d, config.MinAging, config.MaxAging)
 			}
 			return nil
@@ -216,7 +215,7 @@ func (c *core) checkTAMs(o *object, id sai.AttrID, point sai.Enum) error {
 	for _, oid := range oids {
 		points, _ := c.objects[oid].attr(sai.TAMAttrTAMBindPointTypeList).(sai.Enums)
 		if len(points) > 0 && !slices.Contains(points, point) {
-			return badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "%s was not made to be bound to %s", oid,
+			return badValue(id, sai.StatusInvalidParameter, "%s was not made to be bound to %s", oid,
 				sai.EnumName(sai.TAMAttrTAMBindPointTypeList, point))
 		}
 	}
@@ -237,11 +236,11 @@ func (ms *monitors) tamInts(o *object, r *config.TAM) error {
 		case sai.TAMIntTypeIfa2:
 			kind, r.IFA = 1, id
 		default:
-			return badValue(a, sai.StatusNotSupported, "an object of %s, want SAI_TAM_INT_TYPE_DIRECT_EXPORT or IFA2",
+			return badValue(a.ID, sai.StatusNotSupported, "an object of %s, want SAI_TAM_INT_TYPE_DIRECT_EXPORT or IFA2",
 				sai.EnumName(sai.TAMIntAttrType, x.enum(sai.TAMIntAttrType)))
 		}
 		if have[kind] {
-			return badValue(a, sai.StatusNotSupported, "several objects of %s, want at most one",
+			return badValue(a.ID, sai.StatusNotSupported, "several objects of %s, want at most one",
 				sai.EnumName(sai.TAMIntAttrType, x.enum(sai.TAMIntAttrType)))
 		}
 		have[kind] = true

@@ -15,9 +15,8 @@ func extensionKind(xs *extension.Area) *kind {
 			name := o.extensionName()
 			x := xs.Object(name, o.id())
 			if x == nil {
-				return refuse("create", t, sai.GenericProgrammableAttrObjectName,
-					sai.StatusNotSupported, "no extension %q, of %v the chip has those that it has room for",
-					name, extension.Names())
+				return refuse("create", t, sai.GenericProgrammableAttrObjectName, sai.StatusNotSupported,
+					"no extension %q, of %v the chip has those that it has room for", name, extension.Names())
 			}
 			if xs.Left(name) == 0 {
 				return refuse("create", t, sai.GenericProgrammableAttrObjectName,
@@ -34,7 +33,7 @@ func extensionKind(xs *extension.Area) *kind {
 		set: func(o *object, a sai.Attr) error {
 			text, _ := a.Value.(sai.Bytes)
 			if err := o.self.(extension.Object).Apply(text); err != nil {
-				return badValue(a, sai.StatusInvalidParameter, "%v", err)
+				return badValue(a.ID, sai.StatusInvalidParameter, "%v", err)
 			}
 			return nil
 		},

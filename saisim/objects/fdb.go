@@ -62,8 +62,7 @@ func (b *bridge) createFDB(o *object) error {
 	}
 	bp, ok := row[config.BridgePort](b.core, o.ref(sai.FDBEntryAttrBridgePortID))
 	if !ok {
-		return refuse("create", sai.ObjectTypeFDBEntry, sai.FDBEntryAttrBridgePortID, sai.StatusInvalidParameter,
-			"want a bridge port")
+		return badCreate(sai.FDBEntryAttrBridgePortID, sai.StatusInvalidParameter, "want a bridge port")
 	}
 	_, learned := b.engine.Address(vid, config.MAC(k.MAC)) // it is replaced
 	if !learned && b.engine.AddressesLeft() == 0 {
@@ -93,14 +92,14 @@ func (b *bridge) setFDB(o *object, a sai.Attr) error {
 	}
 	e, ok := b.engine.Address(vid, config.MAC(o.key.Entry.(sai.FDBEntry).MAC))
 	if !ok {
-		return badValue(a, sai.StatusItemNotFound, "the entry has aged")
+		return badValue(a.ID, sai.StatusItemNotFound, "the entry has aged")
 	}
 	to, fresh := e.BridgePort, e.Seen
 	switch a.ID {
 	case sai.FDBEntryAttrBridgePortID:
 		bp, ok := row[config.BridgePort](b.core, a.Value.(sai.OID))
 		if !ok {
-			return badValue(a, sai.StatusInvalidParameter, "want a bridge port")
+			return badValue(a.ID, sai.StatusInvalidParameter, "want a bridge port")
 		}
 		to = bp.ID
 	case sai.FDBEntryAttrType:

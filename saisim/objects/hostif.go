@@ -19,13 +19,11 @@ func (ps *ports) hostifKind() *kind {
 		create: func(o *object) error {
 			name, _ := o.attr(sai.HostifAttrName).(sai.Text)
 			if _, used := ps.names[string(name)]; used || name == "" {
-				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrName, sai.StatusItemAlreadyExists,
-					"name %q is in use or empty", string(name))
+				return badCreate(sai.HostifAttrName, sai.StatusItemAlreadyExists, "name %q is in use or empty", string(name))
 			}
 			p, ok := self[*port](ps.core, o.ref(sai.HostifAttrObjID))
 			if ok && p.name != "" {
-				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrObjID, sai.StatusItemAlreadyExists,
-					"the port has interface %q", p.name)
+				return badCreate(sai.HostifAttrObjID, sai.StatusItemAlreadyExists, "the port has interface %q", p.name)
 			}
 			o.self = name
 			ps.names[string(name)] = p // nil: a LAG or VLAN

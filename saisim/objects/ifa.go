@@ -33,7 +33,7 @@ func (ms *monitors) tamIntRow(o *object) (config.Row, error) {
 	case sai.TAMIntTypeIfa1Tailstamp:
 		for _, id := range ifaAttrs() {
 			if o.number(id) != 0 {
-				return nil, refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, onlyIFA)
+				return nil, badValue(id, sai.StatusNotSupported, onlyIFA)
 			}
 		}
 		return r, wantNoIFA(o)
@@ -53,12 +53,11 @@ func (ms *monitors) tamIntRow(o *object) (config.Row, error) {
 		{id: sai.TAMIntAttrNameSpaceID, min: ifa.LNS, max: ifa.LNS, orZero: true},
 	} {
 		if v := o.number(x.id); (v < x.min || v > x.max) && !(x.orZero && v == 0) {
-			return nil, refuse("set", sai.ObjectTypeTAMInt, x.id, sai.StatusInvalidParameter, "%d, want %s", v,
-				wantRange(x.min, x.max, x.orZero))
+			return nil, badValue(x.id, sai.StatusInvalidParameter, "%d, want %s", v, wantRange(x.min, x.max, x.orZero))
 		}
 	}
 	if !o.flag(sai.TAMIntAttrInline) {
-		return nil, refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrInline, sai.StatusNotSupported,
+		return nil, badValue(sai.TAMIntAttrInline, sai.StatusNotSupported,
 			"want true: the chip puts IFA into the packets themselves, not into copies")
 	}
 	r.IFA = config.IFA{
@@ -81,19 +80,17 @@ func (ms *monitors) ifaReports(o *object, r *config.TAMEvent) error {
 	case report == nil && len(collectors) == 0:
 		return nil
 	case report == nil:
-		return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrReportID, sai.StatusInvalidParameter,
-			"none, and there are collectors")
+		return badValue(sai.TAMIntAttrReportID, sai.StatusInvalidParameter, "none, and there are collectors")
 	case len(collectors) < 1 || len(collectors) > config.MaxEventCollectors:
-		return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrCollectorList, sai.StatusNotSupported,
+		return badValue(sai.TAMIntAttrCollectorList, sai.StatusNotSupported,
 			"%d collectors with a report, want 1 to %d", len(collectors), config.MaxEventCollectors)
 	case report.enum(sai.TAMReportAttrType) != sai.TAMReportTypeIPFIX:
-		return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrReportID, sai.StatusNotSupported,
+		return badValue(sai.TAMIntAttrReportID, sai.StatusNotSupported,
 			"a report of %s, want IPFIX", sai.EnumName(sai.TAMReportAttrType, report.enum(sai.TAMReportAttrType)))
 	}
 	for i, id := range collectors {
 		if slices.Contains(collectors[:i], id) {
-			return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrCollectorList, sai.StatusInvalidParameter,
-				"%s is there twice", sai.OID(id))
+			return badValue(sai.TAMIntAttrCollectorList, sai.StatusInvalidParameter, "%s is there twice", sai.OID(id))
 		}
 	}
 	*r = config.TAMEvent{ID: o.id(), Collectors: collectors}
@@ -125,7 +122,7 @@ func orNoLimit(v uint64) uint8 {
 func wantNoIFA(o *object) error {
 	for _, id := range ifaRefs() {
 		if len(o.refIDs(id)) > 0 || o.ref(id) != sai.NullOID {
-			return refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, onlyIFA)
+			return badValue(id, sai.StatusNotSupported, onlyIFA)
 		}
 	}
 	return wantPresence(o, sai.TAMIntPresenceTypeUndefined)
@@ -135,7 +132,7 @@ func wantPresence(o *object, want sai.Enum) error {
 	if o.enum(sai.TAMIntAttrIntPresenceType) == want {
 		return nil
 	}
-	return refuse("create", sai.ObjectTypeTAMInt, sai.TAMIntAttrIntPresenceType, sai.StatusNotSupported,
+	return badCreate(sai.TAMIntAttrIntPresenceType, sai.StatusNotSupported,
 		"want %s for this type", sai.EnumName(sai.TAMIntAttrIntPresenceType, want))
 }
 
@@ -148,7 +145,7 @@ func (as *acls) telemetryActions(o *object, r *config.ACLEntry) error {
 	}
 	insert, remove := on(sai.ACLEntryAttrActionIntInsert), on(sai.ACLEntryAttrActionIntDelete)
 	if insert && remove {
-		return refuse("set", sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionIntDelete, sai.StatusNotSupported,
+		return badValue(sai.ACLEntryAttrActionIntDelete, sai.StatusNotSupported,
 			"the entry has INT_INSERT too, want one of them")
 	}
 	r.Actions = slices.DeleteFunc(r.Actions, func(a config.ACLAction) bool {

@@ -100,9 +100,13 @@ func refuse(op string, t sai.ObjectType, id sai.AttrID, s sai.Status, format str
 	return &sai.CallError{Op: op, Type: t, Attr: id, Status: s, Reason: fmt.Sprintf(format, args...)}
 }
 
-// badValue refuses the value of an attribute.
-func badValue(a sai.Attr, s sai.Status, format string, args ...any) error {
-	return refuse("set", a.ID.ObjectType(), a.ID, s, format, args...)
+// badValue refuses the value of an attribute, badCreate that with which an object is made.
+func badValue(id sai.AttrID, s sai.Status, format string, args ...any) error {
+	return refuse("set", id.ObjectType(), id, s, format, args...)
+}
+
+func badCreate(id sai.AttrID, s sai.Status, format string, args ...any) error {
+	return refuse("create", id.ObjectType(), id, s, format, args...)
 }
 
 // memberKind completes the kind of objects that are members of a group: the group's row has them, so it is put again

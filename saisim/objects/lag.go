@@ -75,7 +75,7 @@ func (ps *ports) lagMemberKind() *kind {
 func (ps *ports) createLAGMember(o *object) error {
 	p, ok := self[*port](ps.core, o.ref(sai.LAGMemberAttrPortID))
 	bad := func(s sai.Status, why string) error {
-		return refuse("create", sai.ObjectTypeLAGMember, sai.LAGMemberAttrPortID, s, "%s", why)
+		return badCreate(sai.LAGMemberAttrPortID, s, "%s", why)
 	}
 	switch {
 	case !ok:

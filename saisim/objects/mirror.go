@@ -56,9 +56,6 @@ const ethernetHeader = 14
 
 // mirrorRow returns the row that follows from a session's attributes.
 func (ms *mirrors) mirrorRow(o *object) (config.Row, error) {
-	bad := func(id sai.AttrID, format string, args ...any) (config.Row, error) {
-		return nil, refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
-	}
 	n := o.number
 	vid, pri, cfi := n(sai.MirrorSessionAttrVLANID), n(sai.MirrorSessionAttrVLANPri), n(sai.MirrorSessionAttrVLANCfi)
 	r := config.Mirror{
@@ -70,10 +67,12 @@ func (ms *mirrors) mirrorRow(o *object) (config.Row, error) {
 		Label: o.text(sai.MirrorSessionAttrLabel),
 	}
 	if r.Truncate != 0 && r.Truncate < ethernetHeader+4 {
-		return bad(sai.MirrorSessionAttrTruncateSize, "%d, want 0 or at least %d", r.Truncate, ethernetHeader+4)
+		return nil, badCreate(sai.MirrorSessionAttrTruncateSize, sai.StatusInvalidParameter, "%d, want 0 or at least %d",
+			r.Truncate, ethernetHeader+4)
 	}
 	if vid > 4094 || pri > 7 || cfi > 1 {
-		return bad(sai.MirrorSessionAttrVLANID, "VLAN %d, priority %d, CFI %d; want at most 4094, 7 and 1", vid, pri, cfi)
+		return nil, badCreate(sai.MirrorSessionAttrVLANID, sai.StatusInvalidParameter,
+			"VLAN %d, priority %d, CFI %d; want at most 4094, 7 and 1", vid, pri, cfi)
 	}
 	r.Tunnel = mirrorTunnel(o)
 	if r.Kind == config.MirrorERSPAN {
@@ -84,7 +83,8 @@ func (ms *mirrors) mirrorRow(o *object) (config.Row, error) {
 	_, port := row[config.Port](ms.core, o.ref(sai.MirrorSessionAttrMonitorPort))
 	_, lag := row[config.LAG](ms.core, o.ref(sai.MirrorSessionAttrMonitorPort))
 	if !port && !lag {
-		return bad(sai.MirrorSessionAttrMonitorPort, "want a front-panel port or a LAG")
+		return nil, badCreate(sai.MirrorSessionAttrMonitorPort, sai.StatusInvalidParameter,
+			"want a front-panel port or a LAG")
 	}
 	return r, nil
 }
@@ -110,38 +110,40 @@ func mirrorTunnel(o *object) config.MirrorTunnel {
 
 // checkTunnel refuses an ERSPAN session whose headers the chip cannot make.
 func checkTunnel(o *object, t *config.MirrorTunnel) error {
-	bad := func(id sai.AttrID, format string, args ...any) error {
-		return refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
-	}
 	version := o.number(sai.MirrorSessionAttrIphdrVersion)
 	for _, ip := range []netip.Addr{t.Src, t.Dst} {
 		if version == 4 && !ip.Is4() || version == 6 && !ip.Is6() || version != 4 && version != 6 {
-			return bad(sai.MirrorSessionAttrIphdrVersion, "version %d with %s to %s, want 4 or 6 and addresses of that",
+			return badCreate(sai.MirrorSessionAttrIphdrVersion, sai.StatusInvalidParameter,
+				"version %d with %s to %s, want 4 or 6 and addresses of that",
 				version, t.Src, t.Dst)
 		}
 	}
-	if err := checkGRE(t, bad); err != nil {
+	if err := checkGRE(t); err != nil {
 		return err
 	}
 	if t.ERSPAN != 0 && o.number(sai.MirrorSessionAttrErspanSessionID) > erspan.MaxSession {
-		return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", t.Session)
+		return badCreate(sai.MirrorSessionAttrErspanSessionID, sai.StatusInvalidParameter, "session %d, want 0 to 1023",
+			t.Session)
 	}
 	return nil
 }
 
-// checkGRE refuses, by bad, a GRE header that does not fit what it carries.
-func checkGRE(t *config.MirrorTunnel, bad func(sai.AttrID, string, ...any) error) error {
+// checkGRE refuses a GRE header that does not fit what it carries.
+func checkGRE(t *config.MirrorTunnel) error {
 	if t.GREFlags&0xb000 != 0 { // fields that would be missing, but for a sequence number where there is one anyway
 		if t.ERSPAN == 0 || t.GREFlags&0xa000 != 0 {
-			return bad(sai.MirrorSessionAttrGREHeaderFirst16bit, "%#04x, want no checksum, key or sequence number", t.GREFlags)
+			return badCreate(sai.MirrorSessionAttrGREHeaderFirst16bit, sai.StatusInvalidParameter,
+				"%#04x, want no checksum, key or sequence number", t.GREFlags)
 		}
 	}
 	if want := [...]uint16{2: erspan.GREType, 3: erspan.GREType3}; t.ERSPAN != 0 && t.GREType != want[t.ERSPAN] {
-		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, want %#04x with ERSPAN of type %d", t.GREType,
+		return badCreate(sai.MirrorSessionAttrGREProtocolType, sai.StatusInvalidParameter,
+			"%#04x, want %#04x with ERSPAN of type %d", t.GREType,
 			want[t.ERSPAN], t.ERSPAN)
 	}
 	if t.ERSPAN == 0 && t.GREType == erspan.GREType3 {
-		return bad(sai.MirrorSessionAttrGREProtocolType, "%#04x, which requires the encapsulation of ERSPAN type III",
+		return badCreate(sai.MirrorSessionAttrGREProtocolType, sai.StatusInvalidParameter,
+			"%#04x, which requires the encapsulation of ERSPAN type III",
 			t.GREType)
 	}
 	return nil

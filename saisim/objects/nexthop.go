@@ -21,11 +21,9 @@ func (rt *router) nextHopKind() *kind {
 			ip, _ := o.attr(sai.NextHopAttrIP).(sai.IP)
 			switch {
 			case rt.leadsNowhere(o.ref(sai.NextHopAttrRouterInterfaceID)):
-				return refuse("create", sai.ObjectTypeNextHop, sai.NextHopAttrRouterInterfaceID, sai.StatusInvalidParameter,
-					"a loopback leads nowhere")
+				return badCreate(sai.NextHopAttrRouterInterfaceID, sai.StatusInvalidParameter, "a loopback leads nowhere")
 			case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified():
-				return refuse("create", sai.ObjectTypeNextHop, sai.NextHopAttrIP, sai.StatusInvalidParameter,
-					"%s, want a unicast address", ip)
+				return badCreate(sai.NextHopAttrIP, sai.StatusInvalidParameter, "%s, want a unicast address", ip)
 			}
 			return nil
 		},
@@ -97,11 +95,10 @@ func memberWeight(m *object) uint32 {
 func (rt *router) checkHopMember(m *object) error {
 	hop := sai.NextHopGroupMemberAttrNextHopID
 	if _, ok := row[config.NextHop](rt.core, m.ref(hop)); !ok {
-		return badValue(sai.Attr{ID: hop}, sai.StatusNotSupported, "want a next hop: groups have no groups as members")
+		return badValue(hop, sai.StatusNotSupported, "want a next hop: groups have no groups as members")
 	}
 	if memberWeight(m) == 0 {
-		return badValue(sai.Attr{ID: sai.NextHopGroupMemberAttrWeight}, sai.StatusInvalidParameter,
-			"weight 0, want at least 1")
+		return badValue(sai.NextHopGroupMemberAttrWeight, sai.StatusInvalidParameter, "weight 0, want at least 1")
 	}
 	return nil
 }

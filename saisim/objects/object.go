@@ -69,7 +69,7 @@ type bound struct {
 func (o *object) within(bounds ...bound) error {
 	for _, b := range bounds {
 		if n := o.number(b.id); n < b.least || n > b.most {
-			return badValue(sai.Attr{ID: b.id}, cmp.Or(b.status, sai.StatusInvalidParameter), "%s%d, want %d to %d", b.what, n,
+			return badValue(b.id, cmp.Or(b.status, sai.StatusInvalidParameter), "%s%d, want %d to %d", b.what, n,
 				b.least, b.most)
 		}
 	}

@@ -44,7 +44,7 @@ func (c *core) policerRow(o *object) (config.Row, error) {
 	n := o.number
 	for _, id := range []sai.AttrID{sai.PolicerAttrCbs, sai.PolicerAttrPbs} {
 		if most := engine.MaxBurst(c.prof.ClockHz); n(id) > most {
-			return nil, badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "a burst of %d, want at most %d", n(id), most)
+			return nil, badValue(id, sai.StatusInvalidParameter, "a burst of %d, want at most %d", n(id), most)
 		}
 	}
 	drops := func(id sai.AttrID) bool { return o.enum(id) == sai.PacketActionDrop }

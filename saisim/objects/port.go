@@ -82,7 +82,7 @@ func (ps *ports) createPort(o *object) error {
 	}
 	p := &port{o: o}
 	bad := func(s sai.Status, format string, args ...any) error {
-		return refuse("create", sai.ObjectTypePort, sai.PortAttrHWLaneList, s, format, args...)
+		return badCreate(sai.PortAttrHWLaneList, s, format, args...)
 	}
 	if len(lanes) == 0 {
 		return bad(sai.StatusInvalidParameter, "no lanes")
@@ -121,7 +121,7 @@ func (ps *ports) portMade(o *object) {
 // setPort notifies of a change of the operational state.
 func (ps *ports) setPort(o *object, a sai.Attr) error {
 	if _, ok := o.self.(*port); !ok {
-		return badValue(a, sai.StatusNotSupported, "the CPU port cannot be changed")
+		return badValue(a.ID, sai.StatusNotSupported, "the CPU port cannot be changed")
 	}
 	if next := o.with(a); next.oper() != o.oper() {
 		ps.portChanged(next)
@@ -175,7 +175,7 @@ func (ps *ports) portRow(o *object) (config.Row, error) {
 func (ps *ports) checkPort(o *object, p *port) error {
 	if v, set := sai.Find(o.attrs, sai.PortAttrSpeed); set &&
 		!ps.prof.SpeedFits(uint32(v.(sai.Uint)), uint32(len(p.lanes))) {
-		return badValue(sai.Attr{ID: sai.PortAttrSpeed}, sai.StatusInvalidParameter,
+		return badValue(sai.PortAttrSpeed, sai.StatusInvalidParameter,
 			"%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, ps.speeds(p))
 	}
 	if err := o.withinIfSet(

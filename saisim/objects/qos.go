@@ -75,8 +75,7 @@ func (q *qos) schedulerKind() *kind {
 			d.Packets = true
 		}
 		if !d.Strict && (d.Weight < 1 || d.Weight > 100) {
-			return d, refuse("create", sai.ObjectTypeScheduler, sai.SchedulerAttrSchedulingWeight, sai.StatusInvalidParameter,
-				"%d, want 1 to 100", d.Weight)
+			return d, badCreate(sai.SchedulerAttrSchedulingWeight, sai.StatusInvalidParameter, "%d, want 1 to 100", d.Weight)
 		}
 		return d, nil
 	})
@@ -100,10 +99,10 @@ func (q *qos) wredKind() *kind {
 		}
 		switch {
 		case (w.Drop || w.ECN) && w.Min >= w.Max:
-			return w, refuse("create", sai.ObjectTypeWRED, sai.WREDAttrGreenMaxThreshold, sai.StatusInvalidParameter,
+			return w, badCreate(sai.WREDAttrGreenMaxThreshold, sai.StatusInvalidParameter,
 				"%d bytes, want more than the minimum, %d", w.Max, w.Min)
 		case w.Percent > 100:
-			return w, refuse("create", sai.ObjectTypeWRED, sai.WREDAttrGreenDropProbability, sai.StatusInvalidParameter,
+			return w, badCreate(sai.WREDAttrGreenDropProbability, sai.StatusInvalidParameter,
 				"%d, want 0 to 100 percent", w.Percent)
 		}
 		return w, nil
@@ -163,7 +162,7 @@ func (q *qos) poolRow(o *object) (config.Row, error) {
 	}
 	cells := bytes / q.cellBytes()
 	if cells == 0 || cells > left {
-		return nil, refuse("create", sai.ObjectTypeBufferPool, sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
+		return nil, badCreate(sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
 			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, q.cellBytes(), left*q.cellBytes())
 	}
 	b.cells = cells
@@ -183,15 +182,13 @@ func (q *qos) bufferProfileKind() *kind {
 	}, func(o *object) (b bufferProfile, err error) {
 		pool, ok := self[*bufferPool](q.core, o.ref(sai.BufferProfileAttrPoolID))
 		if !ok {
-			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, sai.StatusInvalidParameter,
-				"want a buffer pool")
+			return b, badCreate(sai.BufferProfileAttrPoolID, sai.StatusInvalidParameter, "want a buffer pool")
 		}
 		b.pool = pool
 		reserved := o.number(sai.BufferProfileAttrReservedBufferSize)
 		if all := uint64(q.prof.Buffer.Cells) * q.cellBytes(); reserved > all {
-			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrReservedBufferSize,
-				sai.StatusInvalidParameter,
-				"%d bytes, the chip has %d", reserved, all)
+			return b, badCreate(sai.BufferProfileAttrReservedBufferSize, sai.StatusInvalidParameter, "%d bytes, the chip has %d",
+				reserved, all)
 		}
 		if reserved > 0 {
 			b.reserved = tm.Cells(reserved, q.cellBytes())
@@ -202,8 +199,7 @@ func (q *qos) bufferProfileKind() *kind {
 		}
 		alpha, _ := o.attr(sai.BufferProfileAttrSharedDynamicTh).(sai.Int)
 		if alpha < -16 || alpha > 16 {
-			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrSharedDynamicTh,
-				sai.StatusInvalidParameter,
+			return b, badCreate(sai.BufferProfileAttrSharedDynamicTh, sai.StatusInvalidParameter,
 				"%d, want -16 to 16: the power of two that what is free is multiplied by", alpha)
 		}
 		b.limit = tm.Limit{Dynamic: true, Alpha: int8(alpha)}

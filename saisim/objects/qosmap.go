@@ -56,7 +56,7 @@ func (q *qos) mapOf(t sai.Enum, list sai.QoSMap) (m qosMap, err error) {
 			value = e.Value.Queue
 		}
 		if int(from) >= len(to) || value > most {
-			return m, refuse("create", sai.ObjectTypeQoSMap, sai.QoSMapAttrMapToValueList, sai.StatusInvalidParameter,
+			return m, badCreate(sai.QoSMapAttrMapToValueList, sai.StatusInvalidParameter,
 				"%d to %d, want 0-%d to 0-%d", from, value, len(to)-1, most)
 		}
 		to[from] = value

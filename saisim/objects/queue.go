@@ -81,7 +81,7 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 	fits := func(id sai.AttrID, has func(m *qosMap) bool) *qosMap {
 		m, ok := self[*qosMap](ps.core, o.ref(id))
 		if ok && !has(m) {
-			err = badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "the map is of another type")
+			err = badValue(id, sai.StatusInvalidParameter, "the map is of another type")
 		}
 		if !ok {
 			return &qosMap{}

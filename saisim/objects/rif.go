@@ -48,17 +48,15 @@ func (rt *router) rifKind() *kind {
 // createRIF checks that the port, LAG or VLAN of an interface is free for it.
 func (rt *router) createRIF(o *object) error {
 	o.self = &routerInterface{mac: rt.routerMAC()}
-	bad := func(id sai.AttrID, s sai.Status, why string) error {
-		return refuse("create", sai.ObjectTypeRouterInterface, id, s, "%s", why)
-	}
 	switch o.enum(sai.RouterInterfaceAttrType) {
 	case sai.RouterInterfaceTypeVLAN:
 		if rt.usesOf(o.ref(sai.RouterInterfaceAttrVLANID)).routed {
-			return bad(sai.RouterInterfaceAttrVLANID, sai.StatusItemAlreadyExists, "the VLAN has a router interface already")
+			return badCreate(sai.RouterInterfaceAttrVLANID, sai.StatusItemAlreadyExists,
+				"the VLAN has a router interface already")
 		}
 	case sai.RouterInterfaceTypePort:
 		if s, why := rt.mayRoute(o.ref(sai.RouterInterfaceAttrPortID)); why != "" {
-			return bad(sai.RouterInterfaceAttrPortID, s, why)
+			return badCreate(sai.RouterInterfaceAttrPortID, s, "%s", why)
 		}
 	}
 	return nil
@@ -119,7 +117,7 @@ func (rt *router) rifRow(o *object) (config.Row, error) {
 // unicast refuses what is not the address of a station.
 func unicast(id sai.AttrID, m sai.MAC) error {
 	if m[0]&1 != 0 || m == (sai.MAC{}) {
-		return badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "%s, want a unicast address", m)
+		return badValue(id, sai.StatusInvalidParameter, "%s, want a unicast address", m)
 	}
 	return nil
 }

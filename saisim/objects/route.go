@@ -47,8 +47,7 @@ func (rt *router) createRoute(o *object) error {
 // checkNextHop refuses what cannot be the next hop of a route.
 func (rt *router) checkNextHop(oid sai.OID) error {
 	if _, ok := row[config.Port](rt.core, oid); ok {
-		return refuse("set", sai.ObjectTypeRouteEntry, sai.RouteEntryAttrNextHopID, sai.StatusNotSupported,
-			"of ports, routes lead to the CPU port only")
+		return badValue(sai.RouteEntryAttrNextHopID, sai.StatusNotSupported, "of ports, routes lead to the CPU port only")
 	}
 	return nil
 }

@@ -30,8 +30,7 @@ func (ms *monitors) samplerKind() *kind {
 func checkSampler(o *object) error {
 	rate := o.number(sai.SamplepacketAttrSampleRate)
 	if rate < 1 || rate > maxRate {
-		return badValue(sai.Attr{ID: sai.SamplepacketAttrSampleRate}, sai.StatusInvalidParameter,
-			"one in %d, want 1 to %d", rate, maxRate)
+		return badValue(sai.SamplepacketAttrSampleRate, sai.StatusInvalidParameter, "one in %d, want 1 to %d", rate, maxRate)
 	}
 	if !o.flag(sai.SamplepacketAttrTruncateEnable) {
 		return nil

@@ -48,8 +48,7 @@ func (s *Store) switchKind() *kind {
 
 func (s *Store) createSwitch(o *object) error {
 	if !o.flag(sai.SwitchAttrInitSwitch) {
-		return refuse("create", sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.StatusNotSupported,
-			"want true: nothing to reconnect to")
+		return badCreate(sai.SwitchAttrInitSwitch, sai.StatusNotSupported, "want true: nothing to reconnect to")
 	}
 	for _, a := range o.attrs {
 		if err := s.setSwitch(o, a); err != nil {

@@ -48,9 +48,6 @@ func (ms *monitors) collectorKind() *kind {
 
 // collectorRow returns the row that follows from a collector, its transport and its trap.
 func (ms *monitors) collectorRow(o *object) (config.Row, error) {
-	bad := func(id sai.AttrID, format string, args ...any) (config.Row, error) {
-		return nil, badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, format, args...)
-	}
 	src, _ := o.attr(sai.TAMCollectorAttrSrcIP).(sai.IP)
 	dst, _ := o.attr(sai.TAMCollectorAttrDstIP).(sai.IP)
 	t := ms.objects[o.ref(sai.TAMCollectorAttrTransport)]
@@ -62,20 +59,23 @@ func (ms *monitors) collectorRow(o *object) (config.Row, error) {
 		MTU: int(t.number(sai.TAMTransportAttrMTU)), ToCPU: ms.toCPU(o),
 	}
 	if id, ok := wrongEnds(src.Addr, dst.Addr); !ok {
-		return bad(id, "from %s to %s, want addresses of hosts, both of IPv4 or both of IPv6", src.Addr, dst.Addr)
+		return nil, badValue(id, sai.StatusInvalidParameter,
+			"from %s to %s, want addresses of hosts, both of IPv4 or both of IPv6", src.Addr, dst.Addr)
 	}
 	if err := o.within(bound{id: sai.TAMCollectorAttrDSCPValue, what: "DSCP ", most: 63}); err != nil {
 		return nil, err
 	}
 	if vr := o.ref(sai.TAMCollectorAttrVirtualRouterID); vr != sai.NullOID && vr != ms.defaultRouter.key.OID {
-		return bad(sai.TAMCollectorAttrVirtualRouterID, "%s, want the default virtual router: the chip has no other", vr)
+		return nil, badValue(sai.TAMCollectorAttrVirtualRouterID, sai.StatusInvalidParameter,
+			"%s, want the default virtual router: the chip has no other", vr)
 	}
 	if !r.Local {
 		r.To = o.refID(sai.TAMCollectorAttrDestination)
 		_, port := row[config.Port](ms.core, sai.OID(r.To))
 		_, lag := row[config.LAG](ms.core, sai.OID(r.To))
 		if r.To != config.None && !port && !lag {
-			return bad(sai.TAMCollectorAttrDestination, "%s, want a front-panel port or a LAG", sai.OID(r.To))
+			return nil, badValue(sai.TAMCollectorAttrDestination, sai.StatusInvalidParameter,
+				"%s, want a front-panel port or a LAG", sai.OID(r.To))
 		}
 	}
 	return r, nil

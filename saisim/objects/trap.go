@@ -144,7 +144,7 @@ func (ts *traps) trapGroupKind() *kind {
 
 func checkTrapGroup(o *object) error {
 	if q := o.number(sai.HostifTrapGroupAttrQueue); q >= config.NumCPUQueues {
-		return badValue(sai.Attr{ID: sai.HostifTrapGroupAttrQueue}, sai.StatusInvalidParameter,
+		return badValue(sai.HostifTrapGroupAttrQueue, sai.StatusInvalidParameter,
 			"queue %d, the CPU port has 0 to %d", q, config.NumCPUQueues-1)
 	}
 	return nil
@@ -160,7 +160,6 @@ func checkSampleTrap(o *object) error {
 	case sai.PacketActionTrap, sai.PacketActionCopy:
 		return nil
 	}
-	return badValue(sai.Attr{ID: sai.HostifTrapAttrPacketAction}, sai.StatusNotSupported,
-		"%s of samples, want trap or copy", sai.EnumName(sai.HostifTrapAttrPacketAction,
-			o.enum(sai.HostifTrapAttrPacketAction)))
+	return badValue(sai.HostifTrapAttrPacketAction, sai.StatusNotSupported, "%s of samples, want trap or copy",
+		sai.EnumName(sai.HostifTrapAttrPacketAction, o.enum(sai.HostifTrapAttrPacketAction)))
 }

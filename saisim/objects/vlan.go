@@ -44,10 +44,9 @@ func (b *bridge) createVLAN(o *object) error {
 	id := o.number(sai.VLANAttrVLANID)
 	switch {
 	case id < 1 || id > 4094:
-		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094",
-			id)
+		return badCreate(sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094", id)
 	case b.objects[b.vlanIDs[uint16(id)]] != nil:
-		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusItemAlreadyExists, "VLAN %d exists", id)
+		return badCreate(sai.VLANAttrVLANID, sai.StatusItemAlreadyExists, "VLAN %d exists", id)
 	}
 	o.self = &vlan{}
 	return nil
@@ -84,7 +83,7 @@ func (b *bridge) vlanMemberKind() *kind {
 			v, members := groupOf(o)
 			for _, m := range *members {
 				if m.ref(port) == o.ref(port) {
-					return refuse("create", sai.ObjectTypeVLANMember, port, sai.StatusItemAlreadyExists,
+					return badCreate(port, sai.StatusItemAlreadyExists,
 						"it is a member of VLAN %d already", v.number(sai.VLANAttrVLANID))
 				}
 			}
