@@ -57,6 +57,8 @@ type Server struct {
 	setting     sync.Mutex // one Set or operation at a time
 	kept        *keeping
 	arbiter     arbiter
+	tallying    sync.Mutex // of those who count
+	tallies     map[*tree.List]tally
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
@@ -87,7 +89,7 @@ func NewServer(cfg Config) (*Server, error) {
 		reader:      fetch.Reader{Redis: cfg.Redis},
 		gate:        gate{patience: streamPatience},
 		reading:     auth.NewShares(auth.Places()),
-		subscribers: make(chan struct{}, maxSubscribers),
+		subscribers: make(chan struct{}, maxSubscribers), tallies: map[*tree.List]tally{},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

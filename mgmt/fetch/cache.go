@@ -202,6 +202,10 @@ func (h *Hub) pop(ctx context.Context, w *watched) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	changed := w.take(rows, h.now(), &h.version)
+	if len(changed) > 0 {
+		h.changes++
+		w.change = h.changes
+	}
 	if len(w.users) == 0 || len(changed) == 0 {
 		return nil
 	}

@@ -32,6 +32,7 @@ type Hub struct {
 	tables   map[tree.TableID]*watched
 	order    []tree.TableID
 	version  uint64 // of the newest record
+	changes  uint64 // how often rows of some table were not what they were
 	troubled bool
 }
 
@@ -49,6 +50,7 @@ type watched struct {
 	users  map[Subscriber]struct{}
 	kept   *keptTable // nil: it was not read yet, or is too large
 	large  bool
+	change uint64 // the last of the hub's changes that was one of this table
 }
 
 // NewHub returns a hub that watches nothing yet. claim returns what the databases are claimed by; nil: nobody else has
@@ -125,6 +127,18 @@ func (h *Hub) Leave(st Subscriber) {
 	for _, w := range h.tables {
 		delete(w.users, st)
 	}
+}
+
+// Changed is another number whenever rows of the tables are not what they were.
+func (h *Hub) Changed(ids []tree.TableID) (last uint64) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, id := range ids {
+		if w := h.tables[id]; w != nil {
+			last = max(last, w.change)
+		}
+	}
+	return last
 }
 
 // Subscribers are those that have joined a table.
