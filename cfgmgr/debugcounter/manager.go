@@ -41,7 +41,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		})
 	}
 	m.out = forward.New(d, r, forward.TableOf(schema.CfgDebugCounter), forward.TableOf(schema.CfgDebugReason))
-	forward.Settle(d, "debugcountermgr", func() bool { return m.due }, m.flush)
+	d.AfterRows(func() bool { return m.due }, m.flush)
 	return m
 }
 

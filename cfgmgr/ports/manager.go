@@ -79,7 +79,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
 		return swss.NewSubscriber(l, r.DB(swss.StateDB), schema.StateWire)
 	}, m.sawWire)
-	forward.Settle(d, "portmgr", func() bool { return m.due }, m.flush)
+	d.AfterRows(func() bool { return m.due }, m.flush)
 	return m
 }
 

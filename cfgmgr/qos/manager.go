@@ -52,7 +52,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true },
 		append(configured, schema.CfgFeature, schema.CfgPort, schema.CfgPortChannel)...)
 	m.out = forward.New(d, r, own...)
-	forward.Settle(d, "qosmgr", func() bool { return m.due }, m.flush)
+	d.AfterRows(func() bool { return m.due }, m.flush)
 	return m
 }
 

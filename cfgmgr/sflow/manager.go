@@ -70,7 +70,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		out = append(out, forward.TableOf(table))
 	}
 	m.out = forward.New(d, r, out...)
-	forward.Settle(d, "sflowmgr", func() bool { return m.due }, m.flush)
+	d.AfterRows(func() bool { return m.due }, m.flush)
 	d.Every(func() time.Duration {
 		if !m.up() {
 			return 0

@@ -79,7 +79,7 @@ func New(cfg Config) *Speaker {
 		})
 	}
 	s.d.OnFlush(func() { s.loaded = false })
-	forward.Settle(s.d, "LACP", s.due, s.settle)
+	s.d.AfterRows(s.due, s.settle)
 	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.unsure = true
