@@ -37,8 +37,10 @@ func (w *world) Way(to netip.Addr) (Way, error) {
 	return *w.way, nil
 }
 
-func (w *world) Changes() *orch.Topic[struct{}]   { return &w.routed }
-func (w *world) SwitchID() (uint32, bool)         { return w.id, w.id != 0 }
+func (w *world) Changes() *orch.Topic[struct{}] { return &w.routed }
+func (w *world) InUse() schema.TAMSwitchInUse {
+	return schema.TAMSwitchInUse{SwitchID: w.id, HasSwitchID: w.id != 0}
+}
 func (w *world) IDChanges() *orch.Topic[struct{}] { return &w.renamed }
 
 func (w *world) address() netip.Addr { return netip.MustParseAddr("10.0.0.1") }

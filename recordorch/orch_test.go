@@ -482,7 +482,7 @@ func TestEveryCallFails(t *testing.T) {
 					b, _ := made(n)
 					b.wantWhole()
 					b.Pass(2 * time.Second)
-					b.rr.lookAgain(b.Ctx)
+					b.rr.LookAgain(b.Ctx)
 					b.Step()
 					b.wantWhole()
 					if got := b.rr.Snapshot(); len(got.Stuck)+len(got.Open)+len(got.Again) > 0 {
@@ -509,7 +509,7 @@ func (b *bench) wantWhole() {
 	}
 	objects := b.objects()
 	for name, row := range rows {
-		if s := b.rr.Sessions[name]; s != nil && s.InASIC != nil && s.InASIC.leaving {
+		if s := b.rr.Sessions[name]; s != nil && s.InASIC != nil && s.Leaving {
 			if row["status"] == schema.StatusActive {
 				b.T.Errorf("session %s is leaving, and active", name)
 			}

@@ -157,7 +157,7 @@ func (o *Orch) readCounters(ctx context.Context) error {
 // bound returns the sessions that record, sorted.
 func (o *Orch) bound() (list []*session) {
 	for _, s := range o.Sessions {
-		if s.InASIC != nil && !s.InASIC.leaving {
+		if s.InASIC != nil && !s.Leaving {
 			list = append(list, s)
 		}
 	}

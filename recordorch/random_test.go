@@ -34,7 +34,7 @@ func TestRandomSequences(t *testing.T) {
 		}
 		b.Step()
 		b.Pass(2 * time.Second)
-		b.rr.lookAgain(b.Ctx)
+		b.rr.LookAgain(b.Ctx)
 		b.Step()
 		b.wantWhole()
 		for name, s := range b.rr.Sessions {

@@ -2,15 +2,12 @@ package dropmonitor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
-	"time"
 
 	"tamtam/orch/feature"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
 )
@@ -27,36 +24,17 @@ func (o *Orch) monitors() bool {
 	return false
 }
 
-func (o *Orch) read(ctx context.Context, now time.Time) error {
-	if !o.reading.Due(now) {
-		return nil
-	}
-	return o.PollCounters(ctx)
-}
-
-// PollCounters reads what became of the sessions' drops now.
-func (o *Orch) PollCounters(ctx context.Context) error {
-	if !o.reading.Begin() {
-		return nil
-	}
-	if err := o.readSessions(ctx); errors.Is(err, swss.ErrUnavailable) {
-		return err
-	} else if err != nil {
-		o.Log.Error("drop monitor", "err", err)
-	}
-	return o.Flush(ctx)
-}
-
 // stream is what the chip calls the messages from a port to a collector.
 func stream(t target, port uint16) string {
 	return schema.DropStream(netip.AddrPortFrom(t.from, port), t.to)
 }
 
-func (o *Orch) readSessions(ctx context.Context) error {
+// read reads what became of the sessions' drops.
+func (o *Orch) read(ctx context.Context) error {
 	var sessions []*session
 	news := false // of what the host makes of them
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
-		if s := o.Sessions[name]; s.InASIC != nil && !s.InASIC.leaving {
+		if s := o.Sessions[name]; s.InASIC != nil && !s.Leaving {
 			sessions = append(sessions, s)
 		}
 	}

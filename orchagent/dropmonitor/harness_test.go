@@ -196,7 +196,7 @@ func (b *bench) whole() {
 func (b *bench) empty() {
 	b.T.Helper()
 	featuretest.Empty(b.Bench, b.orch.Feature)
-	if got := b.objects(); got != "" || b.orch.trap.users+len(b.orch.trap.made)+len(b.orch.domain) > 0 {
+	if got := b.objects(); got != "" || b.orch.trap.users+len(b.orch.domain) > 0 || b.orch.trap.oid != sai.NullOID {
 		b.T.Errorf("left in the ASIC: %s, %+v, %v", got, b.orch.trap, b.orch.domain)
 	}
 	for _, table := range []string{schema.StateTAMDropMonitor, schema.StateTAMDestination} {

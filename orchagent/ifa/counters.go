@@ -2,14 +2,11 @@ package ifa
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"tamtam/orch/feature"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/ifa"
 )
@@ -27,37 +24,22 @@ func (o *Orch) counted() bool {
 	return o.transit.there() || o.byDevice.Get(schema.TAMDeviceKey) != nil
 }
 
-func (o *Orch) read(ctx context.Context, now time.Time) error {
-	if !o.reading.Due(now) {
-		return nil
-	}
-	return o.PollCounters(ctx)
-}
-
-// PollCounters reads what became of packets now.
-func (o *Orch) PollCounters(ctx context.Context) error {
-	if !o.reading.Begin() {
-		return nil
-	}
+// read reads what became of packets.
+func (o *Orch) read(ctx context.Context) error {
 	defer o.Windows.Close(ctx)
 	news := false // of what the host makes of reports
 	err := o.readTransit(ctx)
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
-		if s := o.Sessions[name]; err == nil && s.InASIC != nil && !s.InASIC.leaving {
+		if s := o.Sessions[name]; err == nil && s.InASIC != nil && !s.Leaving {
 			err = o.readSession(ctx, s)
 			x := s.InASIC.sender
 			news = news || x != nil && (x.Note != s.Note || x.Idle != s.Idle)
 		}
 	}
 	if news {
-		o.lookAgain(ctx)
+		o.LookAgain(ctx)
 	}
-	if errors.Is(err, swss.ErrUnavailable) {
-		return err
-	} else if err != nil {
-		o.Log.Error("counters of IFA", "err", err)
-	}
-	return o.Flush(ctx)
+	return err
 }
 
 // readTransit reads the counters of the switch as transit, which the label "" stands for. A transit that has come into
