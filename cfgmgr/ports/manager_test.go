@@ -24,8 +24,9 @@ var (
 	}
 )
 
-func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
-	return forwardtest.New(t, r, func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
+// fresh starts the manager on an empty server.
+func fresh(t *testing.T) *forwardtest.Bench {
+	return forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
 }
 
 const (
@@ -41,60 +42,54 @@ const (
 
 // Each case writes rows, then looks at one table of APPL_DB and at statuses.
 func TestRules(t *testing.T) {
-	tests := []struct {
-		name   string
-		do     []string
-		table  string
-		want   []string
-		status map[string]string
-	}{
+	tests := []forwardtest.Case{
 		{
-			name: "no ports", table: "PORT_TABLE", want: []string{"PortConfigDone count=0"},
+			Name: "no ports", Table: "PORT_TABLE", Want: []string{"PortConfigDone count=0"},
 		},
 		{
-			name: "ports", do: []string{port0, port4}, table: "PORT_TABLE",
-			want: []string{
+			Name: "ports", Do: []string{port0, port4}, Table: "PORT_TABLE",
+			Want: []string{
 				"Ethernet0 admin_status=down alias=Eth1 lanes=0 mtu=9100 speed=1000",
 				"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000",
 				"PortConfigDone count=2",
 			},
-			status: map[string]string{"PORT_TABLE|Ethernet0": forwarded},
+			Status: map[string]string{"PORT_TABLE|Ethernet0": forwarded},
 		},
 		{
-			name: "an invalid port withdraws the old one", do: []string{port0, "step", port0 + " mtu=1"}, table: "PORT_TABLE",
-			want:   []string{"PortConfigDone count=0"},
-			status: map[string]string{"PORT_TABLE|Ethernet0": `failed: mtu "1": want a number in 68..9216 (tammgrd)`},
+			Name: "an invalid port withdraws the old one", Do: []string{port0, "step", port0 + " mtu=1"}, Table: "PORT_TABLE",
+			Want:   []string{"PortConfigDone count=0"},
+			Status: map[string]string{"PORT_TABLE|Ethernet0": `failed: mtu "1": want a number in 68..9216 (tammgrd)`},
 		},
 		{
-			name: "a port without alias any more", do: []string{port0, "step", "PORT|Ethernet0 lanes=0 speed=1000"},
-			table: "PORT_TABLE",
-			want:  []string{"Ethernet0 admin_status=down lanes=0 mtu=9100 speed=1000", "PortConfigDone count=1"},
+			Name: "a port without alias any more", Do: []string{port0, "step", "PORT|Ethernet0 lanes=0 speed=1000"},
+			Table: "PORT_TABLE",
+			Want:  []string{"Ethernet0 admin_status=down lanes=0 mtu=9100 speed=1000", "PortConfigDone count=1"},
 		},
 		{
-			name: "one lane, two ports: the smaller name has it",
-			do:   []string{"PORT|Ethernet10 lanes=1 speed=1", "step", "PORT|Ethernet9 lanes=1 speed=1"}, table: "PORT_TABLE",
-			want:   []string{"Ethernet9 admin_status=down lanes=1 mtu=9100 speed=1", "PortConfigDone count=1"},
-			status: map[string]string{"PORT_TABLE|Ethernet10": `failed: lane 1 is already used by port "Ethernet9" (tammgrd)`},
+			Name: "one lane, two ports: the smaller name has it",
+			Do:   []string{"PORT|Ethernet10 lanes=1 speed=1", "step", "PORT|Ethernet9 lanes=1 speed=1"}, Table: "PORT_TABLE",
+			Want:   []string{"Ethernet9 admin_status=down lanes=1 mtu=9100 speed=1", "PortConfigDone count=1"},
+			Status: map[string]string{"PORT_TABLE|Ethernet10": `failed: lane 1 is already used by port "Ethernet9" (tammgrd)`},
 		},
 		{
-			name: "breakout", do: []string{
+			Name: "breakout", Do: []string{
 				"PORT|Ethernet0 lanes=0,1,2,3 speed=100000", "BREAKOUT_CFG|Ethernet0 brkout_mode=1x100G", "step",
 				"PORT|Ethernet0 lanes=0,1 speed=50000", "PORT|Ethernet2 lanes=2,3 speed=50000",
 				"BREAKOUT_CFG|Ethernet0 brkout_mode=2x50G",
 			},
-			table: "PORT_TABLE", want: []string{
+			Table: "PORT_TABLE", Want: []string{
 				"Ethernet0 admin_status=down lanes=0,1 mtu=9100 speed=50000",
 				"Ethernet2 admin_status=down lanes=2,3 mtu=9100 speed=50000", "PortConfigDone count=2",
 			},
-			status: map[string]string{"BREAKOUT_CFG|Ethernet0": "active (tammgrd)"},
+			Status: map[string]string{"BREAKOUT_CFG|Ethernet0": "active (tammgrd)"},
 		},
 		{
-			name: "breakout modes that are not the ports'", do: []string{
+			Name: "breakout modes that are not the ports'", Do: []string{
 				port0, "BREAKOUT_CFG|Ethernet0 brkout_mode=2x1G", "BREAKOUT_CFG|Ethernet4 brkout_mode=1x10G[25G]", port4,
 				"BREAKOUT_CFG|Ethernet8 brkout_mode=1x1G", "BREAKOUT_CFG|Ethernet12 brkout_mode=one",
 				"PORT|Ethernet20 lanes=20,21 speed=1000", "BREAKOUT_CFG|Ethernet20 brkout_mode=1x1G(4)",
 			},
-			status: map[string]string{
+			Status: map[string]string{
 				"BREAKOUT_CFG|Ethernet0": "pending: 2x1G makes 2 ports, PORT has 1 from Ethernet0 on (tammgrd)",
 				"BREAKOUT_CFG|Ethernet4": `pending: port "Ethernet4" has speed 1000, 1x10G[25G] makes ports of 10000 (tammgrd)`,
 				"BREAKOUT_CFG|Ethernet8": `pending: port "Ethernet8" does not exist (tammgrd)`,
@@ -104,142 +99,121 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "PortChannel members, by name and alias",
-			do: []string{"PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL",
+			Name: "PortChannel members, by name and alias",
+			Do: []string{"PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL",
 				"PORTCHANNEL_MEMBER|PortChannel1|Ethernet4 NULL=NULL", port0, port4, lag1},
-			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 alias=Eth1 status=enabled",
+			Table: "LAG_MEMBER_TABLE", Want: []string{"PortChannel1:Ethernet0 alias=Eth1 status=enabled",
 				"PortChannel1:Ethernet4 status=enabled"},
-			status: map[string]string{"LAG_MEMBER_TABLE|PortChannel1|Eth1": forwarded, "LAG_TABLE|PortChannel1": forwarded},
+			Status: map[string]string{"LAG_MEMBER_TABLE|PortChannel1|Eth1": forwarded, "LAG_TABLE|PortChannel1": forwarded},
 		},
 		{
-			name: "members of a PortChannel that is down",
-			do: []string{port0, "PORTCHANNEL|PortChannel1 admin_status=down",
+			Name: "members of a PortChannel that is down",
+			Do: []string{port0, "PORTCHANNEL|PortChannel1 admin_status=down",
 				"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL"},
-			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 status=disabled"},
+			Table: "LAG_MEMBER_TABLE", Want: []string{"PortChannel1:Ethernet0 status=disabled"},
 		},
 		{
-			name: "the MTU of members is that of their PortChannel",
-			do: []string{port0, port4, "PORTCHANNEL|PortChannel1 mtu=4000",
+			Name: "the MTU of members is that of their PortChannel",
+			Do: []string{port0, port4, "PORTCHANNEL|PortChannel1 mtu=4000",
 				"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL"},
-			table: "PORT_TABLE", want: []string{
+			Table: "PORT_TABLE", Want: []string{
 				"Ethernet0 admin_status=down alias=Eth1 lanes=0 mtu=4000 speed=1000",
 				"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000",
 				"PortConfigDone count=2",
 			},
 		},
 		{
-			name: "a port that leaves a PortChannel has its own MTU again",
-			do: []string{port4, lag1, "PORTCHANNEL_MEMBER|PortChannel1|Ethernet4 NULL=NULL", "step",
+			Name: "a port that leaves a PortChannel has its own MTU again",
+			Do: []string{port4, lag1, "PORTCHANNEL_MEMBER|PortChannel1|Ethernet4 NULL=NULL", "step",
 				"-PORTCHANNEL_MEMBER|PortChannel1|Ethernet4"},
-			table: "PORT_TABLE", want: []string{"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000",
+			Table: "PORT_TABLE", Want: []string{"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000",
 				"PortConfigDone count=1"},
 		},
 		{
-			name: "an MTU above the wire's",
-			do: []string{
+			Name: "an MTU above the wire's",
+			Do: []string{
 				port0, port4, "state:TAMTAM_WIRE|Ethernet0 mtu=1500 received=7", "state:TAMTAM_WIRE|Ethernet4 mtu=9000",
 			},
-			table: "PORT_TABLE", want: []string{
+			Table: "PORT_TABLE", Want: []string{
 				"Ethernet0 admin_status=down alias=Eth1 lanes=0 mtu=1500 speed=1000",
 				"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000",
 				"PortConfigDone count=2",
 			},
 		},
 		{
-			name: "the wire's MTU grows, and is not known any more",
-			do: []string{
+			Name: "the wire's MTU grows, and is not known any more",
+			Do: []string{
 				port0, port4, "PORT|Ethernet4 lanes=4 speed=1000",
 				"state:TAMTAM_WIRE|Ethernet0 mtu=1500", "state:TAMTAM_WIRE|Ethernet4 mtu=1500", "step",
 				"state:TAMTAM_WIRE|Ethernet0 mtu=3000", "state:TAMTAM_WIRE|Ethernet4 status=missing",
 			},
-			table: "PORT_TABLE", want: []string{
+			Table: "PORT_TABLE", Want: []string{
 				"Ethernet0 admin_status=down alias=Eth1 lanes=0 mtu=3000 speed=1000",
 				"Ethernet4 admin_status=down lanes=4 mtu=9100 speed=1000",
 				"PortConfigDone count=2",
 			},
 		},
 		{
-			name: "members of nothing", do: []string{"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL",
-				"PORTCHANNEL_MEMBER|PortChannel2|Ethernet0 NULL=NULL", lag2}, table: "LAG_MEMBER_TABLE",
-			status: map[string]string{
+			Name: "members of nothing", Do: []string{"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL",
+				"PORTCHANNEL_MEMBER|PortChannel2|Ethernet0 NULL=NULL", lag2}, Table: "LAG_MEMBER_TABLE",
+			Status: map[string]string{
 				"LAG_MEMBER_TABLE|PortChannel1|Ethernet0": `pending: PortChannel "PortChannel1" does not exist (tammgrd)`,
 				"LAG_MEMBER_TABLE|PortChannel2|Ethernet0": `pending: port "Ethernet0" does not exist (tammgrd)`,
 			},
 		},
 		{
-			name: "a port in two PortChannels", do: []string{port0, lag2, "PORTCHANNEL_MEMBER|PortChannel2|Ethernet0 NULL=NULL",
+			Name: "a port in two PortChannels", Do: []string{port0, lag2, "PORTCHANNEL_MEMBER|PortChannel2|Ethernet0 NULL=NULL",
 				"step", lag1, "PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL"},
-			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 alias=Eth1 status=enabled"},
-			status: map[string]string{
+			Table: "LAG_MEMBER_TABLE", Want: []string{"PortChannel1:Ethernet0 alias=Eth1 status=enabled"},
+			Status: map[string]string{
 				"LAG_MEMBER_TABLE|PortChannel2|Ethernet0": `failed: port "Ethernet0" is already a member of PortChannel ` +
 					`"PortChannel1" (tammgrd)`},
 		},
 		{
-			name: "a member written twice", do: []string{port0, lag1, "PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL",
+			Name: "a member written twice", Do: []string{port0, lag1, "PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL",
 				"PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL"},
-			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 status=enabled"},
-			status: map[string]string{
+			Table: "LAG_MEMBER_TABLE", Want: []string{"PortChannel1:Ethernet0 status=enabled"},
+			Status: map[string]string{
 				"LAG_MEMBER_TABLE|PortChannel1|Eth1": `failed: "Eth1" is port "Ethernet0", which has a row of its own (tammgrd)`},
 		},
 		{
-			name: "VLANs", do: []string{vlan1, "VLAN|Vlan20 vlanid=10", "VLAN_MEMBER|Vlan10|Eth1 tagging_mode=tagged",
+			Name: "VLANs", Do: []string{vlan1, "VLAN|Vlan20 vlanid=10", "VLAN_MEMBER|Vlan10|Eth1 tagging_mode=tagged",
 				"VLAN_MEMBER|Vlan20|Ethernet0 tagging_mode=tagged", "VLAN_MEMBER|Vlan10|PortChannel1 tagging_mode=untagged", lag1,
 				port0},
-			table: "VLAN_MEMBER_TABLE", want: []string{"Vlan10:Ethernet0 alias=Eth1 tagging_mode=tagged",
+			Table: "VLAN_MEMBER_TABLE", Want: []string{"Vlan10:Ethernet0 alias=Eth1 tagging_mode=tagged",
 				"Vlan10:PortChannel1 tagging_mode=untagged"},
-			status: map[string]string{
+			Status: map[string]string{
 				"VLAN_TABLE|Vlan10": forwarded, "VLAN_TABLE|Vlan20": `failed: vlanid "10": want 20 as in the key (tammgrd)`,
 				"VLAN_MEMBER_TABLE|Vlan20|Ethernet0": `pending: VLAN "Vlan20" does not exist (tammgrd)`,
 			},
 		},
 		{
-			name: "a port untagged in two VLANs",
-			do: []string{port0, vlan2, "VLAN_MEMBER|Vlan20|Ethernet0 tagging_mode=untagged", "step", vlan1,
+			Name: "a port untagged in two VLANs",
+			Do: []string{port0, vlan2, "VLAN_MEMBER|Vlan20|Ethernet0 tagging_mode=untagged", "step", vlan1,
 				"VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged"},
-			table: "VLAN_MEMBER_TABLE", want: []string{"Vlan10:Ethernet0 tagging_mode=untagged"},
-			status: map[string]string{
+			Table: "VLAN_MEMBER_TABLE", Want: []string{"Vlan10:Ethernet0 tagging_mode=untagged"},
+			Status: map[string]string{
 				"VLAN_MEMBER_TABLE|Vlan20|Ethernet0": `failed: port "Ethernet0" is already untagged in VLAN "Vlan10" (tammgrd)`},
 		},
 		{
-			name: "a port of a PortChannel in a VLAN",
-			do: []string{port0, vlan1, "VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged", "step", lag1,
+			Name: "a port of a PortChannel in a VLAN",
+			Do: []string{port0, vlan1, "VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged", "step", lag1,
 				"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL"},
-			table: "VLAN_MEMBER_TABLE",
-			status: map[string]string{
+			Table: "VLAN_MEMBER_TABLE",
+			Status: map[string]string{
 				"VLAN_MEMBER_TABLE|Vlan10|Ethernet0": `pending: port "Ethernet0" is a member of PortChannel "PortChannel1" ` +
 					`(tammgrd)`},
 		},
 		{
-			name: "rows that are gone leave nothing",
-			do: []string{port0, vlan1, lag1, "VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged", "step", "-VLAN|Vlan10",
+			Name: "rows that are gone leave nothing",
+			Do: []string{port0, vlan1, lag1, "VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged", "step", "-VLAN|Vlan10",
 				"-VLAN_MEMBER|Vlan10|Ethernet0", "-PORTCHANNEL|PortChannel1"},
-			table: "VLAN_TABLE",
-			status: map[string]string{"VLAN_TABLE|Vlan10": "", "VLAN_MEMBER_TABLE|Vlan10|Ethernet0": "",
+			Table: "VLAN_TABLE",
+			Status: map[string]string{"VLAN_TABLE|Vlan10": "", "VLAN_MEMBER_TABLE|Vlan10|Ethernet0": "",
 				"LAG_TABLE|PortChannel1": ""},
 		},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, swsstest.Start(t))
-			b.Do(tt.do...)
-			if tt.table != "" {
-				if d := cmp.Diff(tt.want, b.ApplOf(tt.table)); d != "" {
-					t.Errorf("%s: %s", tt.table, d)
-				}
-			}
-			for row, want := range tt.status {
-				if got := b.Status(row); got != want {
-					t.Errorf("%s\n got %s\nwant %s", row, got, want)
-				}
-			}
-			before := append(b.Appl(applTables...), b.States(stateTables...)...)
-			b.Do("restart")
-			if d := cmp.Diff(before, append(b.Appl(applTables...), b.States(stateTables...)...)); d != "" {
-				t.Errorf("after a restart: %s", d)
-			}
-		})
-	}
+	forwardtest.Check(t, fresh, tests, applTables, stateTables)
 }
 
 // Whether a PortChannel speaks LACP is configured; then its members do what LACP says of them, and nothing while it
@@ -317,7 +291,7 @@ func TestLACP(t *testing.T) {
 
 // What orchagent writes into the rows of ports stays.
 func TestForeignFields(t *testing.T) {
-	b := newBench(t, swsstest.Start(t))
+	b := fresh(t)
 	b.Do(port0)
 	b.Appl(applTables...)
 	b.Do("restart", "appl+:PORT_TABLE:Ethernet0 oper_status=up", "PORT|Ethernet0 lanes=0 speed=1000 mtu=2000")
@@ -352,7 +326,7 @@ func TestConvergence(t *testing.T) {
 	}
 	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
 		t.Parallel()
-		withLACP := func() *forwardtest.Bench {
+		withLACP := func(t *testing.T) *forwardtest.Bench {
 			return forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = true })
 		}
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), withLACP, lines, 40, applTables, stateTables)

@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/orch/forward/forwardtest"
@@ -20,8 +18,9 @@ var (
 		schema.StateStaticFDB}
 )
 
-func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
-	return forwardtest.New(t, r, func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
+// fresh starts the manager on an empty server.
+func fresh(t *testing.T) *forwardtest.Bench {
+	return forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
 }
 
 const (
@@ -40,34 +39,28 @@ const (
 func TestRules(t *testing.T) {
 	both := []string{port0, port4, vlan10, svi, sviIP, if4, if4IP}
 	with := func(lines ...string) []string { return append(both[:len(both):len(both)], lines...) }
-	tests := []struct {
-		name   string
-		do     []string
-		table  string
-		want   []string
-		status map[string]string
-	}{
+	tests := []forwardtest.Case{
 		{
-			name: "an SVI and a routed port", do: with("INTERFACE|Ethernet4|2001:DB8::1/64 family=IPv6"), table: "INTF_TABLE",
-			want: []string{
+			Name: "an SVI and a routed port", Do: with("INTERFACE|Ethernet4|2001:DB8::1/64 family=IPv6"), Table: "INTF_TABLE",
+			Want: []string{
 				"Ethernet4 config_key=Ethernet4",
 				"Ethernet4:10.4.0.1/24 config_key=Ethernet4|10.4.0.1/24 family=IPv4 scope=global",
 				"Ethernet4:2001:db8::1/64 config_key=Ethernet4|2001:DB8::1/64 family=IPv6 scope=global",
 				"Vlan10 config_key=Vlan10", "Vlan10:10.0.0.1/24 config_key=Vlan10|10.0.0.1/24 family=IPv4 scope=global",
 			},
-			status: map[string]string{"INTERFACE_TABLE|Ethernet4|2001:DB8::1/64": forwarded,
+			Status: map[string]string{"INTERFACE_TABLE|Ethernet4|2001:DB8::1/64": forwarded,
 				"INTERFACE_TABLE|Vlan10": forwarded},
 		},
 		{
-			name: "a loopback", do: []string{"LOOPBACK_INTERFACE|Loopback0 NULL=NULL",
-				"LOOPBACK_INTERFACE|Loopback0|10.1.0.1/32 NULL=NULL"}, table: "INTF_TABLE",
-			want: []string{"Loopback0 config_key=Loopback0",
+			Name: "a loopback", Do: []string{"LOOPBACK_INTERFACE|Loopback0 NULL=NULL",
+				"LOOPBACK_INTERFACE|Loopback0|10.1.0.1/32 NULL=NULL"}, Table: "INTF_TABLE",
+			Want: []string{"Loopback0 config_key=Loopback0",
 				"Loopback0:10.1.0.1/32 config_key=Loopback0|10.1.0.1/32 family=IPv4 scope=global"},
 		},
 		{
-			name: "what does not exist", do: []string{svi, sviIP, if4, "PORTCHANNEL_INTERFACE|PortChannel1 NULL=NULL"},
-			table: "INTF_TABLE",
-			status: map[string]string{
+			Name: "what does not exist", Do: []string{svi, sviIP, if4, "PORTCHANNEL_INTERFACE|PortChannel1 NULL=NULL"},
+			Table: "INTF_TABLE",
+			Status: map[string]string{
 				"INTERFACE_TABLE|Vlan10":             `pending: VLAN "Vlan10" does not exist (tammgrd)`,
 				"INTERFACE_TABLE|Vlan10|10.0.0.1/24": `pending: VLAN "Vlan10" does not exist (tammgrd)`,
 				"INTERFACE_TABLE|Ethernet4":          `pending: port "Ethernet4" does not exist (tammgrd)`,
@@ -75,65 +68,65 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "an address without its interface", do: []string{port4, if4IP}, table: "INTF_TABLE",
-			status: map[string]string{
+			Name: "an address without its interface", Do: []string{port4, if4IP}, Table: "INTF_TABLE",
+			Status: map[string]string{
 				"INTERFACE_TABLE|Ethernet4|10.4.0.1/24": "pending: Ethernet4 does not route: there is no row INTERFACE|Ethernet4 " +
 					"(tammgrd)"},
 		},
 		{
-			name: "a port in a VLAN, by its alias",
-			do: []string{port0, vlan10, "INTERFACE|Ethernet0 NULL=NULL", "step",
+			Name: "a port in a VLAN, by its alias",
+			Do: []string{port0, vlan10, "INTERFACE|Ethernet0 NULL=NULL", "step",
 				"VLAN_MEMBER|Vlan10|Eth1 tagging_mode=tagged"},
-			table: "INTF_TABLE",
-			status: map[string]string{
+			Table: "INTF_TABLE",
+			Status: map[string]string{
 				"INTERFACE_TABLE|Ethernet0": `pending: "Ethernet0" is a member of VLAN "Vlan10", and a port either bridges or ` +
 					`routes (tammgrd)`},
 		},
 		{
-			name: "a port in a PortChannel", do: []string{port0, "PORTCHANNEL|PortChannel1 mtu=9100",
-				"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL", "INTERFACE|Ethernet0 NULL=NULL"}, table: "INTF_TABLE",
-			status: map[string]string{
+			Name: "a port in a PortChannel", Do: []string{port0, "PORTCHANNEL|PortChannel1 mtu=9100",
+				"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL", "INTERFACE|Ethernet0 NULL=NULL"}, Table: "INTF_TABLE",
+			Status: map[string]string{
 				"INTERFACE_TABLE|Ethernet0": `pending: port "Ethernet0" is a member of PortChannel "PortChannel1" (tammgrd)`},
 		},
 		{
-			name: "the wrong table", do: []string{port4, vlan10, "INTERFACE|Vlan10 NULL=NULL"}, table: "INTF_TABLE",
-			status: map[string]string{"INTERFACE_TABLE|Vlan10": `failed: key "Vlan10": want EthernetN (tammgrd)`},
+			Name: "the wrong table", Do: []string{port4, vlan10, "INTERFACE|Vlan10 NULL=NULL"}, Table: "INTF_TABLE",
+			Status: map[string]string{"INTERFACE_TABLE|Vlan10": `failed: key "Vlan10": want EthernetN (tammgrd)`},
 		},
 		{
-			name: "overlapping subnets", do: with("VLAN_INTERFACE|Vlan10|10.4.0.9/25 NULL=NULL",
-				"INTERFACE|Ethernet4|10.0.0.1/8 NULL=NULL", "VLAN_INTERFACE|Vlan10|10.0.0.2/24 NULL=NULL"), table: "INTF_TABLE",
-			want: []string{
+			Name: "overlapping subnets", Do: with("VLAN_INTERFACE|Vlan10|10.4.0.9/25 NULL=NULL",
+				"INTERFACE|Ethernet4|10.0.0.1/8 NULL=NULL", "VLAN_INTERFACE|Vlan10|10.0.0.2/24 NULL=NULL"), Table: "INTF_TABLE",
+			Want: []string{
 				"Ethernet4 config_key=Ethernet4", "Ethernet4:10.0.0.1/8 config_key=Ethernet4|10.0.0.1/8 family=IPv4 scope=global",
 				"Vlan10 config_key=Vlan10",
 			},
-			status: map[string]string{
+			Status: map[string]string{
 				"INTERFACE_TABLE|Ethernet4|10.4.0.1/24": "failed: the subnet overlaps 10.0.0.1/8 of Ethernet4 (tammgrd)",
 				"INTERFACE_TABLE|Vlan10|10.0.0.2/24":    "failed: the subnet overlaps 10.0.0.1/8 of Ethernet4 (tammgrd)",
 				"INTERFACE_TABLE|Vlan10|10.0.0.1/24":    "failed: Ethernet4 has the address 10.0.0.1 already (tammgrd)",
 			},
 		},
 		{
-			name: "static routes", do: with(
+			Name: "static routes", Do: with(
 				"STATIC_ROUTE|10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2",
 				"STATIC_ROUTE|default|0.0.0.0/0 nexthop=10.4.0.3 ifname=Ethernet4",
 				"STATIC_ROUTE|10.8.0.1/32 ifname=Vlan10", "STATIC_ROUTE|10.7.0.0/16 blackhole=true",
-				"STATIC_ROUTE|10.6.0.0/16 nexthop=10.0.0.2,10.9.0.1,10.4.0.2,10.4.0.3 distance=2,1,5,2"), table: "ROUTE_TABLE",
-			want: []string{
+				"STATIC_ROUTE|10.6.0.0/16 nexthop=10.0.0.2,10.9.0.1,10.4.0.2,10.4.0.3 distance=2,1,5,2"), Table: "ROUTE_TABLE",
+			Want: []string{
 				"0.0.0.0/0 config_key=default|0.0.0.0/0 ifname=Ethernet4 nexthop=10.4.0.3 protocol=static",
 				"10.6.0.0/16 config_key=10.6.0.0/16 ifname=Ethernet4,Vlan10 nexthop=10.4.0.3,10.0.0.2 protocol=static",
 				"10.7.0.0/16 blackhole=true config_key=10.7.0.0/16 protocol=static",
 				"10.8.0.1 config_key=10.8.0.1/32 ifname=Vlan10 nexthop=0.0.0.0 protocol=static",
 				"10.9.0.0/16 config_key=10.9.0.0/16 ifname=Ethernet4,Vlan10 nexthop=10.4.0.2,10.0.0.2 protocol=static",
 			},
-			status: map[string]string{"STATIC_ROUTE_TABLE|default|0.0.0.0/0": forwarded},
+			Status: map[string]string{"STATIC_ROUTE_TABLE|default|0.0.0.0/0": forwarded},
 		},
 		{
-			name: "routes that lead nowhere", do: with(
+			Name: "routes that lead nowhere", Do: with(
 				"STATIC_ROUTE|10.9.0.0/16 nexthop=10.5.0.2", "STATIC_ROUTE|10.8.0.0/16 nexthop=10.0.0.1",
 				"STATIC_ROUTE|10.7.0.0/16 nexthop=10.6.0.2 ifname=Vlan20",
-				"STATIC_ROUTE|10.6.0.0/16 blackhole=true", "STATIC_ROUTE|default|10.6.0.0/16 blackhole=true"), table: "ROUTE_TABLE",
-			want: []string{"10.6.0.0/16 blackhole=true config_key=10.6.0.0/16 protocol=static"},
-			status: map[string]string{
+				"STATIC_ROUTE|10.6.0.0/16 blackhole=true", "STATIC_ROUTE|default|10.6.0.0/16 blackhole=true"), Table: "ROUTE_TABLE",
+			Want: []string{"10.6.0.0/16 blackhole=true config_key=10.6.0.0/16 protocol=static"},
+			Status: map[string]string{
 				"STATIC_ROUTE_TABLE|10.9.0.0/16": "pending: next hop 10.5.0.2 is in the subnet of no interface (tammgrd)",
 				"STATIC_ROUTE_TABLE|10.8.0.0/16": "pending: next hop 10.0.0.1 is the switch's own address, of Vlan10 " +
 					"(tammgrd)",
@@ -144,20 +137,20 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "routes of others stay", do: with("appl:ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.9 ifname=Vlan10 protocol=bgp",
-				"STATIC_ROUTE|10.7.0.0/16 blackhole=true", "step", "-STATIC_ROUTE|10.7.0.0/16", "restart"), table: "ROUTE_TABLE",
-			want: []string{"10.9.0.0/16 ifname=Vlan10 nexthop=10.0.0.9 protocol=bgp"},
+			Name: "routes of others stay", Do: with("appl:ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.9 ifname=Vlan10 protocol=bgp",
+				"STATIC_ROUTE|10.7.0.0/16 blackhole=true", "step", "-STATIC_ROUTE|10.7.0.0/16", "restart"), Table: "ROUTE_TABLE",
+			Want: []string{"10.9.0.0/16 ifname=Vlan10 nexthop=10.0.0.9 protocol=bgp"},
 		},
 		{
-			name: "neighbours", do: with("NEIGH|Vlan10|10.0.0.2 neigh=02:00:00:00:00:02 family=IPv4",
+			Name: "neighbours", Do: with("NEIGH|Vlan10|10.0.0.2 neigh=02:00:00:00:00:02 family=IPv4",
 				"NEIGH|Ethernet4|FE80::2 neigh=02:00:00:00:00:03",
 				"NEIGH|Ethernet4|10.0.0.1 neigh=02:00:00:00:00:02", "NEIGH|Vlan20|10.0.0.2 neigh=02:00:00:00:00:02",
-				"NEIGH|Vlan10|10.0.0.3 neigh=x"), table: "NEIGH_TABLE",
-			want: []string{
+				"NEIGH|Vlan10|10.0.0.3 neigh=x"), Table: "NEIGH_TABLE",
+			Want: []string{
 				"Ethernet4:fe80::2 config_key=Ethernet4|FE80::2 family=IPv6 neigh=02:00:00:00:00:03",
 				"Vlan10:10.0.0.2 config_key=Vlan10|10.0.0.2 family=IPv4 neigh=02:00:00:00:00:02",
 			},
-			status: map[string]string{
+			Status: map[string]string{
 				"NEIGH_TABLE|Ethernet4|10.0.0.1": "failed: 10.0.0.1 is the switch's own address, of Vlan10 (tammgrd)",
 				"NEIGH_TABLE|Vlan20|10.0.0.2":    "pending: Vlan20 does not route: there is no row VLAN_INTERFACE|Vlan20 (tammgrd)",
 				"NEIGH_TABLE|Vlan10|10.0.0.3": `failed: neigh "x": want a unicast MAC address such as 52:54:00:12:34:56 ` +
@@ -165,12 +158,12 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "FDB entries", do: []string{port0, vlan10, "VLAN_MEMBER|Vlan10|Eth1 tagging_mode=tagged",
+			Name: "FDB entries", Do: []string{port0, vlan10, "VLAN_MEMBER|Vlan10|Eth1 tagging_mode=tagged",
 				"FDB|Vlan10|02-00-00-00-00-02 port=Ethernet0",
 				"FDB|Vlan10|02:00:00:00:00:02 port=Ethernet0", "FDB|Vlan10|02:00:00:00:00:03 port=Ethernet4 type=static",
-				"FDB|Vlan20|02:00:00:00:00:03 port=Ethernet0"}, table: "FDB_TABLE",
-			want: []string{"Vlan10:02:00:00:00:00:02 config_key=Vlan10|02-00-00-00-00-02 port=Ethernet0 type=static"},
-			status: map[string]string{
+				"FDB|Vlan20|02:00:00:00:00:03 port=Ethernet0"}, Table: "FDB_TABLE",
+			Want: []string{"Vlan10:02:00:00:00:00:02 config_key=Vlan10|02-00-00-00-00-02 port=Ethernet0 type=static"},
+			Status: map[string]string{
 				"STATIC_FDB_TABLE|Vlan10|02:00:00:00:00:02": "failed: Vlan10|02-00-00-00-00-02 is the same address, and has a " +
 					"row of its own (tammgrd)",
 				"STATIC_FDB_TABLE|Vlan10|02:00:00:00:00:03": `pending: "Ethernet4" is not a member of VLAN "Vlan10" (tammgrd)`,
@@ -178,36 +171,17 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "the switch's defaults", table: "SWITCH_TABLE",
-			want: []string{"switch ecmp_hash_seed=0 fdb_aging_time=600 lag_hash_seed=0"},
+			Name: "the switch's defaults", Table: "SWITCH_TABLE",
+			Want: []string{"switch ecmp_hash_seed=0 fdb_aging_time=600 lag_hash_seed=0"},
 		},
 		{
-			name: "the switch's settings", do: []string{"SWITCH|switch fdb_aging_time=30 ecmp_hash_seed=7"},
-			table:  "SWITCH_TABLE",
-			want:   []string{"switch ecmp_hash_seed=7 fdb_aging_time=30 lag_hash_seed=0"},
-			status: map[string]string{"SWITCH_TABLE|switch": forwarded},
+			Name: "the switch's settings", Do: []string{"SWITCH|switch fdb_aging_time=30 ecmp_hash_seed=7"},
+			Table:  "SWITCH_TABLE",
+			Want:   []string{"switch ecmp_hash_seed=7 fdb_aging_time=30 lag_hash_seed=0"},
+			Status: map[string]string{"SWITCH_TABLE|switch": forwarded},
 		},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, swsstest.Start(t))
-			b.Do(tt.do...)
-			if d := cmp.Diff(tt.want, b.ApplOf(tt.table)); d != "" {
-				t.Errorf("%s: %s", tt.table, d)
-			}
-			for row, want := range tt.status {
-				if got := b.Status(row); got != want {
-					t.Errorf("%s\n got %s\nwant %s", row, got, want)
-				}
-			}
-			before := append(b.Appl(applTables...), b.States(stateTables...)...)
-			b.Do("restart")
-			if d := cmp.Diff(before, append(b.Appl(applTables...), b.States(stateTables...)...)); d != "" {
-				t.Errorf("after a restart: %s", d)
-			}
-		})
-	}
+	forwardtest.Check(t, fresh, tests, applTables, stateTables)
 }
 
 // Any sequence of rows and restarts leads to what the last rows give when they
@@ -236,7 +210,6 @@ func TestConvergence(t *testing.T) {
 		"SWITCH|switch fdb_aging_time=30", "SWITCH|switch fdb_aging_time=x", "-SWITCH|switch",
 		"restart", "step", "step",
 	}
-	fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 	randtest.Run(t, randtest.Cases{Count: 60}, func(t *testing.T, seed uint64) {
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 60, applTables, stateTables)
 	})
@@ -258,7 +231,6 @@ func TestStaticRoutesConverge(t *testing.T) {
 		}
 		lines = append(lines, "-STATIC_ROUTE|"+key, "-STATIC_ROUTE|"+key, "step")
 	}
-	fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 40, Short: 10}, func(t *testing.T, seed uint64) {
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 100, applTables, stateTables)
 	})

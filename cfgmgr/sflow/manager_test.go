@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/orch/forward/forwardtest"
@@ -25,6 +23,9 @@ func newBench(t testing.TB, is *Agent) *forwardtest.Bench {
 	})
 }
 
+// fresh starts it beside an sflowd that is well.
+func fresh(t *testing.T) *forwardtest.Bench { return newBench(t, new(Agent)) }
+
 const (
 	port0 = "PORT|Ethernet0 lanes=0 speed=10000"
 	port4 = "PORT|Ethernet4 lanes=4 speed=25000"
@@ -37,30 +38,24 @@ const (
 
 // Each case writes rows, then looks at one table of APPL_DB and at statuses.
 func TestRules(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		do     []string
-		table  string
-		want   []string
-		status map[string]string
-	}{
+	cases := []forwardtest.Case{
 		{
-			name: "the rate is the speed's; a port's row counts before that of all, that before the switch's",
-			do: []string{port0, port4, "SFLOW|global admin_state=up sample_direction=tx", "SFLOW_SESSION|all admin_state=down",
+			Name: "the rate is the speed's; a port's row counts before that of all, that before the switch's",
+			Do: []string{port0, port4, "SFLOW|global admin_state=up sample_direction=tx", "SFLOW_SESSION|all admin_state=down",
 				"SFLOW_SESSION|Ethernet4 admin_state=up sample_rate=256 sample_direction=both"},
-			table: schema.AppSFlowSession, want: []string{
+			Table: schema.AppSFlowSession, Want: []string{
 				"Ethernet0 admin_state=down sample_direction=tx sample_rate=10000",
 				"Ethernet4 admin_state=up sample_direction=both sample_rate=256",
 			},
-			status: map[string]string{"SFLOW_SESSION_TABLE|all": "active (tammgrd)"},
+			Status: map[string]string{"SFLOW_SESSION_TABLE|all": "active (tammgrd)"},
 		},
 		{
-			name: "a row that is wrong leaves its port alone, and that of all each that does not say that it is sampled",
-			do: []string{port0, port4, up, "SFLOW_SESSION|Ethernet0 sample_rate=255",
+			Name: "a row that is wrong leaves its port alone, and that of all each that does not say that it is sampled",
+			Do: []string{port0, port4, up, "SFLOW_SESSION|Ethernet0 sample_rate=255",
 				"SFLOW_SESSION|all sample_rate=1000", "SFLOW_SESSION|Ethernet8 sample_rate=1000",
 				"SFLOW_SESSION|Vlan10 admin_state=up"},
-			table: schema.AppSFlowSession, want: []string{"Ethernet4 admin_state=down sample_direction=rx sample_rate=25000"},
-			status: map[string]string{
+			Table: schema.AppSFlowSession, Want: []string{"Ethernet4 admin_state=down sample_direction=rx sample_rate=25000"},
+			Status: map[string]string{
 				"SFLOW_SESSION_TABLE|Ethernet0": `failed: sample_rate "255": want a number in 256..8388608 (tammgrd)`,
 				"SFLOW_SESSION_TABLE|all": `failed: sample_rate "1000": want no rate for all ports: each has its own ` +
 					`(tammgrd)`,
@@ -69,12 +64,12 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "two collectors, the first by name of those that are right", do: []string{up, agent, sent1, c1, c2,
+			Name: "two collectors, the first by name of those that are right", Do: []string{up, agent, sent1, c1, c2,
 				"SFLOW_COLLECTOR|c0 collector_ip=224.0.0.1", "SFLOW_COLLECTOR|c3 collector_ip=192.0.2.3"},
-			table: schema.AppSFlowCollector,
-			want: []string{"c1 collector_ip=192.0.2.1 collector_port=6343 collector_vrf=default",
+			Table: schema.AppSFlowCollector,
+			Want: []string{"c1 collector_ip=192.0.2.1 collector_port=6343 collector_vrf=default",
 				"c2 collector_ip=2001:db8::1 collector_port=7000 collector_vrf=mgmt"},
-			status: map[string]string{
+			Status: map[string]string{
 				"SFLOW_COLLECTOR_TABLE|c0": `failed: collector_ip "224.0.0.1": want a unicast IPv4 or IPv6 address (tammgrd)`,
 				"SFLOW_COLLECTOR_TABLE|c1": "active (tammgrd)",
 				"SFLOW_COLLECTOR_TABLE|c2": "pending: sflowd has not taken it yet (tammgrd)",
@@ -83,50 +78,38 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
-			name: "sFlow is down", do: []string{port0, c1, "SFLOW_SESSION|Ethernet0 sample_rate=256",
+			Name: "sFlow is down", Do: []string{port0, c1, "SFLOW_SESSION|Ethernet0 sample_rate=256",
 				"SFLOW|global admin_state=down"},
-			table: schema.AppSFlowSession,
-			status: map[string]string{
+			Table: schema.AppSFlowSession,
+			Status: map[string]string{
 				"SFLOW_TABLE|global":            "active (tammgrd)",
 				"SFLOW_COLLECTOR_TABLE|c1":      "pending: " + down + " (tammgrd)",
 				"SFLOW_SESSION_TABLE|Ethernet0": "pending: " + down + " (tammgrd)",
 			},
 		},
 		{
-			name: "what is wrong with the switch's row", do: []string{c1, "SFLOW|global admin_state=up polling_interval=4",
+			Name: "what is wrong with the switch's row", Do: []string{c1, "SFLOW|global admin_state=up polling_interval=4",
 				"SFLOW|other admin_state=up"},
-			status: map[string]string{
+			Status: map[string]string{
 				"SFLOW_TABLE|global":       `failed: polling_interval "4": want 0, or a number in 5..300 (tammgrd)`,
 				"SFLOW_TABLE|other":        `failed: key "other": want global (tammgrd)`,
 				"SFLOW_COLLECTOR_TABLE|c1": "pending: " + down + " (tammgrd)",
 			},
 		},
 		{
-			name: "nobody to send to", do: []string{up},
-			status: map[string]string{"SFLOW_TABLE|global": "pending: there is no collector: nothing is sent (tammgrd)"},
+			Name: "nobody to send to", Do: []string{up},
+			Status: map[string]string{"SFLOW_TABLE|global": "pending: there is no collector: nothing is sent (tammgrd)"},
 		},
 		{
-			name: "no address", do: []string{"SFLOW|global admin_state=up agent_id=Loopback0", c1},
-			status: map[string]string{
+			Name: "no address", Do: []string{"SFLOW|global admin_state=up agent_id=Loopback0", c1},
+			Status: map[string]string{
 				"SFLOW_TABLE|global": "pending: sflowd has not taken it yet (tammgrd)"},
 		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, new(Agent))
-			b.Do(tt.do...)
-			b.Do("step")
-			if tt.table != "" {
-				if d := cmp.Diff(tt.want, b.ApplOf(tt.table)); d != "" {
-					t.Errorf("%s: %s", tt.table, d)
-				}
-			}
-			for row, want := range tt.status {
-				if got := b.Status(row); got != want {
-					t.Errorf("%s\n got %s\nwant %s", row, got, want)
-				}
-			}
-		})
 	}
+	for i := range cases { // what sflowd says is asked for in the step after
+		cases[i].Do = append(cases[i].Do, "step")
+	}
+	forwardtest.Check(t, fresh, cases, appl, appl)
 }
 
 // What is sent is told as sflowd says it, a second later at most, and nothing is active without sflowd.
@@ -178,7 +161,6 @@ func TestConvergence(t *testing.T) {
 	}
 	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
 		t.Parallel()
-		fresh := func() *forwardtest.Bench { return newBench(t, new(Agent)) }
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 40, appl, appl)
 	})
 }
