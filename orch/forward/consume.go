@@ -22,3 +22,22 @@ func Consume(d *orch.Daemon, db *swss.DB, table string, f func(key string, field
 		return make([]error, len(tasks))
 	}), orch.Reporting{None: true})
 }
+
+// Decide has all rows decided by decide whenever due is true after rows were handed out, and what it requests written:
+// before, the output is loaded and everything is requested no more. due is false once that has been written.
+func (o *Output) Decide(due *bool, decide func(context.Context) error) {
+	o.d.AfterRows(func() bool { return *due }, func(ctx context.Context) error {
+		if err := o.Load(ctx); err != nil {
+			return err
+		}
+		o.Clear()
+		if err := decide(ctx); err != nil {
+			return err
+		}
+		if err := o.Flush(ctx); err != nil {
+			return err
+		}
+		*due = false
+		return nil
+	})
+}
