@@ -121,7 +121,7 @@ func (o *Orch) Wanted(_ context.Context, s *session) error {
 	}
 	switch {
 	case !o.Asked:
-		return orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+		return orch.WaitView()
 	case o.unlearned != nil:
 		return orch.Wait("switch", "graph", "%s; asked again in a second", orch.Explain(o.unlearned))
 	}

@@ -88,11 +88,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppTAMDevice, State: schema.StateTAMDevice})
 	o.ReadCounters(o.counted, o.read)
-	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) {
-		if err := o.ledger.Settle(ctx); err != nil {
-			o.Log.Error("transit of IFA", "err", err)
-		}
-	})
+	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.SettleNow(ctx) })
 	cfg.Ports.Subscribe(func(ctx context.Context, _ []string) { o.LookAgain(ctx) })
 	cfg.Ways.Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
 	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })

@@ -12,8 +12,7 @@ import (
 // converge brings the ASIC in line with the rows. An object that fails leaves the error on its row
 // and does not hold up the others.
 func (o *Orch) converge(ctx context.Context) {
-	for refused := -1; refused != len(o.ledger.Failed); {
-		refused = len(o.ledger.Failed)
+	for range o.ledger.Passes {
 		o.apply(ctx, makePlan(o.ledger))
 	}
 }
