@@ -141,7 +141,8 @@ func (o *Orch) readCounters(ctx context.Context) error {
 		for i, s := range some {
 			labels[i] = s.InASIC.label.Label
 		}
-		words, err := o.readLabels(ctx, labels)
+		words, err := o.Windows.Words(ctx, counted, labels)
+		o.Windows.Close(ctx)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package dropmonitor
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -85,19 +84,10 @@ func (o *Orch) count(session string, c schema.DropMonitorCounters) {
 // ask returns the words of streams.
 func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
 	defer o.Windows.Close(ctx)
-	values, err := o.Windows.Ask(ctx, dropreport.ObjectReports, dropreport.AttrStreams, streams, 512+256*len(streams))
-	if err != nil {
-		return nil, err
-	}
-	words, err := feature.Value[[]uint64](values, dropreport.AttrCounters)
-	if err != nil {
-		return nil, err
-	}
-	if len(words) != dropreport.NumWords*len(streams) {
-		return nil, fmt.Errorf("the window returned %d counters, want %d for %d streams", len(words),
-			dropreport.NumWords*len(streams), len(streams))
-	}
-	return slices.Collect(slices.Chunk(words, dropreport.NumWords)), nil
+	return o.Windows.Words(ctx, feature.Counted{
+		Name: dropreport.ObjectReports, Labels: dropreport.AttrStreams, Counters: dropreport.AttrCounters,
+		Words: dropreport.NumWords,
+	}, streams)
 }
 
 // countersOf adds up the streams of a session. What is of its event is the same in each.

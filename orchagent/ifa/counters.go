@@ -2,7 +2,6 @@ package ifa
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -107,20 +106,16 @@ func (o *Orch) count(rows *feature.Rows, key string, c schema.IFACounters) {
 func (o *Orch) ask(ctx context.Context, labels []string) (n [ifa.NumCounts]uint64, err error) {
 	slices.Sort(labels)
 	for some := range slices.Chunk(slices.Compact(labels), ifa.MaxLabels) {
-		values, err := o.Windows.Ask(ctx, ifa.ObjectCounters, ifa.AttrLabels, some, 512+300*len(some))
+		words, err := o.Windows.Words(ctx, feature.Counted{
+			Name: ifa.ObjectCounters, Labels: ifa.AttrLabels, Counters: ifa.AttrCounters, Words: int(ifa.NumCounts),
+		}, some)
 		if err != nil {
 			return n, err
 		}
-		words, err := feature.Value[[]uint64](values, ifa.AttrCounters)
-		if err != nil {
-			return n, err
-		}
-		if len(words) != int(ifa.NumCounts)*len(some) {
-			return n, fmt.Errorf("the window returned %d counters for %d labels, want %d for each", len(words), len(some),
-				ifa.NumCounts)
-		}
-		for i, w := range words {
-			n[i%int(ifa.NumCounts)] += w
+		for _, of := range words {
+			for i, w := range of {
+				n[i] += w
+			}
 		}
 	}
 	return n, nil
