@@ -63,6 +63,8 @@ var rules = []room{
 		tam/flymon tam/ipfix tam/record internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
+	// what is below the orch of a feature, for its tests
+	{name: "tamtamtest/orchs", below: rooms("orchagent/* orch/feature orch swss/schema")},
 	// a gNMI client: it knows no database
 	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
 	// commands of telemetry
