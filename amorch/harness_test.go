@@ -12,12 +12,12 @@ import (
 	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
-	"tamtam/tamtamtest/orchs"
 )
 
 // A chip is a fake ASIC that has windows of flows: it counts what a test says.
@@ -130,8 +130,8 @@ func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench
 		f(b)
 	}
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	orchs.WritePorts(b.Bench, 1)
-	orchs.WriteTAMTable(b.Bench)
+	orchagenttest.WritePorts(b.Bench, 1)
+	orchagenttest.WriteTAMTable(b.Bench)
 	b.run()
 	b.Rec.Reset()
 	return b
@@ -141,9 +141,9 @@ func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench
 // view is applied.
 func (b *bench) run() {
 	b.T.Helper()
-	a := orchs.Start(b.Bench)
+	a := orchagenttest.Start(b.Bench)
 	b.acl = a.ACL
-	b.am = orchs.Make(a, New, Config{Rules: a.ACL, Routes: &b.ways, Config: a.Config})
+	b.am = orchagenttest.Make(a, New, Config{Rules: a.ACL, Routes: &b.ways, Config: a.Config})
 	a.Apply(b.am)
 }
 

@@ -10,16 +10,16 @@ import (
 
 	"tamtam/orch"
 	"tamtam/orch/orchtest"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss/schema"
 	"tamtam/tam/record"
-	"tamtam/tamtamtest/orchs"
 )
 
 // world is the ways and the switch id that tests change at will.
 type world struct {
-	orchs.World
+	orchagenttest.World
 	way   *Way // to anywhere; nil: none
 	wants []netip.Addr
 }
@@ -72,8 +72,8 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 		f(b)
 	}
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	orchs.WritePorts(b.Bench, 2)
-	orchs.WriteTAMTable(b.Bench)
+	orchagenttest.WritePorts(b.Bench, 2)
+	orchagenttest.WriteTAMTable(b.Bench)
 	for i := 1; i <= 3; i++ {
 		b.rule(fmt.Sprint("F", i), "SRC_IP", fmt.Sprintf("10.%d.0.0/16", i))
 	}
@@ -86,8 +86,8 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 // is applied.
 func (b *bench) run() {
 	b.T.Helper()
-	a := orchs.Start(b.Bench)
-	b.rr = orchs.Make(a, New, Config{
+	a := orchagenttest.Start(b.Bench)
+	b.rr = orchagenttest.Make(a, New, Config{
 		Config: a.Config, Rules: a.ACL, Ports: a.Ports, Routes: b.world, Identity: b.world,
 	})
 	b.rr.plan = planAll

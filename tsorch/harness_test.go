@@ -7,17 +7,17 @@ import (
 
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
-	"tamtam/tamtamtest/orchs"
 )
 
 // bench is a whole orchagent on a fake ASIC: ports, ACLs and tail-stamping.
 type bench struct {
 	*orchtest.Bench
-	agent *orchs.Agent
+	agent *orchagenttest.Agent
 	acl   *aclorch.Orch
 	ts    *Orch
 }
@@ -33,7 +33,7 @@ func newBenchOn(t testing.TB, opts saitest.Options, layer func(sai.API) sai.API)
 	b.Layer = layer
 	b.start()
 	b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7", "op-enterprise-id", "7")
-	orchs.WritePorts(b.Bench, 4)
+	orchagenttest.WritePorts(b.Bench, 4)
 	b.agent.Apply()
 	b.Rec.Reset()
 	return b
@@ -42,10 +42,10 @@ func newBenchOn(t testing.TB, opts saitest.Options, layer func(sai.API) sai.API)
 // start makes a new orchagent with a new ASIC on the same Redis.
 func (b *bench) start() {
 	b.T.Helper()
-	b.agent = orchs.Start(b.Bench)
+	b.agent = orchagenttest.Start(b.Bench)
 	b.Poller.Lax = b.Layer != nil
 	b.acl = b.agent.ACL
-	b.ts = orchs.Make(b.agent, New, Config{Rules: b.acl, Config: b.agent.Config})
+	b.ts = orchagenttest.Make(b.agent, New, Config{Rules: b.acl, Config: b.agent.Config})
 }
 
 // restart ends the orchagent and starts another.
@@ -63,7 +63,7 @@ func (b *bench) port(n int, lanes string) {
 func (b *bench) activate() { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") }
 
 func (b *bench) tamTable() {
-	orchs.WriteTAMTable(b.Bench)
+	orchagenttest.WriteTAMTable(b.Bench)
 }
 
 func (b *bench) rule(name string, fields ...string) {

@@ -63,8 +63,6 @@ var rules = []room{
 		tam/flymon tam/ipfix tam/record internal/grace`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
-	// what is below the orch of a feature, for its tests
-	{name: "tamtamtest/orchs", below: rooms("orchagent/* orch/feature orch swss/schema")},
 	// a gNMI client: it knows no database
 	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
 	// commands of telemetry
@@ -250,6 +248,10 @@ var rules = []room{
 		flymonorch/answer flymonorch/plan orch/feature orch swss swss/schema sai tam/altmark tam/flymon`)},
 	{name: "recordorch", below: rooms(`
 		orch/feature orch swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/record`)},
+	// what is below the orch of a feature, for its tests
+	{name: "orchagent/orchagenttest", below: rooms("orchagent/acl orchagent/ports orch/feature orch swss/schema")},
+	{name: "orchagent/acl", below: rooms("orch/feature orch swss swss/schema sai")},
+	{name: "orchagent/ports", below: rooms("orch/feature orch swss swss/schema sai")},
 	{name: "orchagent/ifa", below: rooms("orchagent/dropmonitor orch/feature orch swss swss/schema sai tam/ifa")},
 	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
 	// SONiC's orchs, and those of further TAM features
@@ -352,5 +354,5 @@ var rules = []room{
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = rooms(`
 	fleet/stream/streamtest internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
-	orch/feature/featuretest orch/forward/forwardtest orch/orchtest sai/redis/sairedistest sai/saitest
-	saisim/pipe/pipetest swss/swsstest tamtamtest`)
+	orch/feature/featuretest orch/forward/forwardtest orch/orchtest orchagent/orchagenttest sai/redis/sairedistest
+	sai/saitest saisim/pipe/pipetest swss/swsstest tamtamtest`)

@@ -13,17 +13,17 @@ import (
 	"tamtam/orch/feature"
 	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
-	"tamtam/tamtamtest/orchs"
 )
 
 // world is the ways and the ids that tests change at will.
 type world struct {
-	orchs.World
+	orchagenttest.World
 	ways  map[netip.Addr]orch.Way
 	wants []netip.Addr
 }
@@ -82,7 +82,7 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	b.way("10.9.0.1", 2)
 	b.way("10.9.0.2", 2)
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	orchs.WritePorts(b.Bench, 2)
+	orchagenttest.WritePorts(b.Bench, 2)
 	b.Set(schema.AppACLTable, "TAM_FLOW_GROUP_G", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "")
 	for i := 1; i <= 2; i++ {
 		b.Set(schema.AppACLRule, fmt.Sprint("TAM_FLOW_GROUP_G:R", i), "PRIORITY", "100", "SRC_IP",
@@ -110,8 +110,8 @@ func (b *bench) noWay(to string) {
 // run starts an orchagent with a new ASIC on what is in Redis, until the first view is applied.
 func (b *bench) run() {
 	b.T.Helper()
-	a := orchs.Start(b.Bench)
-	b.orch = orchs.Make(a, New, Config{
+	a := orchagenttest.Start(b.Bench)
+	b.orch = orchagenttest.Make(a, New, Config{
 		Config: a.Config, Rules: a.ACL, Ports: a.Ports, Routes: b.world, Identity: b.world,
 		Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: a.Config.Switch},
 	})

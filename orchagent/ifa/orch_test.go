@@ -9,10 +9,10 @@ import (
 	"tamtam/orch/feature"
 	"tamtam/orch/orchtest"
 	"tamtam/orchagent/dropmonitor"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss/schema"
-	"tamtam/tamtamtest/orchs"
 )
 
 // sender makes a report and a collector for each session, without ways.
@@ -52,7 +52,7 @@ func (x *sender) Sent(context.Context, *dropmonitor.Sender) (n [3]*uint64, err e
 // A bench is an orchagent of ports, ACLs and IFA, on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
-	world  *orchs.World
+	world  *orchagenttest.World
 	sender *sender
 	orch   *Orch
 	whole  sai.Key // the switch
@@ -65,18 +65,18 @@ func newBench(t *testing.T) *bench {
 
 func newBenchOn(t *testing.T, on func(sai.API) sai.API) *bench {
 	t.Helper()
-	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 1}), world: &orchs.World{}}
-	a := orchs.Start(b.Bench)
+	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 1}), world: &orchagenttest.World{}}
+	a := orchagenttest.Start(b.Bench)
 	b.sender = &sender{api: b.Rec}
 	cfg := a.Config
 	cfg.SAI, b.whole = on(b.Rec), sai.Obj(sai.ObjectTypeSwitch, cfg.Switch)
-	b.orch = orchs.Make(a, New, Config{
+	b.orch = orchagenttest.Make(a, New, Config{
 		Config: cfg, Identity: b.world, Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: cfg.Switch}, Rules: a.ACL,
 		Reports: b.sender, Ways: new(orch.Topic[struct{}]), Ports: a.Ports.Changes(),
 	})
-	orchs.WritePorts(b.Bench, 1)
+	orchagenttest.WritePorts(b.Bench, 1)
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	orchs.WriteTAMTable(b.Bench)
+	orchagenttest.WriteTAMTable(b.Bench)
 	b.Set(schema.AppACLRule, "TAM:web", "PRIORITY", "100", "L4_DST_PORT", "80")
 	a.Apply(b.orch)
 	b.Rec.Reset()

@@ -1,8 +1,8 @@
-// Package orchs has what an orchagent has below the orch of a TAM feature, for the tests of that orch: ports and
+// Package orchagenttest has what an orchagent has below the orch of a TAM feature, for the tests of that orch: ports and
 // ACLs, on a fake ASIC.
 //
 // What belongs here: how the orchs of such a test start. What a feature does belongs to its tests.
-package orchs
+package orchagenttest
 
 import (
 	"context"
