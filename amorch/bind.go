@@ -18,18 +18,19 @@ type profile struct {
 	sessions int
 }
 
-// lost reports whether the entries of a session's rule are gone.
-func (o *Orch) lost(s *session) bool {
+// Lost reports whether the entries of a session's rule are gone.
+func (o *Orch) Lost(s *session) bool {
 	_, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, featureName, colours[0])
 	return !ok
 }
 
-func (o *Orch) stays(_ context.Context, s *session) bool {
+// Stays reports whether a session can stay in the ASIC.
+func (o *Orch) Stays(_ context.Context, s *session) bool {
 	return s.RowInASIC == s.Row && (s.InASIC.flip == nil || s.InASIC.flip.base == o.base(s.Row.Rule))
 }
 
-// left frees what a session held, once its entries are gone.
-func (o *Orch) left(s *session) {
+// Left frees what a session held, once its entries are gone.
+func (o *Orch) Left(s *session) {
 	if p := s.InASIC.profile; p != nil {
 		p.sessions--
 		o.leaving = append(o.leaving, want{s.InASIC.want, s.InASIC.index})
@@ -39,8 +40,8 @@ func (o *Orch) left(s *session) {
 	o.stopReading(s)
 }
 
-// deploy binds sessions: a lane and an index each, then all their entries in one call.
-func (o *Orch) deploy(ctx context.Context, wanted []*session) {
+// Deploy binds sessions: a lane and an index each, then all their entries in one call.
+func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	o.dropWants(ctx)
 	o.dropProfiles(ctx)
 	defer o.dropProfiles(ctx)

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/orch"
 	"tamtam/orch/feature"
 	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
-	portsorch "tamtam/orchagent/ports"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -131,9 +130,8 @@ func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench
 		f(b)
 	}
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	b.Set(schema.AppPort, "Ethernet0", "lanes", "1,2,3,4", "speed", "100000", "mtu", "9100", "admin_status", "up")
-	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
-	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
+	orchagenttest.WritePorts(b.Bench, 1)
+	orchagenttest.WriteTAMTable(b.Bench)
 	b.run()
 	b.Rec.Reset()
 	return b
@@ -143,34 +141,10 @@ func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench
 // view is applied.
 func (b *bench) run() {
 	b.T.Helper()
-	b.Start()
-	ports, err := portsorch.New(b.Ctx, portsorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Poller: b.Poller})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	b.acl, err = aclorch.New(b.Ctx, aclorch.Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: ports, Poller: b.Poller, Switch: ports.Switch(),
-	})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	features := orch.NewFeatures(b.Daemon)
-	b.am, err = New(b.Ctx, Config{Rules: b.acl, Routes: &b.ways, Config: feature.Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Switch: ports.Switch(), Features: features,
-	}})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	if err := features.Publish(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
-	b.Step()
-	if err := ports.ViewApplied(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
-	b.am.ViewApplied()
-	b.Daemon.Release()
-	b.Step()
+	a := orchagenttest.Start(b.Bench)
+	b.acl = a.ACL
+	b.am = orchagenttest.Make(a, New, Config{Rules: a.ACL, Routes: &b.ways, Config: a.Config})
+	a.Apply(b.am)
 }
 
 func (b *bench) rule(name string, fields ...string) {

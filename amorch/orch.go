@@ -9,6 +9,7 @@ import (
 	"tamtam/orch"
 	"tamtam/orch/feature"
 	"tamtam/sai"
+	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/altmark"
 )
@@ -17,16 +18,7 @@ const featureName = schema.FeatureAltMark
 
 // Rules is what alternate marking needs of ACLs; aclorch has it.
 type Rules interface {
-	feature.Rules
-	// ReserveVariants says in advance what variants of a feature may match and do.
-	ReserveVariants(feature string, samples []orch.ACLVariant)
-	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One
-	// error per rule.
-	BindVariants(
-		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
-	) []error
-	// VariantCounter returns the counter of an entry; false if there is no entry.
-	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
+	feature.VariantRules
 	// SetVariantActive makes an entry match packets, or not, with a single SAI call.
 	SetVariantActive(ctx context.Context, rule schema.ACLRuleKey, feature, variant string, on bool) error
 	// MatchOf returns what a rule matches in a field of an entry; false: anything.
@@ -101,13 +93,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Name: featureName, Table: schema.AppTAMAltMark, State: schema.StateTAMAltMark,
 			What: "sessions", Again: orch.SomethingRemoved, OnePerRule: "alternate marking",
 		},
-		Logic: feature.Logic[schema.AltMarkFlow, binding]{
-			Parse: schema.ParseAltMarkFlow, Rule: func(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule },
-			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Left: o.left, Deploy: o.deploy,
-			Settled: func(s *session) { o.matched.marked[s.Name] = s },
-			Done:    func(context.Context) { o.refreshMatches() },
-		},
-		Rules: cfg.Rules, Counters: []*feature.Rows{&o.counters.past, &o.counters.last, &o.places},
+		Logic: o, Rules: cfg.Rules, Counters: []*feature.Rows{&o.counters.past, &o.counters.last, &o.places},
 	}
 	if err := o.probe(ctx, cfg.SAI, cfg.Switch); err != nil {
 		return nil, err
@@ -124,8 +110,22 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// wanted says why a session must not be bound; nil if it must.
-func (o *Orch) wanted(_ context.Context, s *session) error {
+// Parse implements [feature.Logic].
+func (o *Orch) Parse(key string, row swss.FieldValues) (schema.AltMarkFlow, error) {
+	return schema.ParseAltMarkFlow(key, row)
+}
+
+// Rule implements [feature.Grouped].
+func (o *Orch) Rule(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule }
+
+// Settled has it looked at again what a session matches.
+func (o *Orch) Settled(s *session) { o.matched.marked[s.Name] = s }
+
+// Done looks at what sessions match.
+func (o *Orch) Done(context.Context) { o.refreshMatches() }
+
+// Wanted says why a session must not be bound; nil if it must.
+func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if o.engine == schema.AltMarkByOrchestrator {
 		if err := o.canSchedule(s.Row); err != nil {
 			return err

@@ -81,11 +81,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Name: featureName, Table: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask,
 			What: "tasks", Again: "a task is removed", Meanwhile: "; it counts on as it was",
 		},
-		Logic: feature.Logic[flymon.Task, deployment]{
-			Parse: parse, Ready: func(context.Context) bool { return o.ready() }, Wanted: o.wanted, Stays: stays,
-			Withdraw: o.withdrawAll, Deploy: o.deployAll, Settled: o.settled, Done: o.done,
-		},
-		Counters: rows.inOrder(),
+		Logic: o, Counters: rows.inOrder(),
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -99,19 +95,20 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-func parse(key string, fields swss.FieldValues) (flymon.Task, error) {
+// Parse implements [feature.Logic].
+func (o *Orch) Parse(key string, fields swss.FieldValues) (flymon.Task, error) {
 	row, err := schema.ParseFlyMonFlow(key, fields)
 	return row.Task, err
 }
 
-// ready reports whether tasks can be looked at: not before the chip said what it is
+// Ready reports whether tasks can be looked at: not before the chip said what it is
 // like, unless it has nothing to say.
-func (o *Orch) ready() bool {
+func (o *Orch) Ready(context.Context) bool {
 	return o.pool != nil || o.Unsupported != "" || o.Asked && o.unlearned != nil
 }
 
-// wanted says why a task must not be in the ASIC; nil if it must, or is only to be planned.
-func (o *Orch) wanted(_ context.Context, t *task) error {
+// Wanted says why a task must not be in the ASIC; nil if it must, or is only to be planned.
+func (o *Orch) Wanted(_ context.Context, t *task) error {
 	t.Draft = t.Row.Plan
 	if o.unlearned != nil {
 		return orch.Wait("switch", "", "%s; asked again in a second", orch.Explain(o.unlearned))
@@ -119,8 +116,8 @@ func (o *Orch) wanted(_ context.Context, t *task) error {
 	return nil
 }
 
-// settled drops the plan of a task that is no longer planned, and marks its queries.
-func (o *Orch) settled(t *task) {
+// Settled drops the plan of a task that is no longer planned, and marks its queries.
+func (o *Orch) Settled(t *task) {
 	known := t.Configured && t.ParseErr == nil && o.Active && o.Unsupported == "" && o.unlearned == nil
 	if !known || !t.Row.Plan {
 		o.unplan(t)
@@ -128,9 +125,9 @@ func (o *Orch) settled(t *task) {
 	o.queries.mark(t.Name)
 }
 
-// done tells what becomes of queries when all tasks are settled.
-func (o *Orch) done(ctx context.Context) {
-	if o.ready() {
+// Done says what becomes of queries when all tasks are settled.
+func (o *Orch) Done(ctx context.Context) {
+	if o.Ready(ctx) {
 		o.queries.settle(ctx, o.Sessions)
 	}
 }

@@ -37,11 +37,11 @@ type deployment struct {
 	sweep      sweep // with readout live
 }
 
-// stays reports whether a task counts in the ASIC; its change is deployAll's.
-func stays(_ context.Context, t *task) bool { return !t.Row.Plan }
+// Stays reports whether a task counts in the ASIC; its change is that of Deploy.
+func (o *Orch) Stays(_ context.Context, t *task) bool { return !t.Row.Plan }
 
-// withdrawAll takes tasks out of the ASIC.
-func (o *Orch) withdrawAll(ctx context.Context, tasks []*task) {
+// Withdraw takes tasks out of the ASIC.
+func (o *Orch) Withdraw(ctx context.Context, tasks []*task) {
 	for _, t := range tasks {
 		if err := o.withdraw(ctx, t); err != nil {
 			t.Err = err
@@ -51,9 +51,9 @@ func (o *Orch) withdrawAll(ctx context.Context, tasks []*task) {
 	}
 }
 
-// deployAll moves the tasks that are to be otherwise, and deploys those that are missing, each in its
+// Deploy moves the tasks that are to be otherwise, and deploys those that are missing, each in its
 // turn; then those are planned that are only to be planned.
-func (o *Orch) deployAll(ctx context.Context, wanted []*task) {
+func (o *Orch) Deploy(ctx context.Context, wanted []*task) {
 	o.deployFormer(ctx, wanted)
 	for _, t := range wanted {
 		switch {

@@ -53,6 +53,7 @@ type Daemon struct {
 	*clock
 	*outcomes
 	inputs    []*input
+	afterRows []*afterRows
 	timers    []*timer
 	parked    map[Dep]map[*pending]struct{}
 	former    *former // what the former process made of rows; nil: that does not matter
@@ -137,6 +138,36 @@ func (d *Daemon) Receive(src func(*swss.Listener) swss.Source, f func(context.Co
 	d.inputs = append(d.inputs, &input{source: source, table: source.Name(), receive: f})
 }
 
+// An afterRows is what [Daemon.AfterRows] registers.
+type afterRows struct {
+	due     func() bool
+	emptied bool // a database, since f succeeded last
+	f       func(context.Context) error
+}
+
+// AfterRows calls f when all incoming rows have been handed out and due returns true, and after a database was emptied.
+// When f fails it is called again, once Redis answers.
+func (d *Daemon) AfterRows(due func() bool, f func(context.Context) error) {
+	a := &afterRows{due: due, f: f}
+	d.OnFlush(func() { a.emptied = true })
+	d.afterRows = append(d.afterRows, a)
+}
+
+// concludeRows calls what is due after rows.
+func (d *Daemon) concludeRows(ctx context.Context) (worked bool, err error) {
+	for _, a := range d.afterRows {
+		if !a.emptied && !a.due() {
+			continue
+		}
+		worked = true
+		if err := a.f(ctx); err != nil {
+			return true, fmt.Errorf("%w: %w", swss.ErrUnavailable, err)
+		}
+		a.emptied = false
+	}
+	return worked, nil
+}
+
 // Step does all the work there is at simulated time now and reports whether there was any. It
 // neither sleeps nor waits for anything to arrive.
 //
@@ -174,7 +205,7 @@ func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked 
 // round takes what has arrived, handles it, and fires the timers that are due.
 func (d *Daemon) round(ctx context.Context) (worked bool, err error) {
 	var errs []error
-	for _, f := range []func(context.Context) (bool, error){d.pop, d.process, d.fire, d.process} {
+	for _, f := range []func(context.Context) (bool, error){d.pop, d.process, d.concludeRows, d.fire, d.process} {
 		did, err := f(ctx)
 		worked = worked || did
 		if err != nil {

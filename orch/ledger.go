@@ -68,6 +68,7 @@ type Ledger struct {
 	reported map[RowKey]string // status and reason as last reported
 	settled  bool              // the last pass was a success
 	again    bool              // a pass is to be repeated though nothing changes: Redis was away for it, or for a row
+	freed    bool              // there may be room, since this pass began
 	errors   int               // that were logged, or left out of the log, since the last outcomes were reported
 }
 
@@ -174,6 +175,32 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	l.reportAll(ctx, maps.Keys(l.Rows))
 	return err
 }
+
+// SettleNow is [Ledger.Settle] for callers that have no row to retry.
+func (l *Ledger) SettleNow(ctx context.Context) {
+	if err := l.Settle(ctx); err != nil {
+		l.daemon.log.Error("a database is behind", "err", err)
+	}
+}
+
+// Passes calls yield, which brings the ASIC to what the rows ask for, until the ASIC refuses nothing more: what it
+// refuses changes what other rows may have. Why and Notes are empty when it begins.
+func (l *Ledger) Passes(yield func() bool) {
+	retried := false
+	for refused := -1; refused != len(l.Failed); {
+		refused, l.freed = len(l.Failed), false
+		l.Restart(nil)
+		if !yield() {
+			return
+		}
+		if l.freed && !retried && l.Retry() {
+			retried, refused = true, -1
+		}
+	}
+}
+
+// Freed says during [Ledger.Passes] that there may be room: rows for which there was none are tried again, once.
+func (l *Ledger) Freed() { l.freed = true }
 
 // settleFew is Settle where few rows have changed. False: it is still to be done.
 func (l *Ledger) settleFew(ctx context.Context) bool {
@@ -297,6 +324,11 @@ func (l *Ledger) Keys(table string) []string {
 	}
 	slices.SortFunc(keys, schema.CompareNames)
 	return keys
+}
+
+// WaitView is what rows wait for until the first view is in the ASIC.
+func WaitView() error {
+	return Wait("switch", "view", "waiting for the ASIC's view to be complete")
 }
 
 // Fail records SAI's error for a row.

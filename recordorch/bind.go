@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"tamtam/orch"
-	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/swss/schema"
 	"tamtam/tam/record"
@@ -27,10 +26,7 @@ type binding struct {
 	scheme    *scheme
 	label     record.ChipSession
 	attrs     []sai.Attr // of the mirror session
-	joined    bool       // the label is in the plan's object
 	mirror    sai.OID
-	entry     bool // there may be an ACL entry
-	leaving   bool // to be taken down
 	announced *record.Plan
 }
 
@@ -109,8 +105,8 @@ func mirrorTo(session sai.OID) []orch.ACLVariant {
 	return []orch.ACLVariant{{Actions: []sai.Attr{mirror}}}
 }
 
-// wanted says why a session must not be bound; nil if it must.
-func (o *Orch) wanted(_ context.Context, s *session) error {
+// Wanted says why a session must not be bound; nil if it must.
+func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if s.Row.Encapsulation == schema.RecordUDP && o.noUDP {
 		return &schema.FieldError{
 			Object: schema.CfgTAMTableRecord + "|" + s.Name, Field: "encapsulation", Value: schema.RecordUDP,
@@ -120,48 +116,39 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 	if err := o.FlowGroup(s); err != nil {
 		return err
 	}
-	if _, ok := o.identity.SwitchID(); !ok {
+	if !o.identity.InUse().HasSwitchID {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")
 	}
 	switch {
 	case !o.Asked:
-		return orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+		return orch.WaitView()
 	case o.unlearned != nil:
 		return orch.Wait("switch", "graph", "%s; asked again in a second", orch.Explain(o.unlearned))
 	}
 	return nil
 }
 
-// stays reports whether a session can stay in the ASIC, and updates it if the way to its collector
+// Stays reports whether a session can stay in the ASIC, and updates it if the way to its collector
 // changed. Without a way or a plan it cannot stay.
-func (o *Orch) stays(ctx context.Context, s *session) bool {
+func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	t, c, err := o.want(ctx, s.Row)
 	if err != nil {
 		s.Err = err
 		return false
 	}
 	b := s.InASIC
-	if _, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, featureName, ""); !ok {
+	if !o.Attached(o.rules, []schema.ACLRuleKey{s.RowInASIC.Rule}) {
 		return false // the rule's entry is gone
 	}
-	if b.leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.RowInASIC, s.Row) || !o.change(ctx, s, t) {
+	if s.Leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.RowInASIC, s.Row) || !o.change(ctx, s, t) {
 		return false
 	}
 	o.announce(ctx, s)
 	return true
 }
 
-// withdraw takes sessions down.
-func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
-	for _, s := range sessions {
-		if err := o.takeDown(ctx, s); err != nil {
-			s.Err = err
-		}
-	}
-}
-
-// deploy brings up the sessions that are missing.
-func (o *Orch) deploy(ctx context.Context, wanted []*session) {
+// Deploy brings up the sessions that are missing.
+func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		if s.InASIC == nil {
 			s.Err = o.bringUp(ctx, s)
@@ -216,26 +203,20 @@ func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
 	return true
 }
 
-// bringUp makes a session: its label in the plan, the mirror session, the ACL entry. If
-// a step fails, those before it are undone.
+// bringUp makes a session.
 func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	t, c, err := o.want(ctx, s.Row)
 	if err != nil {
 		return err
 	}
-	s.RowInASIC, s.InASIC = s.Row, &binding{scheme: c, label: t.label, attrs: t.attrs}
-	if err = o.steps(ctx, s); err == nil {
-		if o.counters.Get(s.Name) == nil {
-			o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
-		}
-		o.announce(ctx, s)
-		return nil
+	if err := o.BringUp(ctx, s, &binding{scheme: c, label: t.label, attrs: t.attrs}, o.steps); err != nil {
+		return err
 	}
-	o.Log.Error("table recording session", "session", s.Name, "err", err)
-	if undo := o.takeDown(ctx, s); undo != nil {
-		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undo)
+	if o.counters.Get(s.Name) == nil {
+		o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
 	}
-	return err
+	o.announce(ctx, s)
+	return nil
 }
 
 // remark says what a plan lacks of what was asked for.
@@ -268,47 +249,23 @@ func (o *Orch) announce(ctx context.Context, s *session) {
 	o.planned.Publish(ctx, Planned{s.Name, b.announced})
 }
 
+// steps are a session's label in the plan, its mirror session and its ACL entry.
 func (o *Orch) steps(ctx context.Context, s *session) error {
 	b := s.InASIC
 	err := o.join(ctx, b.scheme, b.label)
 	if err != nil {
 		return err
 	}
-	b.joined = true
-	if b.mirror, err = o.SAI.Create(ctx, sai.ObjectTypeMirrorSession, b.attrs); err != nil {
-		b.mirror = sai.NullOID
-		return fmt.Errorf("create the mirror session: %w", orch.AtAttr(err, sai.ObjectTypeMirrorSession, b.attrs))
+	s.Steps.Add("leave the plan", func(ctx context.Context) error { return o.part(ctx, b.scheme, b.label.Label) })
+	b.mirror, err = s.Steps.Create(ctx, o.SAI, "mirror session", sai.ObjectTypeMirrorSession, b.attrs...)
+	if err != nil {
+		return err
 	}
-	b.entry = true
-	return o.rules.BindVariants(ctx, featureName, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name},
-		[][]orch.ACLVariant{mirrorTo(b.mirror)})[0]
+	return o.Attach(ctx, s, o.rules, []schema.ACLRuleKey{s.RowInASIC.Rule}, mirrorTo(b.mirror))
 }
 
-// takeDown takes a session out of the ASIC, the last step first. What fails is tried
-// again from there.
-func (o *Orch) takeDown(ctx context.Context, s *session) error {
-	b := s.InASIC
-	b.leaving = true
-	if b.entry {
-		if err := o.rules.UnbindMany(ctx, featureName, []schema.ACLRuleKey{s.RowInASIC.Rule},
-			[]string{s.Name})[0]; err != nil {
-			return fmt.Errorf("detach from ACL rule %s: %w", s.RowInASIC.Rule, err)
-		}
-		b.entry = false
-	}
-	if b.mirror != sai.NullOID {
-		if err := feature.Remove(ctx, o.SAI, sai.Obj(sai.ObjectTypeMirrorSession, b.mirror)); err != nil {
-			return fmt.Errorf("remove the mirror session: %w", err)
-		}
-		b.mirror = sai.NullOID
-	}
-	if b.joined {
-		if err := o.part(ctx, b.scheme, b.label.Label); err != nil {
-			return err
-		}
-	}
+// Left ends what COUNTERS_DB says of a session.
+func (o *Orch) Left(s *session) {
 	o.counters.Drop(s.Name)
 	o.plans.Drop(s.Name)
-	s.InASIC = nil
-	return nil
 }

@@ -62,9 +62,10 @@ func FuzzWindows(f *testing.F) {
 		if p, err := o.describe(t.Context(), false, true); err == nil && len(p.paths) > maxPaths {
 			t.Errorf("%d paths", len(p.paths))
 		}
-		if words, err := o.readLabels(t.Context(), []string{"a", "b"}); err == nil && len(words) != 2 {
+		if words, err := o.Windows.Words(t.Context(), counted, []string{"a", "b"}); err == nil && len(words) != 2 {
 			t.Errorf("counters of %d labels, want 2", len(words))
 		}
+		o.Windows.Close(t.Context())
 		if b.open > 0 {
 			t.Errorf("%d windows stay", b.open)
 		}

@@ -9,10 +9,8 @@ import (
 	"testing"
 
 	"tamtam/orch"
-	"tamtam/orch/feature"
 	"tamtam/orch/orchtest"
-	aclorch "tamtam/orchagent/acl"
-	portsorch "tamtam/orchagent/ports"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss/schema"
@@ -21,11 +19,9 @@ import (
 
 // world is the ways and the switch id that tests change at will.
 type world struct {
-	way     *Way // to anywhere; nil: none
-	wants   []netip.Addr
-	id      uint32
-	routed  orch.Topic[struct{}]
-	renamed orch.Topic[struct{}]
+	orchagenttest.World
+	way   *Way // to anywhere; nil: none
+	wants []netip.Addr
 }
 
 func (w *world) Want(_ context.Context, to []netip.Addr) { w.wants = to }
@@ -37,9 +33,8 @@ func (w *world) Way(to netip.Addr) (Way, error) {
 	return *w.way, nil
 }
 
-func (w *world) Changes() *orch.Topic[struct{}]   { return &w.routed }
-func (w *world) SwitchID() (uint32, bool)         { return w.id, w.id != 0 }
-func (w *world) IDChanges() *orch.Topic[struct{}] { return &w.renamed }
+// setID sets the switch id; 0: there is none.
+func (w *world) setID(id uint32) { w.IDs = schema.TAMSwitchInUse{SwitchID: id, HasSwitchID: id != 0} }
 
 func (w *world) address() netip.Addr { return netip.MustParseAddr("10.0.0.1") }
 
@@ -69,19 +64,16 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 		b.chip.API, b.chip.Objects = api, map[sai.OID]*extension{}
 		return b.chip
 	}
-	b.world = &world{id: 2020, way: &Way{
+	b.world = &world{way: &Way{
 		Port: "Ethernet4", Source: mac(1), MAC: mac(2), Address: netip.MustParseAddr("10.0.0.1"),
 	}}
+	b.world.setID(2020)
 	for _, f := range changes {
 		f(b)
 	}
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	for i, port := range []string{"Ethernet0", "Ethernet4"} {
-		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu",
-			"9100", "admin_status", "up")
-	}
-	b.Set(schema.AppPort, schema.PortConfigDone, "count", "2")
-	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
+	orchagenttest.WritePorts(b.Bench, 2)
+	orchagenttest.WriteTAMTable(b.Bench)
 	for i := 1; i <= 3; i++ {
 		b.rule(fmt.Sprint("F", i), "SRC_IP", fmt.Sprintf("10.%d.0.0/16", i))
 	}
@@ -94,39 +86,16 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 // is applied.
 func (b *bench) run() {
 	b.T.Helper()
-	b.Start()
-	ports, err := portsorch.New(b.Ctx, portsorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Poller: b.Poller})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	acl, err := aclorch.New(b.Ctx, aclorch.Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: ports, Poller: b.Poller, Switch: ports.Switch(),
+	a := orchagenttest.Start(b.Bench)
+	b.rr = orchagenttest.Make(a, New, Config{
+		Config: a.Config, Rules: a.ACL, Ports: a.Ports, Routes: b.world, Identity: b.world,
 	})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	features := orch.NewFeatures(b.Daemon)
-	b.rr, err = New(b.Ctx, Config{
-		Config: feature.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features},
-		Rules:  acl, Ports: ports, Routes: b.world, Identity: b.world,
-	})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	if err := features.Publish(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
 	b.rr.plan = planAll
 	b.Step()
 	if got := b.objects(); len(got) > 0 {
 		b.T.Errorf("objects before there is a view: %v", got)
 	}
-	if err := ports.ViewApplied(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
-	b.rr.ViewApplied()
-	b.Daemon.Release()
-	b.Step()
+	a.Apply(b.rr)
 }
 
 // planAll is a planner that records all tables that there are bits for, hits too where they are

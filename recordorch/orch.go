@@ -18,20 +18,11 @@ const featureName = schema.FeatureTableRecord
 
 // Rules is what table recording needs of ACLs; aclorch implements it.
 type Rules interface {
-	feature.Rules
+	feature.VariantRules
 	// MatchOf returns what a rule matches in a field of an entry; false: anything.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
 	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
 	PreIngress(feature string)
-	// ReserveVariants says in advance what entries of a feature may match and do.
-	ReserveVariants(feature string, samples []orch.ACLVariant)
-	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One
-	// error per rule.
-	BindVariants(
-		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
-	) []error
-	// VariantCounter returns the counter of an entry; false if there is no entry.
-	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
 }
 
 // Ports is what table recording needs to know about ports and LAGs; portsorch implements it.
@@ -48,21 +39,13 @@ type Ports interface {
 // A Way is how packets to a collector leave the switch.
 type Way = orch.Way
 
-// Identity knows the switch id; tsorch does.
-type Identity interface {
-	// SwitchID returns the switch id in use; false: there is none.
-	SwitchID() (uint32, bool)
-	// IDChanges signals that it may have changed.
-	IDChanges() *orch.Topic[struct{}]
-}
-
 // Config is what an [Orch] works with.
 type Config struct {
 	feature.Config
 	Rules    Rules
 	Ports    Ports
 	Routes   orch.Ways
-	Identity Identity
+	Identity feature.Identity
 }
 
 // An Orch owns the plans of table recording and its sessions. All its methods run
@@ -72,7 +55,7 @@ type Orch struct {
 	rules    Rules
 	ports    Ports
 	routes   orch.Ways
-	identity Identity
+	identity feature.Identity
 	plan     planner
 
 	noUDP     bool     // the switch has no mirror sessions over UDP
@@ -112,10 +95,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Name: featureName, Table: schema.AppTAMTableRecord, State: schema.StateTAMTableRecord,
 			What: "sessions", Again: orch.SomethingRemoved, OnePerRule: "table recording",
 		},
-		Logic: feature.Logic[schema.RecordFlow, binding]{
-			Parse: parse, Rule: func(row *schema.RecordFlow) schema.ACLRuleKey { return row.Rule },
-			Ready: o.ready, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.wantWays,
-		},
+		Logic: o,
 		// Plans are written first: a reader that sees records counted then finds what they mean.
 		Rules: cfg.Rules, Counters: []*feature.Rows{&o.plans, &o.counters, &o.places},
 	}
@@ -127,8 +107,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.takeFormer()
 	cfg.Daemon.At(o.nextTimer, o.timers)
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
-	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.LookAgain(ctx) })
+	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.idChanged(ctx) })
 	if o.Unsupported == "" {
 		cfg.Rules.PreIngress(featureName)
@@ -137,19 +117,22 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// parse parses a row, and drops the names that are already resolved in it: a change of them alone
+// Parse parses a row, and drops the names that are already resolved in it: a change of them alone
 // must not recreate the session.
-func parse(key string, fields swss.FieldValues) (schema.RecordFlow, error) {
+func (o *Orch) Parse(key string, fields swss.FieldValues) (schema.RecordFlow, error) {
 	row, err := schema.ParseRecordFlow(key, fields)
 	row.CollectorName, row.SamplerName = "", ""
 	return row, err
 }
 
+// Rule implements [feature.Grouped].
+func (o *Orch) Rule(row *schema.RecordFlow) schema.ACLRuleKey { return row.Rule }
+
 // Planned publishes which plans sessions record by.
 func (o *Orch) Planned() *orch.Topic[Planned] { return &o.planned }
 
-// wantWays says where the collectors of sessions are.
-func (o *Orch) wantWays(ctx context.Context) {
+// Done says where the collectors of sessions are.
+func (o *Orch) Done(ctx context.Context) {
 	var list []netip.Addr
 	for _, s := range o.Sessions {
 		if to := s.Row.Collector.Addr(); o.Running && o.Active && s.Configured && s.ParseErr == nil && to.IsValid() {
@@ -160,15 +143,9 @@ func (o *Orch) wantWays(ctx context.Context) {
 	o.routes.Want(ctx, slices.Compact(list))
 }
 
-// lookAgain marks all sessions and settles: ways, ports or the switch id may have changed.
-func (o *Orch) lookAgain(ctx context.Context) {
-	o.MarkAll()
-	o.SettleNow(ctx)
-}
-
 // idChanged makes plans carry the new switch id.
 func (o *Orch) idChanged(ctx context.Context) {
-	if _, ok := o.identity.SwitchID(); ok {
+	if o.identity.InUse().HasSwitchID {
 		for _, c := range o.sortedSchemes() {
 			if !c.current() {
 				continue
@@ -178,11 +155,11 @@ func (o *Orch) idChanged(ctx context.Context) {
 			}
 		}
 	}
-	o.lookAgain(ctx)
+	o.LookAgain(ctx)
 }
 
-// ready fetches the graph that sessions are planned for, once there is a chip to ask.
-func (o *Orch) ready(ctx context.Context) bool {
+// Ready fetches the graph that sessions are planned for, once there is a chip to ask.
+func (o *Orch) Ready(ctx context.Context) bool {
 	if o.graph == nil && o.unlearned == nil && o.asked() {
 		o.learn(ctx)
 	}

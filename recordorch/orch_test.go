@@ -134,22 +134,22 @@ func TestReasons(t *testing.T) {
 			then: func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") },
 		},
 		{
-			name: "no way", do: func(b *bench) { b.world.way = nil; b.world.routed.Publish(b.Ctx, struct{}{}) },
+			name: "no way", do: func(b *bench) { b.world.way = nil; b.world.Routed.Publish(b.Ctx, struct{}{}) },
 			want: "pending: no route to 10.9.0.1",
 			then: func(b *bench) {
 				b.world.way = &Way{Port: "Ethernet0", Address: netip.MustParseAddr("10.0.0.1")}
-				b.world.routed.Publish(b.Ctx, struct{}{})
+				b.world.Routed.Publish(b.Ctx, struct{}{})
 			},
 		},
 		{
-			name: "no port", do: func(b *bench) { b.world.way.Port = "Ethernet8"; b.world.routed.Publish(b.Ctx, struct{}{}) },
+			name: "no port", do: func(b *bench) { b.world.way.Port = "Ethernet8"; b.world.Routed.Publish(b.Ctx, struct{}{}) },
 			want: "pending: no port Ethernet8",
-			then: func(b *bench) { b.world.way.Port = "Ethernet4"; b.world.routed.Publish(b.Ctx, struct{}{}) },
+			then: func(b *bench) { b.world.way.Port = "Ethernet4"; b.world.Routed.Publish(b.Ctx, struct{}{}) },
 		},
 		{
-			name: "no switch id", do: func(b *bench) { b.world.id = 0; b.world.renamed.Publish(b.Ctx, struct{}{}) },
+			name: "no switch id", do: func(b *bench) { b.world.setID(0); b.world.Renamed.Publish(b.Ctx, struct{}{}) },
 			want: "pending: the switch has no switch-id",
-			then: func(b *bench) { b.world.id = 7; b.world.renamed.Publish(b.Ctx, struct{}{}) },
+			then: func(b *bench) { b.world.setID(7); b.world.Renamed.Publish(b.Ctx, struct{}{}) },
 		},
 		{
 			name: "no rule", do: func(b *bench) { b.Del(schema.AppACLRule, "TAM:F1") }, want: "pending: no ACL rule TAM|F1",
@@ -241,7 +241,7 @@ func TestWayChanges(t *testing.T) {
 			b.Step()
 			b.calls()
 			b.world.way = &Way{Port: "Ethernet0", Source: mac(3), MAC: mac(4), Address: b.world.way.Address}
-			b.world.routed.Publish(b.Ctx, struct{}{})
+			b.world.Routed.Publish(b.Ctx, struct{}{})
 			b.want("s1", "active")
 			got := b.calls()
 			want := []string{"s|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#1"}
@@ -460,7 +460,7 @@ func TestEveryCallFails(t *testing.T) {
 			{"share", func(b *bench) { b.session("s2", "F2", "phv", "16"); b.session("s3", "F3") }},
 			{"way", func(b *bench) {
 				b.world.way = &Way{Port: "Ethernet0", Source: mac(3), MAC: mac(4), Address: b.world.way.Address}
-				b.world.routed.Publish(b.Ctx, struct{}{})
+				b.world.Routed.Publish(b.Ctx, struct{}{})
 			}},
 			{"graph", func(b *bench) { b.chip.graph = graphOf(2, "e"); b.Pass(time.Second) }},
 			{"another row", func(b *bench) { b.session("s1", "F1", "phv", "16", "encapsulation", "erspan") }},
@@ -482,7 +482,7 @@ func TestEveryCallFails(t *testing.T) {
 					b, _ := made(n)
 					b.wantWhole()
 					b.Pass(2 * time.Second)
-					b.rr.lookAgain(b.Ctx)
+					b.rr.LookAgain(b.Ctx)
 					b.Step()
 					b.wantWhole()
 					if got := b.rr.Snapshot(); len(got.Stuck)+len(got.Open)+len(got.Again) > 0 {
@@ -509,7 +509,7 @@ func (b *bench) wantWhole() {
 	}
 	objects := b.objects()
 	for name, row := range rows {
-		if s := b.rr.Sessions[name]; s != nil && s.InASIC != nil && s.InASIC.leaving {
+		if s := b.rr.Sessions[name]; s != nil && s.InASIC != nil && s.Leaving {
 			if row["status"] == schema.StatusActive {
 				b.T.Errorf("session %s is leaving, and active", name)
 			}

@@ -141,7 +141,8 @@ func (o *Orch) readCounters(ctx context.Context) error {
 		for i, s := range some {
 			labels[i] = s.InASIC.label.Label
 		}
-		words, err := o.readLabels(ctx, labels)
+		words, err := o.Windows.Words(ctx, counted, labels)
+		o.Windows.Close(ctx)
 		if err != nil {
 			return err
 		}
@@ -157,7 +158,7 @@ func (o *Orch) readCounters(ctx context.Context) error {
 // bound returns the sessions that record, sorted.
 func (o *Orch) bound() (list []*session) {
 	for _, s := range o.Sessions {
-		if s.InASIC != nil && !s.InASIC.leaving {
+		if s.InASIC != nil && !s.Leaving {
 			list = append(list, s)
 		}
 	}

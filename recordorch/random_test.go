@@ -34,7 +34,7 @@ func TestRandomSequences(t *testing.T) {
 		}
 		b.Step()
 		b.Pass(2 * time.Second)
-		b.rr.lookAgain(b.Ctx)
+		b.rr.LookAgain(b.Ctx)
 		b.Step()
 		b.wantWhole()
 		for name, s := range b.rr.Sessions {
@@ -82,7 +82,7 @@ func (b *bench) random(rnd *rand.Rand) {
 	case 4:
 		b.world.way = []*Way{nil, {Port: "Ethernet0", Address: b.world.address()},
 			{Port: "Ethernet4", MAC: mac(9), Address: b.world.address()}}[rnd.IntN(3)]
-		b.world.routed.Publish(b.Ctx, struct{}{})
+		b.world.Routed.Publish(b.Ctx, struct{}{})
 	case 5:
 		b.chip.graph = graphOf(uint64(1+rnd.IntN(3)), "e")
 	case 6:

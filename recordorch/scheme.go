@@ -108,8 +108,9 @@ func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.Ch
 	if err != nil {
 		return err
 	}
-	id, _ := o.identity.SwitchID()
-	chip := record.ChipPlan{ID: c.plan.ID, Switch: id, PHV: c.plan.PHV, Offset: offset, Graph: c.version, Marks: marks}
+	chip := record.ChipPlan{
+		ID: c.plan.ID, Switch: o.identity.InUse().SwitchID, PHV: c.plan.PHV, Offset: offset, Graph: c.version, Marks: marks,
+	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		chip.Sessions = append(chip.Sessions, labels[label])
 	}

@@ -67,24 +67,7 @@ func parsePipeline(values feature.Values, graph, paths bool) (p pipeline, err er
 	return p, nil
 }
 
-// readLabels reads the counters of labels, at most [record.MaxLabels].
-func (o *Orch) readLabels(ctx context.Context, labels []string) ([][record.CounterWords]uint64, error) {
-	defer o.Windows.Close(ctx)
-	values, err := o.Windows.Ask(ctx, record.ObjectCounters, record.AttrLabels, labels, 512+128*len(labels))
-	if err != nil {
-		return nil, err
-	}
-	words, err := feature.Value[[]uint64](values, record.AttrCounters)
-	if err != nil {
-		return nil, err
-	}
-	if len(words) != record.CounterWords*len(labels) {
-		return nil, fmt.Errorf("the window returned %d counters, want %d for %d labels",
-			len(words), record.CounterWords*len(labels), len(labels))
-	}
-	list := make([][record.CounterWords]uint64, len(labels))
-	for i := range list {
-		copy(list[i][:], words[record.CounterWords*i:])
-	}
-	return list, nil
+// counted are the windows of the counters of labels, at most [record.MaxLabels].
+var counted = feature.Counted{
+	Name: record.ObjectCounters, Labels: record.AttrLabels, Counters: record.AttrCounters, Words: record.CounterWords,
 }

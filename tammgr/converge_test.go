@@ -125,7 +125,7 @@ func TestConvergence(t *testing.T) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), c.lines, 60, applTables, stateTables, c.always...)
+				forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, c.lines, 60, applTables, stateTables, c.always...)
 			})
 		}
 	})

@@ -27,6 +27,4 @@ func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
 }
 
 // fresh starts managers on an empty server.
-func fresh(t testing.TB) func() *forwardtest.Bench {
-	return func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
-}
+func fresh(t *testing.T) *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }

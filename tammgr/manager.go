@@ -112,7 +112,7 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		}
 	}
 	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, m.capabilities)
-	forward.Settle(d, "tammgr", m.due, m.flush)
+	d.AfterRows(m.due, m.flush)
 }
 
 func (m *Manager) mark(k kind, key string) { m.dirty[k][key] = struct{}{} }

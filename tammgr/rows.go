@@ -73,8 +73,8 @@ type kindOfRow struct {
 	// taken, if a flow group can have only one row of the kind, is the reason that it has another,
 	// %q. The first valid row by name has it.
 	taken string
-	// optional says that a row may be without a flow group.
-	optional bool
+	// grouped says that each row has a flow group; those of other kinds may have one.
+	grouped bool
 	// match says that the flow group's rule must exist: its match is part of the row.
 	match bool
 	// alone says that the row is in force as it is: orchagent has nothing to report about it.
@@ -111,80 +111,48 @@ type refs struct {
 
 // kinds are the rows that are decided alike.
 var kinds = [kindCount]*kindOfRow{
-	kindCollector: {config: schema.CfgTAMCollector, parse: parser(schema.ParseCollector), optional: true, alone: true},
-	kindDevice: {config: schema.CfgTAMDevice, optional: true,
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			d, err := schema.ParseTAMDevice(key, fields)
-			return tamDevice{d}, err
-		}},
-	kindDestination: {config: schema.CfgTAMDestination, optional: true,
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			d, err := schema.ParseTAMDestination(key, fields)
-			return destination{d}, err
-		}},
-	kindTAMGroup: {config: schema.CfgTAMGroup, optional: true, alone: true,
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			g, err := schema.ParseTAMGroup(key, fields)
-			return tamGroup{g}, err
-		}},
-	kindTAMRule: {config: schema.CfgTAMGroup, optional: true, alone: true,
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			u, err := schema.ParseTAMGroupRule(key, fields)
-			return tamRule{u}, err
-		}},
-	kindSampler: {config: schema.CfgTAMSampler, parse: parser(schema.ParseSampler), optional: true, alone: true},
-	kindType:    {config: schema.CfgACLTableType, parse: parser(schema.ParseACLTableType), optional: true},
+	kindCollector: {config: schema.CfgTAMCollector, parse: parser(schema.ParseCollector), alone: true},
+	kindDevice: {config: schema.CfgTAMDevice,
+		parse: of(schema.ParseTAMDevice, func(row schema.TAMDevice) content { return tamDevice{row} })},
+	kindDestination: {config: schema.CfgTAMDestination,
+		parse: of(schema.ParseTAMDestination, func(row schema.TAMDestination) content { return destination{row} })},
+	kindTAMGroup: {config: schema.CfgTAMGroup, alone: true,
+		parse: of(schema.ParseTAMGroup, func(row schema.TAMGroup) content { return tamGroup{row} })},
+	kindTAMRule: {config: schema.CfgTAMGroup, alone: true,
+		parse: of(schema.ParseTAMGroupRule, func(row schema.TAMGroupRule) content { return tamRule{row} })},
+	kindSampler: {config: schema.CfgTAMSampler, parse: parser(schema.ParseSampler), alone: true},
+	kindType:    {config: schema.CfgACLTableType, parse: parser(schema.ParseACLTableType)},
 	kindSession: {
-		config: schema.CfgTAMTailStamp, feature: schema.FeatureTailStamping,
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			s, err := schema.ParseTailStampSession(key, fields)
-			s.Name = key
-			return tailStamp{s}, err
-		},
+		config: schema.CfgTAMTailStamp, feature: schema.FeatureTailStamping, grouped: true,
+		parse: of(schema.ParseTailStampSession, func(row schema.TailStampSession) content { return tailStamp{row} }),
 	},
 	kindAltMark: {
-		config: schema.CfgTAMAltMark, feature: schema.FeatureAltMark,
+		config: schema.CfgTAMAltMark, feature: schema.FeatureAltMark, grouped: true,
 		taken: "is already marked by session %q: one session measures a flow group here",
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			s, err := schema.ParseAltMarkSession(key, fields)
-			s.Name = key
-			return altMark{s}, err
-		},
+		parse: of(schema.ParseAltMarkSession, func(row schema.AltMarkSession) content { return altMark{row} }),
 	},
 	kindTask: {
-		config: schema.CfgTAMFlyMonTask, feature: schema.FeatureFlyMon, optional: true, match: true,
+		config: schema.CfgTAMFlyMonTask, feature: schema.FeatureFlyMon, match: true,
 		parse: func(key string, fields swss.FieldValues) (content, error) {
 			t, err := schema.ParseFlyMonTask(key, fields)
 			return task{t, key}, err
 		},
 	},
-	kindQuery: {config: schema.CfgTAMFlyMonQuery, parse: parser(schema.ParseFlyMonQuery), optional: true},
+	kindQuery: {config: schema.CfgTAMFlyMonQuery, parse: parser(schema.ParseFlyMonQuery)},
 	kindRecord: {
-		config: schema.CfgTAMTableRecord, feature: schema.FeatureTableRecord,
+		config: schema.CfgTAMTableRecord, feature: schema.FeatureTableRecord, grouped: true,
 		taken: "is already recorded by session %q: one session records a flow group here",
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			s, err := schema.ParseRecordSession(key, fields)
-			s.Name = key
-			return recording{s}, err
-		},
+		parse: of(schema.ParseRecordSession, func(row schema.RecordSession) content { return recording{row} }),
 	},
 	kindDrop: {
-		config: schema.CfgTAMSession, feature: schema.FeatureDropMonitor, optional: true, many: true,
+		config: schema.CfgTAMSession, feature: schema.FeatureDropMonitor, many: true,
 		taken: "is already watched by session %q: one session of the drop monitor watches a flow group here",
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			s, err := schema.ParseDropSession(key, fields)
-			s.Name = key
-			return dropSession{s}, err
-		},
+		parse: of(schema.ParseDropSession, func(row schema.DropSession) content { return dropSession{row} }),
 	},
 	kindIFA: {
-		config: schema.CfgTAMSession, state: schema.StateTAMIFA, feature: schema.FeatureIFA, optional: true, many: true,
+		config: schema.CfgTAMSession, state: schema.StateTAMIFA, feature: schema.FeatureIFA, many: true,
 		taken: "is already that of session %q: a flow group has one session of IFA",
-		parse: func(key string, fields swss.FieldValues) (content, error) {
-			s, err := schema.ParseIFASession(key, fields)
-			s.Name = key
-			return ifaSession{s}, err
-		},
+		parse: of(schema.ParseIFASession, func(row schema.IFASession) content { return ifaSession{row} }),
 	},
 }
 
@@ -192,11 +160,18 @@ var kinds = [kindCount]*kindOfRow{
 type plain[T interface{ Fields() map[string]string }] struct{ row T }
 
 func parser[T interface{ Fields() map[string]string }](
-	parse func(string, swss.FieldValues) (T, error),
+	parse func(string, map[string]string) (T, error),
+) func(string, swss.FieldValues) (content, error) {
+	return of(parse, func(row T) content { return plain[T]{row} })
+}
+
+// of has a row parsed, and made the content of a kind.
+func of[T any](
+	parse func(string, map[string]string) (T, error), make func(T) content,
 ) func(string, swss.FieldValues) (content, error) {
 	return func(key string, fields swss.FieldValues) (content, error) {
 		row, err := parse(key, fields)
-		return plain[T]{row}, err
+		return make(row), err
 	}
 }
 
@@ -276,7 +251,7 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 			m.users.remove(to, id{k, key})
 		}
 	}
-	if r.group != "" || !kinds[k].optional {
+	if r.group != "" || kinds[k].grouped {
 		m.ofTAM += n
 	}
 	if kinds[k].taken != "" { // another row may have the flow group now

@@ -162,17 +162,23 @@ func (c *counters) beginSYNs(name string) {
 	}
 }
 
-// readLabels reads a number of words for each label through windows of an extension.
+// counted are the windows of an extension with n words for each label.
+func counted(object string, n int) feature.Counted {
+	return feature.Counted{Name: object, Labels: tailstamp.AttrLabels, Counters: tailstamp.AttrCounters, Words: n}
+}
+
+// readLabels reads a number of words for each label through windows of an extension, each open only meanwhile.
 func (o *Orch) readLabels(ctx context.Context, object string, labels []string, n int) (map[string][]uint64, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 	words := make(map[string][]uint64, len(distinct))
 	for chunk := range slices.Chunk(distinct, tailstamp.MaxLabels) {
-		values, err := o.readWindow(ctx, object, chunk, n)
+		values, err := o.Windows.Words(ctx, counted(object, n), chunk)
+		o.Windows.Close(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for i, l := range chunk {
-			words[l] = values[i*n : (i+1)*n]
+			words[l] = values[i]
 		}
 	}
 	return words, nil
@@ -206,31 +212,6 @@ func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sa
 		}
 	}
 	return nil
-}
-
-// readWindow reads the words of up to tailstamp.MaxLabels labels through a window that is open only
-// meanwhile.
-func (o *Orch) readWindow(ctx context.Context, object string, labels []string, n int) ([]uint64, error) {
-	defer o.Windows.Close(ctx)
-	const digits = 10 // of a number, as a first guess
-	room := 512 + (digits*n+20)*len(labels)
-	values, err := o.Windows.Ask(ctx, object, tailstamp.AttrLabels, labels, room)
-	if err != nil {
-		return nil, err
-	}
-	return parseWindow(values, len(labels), n)
-}
-
-// parseWindow extracts the numbers from what a window returned.
-func parseWindow(values feature.Values, labels, n int) ([]uint64, error) {
-	words, err := feature.Value[[]uint64](values, tailstamp.AttrCounters)
-	if err != nil {
-		return nil, err
-	}
-	if len(words) != labels*n {
-		return nil, fmt.Errorf("the window returned %d numbers, want %d for each of %d labels", len(words), n, labels)
-	}
-	return words, nil
 }
 
 // Clear makes the counters of a session count from zero again; "" clears all.

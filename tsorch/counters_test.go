@@ -174,7 +174,7 @@ func TestClearedOnceOnly(t *testing.T) {
 		want   bool
 	}{
 		{"as it was", func() {}, true},
-		{"restarted", func() { b.restart(); b.viewApplied() }, true},
+		{"restarted", func() { b.restart(); b.agent.Apply() }, true},
 		{"of another rule", func() { b.session("s1", "other") }, false},
 		{"deleted and made again", func() { b.Del(schema.AppTAMTailStamp, "s1"); b.Step(); b.session("s1", "other") }, false},
 		{"cleared by a message", func() {
@@ -226,8 +226,8 @@ func FuzzParseWindow(f *testing.F) {
 		if err != nil {
 			return
 		}
-		words, err := parseWindow(values, labels, tailstamp.CounterWords)
-		if err == nil && len(words) != labels*tailstamp.CounterWords {
+		words, err := counted(tailstamp.ObjectCounters, tailstamp.CounterWords).Parse(values, labels)
+		if err == nil && len(words) != labels {
 			t.Errorf("%d words for %d labels", len(words), labels)
 		}
 	})

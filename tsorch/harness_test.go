@@ -5,11 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/orch"
-	"tamtam/orch/feature"
 	"tamtam/orch/orchtest"
 	aclorch "tamtam/orchagent/acl"
-	portsorch "tamtam/orchagent/ports"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -19,7 +17,7 @@ import (
 // bench is a whole orchagent on a fake ASIC: ports, ACLs and tail-stamping.
 type bench struct {
 	*orchtest.Bench
-	ports *portsorch.Orch
+	agent *orchagenttest.Agent
 	acl   *aclorch.Orch
 	ts    *Orch
 }
@@ -35,11 +33,8 @@ func newBenchOn(t testing.TB, opts saitest.Options, layer func(sai.API) sai.API)
 	b.Layer = layer
 	b.start()
 	b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7", "op-enterprise-id", "7")
-	for i := range 4 {
-		b.port(4*i, fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4))
-	}
-	b.Set(schema.AppPort, schema.PortConfigDone, "count", "4")
-	b.viewApplied()
+	orchagenttest.WritePorts(b.Bench, 4)
+	b.agent.Apply()
 	b.Rec.Reset()
 	return b
 }
@@ -47,47 +42,17 @@ func newBenchOn(t testing.TB, opts saitest.Options, layer func(sai.API) sai.API)
 // start makes a new orchagent with a new ASIC on the same Redis.
 func (b *bench) start() {
 	b.T.Helper()
-	b.Start()
+	b.agent = orchagenttest.Start(b.Bench)
 	b.Poller.Lax = b.Layer != nil
-	var err error
-	b.ports, err = portsorch.New(b.Ctx, portsorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Poller: b.Poller})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	b.acl, err = aclorch.New(b.Ctx, aclorch.Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Poller: b.Poller, Switch: b.ports.Switch(),
-	})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	features := orch.NewFeatures(b.Daemon)
-	b.ts, err = New(b.Ctx, Config{Rules: b.acl, Config: feature.Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Switch: b.ports.Switch(), Features: features,
-	}})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	if err := features.Publish(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
+	b.acl = b.agent.ACL
+	b.ts = orchagenttest.Make(b.agent, New, Config{Rules: b.acl, Config: b.agent.Config})
 }
 
 // restart ends the orchagent and starts another.
 func (b *bench) restart() {
 	b.T.Helper()
 	b.start()
-	b.viewApplied()
-}
-
-// viewApplied ends the start: what is in APPL_DB by now is the first view.
-func (b *bench) viewApplied() {
-	b.T.Helper()
-	b.Step()
-	if err := b.ports.ViewApplied(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
-	b.Daemon.Release()
-	b.Step()
+	b.agent.Apply()
 }
 
 func (b *bench) port(n int, lanes string) {
@@ -98,7 +63,7 @@ func (b *bench) port(n int, lanes string) {
 func (b *bench) activate() { b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE") }
 
 func (b *bench) tamTable() {
-	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
+	orchagenttest.WriteTAMTable(b.Bench)
 }
 
 func (b *bench) rule(name string, fields ...string) {

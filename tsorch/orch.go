@@ -71,12 +71,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Name: featureName, Table: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp,
 			What: "sessions", Again: orch.SomethingRemoved,
 		},
-		Logic: feature.Logic[schema.TailStampFlow, binding]{
-			Parse: schema.ParseTailStampFlow, Rule: func(row *schema.TailStampFlow) schema.ACLRuleKey { return row.Rule },
-			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Withdraw: o.withdraw, Left: o.left,
-			Deploy: o.deploy, Settled: o.settled,
-		},
-		Rules: cfg.Rules, Counters: []*feature.Rows{&o.counters.rows}, Unsupported: unsupported,
+		Logic: o, Rules: cfg.Rules, Counters: []*feature.Rows{&o.counters.rows}, Unsupported: unsupported,
 	}
 	if err := o.counters.open(ctx, cfg); err != nil {
 		return nil, err
@@ -122,14 +117,19 @@ func (o *Orch) switchRow(ctx context.Context, t orch.Task) {
 // InUse returns the ids in use.
 func (o *Orch) InUse() schema.TAMSwitchInUse { return o.inUse }
 
-// SwitchID returns the switch id in use; false: there is none.
-func (o *Orch) SwitchID() (uint32, bool) { return o.inUse.SwitchID, o.inUse.HasSwitchID }
-
 // IDChanges signals that the ids in use have changed.
 func (o *Orch) IDChanges() *orch.Topic[struct{}] { return &o.idChanges }
 
-// wanted says why a session must not be bound; nil if it must.
-func (o *Orch) wanted(_ context.Context, s *session) error {
+// Parse implements [feature.Logic].
+func (o *Orch) Parse(key string, row swss.FieldValues) (schema.TailStampFlow, error) {
+	return schema.ParseTailStampFlow(key, row)
+}
+
+// Rule implements [feature.Grouped].
+func (o *Orch) Rule(row *schema.TailStampFlow) schema.ACLRuleKey { return row.Rule }
+
+// Wanted says why a session must not be bound; nil if it must.
+func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if !o.inUse.HasSwitchID {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")
 	}

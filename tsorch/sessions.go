@@ -22,11 +22,11 @@ func (o *Orch) entryThere(s *session) bool {
 	return ok
 }
 
-// lost reports whether all that a session had is gone. A clamp remains to be taken out.
-func (o *Orch) lost(s *session) bool { return !o.entryThere(s) && !s.InASIC.clamp.There() }
+// Lost reports whether all that a session had is gone. A clamp remains to be taken out.
+func (o *Orch) Lost(s *session) bool { return !o.entryThere(s) && !s.InASIC.clamp.There() }
 
-// stays has the clamp follow the row.
-func (o *Orch) stays(ctx context.Context, s *session) bool {
+// Stays reports whether a session can stay in the ASIC, and has its clamp follow the row.
+func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
 	if !o.entryThere(s) || s.RowInASIC.Rule != s.Row.Rule || b.tamInt != o.tamInt ||
 		b.tamInt.switchID != o.inUse.SwitchID {
@@ -40,10 +40,11 @@ func (o *Orch) stays(ctx context.Context, s *session) bool {
 	return true
 }
 
-func (o *Orch) left(s *session) { s.InASIC.tamInt.sessions-- }
+// Left counts a session less that uses the TAM INT object.
+func (o *Orch) Left(s *session) { s.InASIC.tamInt.sessions-- }
 
-// withdraw takes sessions out, the clamp first: it came last.
-func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
+// Withdraw takes sessions out, the clamp first: it came last.
+func (o *Orch) Withdraw(ctx context.Context, sessions []*session) {
 	var out []*session
 	for _, s := range sessions {
 		if err := s.InASIC.clamp.Remove(ctx, o.SAI); err != nil {
@@ -55,9 +56,9 @@ func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
 	o.Unbind(ctx, out)
 }
 
-// deploy binds sessions, and makes their clamps. The TAM INT object is removed when no session is bound, also if none
+// Deploy binds sessions, and makes their clamps. The TAM INT object is removed when no session is bound, also if none
 // could be.
-func (o *Orch) deploy(ctx context.Context, wanted []*session) {
+func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	defer o.dropTAMInt(ctx)
 	wanted = slices.DeleteFunc(wanted, func(s *session) bool { return s.InASIC != nil })
 	if len(wanted) == 0 {
@@ -123,8 +124,8 @@ func (o *Orch) dropTAMInt(ctx context.Context) {
 	o.tamInt = nil
 }
 
-// settled ends the counters of a session that is not bound any more.
-func (o *Orch) settled(s *session) {
+// Settled ends the counters of a session that is not bound any more.
+func (o *Orch) Settled(s *session) {
 	if s.InASIC == nil {
 		o.counters.rows.Drop(s.Name)
 		delete(o.counters.cleared, s.Name)

@@ -20,41 +20,27 @@ import (
 
 // A Manager holds the rows. It runs on its daemon's goroutine.
 type Manager struct {
-	out               *forward.Output
-	due               bool
-	counters, reasons map[string]swss.FieldValues
+	out  *forward.Output
+	due  bool
+	rows forward.Tables
 }
 
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
-	m := &Manager{due: true, counters: map[string]swss.FieldValues{}, reasons: map[string]swss.FieldValues{}}
-	for table, rows := range map[string]map[string]swss.FieldValues{
-		schema.CfgDebugCounter: m.counters, schema.CfgDebugReason: m.reasons,
-	} {
-		forward.Consume(d, r.DB(swss.ConfigDB), table, func(key string, fields swss.FieldValues) {
-			m.due = true
-			if fields == nil {
-				delete(rows, key)
-				return
-			}
-			rows[key] = fields
-		})
-	}
+	m := &Manager{due: true, rows: forward.Tables{}}
+	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true }, schema.CfgDebugCounter, schema.CfgDebugReason)
 	m.out = forward.New(d, r, forward.TableOf(schema.CfgDebugCounter), forward.TableOf(schema.CfgDebugReason))
-	forward.Settle(d, "debugcountermgr", func() bool { return m.due }, m.flush)
+	m.out.Decide(&m.due, m.decide)
 	return m
 }
 
-// flush decides all rows and writes what changed.
-func (m *Manager) flush(ctx context.Context) error {
-	if err := m.out.Load(ctx); err != nil {
-		return err
-	}
-	m.out.Clear()
+// decide decides all rows.
+func (m *Manager) decide(context.Context) error {
+	counters := m.rows[schema.CfgDebugCounter]
 	counted := m.decideReasons()
-	for _, name := range slices.SortedFunc(maps.Keys(m.counters), schema.CompareNames) {
+	for _, name := range counters.Sorted() {
 		row := forward.Row{Table: schema.AppDebugCounter, Key: name}
-		c, err := schema.ParseDebugCounter(name, m.counters[name])
+		c, err := schema.ParseDebugCounter(name, counters[name])
 		switch {
 		case err != nil:
 			m.out.Report(row, schema.StatusFailed, schema.Reason(err))
@@ -65,20 +51,16 @@ func (m *Manager) flush(ctx context.Context) error {
 			m.out.Forward(row, c.Fields(), row)
 		}
 	}
-	if err := m.out.Flush(ctx); err != nil {
-		return err
-	}
-	m.due = false
 	return nil
 }
 
 // decideReasons decides DEBUG_COUNTER_DROP_REASON, and returns which counters have some.
 func (m *Manager) decideReasons() map[string]bool {
-	counted := map[string]bool{}
-	for _, key := range slices.Sorted(maps.Keys(m.reasons)) {
+	counted, reasons := map[string]bool{}, m.rows[schema.CfgDebugReason]
+	for _, key := range slices.Sorted(maps.Keys(reasons)) {
 		row := forward.Row{Table: schema.AppDebugReason, Key: key}
-		d, err := schema.ParseDebugReason(key, m.reasons[key])
-		of, there := m.counters[d.Counter]
+		d, err := schema.ParseDebugReason(key, reasons[key])
+		of, there := m.rows[schema.CfgDebugCounter][d.Counter]
 		_, wrong := schema.ParseDebugCounter(d.Counter, of)
 		switch {
 		case err != nil:

@@ -10,8 +10,8 @@ import (
 
 // decideBreakouts compares breakout modes with the configured ports: the rows of PORT make the
 // ports, those of BREAKOUT_CFG say what they should be.
-func (d *decision) decideBreakouts(breakouts rows) {
-	keys := breakouts.sorted()
+func (d *decision) decideBreakouts(breakouts forward.Rows) {
+	keys := breakouts.Sorted()
 	for i, key := range keys {
 		state := forward.Row{Table: schema.StateBreakout, Key: key}
 		b, err := schema.ParseBreakout(key, breakouts[key])

@@ -80,7 +80,7 @@ func (l *lacp) incarnation(appl forward.Row, lag schema.PortChannel, written sws
 // speaksLACP reports whether PortChannels speak LACP that are not configured to be static: in SONiC that is the
 // feature teamd.
 func (m *Manager) speaksLACP() bool {
-	state := strings.ToLower(m.features[schema.FeatureTeamd]["state"])
+	state := strings.ToLower(m.rows[schema.CfgFeature][schema.FeatureTeamd]["state"])
 	return m.LACP && state != "disabled" && state != "always_disabled"
 }
 

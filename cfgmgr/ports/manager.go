@@ -13,7 +13,6 @@ package ports
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -23,21 +22,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// rows are those of one table.
-type rows map[string]swss.FieldValues
-
 // A Manager holds the rows of ports, PortChannels and VLANs. It runs on its daemon's goroutine.
 type Manager struct {
 	// LACP says that this switch has somebody who speaks LACP. Then PortChannels do, unless they are static or
 	// CONFIG_DB's FEATURE|teamd is disabled.
 	LACP bool
 
-	out *forward.Output
-	due bool
-
-	ports, lags, lagMembers, vlans, vlanMembers, breakouts, features rows
-	lacp                                                             lacp
-	wires                                                            map[string]uint16 // MTUs of live interfaces, by port
+	out   *forward.Output
+	due   bool
+	rows  forward.Tables
+	lacp  lacp
+	wires map[string]uint16 // MTUs of live interfaces, by port
 }
 
 // New registers the manager on its daemon.
@@ -49,27 +44,10 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			ports, owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
 			owned(schema.CfgVLAN), owned(schema.CfgVLANMember, schema.FieldAlias), forward.TableOf(schema.CfgBreakout),
 		),
-		due:   true,
-		ports: rows{}, lags: rows{}, lagMembers: rows{}, vlans: rows{}, vlanMembers: rows{}, breakouts: rows{},
-		features: rows{}, lacp: lacp{said: map[string]said{}}, wires: map[string]uint16{},
+		due: true, rows: forward.Tables{}, lacp: lacp{said: map[string]said{}}, wires: map[string]uint16{},
 	}
-	for _, t := range []struct {
-		table string
-		rows  rows
-	}{
-		{schema.CfgPort, m.ports}, {schema.CfgPortChannel, m.lags}, {schema.CfgPortChannelMbr, m.lagMembers},
-		{schema.CfgVLAN, m.vlans}, {schema.CfgVLANMember, m.vlanMembers}, {schema.CfgBreakout, m.breakouts},
-		{schema.CfgFeature, m.features},
-	} {
-		forward.Consume(d, r.DB(swss.ConfigDB), t.table, func(key string, fields swss.FieldValues) {
-			m.due = true
-			if fields == nil {
-				delete(t.rows, key)
-				return
-			}
-			t.rows[key] = fields
-		})
-	}
+	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true }, schema.CfgPort, schema.CfgPortChannel,
+		schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout, schema.CfgFeature)
 	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACP, func(_ string, fields swss.FieldValues) {
 		m.lacp.saw(fields[schema.FieldIncarnation])
 	})
@@ -79,7 +57,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
 		return swss.NewSubscriber(l, r.DB(swss.StateDB), schema.StateWire)
 	}, m.sawWire)
-	forward.Settle(d, "portmgr", func() bool { return m.due }, m.flush)
+	m.out.Decide(&m.due, m.decide)
 	return m
 }
 
@@ -90,32 +68,24 @@ func owned(config string, others ...string) forward.Table {
 	return t
 }
 
-// flush decides all rows and writes what changed.
-func (m *Manager) flush(ctx context.Context) error {
-	if err := m.out.Load(ctx); err != nil {
-		return err
-	}
-	m.out.Clear()
+// decide decides all rows.
+func (m *Manager) decide(context.Context) error {
 	d := decision{
 		out: m.out, requests: map[forward.Row]request{}, speaks: m.speaksLACP(), lacp: &m.lacp,
 		vlansOf: map[string][]string{},
 	}
 	m.lacp.begin()
-	d.decidePorts(m.ports)
-	d.decideLAGs(m.lags)
-	d.decideLAGMembers(m.lagMembers)
-	d.decideVLANs(m.vlans)
-	d.decideVLANMembers(m.vlanMembers)
-	d.decideBreakouts(m.breakouts)
+	d.decidePorts(m.rows[schema.CfgPort])
+	d.decideLAGs(m.rows[schema.CfgPortChannel])
+	d.decideLAGMembers(m.rows[schema.CfgPortChannelMbr])
+	d.decideVLANs(m.rows[schema.CfgVLAN])
+	d.decideVLANMembers(m.rows[schema.CfgVLANMember])
+	d.decideBreakouts(m.rows[schema.CfgBreakout])
 	m.lacp.end()
 	d.fitWires(m.wires)
 	for appl, r := range d.requests {
 		m.out.Forward(appl, r.fields, r.state)
 	}
-	if err := m.out.Flush(ctx); err != nil {
-		return err
-	}
-	m.due = false
 	return nil
 }
 
@@ -140,9 +110,6 @@ type request struct {
 	state  forward.Row
 }
 
-// sorted lists the keys of a table in the order in which rows win.
-func (r rows) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
-
 // accept forwards a row, or says why not: err is what is wrong with the row, missing what it lacks.
 func (d *decision) accept(appl, state forward.Row, fields func() map[string]string, err error, missing string) bool {
 	switch {
@@ -162,10 +129,10 @@ func (d *decision) refuse(state forward.Row, reason string, args ...any) {
 	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }
 
-func (d *decision) decidePorts(ports rows) {
+func (d *decision) decidePorts(ports forward.Rows) {
 	d.ports, d.aliases = map[string]schema.Port{}, map[string]string{}
 	owner := map[uint32]string{} // by lane
-	for _, key := range ports.sorted() {
+	for _, key := range ports.Sorted() {
 		appl, state := forward.Row{Table: schema.AppPort, Key: key}, forward.Row{Table: schema.StatePort, Key: key}
 		p, err := schema.ParsePort(key, ports[key])
 		i := slices.IndexFunc(p.Lanes, func(l uint32) bool { return owner[l] != "" })
@@ -200,9 +167,9 @@ func (d *decision) port(name string) (string, bool) {
 	return name, false
 }
 
-func (d *decision) decideLAGs(lags rows) {
+func (d *decision) decideLAGs(lags forward.Rows) {
 	d.lags = map[string]schema.PortChannel{}
-	for _, key := range lags.sorted() {
+	for _, key := range lags.Sorted() {
 		appl, state := forward.Row{Table: schema.AppLAG, Key: key}, forward.Row{Table: schema.StateLAG, Key: key}
 		c, err := schema.ParsePortChannel(key, lags[key])
 		fields := func() map[string]string {
@@ -222,9 +189,9 @@ func (d *decision) decideLAGs(lags rows) {
 
 // decideLAGMembers also gives the members what SONiC's teammgrd gives them: the
 // MTU of their PortChannel; and whether they carry traffic, as its teamsyncd does.
-func (d *decision) decideLAGMembers(members rows) {
+func (d *decision) decideLAGMembers(members forward.Rows) {
 	d.master = map[string]string{}
-	for _, key := range members.sorted() {
+	for _, key := range members.Sorted() {
 		state := forward.Row{Table: schema.StateLAGMember, Key: key}
 		m, err := schema.ParsePortChannelMember(key, members[key])
 		port, ok := d.port(m.Port)
@@ -257,18 +224,18 @@ func (d *decision) decideLAGMembers(members rows) {
 	}
 }
 
-func (d *decision) decideVLANs(vlans rows) {
+func (d *decision) decideVLANs(vlans forward.Rows) {
 	d.vlans = map[string]bool{}
-	for _, key := range vlans.sorted() {
+	for _, key := range vlans.Sorted() {
 		appl, state := forward.Row{Table: schema.AppVLAN, Key: key}, forward.Row{Table: schema.StateVLAN, Key: key}
 		v, err := schema.ParseVLAN(key, vlans[key])
 		d.vlans[key] = d.accept(appl, state, v.Fields, err, "")
 	}
 }
 
-func (d *decision) decideVLANMembers(members rows) {
+func (d *decision) decideVLANMembers(members forward.Rows) {
 	untagged := map[string]string{} // VLAN by port
-	for _, key := range members.sorted() {
+	for _, key := range members.Sorted() {
 		state := forward.Row{Table: schema.StateVLANMember, Key: key}
 		m, err := schema.ParseVLANMember(key, members[key])
 		port, ok := d.port(m.Port)

@@ -148,7 +148,7 @@ func TestConvergence(t *testing.T) {
 	}
 	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
 		t.Parallel()
-		withLACP := func() *forwardtest.Bench {
+		withLACP := func(t *testing.T) *forwardtest.Bench {
 			return forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = true })
 		}
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), withLACP, lines, 40, applTables, stateTables)

@@ -52,16 +52,12 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true },
 		append(configured, schema.CfgFeature, schema.CfgPort, schema.CfgPortChannel)...)
 	m.out = forward.New(d, r, own...)
-	forward.Settle(d, "qosmgr", func() bool { return m.due }, m.flush)
+	m.out.Decide(&m.due, m.decide)
 	return m
 }
 
-// flush decides all rows and writes what changed.
-func (m *Manager) flush(ctx context.Context) error {
-	if err := m.out.Load(ctx); err != nil {
-		return err
-	}
-	m.out.Clear()
+// decide decides all rows.
+func (m *Manager) decide(context.Context) error {
 	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, owner: map[string]string{}}
 	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
 		d.there[t] = map[string]bool{}
@@ -82,10 +78,6 @@ func (m *Manager) flush(ctx context.Context) error {
 		}
 	}
 	d.copp()
-	if err := m.out.Flush(ctx); err != nil {
-		return err
-	}
-	m.due = false
 	return nil
 }
 

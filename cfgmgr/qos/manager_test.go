@@ -57,7 +57,7 @@ func TestConvergence(t *testing.T) {
 	}
 	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
 		t.Parallel()
-		fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
+		fresh := func(t *testing.T) *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 40, forwarded(), forwarded())
 	})
 }

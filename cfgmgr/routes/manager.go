@@ -92,7 +92,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	consume(m, d, db, schema.CfgNeigh, m.neighbors, schema.ParseNeighbor)
 	consume(m, d, db, schema.CfgFDB, m.fdb, schema.ParseFDB)
 	consume(m, d, db, schema.CfgSwitch, m.switches, schema.ParseSwitch)
-	forward.Settle(d, "routemgr", func() bool { return m.due || len(m.changed) > 0 }, m.flush)
+	d.AfterRows(func() bool { return m.due || len(m.changed) > 0 }, m.flush)
 	return m
 }
 

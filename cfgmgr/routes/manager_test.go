@@ -59,7 +59,7 @@ func TestConvergence(t *testing.T) {
 		"SWITCH|switch fdb_aging_time=30", "SWITCH|switch fdb_aging_time=x", "-SWITCH|switch",
 		"restart", "step", "step",
 	}
-	fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
+	fresh := func(t *testing.T) *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 	randtest.Run(t, randtest.Cases{Count: 60}, func(t *testing.T, seed uint64) {
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 60, applTables, stateTables)
 	})
@@ -81,7 +81,7 @@ func TestStaticRoutesConverge(t *testing.T) {
 		}
 		lines = append(lines, "-STATIC_ROUTE|"+key, "-STATIC_ROUTE|"+key, "step")
 	}
-	fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
+	fresh := func(t *testing.T) *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 40, Short: 10}, func(t *testing.T, seed uint64) {
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 100, applTables, stateTables)
 	})

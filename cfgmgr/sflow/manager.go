@@ -70,7 +70,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		out = append(out, forward.TableOf(table))
 	}
 	m.out = forward.New(d, r, out...)
-	forward.Settle(d, "sflowmgr", func() bool { return m.due }, m.flush)
+	m.out.Decide(&m.due, m.decide)
 	d.Every(func() time.Duration {
 		if !m.up() {
 			return 0
@@ -126,11 +126,8 @@ func unsent(row swss.FieldValues) string {
 	return ""
 }
 
-// flush decides all rows and writes what changed.
-func (m *Manager) flush(ctx context.Context) error {
-	if err := m.out.Load(ctx); err != nil {
-		return err
-	}
+// decide decides all rows.
+func (m *Manager) decide(ctx context.Context) error {
 	m.sent = sent{}
 	if m.up() {
 		var err error
@@ -138,14 +135,9 @@ func (m *Manager) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	m.out.Clear()
 	global := m.global()
 	m.collectors(global)
 	m.sessions(global)
-	if err := m.out.Flush(ctx); err != nil {
-		return err
-	}
-	m.due = false
 	return nil
 }
 

@@ -116,7 +116,7 @@ func New(cfg Config) *Sync {
 		return askPeriod
 	}, s.askAgain)
 	forward.Consume(cfg.Daemon, cfg.Redis.DB(swss.ConfigDB), schema.CfgStaticRoute, s.takeStatic)
-	forward.Settle(cfg.Daemon, "routes", func() bool { return !s.loaded || len(s.dirty) > 0 || len(s.moved) > 0 }, s.flush)
+	cfg.Daemon.AfterRows(func() bool { return !s.loaded || len(s.dirty) > 0 || len(s.moved) > 0 }, s.flush)
 	cfg.Daemon.OnFlush(func() { s.loaded = false })
 	cfg.Daemon.At(func() time.Time { return s.sweep }, s.sweepOld)
 	cfg.Daemon.Every(func() time.Duration {

@@ -124,7 +124,7 @@ func New(cfg Config) *Host {
 		h.resolve(t)
 		return nil
 	}), orch.Reporting{None: true})
-	forward.Settle(cfg.Daemon, "hostd", h.due, h.settle)
+	cfg.Daemon.AfterRows(h.due, h.settle)
 	cfg.Daemon.At(h.next, func(_ context.Context, now time.Time) error {
 		h.stack.Advance(now)
 		h.flush()

@@ -79,7 +79,7 @@ func New(cfg Config) *Sync {
 		s.resolve(t)
 		return nil
 	}), orch.Reporting{None: true})
-	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
+	d.AfterRows(func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
 	d.At(func() time.Time { return s.sweep }, func(context.Context, time.Time) error {
 		s.sweep = time.Time{}

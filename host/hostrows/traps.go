@@ -49,7 +49,7 @@ func Trap(d *orch.Daemon, r *swss.Redis, begun func() bool) {
 			delete(t.rows, key)
 		}
 	})
-	forward.Settle(d, "traps", func() bool { return t.look && begun() }, t.claim)
+	d.AfterRows(func() bool { return t.look && begun() }, t.claim)
 }
 
 // claim writes the groups whose traps have changed.

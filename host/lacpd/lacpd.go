@@ -85,7 +85,7 @@ func New(cfg Config) *Speaker {
 	}
 	s.written[schema.CountersLACP] = forward.NewOwnRows(s.d, s.redis.DB(swss.CountersDB), schema.CountersLACP)
 	s.d.OnFlush(func() { s.unsure = true })
-	forward.Settle(s.d, "LACP", s.due, s.settle)
+	s.d.AfterRows(s.due, s.settle)
 	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.unsure = true

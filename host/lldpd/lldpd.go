@@ -65,7 +65,7 @@ func New(cfg Config) *Speaker {
 		}
 		s.configured = false
 	})
-	forward.Settle(s.d, "LLDP", func() bool { return s.begun && (s.before == nil || !s.configured) }, s.settle)
+	s.d.AfterRows(func() bool { return s.begun && (s.before == nil || !s.configured) }, s.settle)
 	s.d.At(s.next, func(_ context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.flush()

@@ -82,7 +82,7 @@ func New(cfg Config) *Daemon {
 	}
 	d.rules.follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true })
 	d.rows.Follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true }, tables...)
-	forward.Settle(cfg.Daemon, "sflowd", func() bool { return d.changed }, d.settle)
+	cfg.Daemon.AfterRows(func() bool { return d.changed }, d.settle)
 	cfg.Daemon.At(d.next, func(_ context.Context, now time.Time) error {
 		if d.agent != nil {
 			d.agent.Advance(now)

@@ -255,6 +255,10 @@ var rules = []room{
 		flymonorch/answer flymonorch/plan orch/feature orch swss swss/schema sai tam/altmark tam/flymon`)},
 	{name: "recordorch", below: rooms(`
 		orch/feature orch swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/record`)},
+	// what is below the orch of a feature, for its tests
+	{name: "orchagent/orchagenttest", below: rooms("orchagent/acl orchagent/ports orch/feature orch swss/schema")},
+	{name: "orchagent/acl", below: rooms("orch/feature orch swss swss/schema sai")},
+	{name: "orchagent/ports", below: rooms("orch/feature orch swss swss/schema sai")},
 	{name: "orchagent/ifa", below: rooms("orchagent/dropmonitor orch/feature orch swss swss/schema sai tam/ifa")},
 	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
 	// SONiC's orchs, and those of further TAM features
@@ -357,4 +361,4 @@ var rules = []room{
 var testKits = rooms(`
 	fleet/stream/streamtest internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
 	device/devicetest internal/racetest orch/feature/featuretest orch/forward/forwardtest orch/orchtest
-	sai/redis/sairedistest sai/saitest saisim/pipe/pipetest swss/swsstest tamtamtest`)
+	orchagent/orchagenttest sai/redis/sairedistest sai/saitest saisim/pipe/pipetest swss/swsstest tamtamtest`)

@@ -5,9 +5,10 @@
 //
 // A session is a row of the feature's table. It is in the ASIC while the row can be parsed, the
 // feature is active, the switch can do it, and the feature's [Logic] wants it, usually because its
-// flow group exists. Every change marks sessions, and [Feature.Settle] brings the marked ones to
-// where they belong, in passes: first those leave that must, then those enter that can. So a
-// session that leaves makes room for others in the same Settle.
+// flow group exists. What is made of it in several steps is undone by them ([Feature.BringUp]).
+// Every change marks sessions, and [Feature.Settle] brings the marked ones to where they belong, in
+// passes: first those leave that must, then those enter that can. So a session that leaves makes room
+// for others in the same Settle.
 //
 // A session for which there was no room is tried again when another leaves, or when any rule comes,
 // goes or changes. One that could not be taken out of the ASIC is tried again every second

@@ -36,6 +36,27 @@ type Rules interface {
 	Watch() *orch.Topic[[]schema.ACLRuleKey]
 }
 
+// VariantRules is what a feature needs of ACLs whose entries are variants; aclorch has it.
+type VariantRules interface {
+	Rules
+	// ReserveVariants says in advance what entries of a feature may match and do.
+	ReserveVariants(feature string, samples []orch.ACLVariant)
+	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One error per rule.
+	BindVariants(
+		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
+	) []error
+	// VariantCounter returns the counter of an entry; false if there is no entry.
+	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
+}
+
+// Identity knows the ids of the switch; tsorch does.
+type Identity interface {
+	// InUse returns the ids in use.
+	InUse() schema.TAMSwitchInUse
+	// IDChanges signals that they may have changed.
+	IDChanges() *orch.Topic[struct{}]
+}
+
 // A Session is a row of a feature's table, and what became of it. R is the type of the row, B what
 // the feature keeps for a session in the ASIC.
 type Session[R, B any] struct {
@@ -52,6 +73,10 @@ type Session[R, B any] struct {
 	Idle  bool   // nothing comes of it though the ASIC has it, as Note says; cleared likewise
 	Draft bool   // it asks for no room on the switch, so the lack of room does not degrade the feature
 
+	Steps   Steps // by which [Feature.BringUp] made it
+	Leaving bool  // steps were undone: it is to be taken out
+
+	stepwise bool // made by steps
 	reported string
 	later    bool // [Feature.Later] was called since the session was handled last
 }
@@ -71,35 +96,62 @@ type Kind struct {
 	Meanwhile    string // appended to why a session cannot be changed
 }
 
-// Logic is what only the feature knows. Parse, Wanted, Stays and Deploy are required, and Left where
-// there is a Rule; the others may be nil.
-type Logic[R, B any] struct {
-	Parse func(key string, row swss.FieldValues) (R, error)
-	// Rule returns the flow group of a row; nil: rows have none.
-	Rule func(row *R) schema.ACLRuleKey
-
-	// Ready reports whether sessions can be handled yet; it may fetch what that takes.
-	Ready func(ctx context.Context) bool
+// Logic is what only the feature knows. It may have more to say: see [Grouped], [Preparing], [Losing], [Withdrawing],
+// [Leaving], [Settling] and [Concluding].
+type Logic[R, B any] interface {
+	// Parse reads a row of the feature's table.
+	Parse(key string, row swss.FieldValues) (R, error)
 	// Wanted says why a session must not be in the ASIC; nil if it must. It need not check what all
 	// features need: there is a row, it can be parsed, the feature is active and supported.
-	Wanted func(ctx context.Context, s *Session[R, B]) error
-	// Lost reports whether what a session had in the ASIC is gone without its doing.
-	Lost func(s *Session[R, B]) bool
+	Wanted(ctx context.Context, s *Session[R, B]) error
 	// Stays reports whether a wanted session can stay in the ASIC; it may change what is there.
-	Stays func(ctx context.Context, s *Session[R, B]) bool
-	// Withdraw takes sessions out of the ASIC: what it cannot take out has an Err then, the others no
-	// InASIC. If nil, the uses of their rules end.
-	Withdraw func(ctx context.Context, sessions []*Session[R, B])
-	// Left is called when a session has left the ASIC, because the use of its rule ended or because
-	// it was lost.
-	Left func(s *Session[R, B])
+	Stays(ctx context.Context, s *Session[R, B]) bool
 	// Deploy brings those wanted sessions into the ASIC that are missing or out of date: what it
 	// cannot bring has an Err then. It is called in every pass, even with no session.
-	Deploy func(ctx context.Context, wanted []*Session[R, B])
+	Deploy(ctx context.Context, wanted []*Session[R, B])
+}
+
+// Grouped is the [Logic] of a feature of whose rows each has a flow group of one rule.
+type Grouped[R any] interface {
+	// Rule returns the flow group of a row.
+	Rule(row *R) schema.ACLRuleKey
+}
+
+// Preparing is the [Logic] of a feature that must know something before it handles sessions.
+type Preparing interface {
+	// Ready reports whether sessions can be handled yet; it may fetch what that takes.
+	Ready(ctx context.Context) bool
+}
+
+// Losing is the [Logic] of a feature whose sessions may lose what they have in the ASIC.
+type Losing[R, B any] interface {
+	// Lost reports whether what a session had in the ASIC is gone without its doing.
+	Lost(s *Session[R, B]) bool
+}
+
+// Withdrawing is the [Logic] of a feature that takes its sessions out by itself. Without it, the steps of those are
+// undone that were made by [Feature.BringUp], and of the others the uses of their rules end.
+type Withdrawing[R, B any] interface {
+	// Withdraw takes sessions out of the ASIC: what it cannot take out has an Err then, the others no InASIC.
+	Withdraw(ctx context.Context, sessions []*Session[R, B])
+}
+
+// Leaving is the [Logic] of a feature that has something to end with a session.
+type Leaving[R, B any] interface {
+	// Left is called when a session leaves the ASIC, because it was taken out or because it was lost.
+	Left(s *Session[R, B])
+}
+
+// Settling is the [Logic] of a feature that keeps books on what was handled.
+type Settling[R, B any] interface {
 	// Settled is called for every session that was handled.
-	Settled func(s *Session[R, B])
+	Settled(s *Session[R, B])
+}
+
+// Concluding is the [Logic] of a feature with something to do after each settling.
+type Concluding interface {
 	// Done is called when all sessions are settled.
-	Done func(ctx context.Context)
+	Done(ctx context.Context)
 }
 
 // A Feature is a TAM feature of orchagent as one value: its sessions, and what keeps them in the
@@ -108,7 +160,7 @@ type Logic[R, B any] struct {
 type Feature[R, B any] struct {
 	// What its orch says of it, before Start.
 	Kind
-	Logic[R, B]
+	Logic       Logic[R, B]
 	Rules       Rules   // nil for a feature without flow groups
 	Counters    []*Rows // in the order in which they are written
 	Unsupported string  // why the switch cannot do it; "" it can
@@ -125,6 +177,7 @@ type Feature[R, B any] struct {
 	Asked    bool // there is a chip to ask what it is like
 	Running  bool // the first view was applied: what is wanted is in the chip
 
+	reading  reading
 	byRule   map[schema.ACLRuleKey]map[string]*Session[R, B]
 	work     worklist[R, B]
 	busy     bool   // it is settled just now
@@ -219,7 +272,7 @@ func (f *Feature[R, B]) sessionRow(ctx context.Context, t orch.Task) {
 	f.index(s, false)
 	s.Configured, s.Row, s.ParseErr, s.Note, s.Idle, s.reported = t.Op == orch.Set, none, nil, "", false, ""
 	if s.Configured {
-		s.Row, s.ParseErr = f.Parse(t.Key, t.Fields)
+		s.Row, s.ParseErr = f.Logic.Parse(t.Key, t.Fields)
 		f.index(s, true)
 	} else {
 		f.Daemon.Unreport(ctx, f.State, t.Key)
@@ -230,10 +283,11 @@ func (f *Feature[R, B]) sessionRow(ctx context.Context, t orch.Task) {
 // index adds a session to those of its rule, or removes it. Where a rule has only one session,
 // others may have waited for that.
 func (f *Feature[R, B]) index(s *Session[R, B], in bool) {
-	if f.Rule == nil {
+	g, ok := f.Logic.(Grouped[R])
+	if !ok {
 		return
 	}
-	rule := f.Rule(&s.Row)
+	rule := g.Rule(&s.Row)
 	users := f.byRule[rule]
 	switch {
 	case in && users == nil:

@@ -89,6 +89,42 @@ type bench struct {
 	feature *feature.Feature[flow, struct{}]
 }
 
+// logic is that of the feature.
+type logic struct{ *bench }
+
+func (logic) Parse(_ string, row swss.FieldValues) (flow, error) {
+	if row["rule"] == "" {
+		return flow{}, errors.New("no rule")
+	}
+	rule := schema.ACLRuleKey{Table: "TAM", Rule: row["rule"]}
+	return flow{rule, row["note"], row["draft"] == "yes", row["later"] == "yes"}, nil
+}
+
+func (logic) Rule(f *flow) schema.ACLRuleKey { return f.rule }
+
+func (b logic) Wanted(_ context.Context, s *session) error { return b.feature.FlowGroup(s) }
+
+func (b logic) Lost(s *session) bool { return b.rules.users[s.Name] == "" }
+
+func (logic) Stays(_ context.Context, s *session) bool { return s.RowInASIC == s.Row }
+
+func (b logic) Deploy(ctx context.Context, wanted []*session) {
+	var list []*session
+	for _, s := range wanted {
+		s.Draft = s.Row.draft
+		if s.Row.note != "" {
+			s.Note = s.Row.note
+		}
+		if s.InASIC == nil {
+			if s.Row.later {
+				b.feature.Later(s)
+			}
+			s.InASIC, list = new(struct{}), append(list, s)
+		}
+	}
+	b.feature.Bind(ctx, list, b.rules.bind)
+}
+
 func newBench(t *testing.T, unsupported string) *bench {
 	b := &bench{Bench: orchtest.Started(t, saitest.Options{}), rules: &rules{
 		room: 2, there: map[string]bool{}, users: map[string]string{}, sticky: map[string]bool{},
@@ -98,36 +134,7 @@ func newBench(t *testing.T, unsupported string) *bench {
 			Name: schema.FeatureTailStamping, Table: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp,
 			What: "sessions", Again: "there is room", OnePerRule: "testing", Meanwhile: "; it is as it was",
 		},
-		Logic: feature.Logic[flow, struct{}]{
-			Parse: func(_ string, row swss.FieldValues) (flow, error) {
-				if row["rule"] == "" {
-					return flow{}, errors.New("no rule")
-				}
-				rule := schema.ACLRuleKey{Table: "TAM", Rule: row["rule"]}
-				return flow{rule, row["note"], row["draft"] == "yes", row["later"] == "yes"}, nil
-			},
-			Rule:   func(f *flow) schema.ACLRuleKey { return f.rule },
-			Wanted: func(_ context.Context, s *session) error { return b.feature.FlowGroup(s) },
-			Lost:   func(s *session) bool { return b.rules.users[s.Name] == "" },
-			Stays:  func(_ context.Context, s *session) bool { return s.RowInASIC == s.Row },
-			Left:   func(*session) {},
-			Deploy: func(ctx context.Context, wanted []*session) {
-				var list []*session
-				for _, s := range wanted {
-					s.Draft = s.Row.draft
-					if s.Row.note != "" {
-						s.Note = s.Row.note
-					}
-					if s.InASIC == nil {
-						if s.Row.later {
-							b.feature.Later(s)
-						}
-						s.InASIC, list = new(struct{}), append(list, s)
-					}
-				}
-				b.feature.Bind(ctx, list, b.rules.bind)
-			},
-		},
+		Logic: logic{b},
 		Rules: b.rules, Unsupported: unsupported,
 	}
 	features := orch.NewFeatures(b.Daemon)

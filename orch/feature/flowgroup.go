@@ -13,7 +13,7 @@ import (
 // FlowGroup says why a session cannot have its flow group; nil if it can. Of sessions that want a
 // flow group to themselves, the first by name has it.
 func (f *Feature[R, B]) FlowGroup(s *Session[R, B]) error {
-	rule := f.Rule(&s.Row)
+	rule := f.Logic.(Grouped[R]).Rule(&s.Row)
 	if f.OnePerRule != "" {
 		first := slices.MinFunc(slices.Collect(maps.Values(f.byRule[rule])), (*Session[R, B]).Compare)
 		if first != s {
@@ -61,15 +61,18 @@ func (f *Feature[R, B]) Unbind(ctx context.Context, sessions []*Session[R, B]) {
 }
 
 func (f *Feature[R, B]) uses(sessions []*Session[R, B]) (rules []schema.ACLRuleKey, users []string) {
+	g := f.Logic.(Grouped[R])
 	for _, s := range sessions {
-		rules, users = append(rules, f.Rule(&s.RowInASIC)), append(users, s.Name)
+		rules, users = append(rules, g.Rule(&s.RowInASIC)), append(users, s.Name)
 	}
 	return rules, users
 }
 
 // Leave records that a session is no longer in the ASIC.
 func (f *Feature[R, B]) Leave(s *Session[R, B]) {
-	f.Left(s)
+	if l, ok := f.Logic.(Leaving[R, B]); ok {
+		l.Left(s)
+	}
 	s.InASIC = nil
 }
 

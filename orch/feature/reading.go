@@ -1,31 +1,49 @@
 package feature
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
 
-// A Reading is when an orch reads counters: once per [TryAgain], while there is something that counts.
-type Reading struct {
-	Now   func() time.Time
-	There func() bool
+	"tamtam/swss"
+)
 
-	at time.Time // when next; zero: at once
+// A reading is how a feature reads its counters: once per [TryAgain], while there is something that counts.
+type reading struct {
+	there func() bool
+	read  func(context.Context) error
+	at    time.Time // when next; zero: at once
 }
 
-// Next is when counters are read, for [orch.Daemon.At]; zero: never.
-func (r *Reading) Next() time.Time {
-	switch {
-	case !r.There():
-		return time.Time{}
-	case r.at.IsZero():
-		return r.Now()
+// ReadCounters has read called once per [TryAgain] while there reports that something counts. It is called after Start.
+func (f *Feature[R, B]) ReadCounters(there func() bool, read func(context.Context) error) {
+	f.reading = reading{there: there, read: read}
+	f.Daemon.At(func() time.Time {
+		switch {
+		case !there():
+			return time.Time{}
+		case f.reading.at.IsZero():
+			return f.Daemon.Now()
+		}
+		return f.reading.at
+	}, func(ctx context.Context, now time.Time) error {
+		if now.Before(f.reading.at) {
+			return nil
+		}
+		return f.PollCounters(ctx)
+	})
+}
+
+// PollCounters reads the counters now, and writes their rows. What the ASIC does not tell is logged.
+func (f *Feature[R, B]) PollCounters(ctx context.Context) error {
+	f.reading.at = f.Daemon.Now().Add(TryAgain)
+	if !f.reading.there() {
+		return nil
 	}
-	return r.at
-}
-
-// Due reports whether it is time.
-func (r *Reading) Due(now time.Time) bool { return !now.Before(r.at) }
-
-// Begin notes that counters are read now; false: there are none.
-func (r *Reading) Begin() bool {
-	r.at = r.Now().Add(TryAgain)
-	return r.There()
+	if err := f.reading.read(ctx); errors.Is(err, swss.ErrUnavailable) {
+		return err
+	} else if err != nil {
+		f.Log.Error("counters", "feature", f.Name, "err", err)
+	}
+	return f.Flush(ctx)
 }

@@ -18,7 +18,7 @@ func (f *Feature[R, B]) Settle(ctx context.Context) error {
 	}
 	f.busy = true
 	defer func() { f.busy = false }()
-	if f.Ready == nil || f.Ready(ctx) {
+	if p, ok := f.Logic.(Preparing); !ok || p.Ready(ctx) {
 		for len(f.work.marked) > 0 {
 			sessions := slices.SortedFunc(maps.Values(f.work.marked), (*Session[R, B]).Compare)
 			f.work.marked = orch.Emptied(f.work.marked)
@@ -30,8 +30,8 @@ func (f *Feature[R, B]) Settle(ctx context.Context) error {
 	} else if f.work.retryAt.IsZero() {
 		f.work.retryAt = f.Daemon.Now().Add(TryAgain)
 	}
-	if f.Done != nil {
-		f.Done(ctx)
+	if c, ok := f.Logic.(Concluding); ok {
+		c.Done(ctx)
 	}
 	f.reportFeature(ctx)
 	return f.Flush(ctx)
@@ -69,7 +69,7 @@ func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
 			in = append(in, s)
 		}
 	}
-	f.Deploy(ctx, in)
+	f.Logic.Deploy(ctx, in)
 	for _, s := range sessions {
 		f.Report(ctx, s)
 	}
@@ -91,24 +91,37 @@ func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) 
 	for _, s := range sessions {
 		delete(f.work.stuck, s.Name)
 		s.later = false
-		if s.InASIC != nil && f.Lost != nil && f.Lost(s) {
+		if l, ok := f.Logic.(Losing[R, B]); ok && s.InASIC != nil && l.Lost(s) {
 			f.Leave(s)
 		}
 		s.Err = f.wanted(ctx, s)
-		if s.InASIC != nil && (s.Err != nil || !f.Stays(ctx, s)) {
+		if s.InASIC != nil && (s.Err != nil || !f.Logic.Stays(ctx, s)) {
 			out = append(out, s)
 		}
 	}
-	if f.Withdraw != nil {
-		f.Withdraw(ctx, out)
-	} else {
-		f.Unbind(ctx, out)
-	}
+	f.withdraw(ctx, out)
 	for _, s := range out {
 		if s.InASIC != nil {
 			f.work.stuck[s.Name] = s
 		}
 	}
+}
+
+// withdraw takes sessions out of the ASIC.
+func (f *Feature[R, B]) withdraw(ctx context.Context, sessions []*Session[R, B]) {
+	if w, ok := f.Logic.(Withdrawing[R, B]); ok {
+		w.Withdraw(ctx, sessions)
+		return
+	}
+	var bound []*Session[R, B]
+	for _, s := range sessions {
+		if !s.stepwise {
+			bound = append(bound, s)
+		} else if err := f.takeDown(ctx, s); err != nil {
+			s.Err = err
+		}
+	}
+	f.Unbind(ctx, bound)
 }
 
 // wanted says why a session must not be in the ASIC; nil if it must.
@@ -123,5 +136,5 @@ func (f *Feature[R, B]) wanted(ctx context.Context, s *Session[R, B]) error {
 	case f.Unsupported != "":
 		return errors.New(f.Unsupported)
 	}
-	return f.Wanted(ctx, s)
+	return f.Logic.Wanted(ctx, s)
 }

@@ -93,6 +93,35 @@ func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room in
 	return values, nil
 }
 
+// Counted are windows that return as many words for each of the labels that they are asked about.
+type Counted struct {
+	Name             string // of the extension
+	Labels, Counters string // attributes
+	Words            int    // for each label
+}
+
+// Words returns the words of labels, in their order.
+func (w *Windows) Words(ctx context.Context, of Counted, labels []string) ([][]uint64, error) {
+	const digits = 12 // of a number, as a first guess
+	values, err := w.Ask(ctx, of.Name, of.Labels, labels, 512+(digits*of.Words+20)*len(labels))
+	if err != nil {
+		return nil, err
+	}
+	return of.Parse(values, len(labels))
+}
+
+// Parse extracts the words of a number of labels from what a window says.
+func (of Counted) Parse(values Values, labels int) ([][]uint64, error) {
+	words, err := Value[[]uint64](values, of.Counters)
+	if err != nil {
+		return nil, err
+	}
+	if len(words) != labels*of.Words {
+		return nil, fmt.Errorf("the window returned %d counters, want %d for each of %d labels", len(words), of.Words, labels)
+	}
+	return slices.Collect(slices.Chunk(words, of.Words)), nil
+}
+
 // read returns the ENTRY of an object, which is about room bytes long.
 func (w *Windows) read(ctx context.Context, oid sai.OID, room int) (sai.Bytes, error) {
 	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)

@@ -31,6 +31,14 @@ func (f *Feature[R, B]) Mark(sessions map[string]*Session[R, B]) { maps.Copy(f.w
 // MarkAll marks all sessions.
 func (f *Feature[R, B]) MarkAll() { f.Mark(f.Sessions) }
 
+// LookAgain settles all sessions anew: something that they depend on may have changed.
+func (f *Feature[R, B]) LookAgain(ctx context.Context) {
+	if len(f.Sessions) > 0 {
+		f.MarkAll()
+		f.SettleNow(ctx)
+	}
+}
+
 // MarkRefused marks the sessions that may fare better now that something has changed.
 func (f *Feature[R, B]) MarkRefused() { f.Mark(f.work.again) }
 

@@ -2,7 +2,6 @@ package forward
 
 import (
 	"context"
-	"fmt"
 
 	"tamtam/orch"
 	"tamtam/swss"
@@ -24,37 +23,21 @@ func Consume(d *orch.Daemon, db *swss.DB, table string, f func(key string, field
 	}), orch.Reporting{None: true})
 }
 
-// Settle calls f when all incoming rows were handed out and due returns true, and after a database
-// was emptied. It must be registered after the tables. When f fails it is called again, once Redis
-// answers.
-func Settle(d *orch.Daemon, name string, due func() bool, f func(ctx context.Context) error) {
-	emptied := false
-	d.OnFlush(func() { emptied = true })
-	s := settler{name, func() bool { return emptied || due() }}
-	src := func(*swss.Listener) swss.Source { return s }
-	d.Consume(src, name, orch.Each(func(ctx context.Context, _ orch.Task) error {
-		if !s.due() {
-			return nil
+// Decide has all rows decided by decide whenever due is true after rows were handed out, and what it requests written:
+// before, the output is loaded and everything is requested no more. due is false once that has been written.
+func (o *Output) Decide(due *bool, decide func(context.Context) error) {
+	o.d.AfterRows(func() bool { return *due }, func(ctx context.Context) error {
+		if err := o.Load(ctx); err != nil {
+			return err
 		}
-		if err := f(ctx); err != nil {
-			return fmt.Errorf("%w: %w", swss.ErrUnavailable, err)
+		o.Clear()
+		if err := decide(ctx); err != nil {
+			return err
 		}
-		emptied = false
+		if err := o.Flush(ctx); err != nil {
+			return err
+		}
+		*due = false
 		return nil
-	}), orch.Reporting{None: true})
-}
-
-// settler is the source of one task for as long as it is due.
-type settler struct {
-	name string
-	due  func() bool
-}
-
-func (s settler) Name() string { return s.name }
-
-func (s settler) Pops(context.Context) ([]swss.KeyOpFieldsValues, error) {
-	if !s.due() {
-		return nil, nil
-	}
-	return []swss.KeyOpFieldsValues{{Key: "changes", Op: swss.OpSet}}, nil
+	})
 }

@@ -163,15 +163,13 @@ func (b *Bench) Del(table, key string) {
 // line "-TABLE:key".
 func (b *Bench) Write(line string, more ...string) {
 	b.T.Helper()
-	row, rest, _ := strings.Cut(line, " ")
-	table, key, _ := strings.Cut(row, ":")
+	table, key, row := parseLine(line)
 	if table, gone := strings.CutPrefix(table, "-"); gone {
 		b.Del(table, key)
 		return
 	}
 	fields := slices.Clone(more)
-	for _, w := range strings.Fields(rest) {
-		name, value, _ := strings.Cut(w, "=")
+	for name, value := range row {
 		fields = append(fields, name, value)
 	}
 	b.Set(table, key, fields...)

@@ -177,7 +177,7 @@ func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
 // bound does not hold up the others.
 func (o *Orch) rebind(ctx context.Context, in *instance) {
 	want := map[string]target{}
-	for _, tg := range o.targets(in.table, in.def.stage) {
+	for _, tg := range o.terms.targets(in.table, in.def.stage) {
 		want[tg.name] = tg
 	}
 	in.refused = nil
@@ -186,20 +186,20 @@ func (o *Orch) rebind(ctx context.Context, in *instance) {
 			in.refused = map[string]error{}
 		}
 		in.refused[name] = err
-		o.log.Error("ACL binding", "table", in.table.name, "port", name, "err", err)
+		o.asic.log.Error("ACL binding", "table", in.table.name, "port", name, "err", err)
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(in.bound), schema.CompareNames) {
 		if tg, ok := want[name]; ok && tg == in.bound[name].group.target && in.bound[name].member != sai.NullOID {
 			delete(want, name)
 			continue
 		}
-		if err := o.unbind(ctx, in, name); err != nil {
+		if err := o.asic.unbind(ctx, in, name); err != nil {
 			refuse(name, err)
 			delete(want, name)
 		}
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(want), schema.CompareNames) {
-		if err := o.bind(ctx, in, want[name]); err != nil {
+		if err := o.asic.bind(ctx, in, want[name]); err != nil {
 			refuse(name, err)
 		}
 	}

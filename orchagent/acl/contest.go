@@ -78,24 +78,24 @@ func (a *agenda) waiting() (list []*rule) {
 // from it is marked dirty. All claims that were made at once are decided before anything else is tried: rules that come
 // back and others that wait are then created in their order.
 func (o *Orch) contest(ctx context.Context) {
-	if len(o.starved)+len(o.claims) == 0 {
+	if len(o.agenda.starved)+len(o.agenda.claims) == 0 {
 		return
 	}
-	for _, c := range o.claims {
+	for _, c := range o.agenda.claims {
 		if c.over && c.until == 0 {
-			c.until = o.changes // those of the rules that came back are among them
+			c.until = o.asic.changes // those of the rules that came back are among them
 		}
 	}
-	a := arena{objects: &o.objects, inForce: o.inForce(), full: map[*instance]bool{}}
-	if o.goOn(ctx, &a) {
+	a := arena{asic: o.asic, inForce: o.inForce(), full: map[*instance]bool{}}
+	if o.prog.goOn(ctx, &a) {
 		return
 	}
-	o.endClaims()
-	if len(o.dirtyRules) > 0 {
+	o.prog.endClaims()
+	if len(o.agenda.dirtyRules) > 0 {
 		return
 	}
-	for _, r := range o.waiting() {
-		c := o.claims[r]
+	for _, r := range o.agenda.waiting() {
+		c := o.agenda.claims[r]
 		switch {
 		case c == nil:
 			c = &claim{}
@@ -103,11 +103,11 @@ func (o *Orch) contest(ctx context.Context) {
 			c.over, c.again, c.elsewhere, c.tries, c.until = false, false, false, 0, 0
 		}
 		gives, shared := a.behind(ctx, r, c)
-		if len(gives) == 0 || shared && len(o.dirtyRules) > 0 {
+		if len(gives) == 0 || shared && len(o.agenda.dirtyRules) > 0 {
 			continue // or it is the next one's turn
 		}
-		o.claims[r] = c
-		o.giveWay(r, c, gives)
+		o.agenda.claims[r] = c
+		o.agenda.giveWay(r, c, gives)
 		if shared {
 			break // what it frees decides what others need
 		}
@@ -116,7 +116,7 @@ func (o *Orch) contest(ctx context.Context) {
 
 // goOn has further rules give way to those whose claims were refused again.
 func (p *programmer) goOn(ctx context.Context, at *arena) (some bool) {
-	for r, c := range p.claims {
+	for r, c := range p.agenda.claims {
 		if len(c.gave) == 0 || r.failed.get("") == nil {
 			continue
 		}
@@ -126,8 +126,8 @@ func (p *programmer) goOn(ctx context.Context, at *arena) (some bool) {
 			own.most = own.entries // the room that both share is not full
 		}
 		gives, _ := at.behind(ctx, r, c)
-		if c.over = len(gives) == 0 || !p.starved[starving{rule: r}]; !c.over {
-			p.giveWay(r, c, gives)
+		if c.over = len(gives) == 0 || !p.agenda.starved[starving{rule: r}]; !c.over {
+			p.agenda.giveWay(r, c, gives)
 			some = true
 		}
 	}
@@ -151,17 +151,17 @@ func (a *agenda) giveWay(r *rule, c *claim, gives []*rule) {
 // may be free, also since a claim was served by what gave way to another: then all that wait are created again.
 func (p *programmer) endClaims() {
 	more, spare := false, false
-	for r, c := range p.claims {
+	for r, c := range p.agenda.claims {
 		for _, v := range c.gave {
 			v.out = false
 			if c.over || v.entries.has(entryKey{}) { // the ASIC may not have removed it
-				p.tryAgain(starving{rule: v})
+				p.agenda.tryAgain(starving{rule: v})
 				continue
 			}
 			v.holder = r.key
 			v.failed.set("", fmt.Errorf("create the entry of ACL rule %s: %w", v.key, c.refused))
-			p.starve(c.refused, starving{rule: v})
-			p.log.Warn("ACL rule gives way to one that comes first", "rule", v.key.Config(), "to", r.key.Config())
+			p.agenda.starve(c.refused, starving{rule: v})
+			p.asic.log.Warn("ACL rule gives way to one that comes first", "rule", v.key.Config(), "to", r.key.Config())
 		}
 		if len(c.gave) > 0 {
 			more = more || c.more || c.over
@@ -172,17 +172,17 @@ func (p *programmer) endClaims() {
 			}
 		}
 		if c.gave = nil; !c.over {
-			delete(p.claims, r)
+			delete(p.agenda.claims, r)
 		}
 	}
 	if spare {
-		p.leftover = true
-		for _, c := range p.claims {
+		p.agenda.leftover = true
+		for _, c := range p.agenda.claims {
 			c.again = true
 		}
 	}
 	if more {
-		p.retryStarved(func(s starving) bool { return s.feature == "" })
+		p.agenda.retryStarved(func(s starving) bool { return s.feature == "" })
 	}
 }
 
@@ -211,7 +211,7 @@ func (a *arena) renewed(r *rule, c *claim) bool {
 
 // An arena is what rules compete in during one contest.
 type arena struct {
-	*objects
+	asic    *objects
 	inForce []*rule            // the last one first
 	full    map[*instance]bool // tables that the ASIC was asked for
 }
@@ -229,10 +229,10 @@ func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, s
 	switch call.Type {
 	case sai.ObjectTypeACLRange, sai.ObjectTypeACLCounter, sai.ObjectTypeACLEntry:
 		used := func(e *entry) []rangeKey { return e.ranges }
-		gives, short = sharers(a, r, a.ranges, a.mostRanges, r.spec.ranges, used)
+		gives, short = sharers(a, r, a.asic.ranges, a.asic.mostRanges, r.spec.ranges, used)
 	case sai.ObjectTypeSamplepacket:
 		rate := func(e *entry) []uint32 { return []uint32{e.sampler.rate} }
-		gives, short = sharers(a, r, a.samplers, len(a.samplers), []uint32{r.spec.sampler.rate}, rate)
+		gives, short = sharers(a, r, a.asic.samplers, len(a.asic.samplers), []uint32{r.spec.sampler.rate}, rate)
 	default:
 		return nil, false
 	}
@@ -277,7 +277,7 @@ func (a *arena) isFull(ctx context.Context, in *instance) bool {
 	full, asked := a.full[in]
 	if !asked {
 		k := sai.Obj(sai.ObjectTypeACLTable, in.oid)
-		left, known := a.crm.get(ctx, k, sai.Want(sai.ACLTableAttrAvailableACLEntry, 0))
+		left, known := a.asic.crm.get(ctx, k, sai.Want(sai.ACLTableAttrAvailableACLEntry, 0))
 		full = !known || left == sai.Uint(0)
 		a.full[in] = full
 	}
@@ -330,7 +330,7 @@ func sharers[K comparable](
 // that one; else the last of those that come first.
 func (o *Orch) findHolder(r *rule, inForce []*rule) {
 	if r.holder == (schema.ACLRuleKey{}) { // not known yet by this process
-		r.holder, _ = schema.ParseACLRuleKey(o.counters.holders.Former(r.key.Config()))
+		r.holder, _ = schema.ParseACLRuleKey(o.asic.counters.holders.Former(r.key.Config()))
 	}
 	h := o.rules[r.holder]
 	for range o.rules {
@@ -358,7 +358,7 @@ func (o *Orch) findHolder(r *rule, inForce []*rule) {
 	if h != nil {
 		key = h.key
 	}
-	o.setHolder(r, key)
+	o.asic.setHolder(r, key)
 }
 
 // setHolder records which rule has the room that a rule lacks; none: it does not wait for room.
@@ -375,7 +375,7 @@ func (b *objects) setHolder(r *rule, key schema.ACLRuleKey) {
 
 // reportWaiting reports for the rules that wait for room which others have it.
 func (o *Orch) reportWaiting(ctx context.Context) {
-	waiting := o.waiting()
+	waiting := o.agenda.waiting()
 	if len(waiting) == 0 {
 		return
 	}

@@ -51,8 +51,8 @@ func removeMany(ctx context.Context, api sai.API, t sai.ObjectType, oids []sai.O
 // A programmer brings entries into the ASIC and takes them out. What it could not do stands in the
 // rules, and on the agenda of the next passes.
 type programmer struct {
-	objects
-	agenda
+	asic   *objects
+	agenda *agenda
 }
 
 // removeEntries removes entries from the ASIC, the lowest priority first, then
@@ -74,14 +74,14 @@ func (p *programmer) removeEntries(ctx context.Context, w *work) {
 	}
 	var dropped []*entry
 	failed := map[*entry]bool{}
-	for i, err := range removeMany(ctx, p.api, sai.ObjectTypeACLEntry, oids) {
+	for i, err := range removeMany(ctx, p.asic.api, sai.ObjectTypeACLEntry, oids) {
 		e := all[i]
 		if err != nil {
 			e.rule.failed.set(e.in.feature, fmt.Errorf("remove the entry of ACL rule %s: %w", e.rule.key, err))
-			p.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
+			p.asic.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
 			failed[e] = true
 			if e.key.variant != "" {
-				p.left[e.rule.key] = e.rule
+				p.agenda.left[e.rule.key] = e.rule
 			}
 			continue
 		}
@@ -102,15 +102,15 @@ func (p *programmer) forget(ctx context.Context, gone []*entry) {
 	var counters []*counter
 	for _, e := range gone {
 		counters = append(counters, e.counter)
-		p.release(ctx, e.ranges)
-		p.releaseSampler(ctx, e.sampler)
-		p.crm.entryRemoved(e.in)
+		p.asic.release(ctx, e.ranges)
+		p.asic.releaseSampler(ctx, e.sampler)
+		p.asic.crm.entryRemoved(e.in)
 		e.in.entries--
 		e.rule.entries.drop(e.key)
-		p.freed = p.freed || !e.fresh && !e.rule.out
-		p.counters.rename(e.rule)
+		p.agenda.freed = p.agenda.freed || !e.fresh && !e.rule.out
+		p.asic.counters.rename(e.rule)
 	}
-	p.removeCounters(ctx, counters)
+	p.asic.removeCounters(ctx, counters)
 }
 
 // removeCounters removes counters; syncd forgets them first.
@@ -145,7 +145,7 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 	for _, c := range slices.Concat(w.remake, w.create) {
 		if _, err := c.instance(); err != nil {
 			c.rule.failed.set(c.key.feature, err)
-			p.starve(err, starving{rule: c.rule, feature: c.key.feature})
+			p.agenda.starve(err, starving{rule: c.rule, feature: c.key.feature})
 			continue
 		}
 		list = append(list, c)
@@ -156,13 +156,13 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 	var objs [][]sai.Attr
 	var ready []*entry
 	for _, e := range entries {
-		ranges, err := p.acquire(ctx, e.spec.ranges)
+		ranges, err := p.asic.acquire(ctx, e.spec.ranges)
 		if err != nil {
 			p.refuse(ctx, e, err)
 			continue
 		}
 		e.ranges = e.spec.ranges
-		sampler, err := p.acquireSampler(ctx, e.spec.sampler)
+		sampler, err := p.asic.acquireSampler(ctx, e.spec.sampler)
 		if err != nil {
 			p.refuse(ctx, e, err)
 			continue
@@ -171,11 +171,11 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 		objs = append(objs, entryAttrs(e.in, e.spec, e.counter, ranges, sampler))
 		ready = append(ready, e)
 	}
-	defer p.removeOrphans(ctx)
+	defer p.asic.removeOrphans(ctx)
 	if len(ready) == 0 {
 		return
 	}
-	oids, errs := createMany(ctx, p.api, sai.ObjectTypeACLEntry, objs)
+	oids, errs := createMany(ctx, p.asic.api, sai.ObjectTypeACLEntry, objs)
 	for i, e := range ready {
 		if errs[i] != nil {
 			err := orch.AtAttr(errs[i], sai.ObjectTypeACLEntry, objs[i])
@@ -189,22 +189,22 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 // added records an entry that is in the ASIC.
 func (p *programmer) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
-	p.noteChange(e)
+	p.asic.noteChange(e)
 	if old := e.rule.entries.get(e.key); old != nil { // recreated
-		p.freed = p.freed || !slices.Equal(old.ranges, e.ranges) || old.sampler != e.sampler
-		p.release(ctx, old.ranges)
-		p.releaseSampler(ctx, old.sampler)
+		p.agenda.freed = p.agenda.freed || !slices.Equal(old.ranges, e.ranges) || old.sampler != e.sampler
+		p.asic.release(ctx, old.ranges)
+		p.asic.releaseSampler(ctx, old.sampler)
 	} else {
 		e.in.entries++
 		if e.in.most > 0 {
 			e.in.most = max(e.in.most, e.in.entries)
 		}
-		p.crm.entryAdded(e.in)
-		p.counters.start(e.counter.oid)
+		p.asic.crm.entryAdded(e.in)
+		p.asic.counters.start(e.counter.oid)
 		e.fresh = true
 	}
 	e.rule.entries.set(e.key, e)
-	p.counters.rename(e.rule)
+	p.asic.counters.rename(e.rule)
 }
 
 // addCounters makes the entries to be created, with their counters. Those recreated keep the
@@ -218,7 +218,7 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 		entries[i] = &entry{in: in, rule: c.rule, key: c.key, spec: c.spec}
 		if c.have != nil {
 			entries[i].counter = c.have.counter
-			p.labelSampling(ctx, c)
+			p.asic.labelSampling(ctx, c)
 			continue
 		}
 		entries[i].counter = &counter{}
@@ -231,7 +231,7 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 			l := label(c.key, c.rule.key)
 			entries[i].counter.label = l
 			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text(l)})
-		} else if p.labels || c.spec.sampler.rate > 0 {
+		} else if p.asic.labels || c.spec.sampler.rate > 0 {
 			l := sai.Text(c.rule.key.Label())
 			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: l})
 		}
@@ -241,7 +241,7 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	if len(fresh) == 0 {
 		return entries
 	}
-	oids, errs := createMany(ctx, p.api, sai.ObjectTypeACLCounter, objs)
+	oids, errs := createMany(ctx, p.asic.api, sai.ObjectTypeACLCounter, objs)
 	failed := map[*entry]bool{}
 	for i, e := range fresh {
 		if errs[i] != nil {
@@ -271,29 +271,29 @@ func (p *programmer) retryHindered(list []*change) {
 	}
 	for i, c := range list {
 		if at := refusedAt[i]; at >= 0 && at < last && !c.rule.varied(c.key.feature) {
-			delete(p.starved, starving{rule: c.rule, feature: c.key.feature})
+			delete(p.agenda.starved, starving{rule: c.rule, feature: c.key.feature})
 			c.rule.failed.drop(c.key.feature)
-			p.dirtyRules[c.rule.key] = c.rule
+			p.agenda.dirtyRules[c.rule.key] = c.rule
 		}
 	}
 }
 
 // refuse undoes an entry that could not be created. One that was being recreated is gone.
 func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
-	p.release(ctx, e.ranges)
-	p.releaseSampler(ctx, e.sampler)
+	p.asic.release(ctx, e.ranges)
+	p.asic.releaseSampler(ctx, e.sampler)
 	p.noteRefusal(e, err)
 	if old := e.rule.entries.get(e.key); old != nil {
 		p.forget(ctx, []*entry{old})
 		return
 	}
-	p.orphans = append(p.orphans, e.counter.oid)
+	p.asic.orphans = append(p.asic.orphans, e.counter.oid)
 }
 
 func (p *programmer) noteRefusal(e *entry, err error) {
 	e.rule.failed.set(e.in.feature, err)
-	p.starve(err, starving{rule: e.rule, feature: e.key.feature})
-	p.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
+	p.agenda.starve(err, starving{rule: e.rule, feature: e.key.feature})
+	p.asic.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
 }
 
 // setEntries changes entries in place. Changes of one attribute go in bulk.
@@ -312,13 +312,13 @@ func (p *programmer) setEntries(ctx context.Context, w *work) {
 			p.notChanged(c, err)
 		}
 	}
-	for i, err := range setMany(ctx, p.api, keys, attrs) {
+	for i, err := range setMany(ctx, p.asic.api, keys, attrs) {
 		if err != nil {
 			p.notChanged(simple[i], err)
 			continue
 		}
 		simple[i].have.spec = simple[i].spec
-		p.noteChange(simple[i].have)
+		p.asic.noteChange(simple[i].have)
 	}
 }
 
@@ -326,9 +326,9 @@ func (p *programmer) setEntries(ctx context.Context, w *work) {
 // next pass, so that no room is held by what no row says any more.
 func (p *programmer) notChanged(c *change, err error) {
 	p.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
-	if s := (starving{rule: c.rule}); c.rule.competes() && p.starved[s] {
+	if s := (starving{rule: c.rule}); c.rule.competes() && p.agenda.starved[s] {
 		c.rule.anew = true
-		p.tryAgain(s)
+		p.agenda.tryAgain(s)
 	}
 }
 
@@ -350,27 +350,27 @@ func (p *programmer) change(ctx context.Context, c *change, sets []sai.Attr) err
 	e := c.have
 	k := sai.Obj(sai.ObjectTypeACLEntry, e.oid)
 	if !slices.Equal(e.ranges, c.spec.ranges) {
-		oids, err := p.acquire(ctx, c.spec.ranges)
+		oids, err := p.asic.acquire(ctx, c.spec.ranges)
 		if err != nil {
 			return err
 		}
-		undo.Push("ranges", func(ctx context.Context) error { p.release(ctx, c.spec.ranges); return nil })
+		undo.Push("ranges", func(ctx context.Context) error { p.asic.release(ctx, c.spec.ranges); return nil })
 		sets = append([]sai.Attr{{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(oids, nil)}}, sets...)
 	}
 	for _, a := range sets {
-		if err := p.api.Set(ctx, k, a); err != nil {
+		if err := p.asic.api.Set(ctx, k, a); err != nil {
 			return rolledBack(ctx, &undo, err)
 		}
-		was := p.former(e, a.ID)
-		undo.Push(a.ID.String(), func(ctx context.Context) error { return p.api.Set(ctx, k, was) })
+		was := p.asic.former(e, a.ID)
+		undo.Push(a.ID.String(), func(ctx context.Context) error { return p.asic.api.Set(ctx, k, was) })
 	}
 	if !slices.Equal(e.ranges, c.spec.ranges) {
-		p.release(ctx, e.ranges)
+		p.asic.release(ctx, e.ranges)
 		e.ranges = c.spec.ranges
-		p.freed = true
+		p.agenda.freed = true
 	}
 	e.spec = c.spec
-	p.noteChange(e)
+	p.asic.noteChange(e)
 	return nil
 }
 

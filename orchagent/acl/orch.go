@@ -67,8 +67,10 @@ type Config struct {
 // goroutine.
 type Orch struct {
 	daemon *orch.Daemon
-	terms
-	programmer
+	terms  terms
+	asic   *objects
+	agenda *agenda
+	prog   programmer // with both of them
 
 	tables map[string]*table
 	rules  map[schema.ACLRuleKey]*rule
@@ -130,34 +132,33 @@ var wordsOf = orch.Words{
 // registers the handlers on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	log := cfg.Daemon.Logger()
+	asic := &objects{
+		api: cfg.SAI, log: log, labels: cfg.Labels, groups: map[groupKey]*group{}, ranges: map[rangeKey]*shared{},
+		samplers: map[uint32]*shared{},
+		counters: counters{poller: cfg.Poller, log: log}, crm: crm{api: cfg.SAI, log: log, switchID: cfg.Switch},
+	}
+	agenda := &agenda{
+		dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{},
+		left: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{}, claims: map[*rule]*claim{},
+		news: map[schema.ACLRuleKey]bool{},
+	}
 	o := &Orch{
-		daemon: cfg.Daemon, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
+		daemon: cfg.Daemon, asic: asic, agenda: agenda, prog: programmer{asic, agenda},
+		tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
 		terms: terms{
 			ports: cfg.Ports, sessions: cfg.Sessions, nextHops: cfg.NextHops,
 			types: map[string]schema.ACLTableType{}, features: map[string]needs{},
 			early: map[string]bool{}, sw: cfg.Switch,
 			capability: map[string]sai.ACLCapability{},
 		},
-		programmer: programmer{
-			objects: objects{
-				api: cfg.SAI, log: log, labels: cfg.Labels, groups: map[groupKey]*group{}, ranges: map[rangeKey]*shared{},
-				samplers: map[uint32]*shared{},
-				counters: counters{poller: cfg.Poller, log: log}, crm: crm{api: cfg.SAI, log: log, switchID: cfg.Switch},
-			},
-			agenda: agenda{
-				dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{},
-				left: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{}, claims: map[*rule]*claim{},
-				news: map[schema.ACLRuleKey]bool{},
-			},
-		},
 	}
 	if err := o.readLimits(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if err := o.counters.open(ctx, cfg.Redis); err != nil {
+	if err := o.asic.counters.open(ctx, cfg.Redis); err != nil {
 		return nil, err
 	}
-	if err := o.crm.open(ctx, cfg.Redis); err != nil {
+	if err := o.asic.crm.open(ctx, cfg.Redis); err != nil {
 		return nil, err
 	}
 	o.register(cfg)
@@ -183,15 +184,16 @@ func (o *Orch) register(cfg Config) {
 	consume(schema.AppACLTable, schema.StateACLTable, wordsOf, o.tableRow)
 	consume(schema.AppACLRule, schema.StateACLRule, wordsOf, o.ruleRow)
 
-	orch.ConsumeFlexGroups(cfg.Daemon, o.counters.flush, &o.counters.group)
+	orch.ConsumeFlexGroups(cfg.Daemon, o.asic.counters.flush, &o.asic.counters.group)
 	crmSource := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, schema.CfgCRM) }
 	cfg.Daemon.Consume(crmSource, schema.CfgCRM, orch.Each(func(ctx context.Context, t orch.Task) error {
-		o.crm.row(ctx, o.daemon, t)
-		return o.counters.flush(ctx)
+		o.asic.crm.row(ctx, o.daemon, t)
+		return o.asic.counters.flush(ctx)
 	}), orch.Reporting{StateTable: schema.StateCRM, None: true})
-	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
-	cfg.Daemon.AfterHold(o.counters.dropFormer)
-	cfg.Daemon.Every(o.counters.retry, func(ctx context.Context, _ time.Time) error { return o.counters.flush(ctx) })
+	cfg.Daemon.Every(o.asic.crm.interval, o.asic.crm.poll)
+	cfg.Daemon.AfterHold(o.asic.counters.dropFormer)
+	counters := &o.asic.counters
+	cfg.Daemon.Every(counters.retry, func(ctx context.Context, _ time.Time) error { return counters.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(o.portsChanged)
 	if cfg.Sessions != nil {
 		cfg.Sessions.Changes().Subscribe(func(ctx context.Context, names []string) {
@@ -212,22 +214,22 @@ func (o *Orch) register(cfg Config) {
 func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 	for _, r := range o.rules {
 		if slices.ContainsFunc(r.parsed.Actions, such) {
-			o.markRule(r)
+			o.agenda.markRule(r)
 		}
 	}
-	o.rowsChanged()
+	o.agenda.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)
-	o.flush(ctx)
+	o.asic.flush(ctx)
 }
 
 // settleAll brings the ASIC and the databases in line with the rows, for n tasks. Redis errors are
 // returned for each, so that the daemon tries again.
 func (o *Orch) settleAll(ctx context.Context, n int) []error {
-	o.rowsChanged()
+	o.agenda.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)
-	err := o.counters.flush(ctx)
+	err := o.asic.counters.flush(ctx)
 	errs := make([]error, n)
 	for i := range errs {
 		errs[i] = err
@@ -238,31 +240,31 @@ func (o *Orch) settleAll(ctx context.Context, n int) []error {
 // finish tells the users of flow groups what has happened. They may bind and unbind meanwhile; what
 // follows from that is published afterwards.
 func (o *Orch) finish(ctx context.Context) {
-	if o.telling {
+	if o.agenda.telling {
 		return
 	}
-	o.telling = true
-	defer func() { o.telling = false }()
-	for len(o.news) > 0 {
-		keys := slices.SortedFunc(maps.Keys(o.news), compareKeys)
-		o.news = orch.Emptied(o.news)
+	o.agenda.telling = true
+	defer func() { o.agenda.telling = false }()
+	for len(o.agenda.news) > 0 {
+		keys := slices.SortedFunc(maps.Keys(o.agenda.news), compareKeys)
+		o.agenda.news = orch.Emptied(o.agenda.news)
 		o.watch.Publish(ctx, keys)
 	}
 }
 
 func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
-	delete(o.types, t.Key)
+	delete(o.terms.types, t.Key)
 	var err error
 	if t.Op == orch.Set {
 		var typ schema.ACLTableType
 		if typ, err = schema.ParseACLTableType(t.Key, t.Fields); err == nil {
-			o.types[t.Key] = typ
+			o.terms.types[t.Key] = typ
 		}
 		reportConfig(ctx, o.daemon, schema.StateACLTableType, t.Key, err)
 	}
 	for _, tb := range o.tables {
 		if tb.configured && tb.row.Type == t.Key {
-			o.markTable(tb)
+			o.agenda.markTable(tb)
 		}
 	}
 }
@@ -277,17 +279,17 @@ func (o *Orch) tableRow(_ context.Context, t orch.Task) {
 	}
 	for k, r := range o.rules {
 		if r.table == tb && len(r.uses) > 0 && !slices.Equal(ports, tb.row.Ports) {
-			o.news[k] = true // the same entries match at other ports
+			o.agenda.news[k] = true // the same entries match at other ports
 		}
 	}
-	o.markTable(tb)
+	o.agenda.markTable(tb)
 }
 
 func (o *Orch) tableOf(name string) *table {
 	t := o.tables[name]
 	if t == nil {
 		t = &table{name: name, rules: map[string]*rule{}, instances: map[string]*instance{}, failed: map[string]error{}}
-		o.judge(t)
+		o.terms.judge(t)
 		o.tables[name] = t
 	}
 	return t
@@ -297,7 +299,7 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 	k, ok := schema.ParseACLRuleKey(schema.ConfigKey(t.Key))
 	if !ok {
 		if t.Op == orch.Set {
-			o.log.Warn("a key of ACL_RULE_TABLE that names no rule", "key", t.Key)
+			o.asic.log.Warn("a key of ACL_RULE_TABLE that names no rule", "key", t.Key)
 		}
 		return
 	}
@@ -315,12 +317,14 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 		r.fields = swss.Pairs(t.Fields)
 	}
 	r.parsedAs, r.parsed, r.parseErr = schema.ACLTableType{}, schema.ACLRule{}, nil
-	o.markRule(r)
+	o.agenda.markRule(r)
 }
 
 // Count makes CRM watch what another orch uses: counts by the attribute of the switch that says how
 // many more there may be.
-func (o *Orch) Count(used func() map[sai.AttrID]int) { o.crm.others = append(o.crm.others, used) }
+func (o *Orch) Count(used func() map[sai.AttrID]int) {
+	o.asic.crm.others = append(o.asic.crm.others, used)
+}
 
 // portsChanged checks everything again that names one of these ports or LAGs, or is bound to all.
 func (o *Orch) portsChanged(ctx context.Context, names []string) {
@@ -328,21 +332,21 @@ func (o *Orch) portsChanged(ctx context.Context, names []string) {
 		changed := func(p string) bool { return slices.Contains(names, p) }
 		switch named := slices.ContainsFunc(t.row.Ports, changed); {
 		case t.tam() && named:
-			o.markTable(t) // entries may have the ports in their match
+			o.agenda.markTable(t) // entries may have the ports in their match
 		case t.tam() && len(t.row.Ports) == 0, named:
-			o.dirtyTables[t.name] = t
+			o.agenda.dirtyTables[t.name] = t
 			clear(t.failed)
 		}
 	}
 	for _, r := range o.rules {
 		if slices.ContainsFunc(names, r.names) {
-			o.markRule(r)
+			o.agenda.markRule(r)
 		}
 	}
-	o.rowsChanged()
+	o.agenda.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)
-	o.flush(ctx)
+	o.asic.flush(ctx)
 }
 
 // flush writes to COUNTERS_DB outside the handling of a task. If it fails, a
@@ -356,7 +360,7 @@ func (b *objects) flush(ctx context.Context) {
 // readLimits asks the ASIC for priorities and actions, and publishes the latter.
 func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 	k := sai.Obj(sai.ObjectTypeSwitch, cfg.Switch)
-	got, err := o.api.Get(ctx, k, []sai.Attr{
+	got, err := o.asic.api.Get(ctx, k, []sai.Attr{
 		sai.Want(sai.SwitchAttrACLEntryMinimumPriority, 0),
 		sai.Want(sai.SwitchAttrACLEntryMaximumPriority, 0),
 		sai.Want(sai.SwitchAttrMaxACLActionCount, 0),
@@ -369,17 +373,17 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 		v, _ := got[i].Value.(sai.Uint)
 		n[i] = uint64(v)
 	}
-	o.priorities = sai.Range{Min: n[0], Max: n[1]}
+	o.terms.priorities = sai.Range{Min: n[0], Max: n[1]}
 	rows, whole := map[string]swss.FieldValues{}, swss.FieldValues{}
 	for _, s := range []struct {
 		stage string
 		id    sai.AttrID
 	}{{schema.StageIngress, sai.SwitchAttrACLStageIngress}, {schema.StageEgress, sai.SwitchAttrACLStageEgress}} {
-		c, err := readCapability(ctx, o.api, k, s.id, int(n[2]))
+		c, err := readCapability(ctx, o.asic.api, k, s.id, int(n[2]))
 		if err != nil {
-			o.log.Warn("the switch does not tell its ACL actions", "stage", s.stage, "err", err)
+			o.asic.log.Warn("the switch does not tell its ACL actions", "stage", s.stage, "err", err)
 		}
-		o.capability[s.stage] = c
+		o.terms.capability[s.stage] = c
 		rows[s.stage] = capabilityRow(c)
 		whole[schema.FieldACLActions+s.stage] = actionList(c)
 	}
@@ -397,13 +401,13 @@ func (o *Orch) packetWords(ctx context.Context) (words []string) {
 	id := sai.ACLEntryAttrActionPacketAction
 	kind, _ := actionType(id)
 	if !slices.ContainsFunc([]string{schema.StageIngress, schema.StageEgress}, func(stage string) bool {
-		return slices.Contains(o.capability[stage].Actions, kind)
+		return slices.Contains(o.terms.capability[stage].Actions, kind)
 	}) {
 		return nil
 	}
-	has, err := o.api.EnumCapability(ctx, id)
+	has, err := o.asic.api.EnumCapability(ctx, id)
 	if err != nil {
-		o.log.Warn("the switch does not tell its packet actions; all are assumed", "err", err)
+		o.asic.log.Warn("the switch does not tell its packet actions; all are assumed", "err", err)
 	}
 	for word, e := range packetActions {
 		if err != nil || slices.Contains(has, e) {

@@ -441,9 +441,9 @@ func TestSwitchCapability(t *testing.T) {
 		"no answer": {fewActions{err: sai.StatusNotSupported}, "COPY,DROP,FORWARD"},
 	} {
 		b := newBench(t, saitest.Options{})
-		tt.few.API = b.orch.api
-		b.orch.api = tt.few
-		if err := b.orch.readLimits(b.Ctx, Config{Redis: b.Redis, Switch: b.orch.crm.switchID}); err != nil {
+		tt.few.API = b.orch.asic.api
+		b.orch.asic.api = tt.few
+		if err := b.orch.readLimits(b.Ctx, Config{Redis: b.Redis, Switch: b.orch.asic.crm.switchID}); err != nil {
 			t.Fatal(err)
 		}
 		row, _, err := swss.NewTable(b.Redis.DB(swss.StateDB), "SWITCH_CAPABILITY").Get(b.Ctx, "switch")

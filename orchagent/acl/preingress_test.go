@@ -79,7 +79,7 @@ func TestPreIngress(t *testing.T) {
 		b.Rec.LiveOf(sai.ObjectTypeACLEntry)); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if v, _ := sai.Find(b.Fake.Attrs(sai.Obj(sai.ObjectTypeSwitch, b.orch.sw)),
+	if v, _ := sai.Find(b.Fake.Attrs(sai.Obj(sai.ObjectTypeSwitch, b.orch.terms.sw)),
 		sai.SwitchAttrPreIngressACL); v != sai.NullOID {
 		t.Errorf("the switch is bound to %v", v)
 	}

@@ -47,58 +47,58 @@ func (a *agenda) markRule(r *rule) {
 // left because not all variants of a rule fitted goes to rules without variants: others would come and go there
 // for ever.
 func (o *Orch) reconcile(ctx context.Context) {
-	for len(o.dirtyTables)+len(o.dirtyRules) > 0 {
-		o.freed, o.spared = false, false
+	for len(o.agenda.dirtyTables)+len(o.agenda.dirtyRules) > 0 {
+		o.agenda.freed, o.agenda.spared = false, false
 		o.pass(ctx)
 		switch {
-		case o.freed:
-			o.forgetClaims()
-			o.retryStarved(func(starving) bool { return true })
-		case o.spared:
-			o.retryStarved(func(s starving) bool { return s.rule != nil && !s.rule.varied(s.feature) })
+		case o.agenda.freed:
+			o.agenda.forgetClaims()
+			o.agenda.retryStarved(func(starving) bool { return true })
+		case o.agenda.spared:
+			o.agenda.retryStarved(func(s starving) bool { return s.rule != nil && !s.rule.varied(s.feature) })
 		}
-		if len(o.dirtyTables)+len(o.dirtyRules) == 0 {
+		if len(o.agenda.dirtyTables)+len(o.agenda.dirtyRules) == 0 {
 			o.contest(ctx)
 		}
 	}
-	if o.leftover { // for sessions, which come behind all rules
-		for s := range o.starved {
+	if o.agenda.leftover { // for sessions, which come behind all rules
+		for s := range o.agenda.starved {
 			if s.feature != "" {
-				o.news[s.rule.key] = true
+				o.agenda.news[s.rule.key] = true
 			}
 		}
 	}
-	o.leftover = false
+	o.agenda.leftover = false
 	o.reportWaiting(ctx)
 }
 
 func (o *Orch) pass(ctx context.Context) {
-	tables := sortedTables(o.dirtyTables)
-	clear(o.dirtyTables)
+	tables := sortedTables(o.agenda.dirtyTables)
+	clear(o.agenda.dirtyTables)
 	for _, t := range tables {
 		before := t.standing()
-		o.judge(t)
+		o.terms.judge(t)
 		if t.standing() != before {
 			for _, r := range t.rules {
-				o.dirtyRules[r.key] = r
+				o.agenda.dirtyRules[r.key] = r
 			}
 		}
 		for _, in := range t.sortedInstances() {
 			in.doomed = t.err != nil || t.keptOut ||
-				!in.def.equal(o.definition(t, in.feature)) || t.tam() != (in.feature != "")
+				!in.def.equal(o.terms.definition(t, in.feature)) || t.tam() != (in.feature != "")
 		}
 	}
-	maps.Copy(o.dirtyRules, o.left)
-	o.left = orch.Emptied(o.left)
-	rules := sortedRules(o.dirtyRules)
-	o.dirtyRules = orch.Emptied(o.dirtyRules)
+	maps.Copy(o.agenda.dirtyRules, o.agenda.left)
+	o.agenda.left = orch.Emptied(o.agenda.left)
+	rules := sortedRules(o.agenda.dirtyRules)
+	o.agenda.dirtyRules = orch.Emptied(o.agenda.dirtyRules)
 	w := &work{}
 	for _, r := range rules {
 		o.plan(w, r)
 	}
-	o.removeOrphans(ctx)
-	o.sweepRanges(ctx)
-	o.removeEntries(ctx, w)
+	o.asic.removeOrphans(ctx)
+	o.asic.sweepRanges(ctx)
+	o.prog.removeEntries(ctx, w)
 	o.removeInstances(ctx)
 	for _, t := range tables {
 		for _, in := range t.sortedInstances() {
@@ -108,8 +108,8 @@ func (o *Orch) pass(ctx context.Context) {
 		}
 	}
 	o.createInstances(ctx, tables, w)
-	o.createEntries(ctx, w)
-	o.setEntries(ctx, w)
+	o.prog.createEntries(ctx, w)
+	o.prog.setEntries(ctx, w)
 	o.removeIncomplete(ctx, rules)
 	o.removeIdle(ctx)
 	o.settle(ctx, tables, rules)
@@ -118,15 +118,15 @@ func (o *Orch) pass(ctx context.Context) {
 // plan finds out what must be done about a rule's entries.
 func (o *Orch) plan(w *work, r *rule) {
 	before, had, old := r.standing(), len(r.uses) > 0, r.spec
-	o.examine(r)
+	o.terms.examine(r)
 	defer func() { r.anew = false }()
 	if r.spec == nil || !r.table.tam() {
 		r.uses = nil // its users now wait for it
 	}
 	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
-		o.news[r.key] = true
+		o.agenda.news[r.key] = true
 	}
-	wanted := r.wanted(o.early)
+	wanted := r.wanted(o.terms.early)
 	keys := slices.SortedFunc(maps.Keys(wanted), entryKey.compare)
 	for _, s := range r.entryKeys() {
 		if wanted[s] == nil {
@@ -149,7 +149,7 @@ func (o *Orch) planEntry(w *work, c *change) {
 		}
 		w.create = append(w.create, &change{rule: r, key: c.key, spec: c.spec})
 		if c.key.variant != "" {
-			o.news[r.key] = true // of counters that begin at 0
+			o.agenda.news[r.key] = true // of counters that begin at 0
 		}
 	case have == nil && !failed:
 		w.create = append(w.create, c)
@@ -176,13 +176,13 @@ func (o *Orch) removeInstances(ctx context.Context) {
 			if !in.doomed || in.entries > 0 { // entries that could not be removed say so
 				continue
 			}
-			if err := o.removeInstance(ctx, in); err != nil {
+			if err := o.asic.removeInstance(ctx, in); err != nil {
 				t.failed[in.feature] = err
-				o.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
+				o.asic.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
 				continue
 			}
 			delete(t.failed, in.feature)
-			o.freed = true
+			o.agenda.freed = true
 		}
 	}
 }
@@ -209,9 +209,9 @@ func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
 		}
 		if _, err := o.createInstance(ctx, t, s.feature); err != nil {
 			t.failed[s.feature] = err
-			o.log.Error("ACL table", "table", t.name, "err", err)
+			o.asic.log.Error("ACL table", "table", t.name, "err", err)
 			if s.feature == "" {
-				o.starve(err, starving{table: t})
+				o.agenda.starve(err, starving{table: t})
 			}
 		}
 	}
@@ -225,10 +225,10 @@ func (o *Orch) removeIdle(ctx context.Context) {
 			if in.feature == "" || in.entries > 0 || in.doomed {
 				continue
 			}
-			if err := o.removeInstance(ctx, in); err != nil {
-				o.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
+			if err := o.asic.removeInstance(ctx, in); err != nil {
+				o.asic.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
 			} else if !in.fresh {
-				o.freed = true
+				o.agenda.freed = true
 			}
 		}
 		for f := range t.failed {
@@ -283,16 +283,16 @@ func (a *agenda) tryAgain(s starving) {
 // those that are gone. Rules that the next pass tries again are left to it.
 func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 	for _, r := range rules {
-		if o.dirtyRules[r.key] != nil {
+		if o.agenda.dirtyRules[r.key] != nil {
 			continue
 		}
 		o.reportRule(ctx, r)
 		if !r.configured && len(r.entries) == 0 {
 			delete(r.table.rules, r.key.Rule)
 			delete(o.rules, r.key)
-			maps.DeleteFunc(o.starved, func(s starving, _ bool) bool { return s.rule == r })
-			delete(o.claims, r)
-			o.setHolder(r, schema.ACLRuleKey{})
+			maps.DeleteFunc(o.agenda.starved, func(s starving, _ bool) bool { return s.rule == r })
+			delete(o.agenda.claims, r)
+			o.asic.setHolder(r, schema.ACLRuleKey{})
 		}
 	}
 	for _, t := range tables {
@@ -304,7 +304,7 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 		}
 		if !t.configured && len(t.rules) == 0 && len(t.instances) == 0 {
 			delete(o.tables, t.name)
-			delete(o.starved, starving{table: t})
+			delete(o.agenda.starved, starving{table: t})
 		}
 	}
 }

@@ -20,8 +20,8 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 	if err == nil {
 		err = r.failed.get("")
 	}
-	if waits := o.starved[starving{rule: r}]; !waits {
-		o.setHolder(r, schema.ACLRuleKey{})
+	if waits := o.agenda.starved[starving{rule: r}]; !waits {
+		o.asic.setHolder(r, schema.ACLRuleKey{})
 	} else if h := o.rules[r.holder]; h != nil && h.spec != nil {
 		err = fmt.Errorf("%w; ACL rule %s (priority %d) has its place", err, h.key, h.spec.priority)
 	}
@@ -71,7 +71,7 @@ func (o *Orch) reportTable(ctx context.Context, t *table) {
 // unbound names the ports and LAGs that a table is not bound to, and why.
 func (o *Orch) unbound(t *table) string {
 	var parts []string
-	if names := o.absent(t); len(names) > 0 {
+	if names := o.terms.absent(t); len(names) > 0 {
 		const most = 8
 		text := "to be bound when they exist: " + strings.Join(names[:min(len(names), most)], ",")
 		if more := len(names) - most; more > 0 {

@@ -31,7 +31,7 @@ func TestReasons(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, saitest.Options{})
-			b.orch.capability[schema.StageIngress] = sai.ACLCapability{Actions: sai.Enums{sai.ACLActionTypePacketAction,
+			b.orch.terms.capability[schema.StageIngress] = sai.ACLCapability{Actions: sai.Enums{sai.ACLActionTypePacketAction,
 				sai.ACLActionTypeCounter}}
 			b.table("T", "L3", "")
 			b.rule("T:R", tt.fields...)
@@ -113,7 +113,7 @@ func TestConfigRows(t *testing.T) {
 		if got := b.orch.PollInterval().Milliseconds(); got != ms {
 			t.Errorf("ACL counters every %d ms, want %d", got, ms)
 		}
-		if got := b.orch.crm.interval().Milliseconds() / 1000; got != crm {
+		if got := b.orch.asic.crm.interval().Milliseconds() / 1000; got != crm {
 			t.Errorf("CRM every %d s, want %d", got, crm)
 		}
 	}
@@ -156,11 +156,11 @@ func TestCRMAsksAgain(t *testing.T) {
 		status sai.Status
 		asked  bool
 	}{{sai.StatusFailure, true}, {sai.StatusUninitialized, true}, {sai.StatusNotImplemented, false}} {
-		b.orch.crm.api = failing{b.Rec, tt.status}
-		if _, ok := b.orch.crm.get(b.Ctx, table, sai.Want(available, 0)); ok {
+		b.orch.asic.crm.api = failing{b.Rec, tt.status}
+		if _, ok := b.orch.asic.crm.get(b.Ctx, table, sai.Want(available, 0)); ok {
 			t.Fatal("the read did not fail")
 		}
-		if asked := !b.orch.crm.unsupported[available]; asked != tt.asked {
+		if asked := !b.orch.asic.crm.unsupported[available]; asked != tt.asked {
 			t.Errorf("%s: asked again %v, want %v", tt.status, asked, tt.asked)
 		}
 	}

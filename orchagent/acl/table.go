@@ -188,25 +188,25 @@ func sortAttrs(attrs []sai.Attr) {
 // all before it are undone.
 func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*instance, error) {
 	var undo orch.Undo
-	def := o.definition(t, feature)
+	def := o.terms.definition(t, feature)
 	attrs := def.attrs()
-	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTable, attrs)
+	oid, err := o.asic.api.Create(ctx, sai.ObjectTypeACLTable, attrs)
 	if err != nil {
 		return nil, o.noTable(t.name, def.stage, orch.AtAttr(err, sai.ObjectTypeACLTable, attrs))
 	}
 	undo.Push("ACL table "+t.name, func(ctx context.Context) error {
-		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))
+		return o.asic.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))
 	})
 	in := &instance{table: t, feature: feature, oid: oid, def: def, bound: map[string]*bound{}, fresh: true}
-	for _, tg := range o.targets(t, def.stage) {
-		if err := o.bind(ctx, in, tg); err != nil {
+	for _, tg := range o.terms.targets(t, def.stage) {
+		if err := o.asic.bind(ctx, in, tg); err != nil {
 			return nil, rolledBack(ctx, &undo, err)
 		}
-		undo.Push("binding to "+tg.name, func(ctx context.Context) error { return o.unbind(ctx, in, tg.name) })
+		undo.Push("binding to "+tg.name, func(ctx context.Context) error { return o.asic.unbind(ctx, in, tg.name) })
 	}
 	t.instances[feature] = in
-	o.crm.tableAdded(in)
-	o.counters.tableAdded(in)
+	o.asic.crm.tableAdded(in)
+	o.asic.counters.tableAdded(in)
 	return in, nil
 }
 

@@ -20,7 +20,7 @@ func (o *Orch) BindMany(
 	ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string,
 ) []error {
 	one := []Variant{{Actions: actions}}
-	o.features[feature] = needsOf(one)
+	o.terms.features[feature] = needsOf(one)
 	variants := make([][]Variant, len(rules))
 	for i := range rules {
 		variants[i] = one
@@ -50,7 +50,7 @@ func (o *Orch) bindAll(
 		u.users = u.users.With(users[i])
 		u.take(variants[i])
 		r.failed.drop(feature)
-		o.dirtyRules[k] = r
+		o.agenda.dirtyRules[k] = r
 	}
 	o.reconcile(ctx)
 	for i, k := range rules {
@@ -69,7 +69,7 @@ func (o *Orch) bindAll(
 		}
 	}
 	o.finish(ctx)
-	o.flush(ctx)
+	o.asic.flush(ctx)
 	return errs
 }
 
@@ -106,7 +106,7 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 			r.uses.drop(feature)
 		}
 		if r.has(feature) { // maybe from an attempt before
-			o.markRule(r)
+			o.agenda.markRule(r)
 		}
 	}
 	o.reconcile(ctx)
@@ -116,7 +116,7 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 		}
 	}
 	o.finish(ctx)
-	o.flush(ctx)
+	o.asic.flush(ctx)
 	return errs
 }
 
@@ -128,7 +128,7 @@ func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label 
 
 // PublicID is the id that a counter has in COUNTERS_DB.
 func (o *Orch) PublicID(counter sai.OID) sai.OID {
-	id, _ := orch.PublicID(o.counters.poller, counter)
+	id, _ := orch.PublicID(o.asic.counters.poller, counter)
 	return id
 }
 
@@ -137,4 +137,4 @@ func (o *Orch) PublicID(counter sai.OID) sai.OID {
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
 
 // PollInterval is how often ACL counters are polled; 0 when they are not.
-func (o *Orch) PollInterval() time.Duration { return o.counters.group.Interval() }
+func (o *Orch) PollInterval() time.Duration { return o.asic.counters.group.Interval() }

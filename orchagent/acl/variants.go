@@ -53,19 +53,19 @@ func (n needs) equal(m needs) bool {
 // ReserveVariants says in advance what variants of a feature may match and do. If its table cannot
 // do something when they are bound, it is recreated, and counters begin at 0.
 func (o *Orch) ReserveVariants(feature string, samples []Variant) {
-	want := o.features[feature].and(needsOf(samples))
-	if want.equal(o.features[feature]) {
+	want := o.terms.features[feature].and(needsOf(samples))
+	if want.equal(o.terms.features[feature]) {
 		return
 	}
-	o.features[feature] = want
+	o.terms.features[feature] = want
 	for _, t := range o.tables {
 		if t.instances[feature] == nil {
 			continue
 		}
-		o.dirtyTables[t.name] = t
+		o.agenda.dirtyTables[t.name] = t
 		for _, r := range t.rules {
 			if r.has(feature) {
-				o.dirtyRules[r.key] = r
+				o.agenda.dirtyRules[r.key] = r
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 // PreIngress says in advance that the tables of a feature are at the pre-ingress stage: its entries see packets
 // before anything is decided about them. These tables are the switch's, and ports that the row of their table names
 // are in the match of each entry.
-func (o *Orch) PreIngress(feature string) { o.early[feature] = true }
+func (o *Orch) PreIngress(feature string) { o.terms.early[feature] = true }
 
 // BindVariants makes a TAM feature use flow groups, each with several entries: rules[i] for
 // users[i], as variants[i]. The entries of a rule come and go together: all or none. What a variant
@@ -102,11 +102,11 @@ func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 		if r.spec == nil { // not examined yet
 			break
 		}
-		if p := uint64(r.spec.priority) + uint64(v.Raise); p > o.priorities.Max {
+		if p := uint64(r.spec.priority) + uint64(v.Raise); p > o.terms.priorities.Max {
 			return &schema.FieldError{
 				Object: schema.CfgACLRule + "|" + r.key.Config(), Field: "PRIORITY", Value: fmt.Sprint(r.spec.priority),
 				Want: fmt.Sprintf("at most %d: there must be room for an entry %d above it",
-					o.priorities.Max-uint64(v.Raise), v.Raise),
+					o.terms.priorities.Max-uint64(v.Raise), v.Raise),
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, featur
 	e := r.entries.get(entryKey{feature, variant})
 	if e != nil && e.spec.off == on {
 		a := sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(on)}
-		if err := o.api.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, e.oid), a); err != nil {
+		if err := o.asic.api.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, e.oid), a); err != nil {
 			return fmt.Errorf("set %s of variant %s of ACL rule %s: %w", a.ID, variant, k, err)
 		}
 		spec := *e.spec
@@ -206,7 +206,7 @@ func (o *Orch) InForce(k schema.ACLRuleKey, feature string) (in orch.ACLInForce,
 			in.Lowest = e.spec.priority
 		}
 		in.Highest, in.Changed, ok = max(in.Highest, e.spec.priority), max(in.Changed, e.changed), true
-		here := o.within(e.spec, r.table.row.Ports)
+		here := o.terms.within(e.spec, r.table.row.Ports)
 		in.Matches, in.Ports = e.spec.matches, nil
 		if v, found := sai.Find(here.attrs, sai.ACLEntryAttrFieldInPorts); found {
 			f, _ := v.(sai.Field)
@@ -237,7 +237,7 @@ func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 			e := r.entries.get(s)
 			if r.failed.get(s.feature) != nil && r.varied(s.feature) {
 				w.drop = append(w.drop, e)
-				o.spared = o.spared || e.fresh
+				o.agenda.spared = o.agenda.spared || e.fresh
 			} else {
 				e.fresh = false
 			}
@@ -250,10 +250,10 @@ func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	for i, e := range w.drop {
 		why[i] = e.rule.failed.get(e.key.feature)
 		if !e.fresh {
-			o.news[e.rule.key] = true // whoever binds hears of it anyway
+			o.agenda.news[e.rule.key] = true // whoever binds hears of it anyway
 		}
 	}
-	o.removeEntries(ctx, w)
+	o.prog.removeEntries(ctx, w)
 	for i, e := range w.drop {
 		e.rule.failed.set(e.key.feature, why[i]) // not the error of the removal
 	}

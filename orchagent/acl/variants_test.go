@@ -214,11 +214,11 @@ func TestVariantThatStaysGoesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Calls()
-	b.orch.api = stubborn{b.Rec}
+	b.orch.asic.api = stubborn{b.Rec}
 	if err := b.bindVariants(colours(2)); err == nil {
 		t.Fatal("the new variants were bound")
 	}
-	b.orch.api = b.Rec
+	b.orch.asic.api = b.Rec
 	if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); n != 2 {
 		t.Fatalf("%d entries, want 2 that could not be removed", n)
 	}

@@ -2,74 +2,31 @@ package copp_test
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"tamtam/orch"
+	"tamtam/orch/orchtest"
 	"tamtam/orchagent/copp"
 	"tamtam/orchagent/ports"
 	"tamtam/sai/saitest"
-	"tamtam/swss"
-	"tamtam/swss/schema"
 )
 
 // A trap group takes the traps of protocols; another names one that a group has already.
 func Example() {
-	if err := example(context.Background()); err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// first: active ""
-	// second: failed "trap lacp is in group first"
-}
-
-func example(ctx context.Context) error {
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{})
-	defer d.Close()
-	chip := saitest.NewFake() // in the place of a client of sairedis
-	of, err := ports.New(ctx, ports.Config{SAI: chip, Daemon: d, Redis: r})
-	if err != nil {
-		return err
-	}
-	o, err := copp.New(ctx, copp.Config{SAI: chip, Daemon: d, Redis: r, Switch: of.Switch()})
-	if err != nil {
-		return err
-	}
-	for _, row := range []struct {
-		table, key string
-		fields     swss.FieldValues
-	}{
-		{schema.AppPort, "Ethernet0", swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"}},
-		{schema.AppPort, schema.PortConfigDone, swss.FieldValues{"count": "1"}},
-		{schema.AppCOPP, "first", swss.FieldValues{"trap_ids": "lacp", "trap_action": "trap", "queue": "4"}},
-		{schema.AppCOPP, "second", swss.FieldValues{"trap_ids": "lacp", "trap_action": "trap", "queue": "4"}},
-	} {
-		appl := swss.NewProducerState(r.DB(swss.ApplDB), row.table)
-		if err := appl.Set(ctx, row.key, swss.Pairs(row.fields)); err != nil {
-			return err
-		}
-	}
-	for _, then := range []func(context.Context) error{of.ViewApplied, o.ViewApplied, nil} { // when the view is applied
-		if _, err := d.Step(ctx, time.Unix(0, 0)); err != nil {
-			return err
-		}
-		if then != nil {
-			if err := then(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	for _, key := range []string{"first", "second"} {
-		row, _, err := swss.NewTable(r.DB(swss.StateDB), schema.AppCOPP).Get(ctx, key)
+	orchtest.Example(saitest.NewFake(), func(ctx context.Context, a *orchtest.Agent) error {
+		of, err := ports.New(ctx, ports.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis})
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %s %q\n", key, row[schema.StatusField(schema.AppCOPP)], row["reason"])
-	}
-	return nil
+		o, err := copp.New(ctx, copp.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis, Switch: of.Switch()})
+		if err != nil {
+			return err
+		}
+		a.Applied = append(a.Applied, of.ViewApplied, o.ViewApplied)
+		return nil
+	}, []string{
+		"COPP_TABLE:first trap_ids=lacp trap_action=trap queue=4",
+		"COPP_TABLE:second trap_ids=lacp trap_action=trap queue=4",
+	}, "COPP_TABLE|first", "COPP_TABLE|second")
+	// Output:
+	// first: active ""
+	// second: failed "trap lacp is in group first"
 }

@@ -120,7 +120,7 @@ func (o *Orch) plan() *plan {
 	for _, key := range o.ledger.Keys(schema.AppCOPP) {
 		k := row(key)
 		if !o.applied {
-			o.ledger.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+			o.ledger.Why[k] = orch.WaitView()
 			continue
 		}
 		if o.ledger.Refused(k) {
@@ -149,17 +149,14 @@ func (o *Orch) plan() *plan {
 // pass brings the ASIC to what the rows ask for. What it refuses changes the
 // plan, and what was removed may have made room.
 func (o *Orch) pass(ctx context.Context) error {
-	retried := false
-	for refused := -1; refused != len(o.ledger.Failed); {
-		refused = len(o.ledger.Failed)
-		o.ledger.Restart(nil)
+	for range o.ledger.Passes {
 		p := o.plan()
 		o.removeTraps(ctx, p)
 		o.makeGroups(ctx, p)
 		o.makeTraps(ctx, p)
 		o.removeGroups(ctx, p)
-		if removed := o.collect(ctx); removed && !retried && o.ledger.Retry() {
-			retried, refused = true, -1
+		if o.collect(ctx) {
+			o.ledger.Freed()
 		}
 	}
 	return o.counts.flush(ctx)

@@ -165,7 +165,7 @@ type wanted struct {
 // plan computes the wanted counters and says of rows that are in none why.
 func (o *Orch) plan() map[string]*wanted {
 	all, list := kinds(), map[string]*wanted{}
-	waits := orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+	waits := orch.WaitView()
 	for _, name := range o.ledger.Keys(schema.AppDebugCounter) {
 		row := orch.Row(schema.AppDebugCounter, name)
 		c, err := schema.ParseDebugCounter(name, o.ledger.Rows[row])
@@ -223,9 +223,7 @@ func (o *Orch) countable(k *kind, reason string) error {
 
 // pass brings the ASIC to what the rows ask for. Nothing is read that is about to go.
 func (o *Orch) pass(ctx context.Context) error {
-	for refused := -1; refused != len(o.ledger.Failed); {
-		refused = len(o.ledger.Failed)
-		o.ledger.Restart(nil)
+	for range o.ledger.Passes {
 		list := o.plan()
 		if err := o.removeOthers(ctx, list); err != nil {
 			return err

@@ -2,15 +2,11 @@ package dropmonitor
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
-	"time"
 
 	"tamtam/orch/feature"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/dropreport"
 )
@@ -27,36 +23,17 @@ func (o *Orch) monitors() bool {
 	return false
 }
 
-func (o *Orch) read(ctx context.Context, now time.Time) error {
-	if !o.reading.Due(now) {
-		return nil
-	}
-	return o.PollCounters(ctx)
-}
-
-// PollCounters reads what became of the sessions' drops now.
-func (o *Orch) PollCounters(ctx context.Context) error {
-	if !o.reading.Begin() {
-		return nil
-	}
-	if err := o.readSessions(ctx); errors.Is(err, swss.ErrUnavailable) {
-		return err
-	} else if err != nil {
-		o.Log.Error("drop monitor", "err", err)
-	}
-	return o.Flush(ctx)
-}
-
 // stream is what the chip calls the messages from a port to a collector.
 func stream(t target, port uint16) string {
 	return schema.DropStream(netip.AddrPortFrom(t.from, port), t.to)
 }
 
-func (o *Orch) readSessions(ctx context.Context) error {
+// read reads what became of the sessions' drops.
+func (o *Orch) read(ctx context.Context) error {
 	var sessions []*session
 	news := false // of what the host makes of them
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
-		if s := o.Sessions[name]; s.InASIC != nil && !s.InASIC.leaving {
+		if s := o.Sessions[name]; s.InASIC != nil && !s.Leaving {
 			sessions = append(sessions, s)
 		}
 	}
@@ -107,19 +84,10 @@ func (o *Orch) count(session string, c schema.DropMonitorCounters) {
 // ask returns the words of streams.
 func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
 	defer o.Windows.Close(ctx)
-	values, err := o.Windows.Ask(ctx, dropreport.ObjectReports, dropreport.AttrStreams, streams, 512+256*len(streams))
-	if err != nil {
-		return nil, err
-	}
-	words, err := feature.Value[[]uint64](values, dropreport.AttrCounters)
-	if err != nil {
-		return nil, err
-	}
-	if len(words) != dropreport.NumWords*len(streams) {
-		return nil, fmt.Errorf("the window returned %d counters, want %d for %d streams", len(words),
-			dropreport.NumWords*len(streams), len(streams))
-	}
-	return slices.Collect(slices.Chunk(words, dropreport.NumWords)), nil
+	return o.Windows.Words(ctx, feature.Counted{
+		Name: dropreport.ObjectReports, Labels: dropreport.AttrStreams, Counters: dropreport.AttrCounters,
+		Words: dropreport.NumWords,
+	}, streams)
 }
 
 // countersOf adds up the streams of a session. What is of its event is the same in each.

@@ -13,8 +13,7 @@ import (
 	"tamtam/orch/feature"
 	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
-	aclorch "tamtam/orchagent/acl"
-	portsorch "tamtam/orchagent/ports"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -24,11 +23,9 @@ import (
 
 // world is the ways and the ids that tests change at will.
 type world struct {
-	ways    map[netip.Addr]orch.Way
-	wants   []netip.Addr
-	ids     schema.TAMSwitchInUse
-	routed  orch.Topic[struct{}]
-	renamed orch.Topic[struct{}]
+	orchagenttest.World
+	ways  map[netip.Addr]orch.Way
+	wants []netip.Addr
 }
 
 func (w *world) Want(_ context.Context, to []netip.Addr) { w.wants = to }
@@ -40,10 +37,6 @@ func (w *world) Way(to netip.Addr) (orch.Way, error) {
 	}
 	return way, nil
 }
-
-func (w *world) Changes() *orch.Topic[struct{}]   { return &w.routed }
-func (w *world) InUse() schema.TAMSwitchInUse     { return w.ids }
-func (w *world) IDChanges() *orch.Topic[struct{}] { return &w.renamed }
 
 // A chip tells what it has counted of a stream: what tests say, else nothing.
 type chip struct {
@@ -84,15 +77,12 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 		}
 		return b.chip
 	}
-	b.world = &world{ways: map[netip.Addr]orch.Way{}, ids: schema.TAMSwitchInUse{HasSwitchID: true, SwitchID: 12345}}
+	b.world = &world{ways: map[netip.Addr]orch.Way{}}
+	b.world.IDs = schema.TAMSwitchInUse{HasSwitchID: true, SwitchID: 12345}
 	b.way("10.9.0.1", 2)
 	b.way("10.9.0.2", 2)
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	for i, port := range []string{"Ethernet0", "Ethernet4"} {
-		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu",
-			"9100", "admin_status", "up")
-	}
-	b.Set(schema.AppPort, schema.PortConfigDone, "count", "2")
+	orchagenttest.WritePorts(b.Bench, 2)
 	b.Set(schema.AppACLTable, "TAM_FLOW_GROUP_G", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "")
 	for i := 1; i <= 2; i++ {
 		b.Set(schema.AppACLRule, fmt.Sprint("TAM_FLOW_GROUP_G:R", i), "PRIORITY", "100", "SRC_IP",
@@ -109,47 +99,23 @@ func (b *bench) way(to string, mac byte) {
 		Port: "Ethernet4", Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, mac},
 		AtPort: netip.MustParseAddr("10.0.0.1"),
 	}
-	b.world.routed.Publish(b.Ctx, struct{}{})
+	b.world.Routed.Publish(b.Ctx, struct{}{})
 }
 
 func (b *bench) noWay(to string) {
 	delete(b.world.ways, netip.MustParseAddr(to))
-	b.world.routed.Publish(b.Ctx, struct{}{})
+	b.world.Routed.Publish(b.Ctx, struct{}{})
 }
 
 // run starts an orchagent with a new ASIC on what is in Redis, until the first view is applied.
 func (b *bench) run() {
 	b.T.Helper()
-	b.Start()
-	ports, err := portsorch.New(b.Ctx, portsorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Poller: b.Poller})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	acl, err := aclorch.New(b.Ctx, aclorch.Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: ports, Poller: b.Poller, Switch: ports.Switch(),
+	a := orchagenttest.Start(b.Bench)
+	b.orch = orchagenttest.Make(a, New, Config{
+		Config: a.Config, Rules: a.ACL, Ports: a.Ports, Routes: b.world, Identity: b.world,
+		Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: a.Config.Switch},
 	})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	features := orch.NewFeatures(b.Daemon)
-	b.orch, err = New(b.Ctx, Config{
-		Config: feature.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features},
-		Rules:  acl, Ports: ports, Routes: b.world, Identity: b.world,
-		Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: ports.Switch()},
-	})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	if err := features.Publish(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
-	b.Step()
-	if err := ports.ViewApplied(b.Ctx); err != nil {
-		b.T.Fatal(err)
-	}
-	b.orch.ViewApplied()
-	b.Daemon.Release()
-	b.Step()
+	a.Apply(b.orch)
 }
 
 // collector is a row of TAM_COLLECTOR_TABLE; later fields win.
@@ -196,7 +162,7 @@ func (b *bench) whole() {
 func (b *bench) empty() {
 	b.T.Helper()
 	featuretest.Empty(b.Bench, b.orch.Feature)
-	if got := b.objects(); got != "" || b.orch.trap.users+len(b.orch.trap.made)+len(b.orch.domain) > 0 {
+	if got := b.objects(); got != "" || b.orch.trap.users+len(b.orch.domain) > 0 || b.orch.trap.oid != sai.NullOID {
 		b.T.Errorf("left in the ASIC: %s, %+v, %v", got, b.orch.trap, b.orch.domain)
 	}
 	for _, table := range []string{schema.StateTAMDropMonitor, schema.StateTAMDestination} {

@@ -2,11 +2,9 @@ package dropmonitor
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
-	"tamtam/orch"
 	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/swss/schema"
@@ -23,22 +21,20 @@ const (
 
 // A hostTrap is the trap of reports that the host sends, with its group and policer: one for all sessions.
 type hostTrap struct {
-	made  []step
+	made  feature.Steps
 	oid   sai.OID
 	users int
 }
 
-// take makes the trap, unless it is there, for a session.
-func (o *Orch) take(ctx context.Context, b *binding) (sai.OID, error) {
+// take makes the trap, unless it is there, as a step of a session.
+func (o *Orch) take(ctx context.Context, steps *feature.Steps) (sai.OID, error) {
 	x := &o.trap
 	x.users++
-	b.made = append(b.made, step{"remove the trap of reports", func(ctx context.Context) error {
-		return o.leaveTrap(ctx)
-	}})
+	steps.Add("remove the trap of reports", o.leaveTrap)
 	if x.oid != sai.NullOID {
 		return x.oid, nil
 	}
-	policer, err := x.make(ctx, o.SAI, "policer", sai.ObjectTypePolicer,
+	policer, err := x.made.Create(ctx, o.SAI, "policer of reports", sai.ObjectTypePolicer,
 		sai.Attr{ID: sai.PolicerAttrMeterType, Value: sai.MeterTypePackets},
 		sai.Attr{ID: sai.PolicerAttrMode, Value: sai.PolicerModeStormControl},
 		sai.Attr{ID: sai.PolicerAttrCir, Value: sai.Uint(hostRate)},
@@ -47,29 +43,16 @@ func (o *Orch) take(ctx context.Context, b *binding) (sai.OID, error) {
 	if err != nil {
 		return 0, err
 	}
-	group, err := x.make(ctx, o.SAI, "trap group", sai.ObjectTypeHostifTrapGroup,
+	group, err := x.made.Create(ctx, o.SAI, "trap group of reports", sai.ObjectTypeHostifTrapGroup,
 		sai.Attr{ID: sai.HostifTrapGroupAttrQueue, Value: sai.Uint(hostQueue)},
 		sai.Attr{ID: sai.HostifTrapGroupAttrPolicer, Value: policer})
 	if err != nil {
 		return 0, err
 	}
-	x.oid, err = x.make(ctx, o.SAI, "trap", sai.ObjectTypeHostifUserDefinedTrap,
+	x.oid, err = x.made.Create(ctx, o.SAI, "trap of reports", sai.ObjectTypeHostifUserDefinedTrap,
 		sai.Attr{ID: sai.HostifUserDefinedTrapAttrType, Value: sai.HostifUserDefinedTrapTypeTAM},
 		sai.Attr{ID: sai.HostifUserDefinedTrapAttrTrapGroup, Value: group})
 	return x.oid, err
-}
-
-func (x *hostTrap) make(ctx context.Context, api sai.API, what string, t sai.ObjectType, attrs ...sai.Attr) (
-	sai.OID, error,
-) {
-	oid, err := api.Create(ctx, t, attrs)
-	if err != nil {
-		return 0, fmt.Errorf("create the %s of reports: %w", what, orch.AtAttr(err, t, attrs))
-	}
-	x.made = append(x.made, step{what, func(ctx context.Context) error {
-		return feature.Remove(ctx, api, sai.Obj(t, oid))
-	}})
-	return oid, nil
 }
 
 // leaveTrap takes a user of the trap away, and the trap with the last.
@@ -80,12 +63,8 @@ func (o *Orch) leaveTrap(ctx context.Context) error {
 		return nil
 	}
 	x.oid = sai.NullOID // from here on it is not whole
-	for len(x.made) > 0 {
-		last := x.made[len(x.made)-1]
-		if err := last.undo(ctx); err != nil {
-			return fmt.Errorf("%s: %w", last.what, err)
-		}
-		x.made = x.made[:len(x.made)-1]
+	if err := x.made.Undo(ctx); err != nil {
+		return err
 	}
 	x.users = 0
 	return nil

@@ -27,17 +27,9 @@ const featureName = schema.FeatureDropMonitor
 
 // Rules is what the drop monitor needs of ACLs; aclorch has it.
 type Rules interface {
-	feature.Rules
+	feature.VariantRules
 	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
 	PreIngress(feature string)
-	// ReserveVariants says in advance what entries of a feature may match and do.
-	ReserveVariants(feature string, samples []orch.ACLVariant)
-	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One error per rule.
-	BindVariants(
-		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
-	) []error
-	// VariantCounter returns the counter of an entry; false if there is no entry.
-	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
 }
 
 // Ports is what the drop monitor needs to know of ports; portsorch has it.
@@ -53,16 +45,8 @@ type Config struct {
 	Rules    Rules
 	Ports    Ports
 	Routes   orch.Ways
-	Identity Identity
+	Identity feature.Identity
 	Whole    *feature.SwitchTAM // what is bound to the switch
-}
-
-// Identity knows the ids of the switch; tsorch does.
-type Identity interface {
-	// InUse returns the ids in use.
-	InUse() schema.TAMSwitchInUse
-	// IDChanges signals that they may have changed.
-	IDChanges() *orch.Topic[struct{}]
 }
 
 // A session is a row of TAM_SESSION_TABLE.
@@ -74,7 +58,7 @@ type Orch struct {
 	rules    Rules
 	ports    Ports
 	routes   orch.Ways
-	identity Identity
+	identity feature.Identity
 	whole    *feature.SwitchTAM
 
 	counts   bool  // the switch tells what became of drops
@@ -88,7 +72,6 @@ type Orch struct {
 	trap         hostTrap                // of reports that the host sends
 	sent         *swss.Table             // what it has sent
 	counters     feature.Rows            // of TAM_DROP_MONITOR_COUNTERS
-	reading      feature.Reading         // of counters
 }
 
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the
@@ -106,10 +89,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Name: featureName, Table: schema.AppTAMSession, State: schema.StateTAMDropMonitor, What: "sessions",
 			Again: orch.SomethingRemoved,
 		},
-		Logic: feature.Logic[schema.DropFlow, binding]{
-			Parse: schema.ParseDropFlow, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.done,
-		},
-		Counters: []*feature.Rows{&o.counters},
+		Logic: o, Counters: []*feature.Rows{&o.counters},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -119,8 +99,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
-	o.reading = feature.Reading{Now: o.Daemon.Now, There: o.monitors}
-	cfg.Daemon.At(o.reading.Next, o.read)
+	o.ReadCounters(o.monitors, o.read)
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
@@ -195,8 +174,8 @@ func (o *Orch) names() []string {
 	return slices.Compact(names)
 }
 
-// done tells where collectors are wanted to be, and what became of them.
-func (o *Orch) done(ctx context.Context) {
+// Done says where collectors are wanted to be, and what became of them.
+func (o *Orch) Done(ctx context.Context) {
 	o.wantWays(ctx)
 	o.reportDestinations(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tamtam/orch"
+	"tamtam/orch/feature"
 	"tamtam/sai"
 	"tamtam/swss/schema"
 )
@@ -24,6 +25,7 @@ type Sender struct {
 	names      []string
 	templates  uint32
 	b          binding
+	steps      feature.Steps
 }
 
 // SendTo says to which collectors sessions of other features want to send, by session, whose names are none of the drop
@@ -66,8 +68,8 @@ func (o *Orch) Open(ctx context.Context, session string, collectors []string, te
 		return nil, err
 	}
 	x := &Sender{Note: note, reach: note, names: collectors, templates: templates, b: binding{plan: p}}
-	if err = o.makeCollectors(ctx, &x.b); err == nil {
-		x.Report, err = o.make(ctx, &x.b, "report", sai.ObjectTypeTAMReport, p.report...)
+	if err = o.makeCollectors(ctx, &x.steps, &x.b); err == nil {
+		x.Report, err = x.steps.Create(ctx, o.SAI, "report", sai.ObjectTypeTAMReport, p.report...)
 	}
 	if err != nil {
 		return x, err
@@ -103,7 +105,7 @@ func (x *Sender) judge() {
 }
 
 // Close removes the objects of a sender. What fails is tried again from there.
-func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.b.undo(ctx) }
+func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.steps.Undo(ctx) }
 
 // Sent is what became of the messages of a sender: sent, not sendable and lost; nil is not known. What the host makes
 // of them may change the sender's note.

@@ -11,6 +11,7 @@ import (
 	"tamtam/orch"
 	"tamtam/orch/feature"
 	"tamtam/sai"
+	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -28,17 +29,8 @@ type plan struct {
 // A binding is a session in the ASIC, or on its way in or out.
 type binding struct {
 	plan       plan
-	made       []step    // in order
-	collectors []sai.OID // of plan.targets
-	tam        sai.OID
-	leaving    bool
+	collectors []sai.OID         // of plan.targets
 	atHost     map[string]handed // what the host has sent of each stream, and what is wrong
-}
-
-// A step is something that was made, and how that is undone.
-type step struct {
-	what string
-	undo func(ctx context.Context) error
 }
 
 // plan computes what a session is to have.
@@ -92,32 +84,30 @@ func rate(row *schema.DropFlow) []sai.Attr {
 		sai.Attr{ID: sai.TAMReportAttrMaxReportBurst, Value: sai.Uint(cmp.Or(row.MaxBurst, row.MaxRate))})
 }
 
-// wanted says why a session must not be in the ASIC; nil if it must.
-func (o *Orch) wanted(_ context.Context, s *session) error {
+// Parse implements [feature.Logic].
+func (o *Orch) Parse(key string, row swss.FieldValues) (schema.DropFlow, error) {
+	return schema.ParseDropFlow(key, row)
+}
+
+// Wanted says why a session must not be in the ASIC; nil if it must.
+func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if o.noGroups != nil && len(s.Row.Rules) > 0 {
 		return o.noGroups
 	}
-	for _, rule := range s.Row.Rules {
-		if err := o.rules.Usable(rule); err != nil {
-			return err
-		}
+	if err := feature.Usable(o.rules, s.Row.Rules); err != nil {
+		return err
 	}
 	p, note, err := o.plan(s)
 	s.Note, s.Idle = note, p.idle
 	return err
 }
 
-// stays reports whether a session can stay in the ASIC, and has its collectors follow the ways to them.
-func (o *Orch) stays(ctx context.Context, s *session) bool {
+// Stays reports whether a session can stay in the ASIC, and has its collectors follow the ways to them.
+func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
 	p, _, err := o.plan(s)
-	if err != nil || b.leaving {
+	if err != nil || s.Leaving || !o.Attached(o.rules, b.plan.rules) {
 		return false
-	}
-	for _, rule := range b.plan.rules {
-		if _, _, ok := o.rules.VariantCounter(rule, featureName, ""); !ok {
-			return false // the entry is gone
-		}
 	}
 	was := b.plan
 	if !reflect.DeepEqual(without(p), without(was)) || !slices.EqualFunc(p.targets, was.targets, target.near) {
@@ -161,65 +151,30 @@ func (o *Orch) follow(ctx context.Context, b *binding, targets []target) error {
 	return nil
 }
 
-// withdraw takes sessions out of the ASIC.
-func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
-	for _, s := range sessions {
-		if err := o.takeDown(ctx, s); err != nil {
-			s.Err = err
-		}
-	}
-}
-
-// deploy brings in the sessions that are missing.
-func (o *Orch) deploy(ctx context.Context, wanted []*session) {
+// Deploy brings in the sessions that are missing.
+func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		if s.InASIC != nil {
 			continue
 		}
 		p, note, err := o.plan(s)
 		if s.Note, s.Idle = note, p.idle; err == nil {
-			err = o.bringUp(ctx, s, p)
+			err = o.BringUp(ctx, s, &binding{plan: p}, o.steps)
 		}
-		s.Err = err
-	}
-}
-
-// bringUp makes a session. If a step fails, those before it are undone.
-func (o *Orch) bringUp(ctx context.Context, s *session, p plan) error {
-	s.RowInASIC, s.InASIC = s.Row, &binding{plan: p}
-	err := o.steps(ctx, s)
-	if err == nil {
-		if o.counters.Get(s.Name) == nil {
+		if s.Err = err; err == nil && o.counters.Get(s.Name) == nil {
 			o.counters.Put(s.Name, schema.DropMonitorCounters{Since: o.Daemon.TimeOfDay()}.Fields())
 		}
-		return nil
 	}
-	o.Log.Error("drop monitor", "session", s.Name, "err", err)
-	if undo := o.takeDown(ctx, s); undo != nil {
-		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undo)
-	}
-	return err
 }
 
-// make creates an object of a session.
-func (o *Orch) make(
-	ctx context.Context, b *binding, what string, t sai.ObjectType, attrs ...sai.Attr,
-) (sai.OID, error) {
-	oid, err := o.SAI.Create(ctx, t, attrs)
-	if err != nil {
-		return 0, fmt.Errorf("create the %s: %w", what, orch.AtAttr(err, t, attrs))
-	}
-	b.made = append(b.made, step{"remove the " + what, func(ctx context.Context) error {
-		return feature.Remove(ctx, o.SAI, sai.Obj(t, oid))
-	}})
-	return oid, nil
-}
+// Left ends the counters of a session.
+func (o *Orch) Left(s *session) { o.counters.Drop(s.Name) }
 
 // makeCollectors makes the objects of the targets.
-func (o *Orch) makeCollectors(ctx context.Context, b *binding) error {
+func (o *Orch) makeCollectors(ctx context.Context, steps *feature.Steps, b *binding) error {
 	var collectors sai.OIDs
 	for _, t := range b.plan.targets {
-		transport, err := o.make(ctx, b, "transport to "+t.name, sai.ObjectTypeTAMTransport,
+		transport, err := steps.Create(ctx, o.SAI, "transport to "+t.name, sai.ObjectTypeTAMTransport,
 			sai.Attr{ID: sai.TAMTransportAttrTransportType, Value: sai.TAMTransportTypeUDP},
 			sai.Attr{ID: sai.TAMTransportAttrSrcPort, Value: sai.Uint(b.plan.port)},
 			sai.Attr{ID: sai.TAMTransportAttrDstPort, Value: sai.Uint(t.to.Port())})
@@ -228,13 +183,13 @@ func (o *Orch) makeCollectors(ctx context.Context, b *binding) error {
 		}
 		attrs := append(slices.Clone(t.collector), sai.Attr{ID: sai.TAMCollectorAttrTransport, Value: transport})
 		if t.host {
-			trap, err := o.take(ctx, b)
+			trap, err := o.take(ctx, steps)
 			if err != nil {
 				return err
 			}
 			attrs = append(attrs, sai.Attr{ID: sai.TAMCollectorAttrHostifTrap, Value: trap})
 		}
-		collector, err := o.make(ctx, b, "collector "+t.name, sai.ObjectTypeTAMCollector, attrs...)
+		collector, err := steps.Create(ctx, o.SAI, "collector "+t.name, sai.ObjectTypeTAMCollector, attrs...)
 		if err != nil {
 			return err
 		}
@@ -247,14 +202,14 @@ func (o *Orch) makeCollectors(ctx context.Context, b *binding) error {
 // steps makes the objects of a session and binds them.
 func (o *Orch) steps(ctx context.Context, s *session) error {
 	b := s.InASIC
-	if err := o.makeCollectors(ctx, b); err != nil {
+	if err := o.makeCollectors(ctx, &s.Steps, b); err != nil {
 		return err
 	}
-	report, err := o.make(ctx, b, "report", sai.ObjectTypeTAMReport, b.plan.report...)
+	report, err := s.Steps.Create(ctx, o.SAI, "report", sai.ObjectTypeTAMReport, b.plan.report...)
 	if err != nil {
 		return err
 	}
-	action, err := o.make(ctx, b, "action", sai.ObjectTypeTAMEventAction,
+	action, err := s.Steps.Create(ctx, o.SAI, "action", sai.ObjectTypeTAMEventAction,
 		sai.Attr{ID: sai.TAMEventActionAttrReportType, Value: report})
 	if err != nil {
 		return err
@@ -265,13 +220,13 @@ func (o *Orch) steps(ctx context.Context, s *session) error {
 		{ID: sai.TAMEventAttrCollectorList, Value: sai.OIDs(b.collectors)},
 	}
 	if b.plan.threshold != nil {
-		threshold, err := o.make(ctx, b, "threshold", sai.ObjectTypeTAMEventThreshold, b.plan.threshold...)
+		threshold, err := s.Steps.Create(ctx, o.SAI, "threshold", sai.ObjectTypeTAMEventThreshold, b.plan.threshold...)
 		if err != nil {
 			return err
 		}
 		event = append(event, sai.Attr{ID: sai.TAMEventAttrThreshold, Value: threshold})
 	}
-	drops, err := o.make(ctx, b, "event", sai.ObjectTypeTAMEvent, event...)
+	drops, err := s.Steps.Create(ctx, o.SAI, "event", sai.ObjectTypeTAMEvent, event...)
 	if err != nil {
 		return err
 	}
@@ -287,68 +242,28 @@ func (o *Orch) bind(ctx context.Context, s *session, event sai.OID) error {
 			return err
 		}
 		id := b.plan.domain
-		b.made = append(b.made, step{"remove the object with the switch-id", func(ctx context.Context) error {
+		s.Steps.Add("remove the object with the switch-id", func(ctx context.Context) error {
 			return o.domain.leave(ctx, o.SAI, id)
-		}})
+		})
 		attrs = append(attrs, sai.Attr{ID: sai.TAMAttrIntObjectsList, Value: sai.OIDs{o.domain[id].oid}})
 	}
 	if len(b.plan.rules) == 0 {
 		attrs = append(attrs, sai.Attr{ID: sai.TAMAttrTAMBindPointTypeList, Value: sai.Enums{sai.TAMBindPointTypeSwitch}})
 	}
-	var err error
-	if b.tam, err = o.make(ctx, b, "TAM object", sai.ObjectTypeTAM, attrs...); err != nil {
+	tam, err := s.Steps.Create(ctx, o.SAI, "TAM object", sai.ObjectTypeTAM, attrs...)
+	if err != nil {
 		return err
 	}
 	if len(b.plan.rules) == 0 {
-		b.made = append(b.made, step{"unbind", func(ctx context.Context) error { return o.whole.Remove(ctx, b.tam) }})
-		return o.whole.Add(ctx, b.tam)
+		s.Steps.Add("unbind", func(ctx context.Context) error { return o.whole.Remove(ctx, tam) })
+		return o.whole.Add(ctx, tam)
 	}
-	users, variants := make([]string, len(b.plan.rules)), make([][]orch.ACLVariant, len(b.plan.rules))
-	for i := range b.plan.rules {
-		users[i], variants[i] = s.Name, monitored(b.tam)
-	}
-	b.made = append(b.made, step{"detach from the flow group", func(ctx context.Context) error {
-		return firstOf(o.rules.UnbindMany(ctx, featureName, b.plan.rules, users))
-	}})
-	return firstOf(o.rules.BindVariants(ctx, featureName, b.plan.rules, users, variants))
+	return o.Attach(ctx, s, o.rules, b.plan.rules, monitored(tam))
 }
 
 // monitored is the entry of a flow group whose drops a TAM object reports.
 func monitored(tam sai.OID) []orch.ACLVariant {
 	return []orch.ACLVariant{{Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionTAMObject, Value: sai.Do(tam)}}}}
-}
-
-func firstOf(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// takeDown takes a session out of the ASIC, the last step first. What fails is tried again from there.
-func (o *Orch) takeDown(ctx context.Context, s *session) error {
-	b := s.InASIC
-	b.leaving = true
-	if err := b.undo(ctx); err != nil {
-		return err
-	}
-	o.counters.Drop(s.Name)
-	s.InASIC = nil
-	return nil
-}
-
-// undo undoes the steps, the last first.
-func (b *binding) undo(ctx context.Context) error {
-	for len(b.made) > 0 {
-		last := b.made[len(b.made)-1]
-		if err := last.undo(ctx); err != nil {
-			return fmt.Errorf("%s: %w", last.what, err)
-		}
-		b.made = b.made[:len(b.made)-1]
-	}
-	return nil
 }
 
 // A domain are the objects that say the switch's id in reports, by the id: one for all sessions with that id.

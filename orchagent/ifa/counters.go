@@ -2,14 +2,10 @@ package ifa
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"tamtam/orch/feature"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/tam/ifa"
 )
@@ -27,37 +23,22 @@ func (o *Orch) counted() bool {
 	return o.transit.there() || o.byDevice.Get(schema.TAMDeviceKey) != nil
 }
 
-func (o *Orch) read(ctx context.Context, now time.Time) error {
-	if !o.reading.Due(now) {
-		return nil
-	}
-	return o.PollCounters(ctx)
-}
-
-// PollCounters reads what became of packets now.
-func (o *Orch) PollCounters(ctx context.Context) error {
-	if !o.reading.Begin() {
-		return nil
-	}
+// read reads what became of packets.
+func (o *Orch) read(ctx context.Context) error {
 	defer o.Windows.Close(ctx)
 	news := false // of what the host makes of reports
 	err := o.readTransit(ctx)
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
-		if s := o.Sessions[name]; err == nil && s.InASIC != nil && !s.InASIC.leaving {
+		if s := o.Sessions[name]; err == nil && s.InASIC != nil && !s.Leaving {
 			err = o.readSession(ctx, s)
 			x := s.InASIC.sender
 			news = news || x != nil && (x.Note != s.Note || x.Idle != s.Idle)
 		}
 	}
 	if news {
-		o.lookAgain(ctx)
+		o.LookAgain(ctx)
 	}
-	if errors.Is(err, swss.ErrUnavailable) {
-		return err
-	} else if err != nil {
-		o.Log.Error("counters of IFA", "err", err)
-	}
-	return o.Flush(ctx)
+	return err
 }
 
 // readTransit reads the counters of the switch as transit, which the label "" stands for. A transit that has come into
@@ -125,20 +106,16 @@ func (o *Orch) count(rows *feature.Rows, key string, c schema.IFACounters) {
 func (o *Orch) ask(ctx context.Context, labels []string) (n [ifa.NumCounts]uint64, err error) {
 	slices.Sort(labels)
 	for some := range slices.Chunk(slices.Compact(labels), ifa.MaxLabels) {
-		values, err := o.Windows.Ask(ctx, ifa.ObjectCounters, ifa.AttrLabels, some, 512+300*len(some))
+		words, err := o.Windows.Words(ctx, feature.Counted{
+			Name: ifa.ObjectCounters, Labels: ifa.AttrLabels, Counters: ifa.AttrCounters, Words: int(ifa.NumCounts),
+		}, some)
 		if err != nil {
 			return n, err
 		}
-		words, err := feature.Value[[]uint64](values, ifa.AttrCounters)
-		if err != nil {
-			return n, err
-		}
-		if len(words) != int(ifa.NumCounts)*len(some) {
-			return n, fmt.Errorf("the window returned %d counters for %d labels, want %d for each", len(words), len(some),
-				ifa.NumCounts)
-		}
-		for i, w := range words {
-			n[i%int(ifa.NumCounts)] += w
+		for _, of := range words {
+			for i, w := range of {
+				n[i] += w
+			}
 		}
 	}
 	return n, nil

@@ -24,27 +24,6 @@ import (
 
 const featureName = schema.FeatureIFA
 
-// Identity knows the ids of the switch; tsorch does.
-type Identity interface {
-	// InUse returns the ids in use.
-	InUse() schema.TAMSwitchInUse
-	// IDChanges signals that they may have changed.
-	IDChanges() *orch.Topic[struct{}]
-}
-
-// Rules is what IFA needs of ACLs; aclorch has it.
-type Rules interface {
-	feature.Rules
-	// ReserveVariants says in advance what entries of a feature may match and do.
-	ReserveVariants(feature string, samples []orch.ACLVariant)
-	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One error per rule.
-	BindVariants(
-		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
-	) []error
-	// VariantCounter returns the counter of an entry; false if there is no entry.
-	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
-}
-
 // Reports sends reports to collectors; the drop monitor does.
 type Reports interface {
 	SendTo(ctx context.Context, collectors map[string][]string)
@@ -59,9 +38,9 @@ type Reports interface {
 // Config is what an [Orch] works with.
 type Config struct {
 	feature.Config
-	Identity Identity
+	Identity feature.Identity
 	Whole    *feature.SwitchTAM // what is bound to the switch
-	Rules    Rules
+	Rules    feature.VariantRules
 	Reports  Reports
 	// Moved signal that ways to collectors, or ports, may have changed.
 	Ways  *orch.Topic[struct{}]
@@ -74,17 +53,16 @@ type session = feature.Session[schema.IFAFlow, binding]
 // An Orch owns the objects of IFA. All its methods run on the daemon's goroutine.
 type Orch struct {
 	*feature.Feature[schema.IFAFlow, binding]
-	identity Identity
-	rules    Rules
+	identity feature.Identity
+	rules    feature.VariantRules
 	reports  Reports
 	transit  transit
 	ledger   *orch.Ledger // of TAM_TABLE
 
 	counts   bool // the switch tells what became of packets
 	counters feature.Rows
-	byDevice feature.Rows    // of TAM_IFA_TRANSIT_COUNTERS
-	reading  feature.Reading // of counters
-	wants    uint32          // the device id that sessions were settled with
+	byDevice feature.Rows // of TAM_IFA_TRANSIT_COUNTERS
+	wants    uint32       // the device id that sessions were settled with
 }
 
 // New asks what the ASIC can do, and registers the handlers on the daemon, after those of the rules and of the reports.
@@ -99,10 +77,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.Feature = &feature.Feature[schema.IFAFlow, binding]{
 		Kind: feature.Kind{Name: featureName, Table: schema.AppTAMIFA, State: schema.StateTAMIFA, What: "sessions",
 			Again: orch.SomethingRemoved},
-		Logic: feature.Logic[schema.IFAFlow, binding]{
-			Parse: schema.ParseIFAFlow, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.done,
-		},
-		Counters: []*feature.Rows{&o.counters, &o.byDevice},
+		Logic: o, Counters: []*feature.Rows{&o.counters, &o.byDevice},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -112,17 +87,12 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppTAMDevice, State: schema.StateTAMDevice})
-	o.reading = feature.Reading{Now: o.Daemon.Now, There: o.counted}
-	cfg.Daemon.At(o.reading.Next, o.read)
-	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) {
-		if err := o.ledger.Settle(ctx); err != nil {
-			o.Log.Error("transit of IFA", "err", err)
-		}
-	})
-	cfg.Ports.Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
-	cfg.Ways.Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
-	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
-	cfg.Rules.Watch().Subscribe(func(ctx context.Context, _ []schema.ACLRuleKey) { o.lookAgain(ctx) })
+	o.ReadCounters(o.counted, o.read)
+	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.SettleNow(ctx) })
+	cfg.Ports.Subscribe(func(ctx context.Context, _ []string) { o.LookAgain(ctx) })
+	cfg.Ways.Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
+	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
+	cfg.Rules.Watch().Subscribe(func(ctx context.Context, _ []schema.ACLRuleKey) { o.LookAgain(ctx) })
 	if o.Unsupported == "" {
 		cfg.Rules.ReserveVariants(featureName, append(entry(schema.IFAInitiator, sai.NullOID),
 			entry(schema.IFATerminator, sai.NullOID)...))
@@ -146,14 +116,6 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	room, err := feature.Room(ctx, api, ifa.ObjectCounters)
 	o.counts = room > 0
 	return err
-}
-
-// lookAgain settles all sessions: ways, ports, ids or rules may have changed.
-func (o *Orch) lookAgain(ctx context.Context) {
-	if len(o.Sessions) > 0 {
-		o.MarkAll()
-		o.SettleNow(ctx)
-	}
 }
 
 // The manager knows what a hop has room for.
@@ -214,7 +176,7 @@ func (o *Orch) pass(ctx context.Context) error {
 		o.ledger.Fail(row(), "transit of IFA", err)
 	}
 	if now, _ := o.device(); now != o.wants {
-		o.lookAgain(ctx)
+		o.LookAgain(ctx)
 	}
 	return nil
 }

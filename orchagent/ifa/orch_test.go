@@ -8,23 +8,12 @@ import (
 	"tamtam/orch"
 	"tamtam/orch/feature"
 	"tamtam/orch/orchtest"
-	aclorch "tamtam/orchagent/acl"
 	"tamtam/orchagent/dropmonitor"
-	portsorch "tamtam/orchagent/ports"
+	"tamtam/orchagent/orchagenttest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss/schema"
 )
-
-// ids are those of a switch.
-type ids struct {
-	now     schema.TAMSwitchInUse
-	changes orch.Topic[struct{}]
-}
-
-func (x *ids) InUse() schema.TAMSwitchInUse { return x.now }
-
-func (x *ids) IDChanges() *orch.Topic[struct{}] { return &x.changes }
 
 // sender makes a report and a collector for each session, without ways.
 type sender struct {
@@ -63,11 +52,10 @@ func (x *sender) Sent(context.Context, *dropmonitor.Sender) (n [3]*uint64, err e
 // A bench is an orchagent of ports, ACLs and IFA, on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
-	ids    *ids
-	ports  *portsorch.Orch
+	world  *orchagenttest.World
 	sender *sender
 	orch   *Orch
-	sw     sai.OID
+	whole  sai.Key // the switch
 }
 
 func newBench(t *testing.T) *bench {
@@ -77,41 +65,20 @@ func newBench(t *testing.T) *bench {
 
 func newBenchOn(t *testing.T, on func(sai.API) sai.API) *bench {
 	t.Helper()
-	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 1}), ids: &ids{}}
-	b.Start()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	var err error
-	b.ports, err = portsorch.New(b.Ctx, portsorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Poller: b.Poller})
-	must(err)
-	b.sw = b.ports.Switch()
-	acl, err := aclorch.New(b.Ctx, aclorch.Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Poller: b.Poller, Switch: b.sw,
-	})
-	must(err)
-	features := orch.NewFeatures(b.Daemon)
+	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 1}), world: &orchagenttest.World{}}
+	a := orchagenttest.Start(b.Bench)
 	b.sender = &sender{api: b.Rec}
-	b.orch, err = New(b.Ctx, Config{
-		Config:   feature.Config{SAI: on(b.Rec), Daemon: b.Daemon, Redis: b.Redis, Switch: b.sw, Features: features},
-		Identity: b.ids, Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: b.sw}, Rules: acl, Reports: b.sender,
-		Ways: new(orch.Topic[struct{}]), Ports: b.ports.Changes(),
+	cfg := a.Config
+	cfg.SAI, b.whole = on(b.Rec), sai.Obj(sai.ObjectTypeSwitch, cfg.Switch)
+	b.orch = orchagenttest.Make(a, New, Config{
+		Config: cfg, Identity: b.world, Whole: &feature.SwitchTAM{SAI: b.Rec, Switch: cfg.Switch}, Rules: a.ACL,
+		Reports: b.sender, Ways: new(orch.Topic[struct{}]), Ports: a.Ports.Changes(),
 	})
-	must(err)
-	must(features.Publish(b.Ctx))
-	b.Set(schema.AppPort, "Ethernet0", "lanes", "1", "speed", "100000", "mtu", "9100", "admin_status", "up")
-	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
+	orchagenttest.WritePorts(b.Bench, 1)
 	b.Set(schema.AppTAMFeature, featureName, "status", "ACTIVE")
-	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
+	orchagenttest.WriteTAMTable(b.Bench)
 	b.Set(schema.AppACLRule, "TAM:web", "PRIORITY", "100", "L4_DST_PORT", "80")
-	b.Step()
-	must(b.ports.ViewApplied(b.Ctx))
-	b.orch.ViewApplied()
-	b.Daemon.Release()
-	b.Step()
+	a.Apply(b.orch)
 	b.Rec.Reset()
 	return b
 }
@@ -129,7 +96,7 @@ func (b *bench) wantTransit(status string, device uint64) {
 		b.T.Errorf("status %q, want %q", got, status)
 	}
 	objects := b.Rec.LiveOf(sai.ObjectTypeTAMInt)
-	bound, _ := b.Attr(sai.Obj(sai.ObjectTypeSwitch, b.sw), sai.SwitchAttrTAMObjectID).(sai.OIDs)
+	bound, _ := b.Attr(b.whole, sai.SwitchAttrTAMObjectID).(sai.OIDs)
 	if device == 0 {
 		if len(objects)+len(b.Rec.LiveOf(sai.ObjectTypeTAM))+len(bound) > 0 {
 			b.T.Errorf("%v stay, bound %v", objects, bound)
@@ -146,8 +113,8 @@ func TestTransit(t *testing.T) {
 	b := newBench(t)
 	b.device("ifa", "true")
 	b.wantTransit("pending: the switch has no switch-id", 0)
-	b.ids.now = schema.TAMSwitchInUse{SwitchID: 7, HasSwitchID: true}
-	b.ids.changes.Publish(b.Ctx, struct{}{})
+	b.world.IDs = schema.TAMSwitchInUse{SwitchID: 7, HasSwitchID: true}
+	b.world.Renamed.Publish(b.Ctx, struct{}{})
 	b.Step()
 	b.wantTransit("active", 7)
 	b.device("ifa", "true", "device-id", "9")

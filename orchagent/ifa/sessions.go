@@ -2,14 +2,13 @@ package ifa
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"reflect"
 
 	"tamtam/orch"
 	"tamtam/orch/feature"
 	"tamtam/orchagent/dropmonitor"
 	"tamtam/sai"
+	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -26,11 +25,8 @@ type plan struct {
 
 // A binding is a session in the ASIC, or on its way in or out.
 type binding struct {
-	plan    plan
-	sender  *dropmonitor.Sender // of a terminator that reports
-	made    []sai.Key           // in order
-	bound   bool                // to the rules, or to the switch
-	leaving bool
+	plan   plan
+	sender *dropmonitor.Sender // of a terminator that reports
 }
 
 // plan computes what a session is to have.
@@ -46,12 +42,15 @@ func (o *Orch) plan(row *schema.IFAFlow) (plan, error) {
 	return p, err
 }
 
-// wanted says why a session must not be in the ASIC; nil if it must.
-func (o *Orch) wanted(_ context.Context, s *session) error {
-	for _, rule := range s.Row.Rules {
-		if err := o.rules.Usable(rule); err != nil {
-			return err
-		}
+// Parse implements [feature.Logic].
+func (o *Orch) Parse(key string, row swss.FieldValues) (schema.IFAFlow, error) {
+	return schema.ParseIFAFlow(key, row)
+}
+
+// Wanted says why a session must not be in the ASIC; nil if it must.
+func (o *Orch) Wanted(_ context.Context, s *session) error {
+	if err := feature.Usable(o.rules, s.Row.Rules); err != nil {
+		return err
 	}
 	if s.Idle = false; len(s.Row.Collectors) > 0 {
 		note, err := o.reports.Reachable(s.Row.Collectors)
@@ -63,17 +62,12 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 	return err
 }
 
-// stays reports whether a session can stay in the ASIC, and has its collectors follow the ways to them.
-func (o *Orch) stays(ctx context.Context, s *session) bool {
+// Stays reports whether a session can stay in the ASIC, and has its collectors follow the ways to them.
+func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
 	p, err := o.plan(&s.Row)
-	if err != nil || b.leaving || !reflect.DeepEqual(p, b.plan) {
+	if err != nil || s.Leaving || !reflect.DeepEqual(p, b.plan) || !o.Attached(o.rules, p.rules) {
 		return false
-	}
-	for _, rule := range p.rules {
-		if _, _, ok := o.rules.VariantCounter(rule, featureName, ""); !ok {
-			return false // the entry is gone
-		}
 	}
 	if b.sender != nil {
 		if !o.reports.Follow(ctx, s.Name, b.sender) {
@@ -85,57 +79,39 @@ func (o *Orch) stays(ctx context.Context, s *session) bool {
 	return true
 }
 
-// withdraw takes sessions out of the ASIC.
-func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
-	for _, s := range sessions {
-		if err := o.takeDown(ctx, s); err != nil {
-			s.Err = err
-		}
-	}
-}
-
-// deploy brings in the sessions that are missing.
-func (o *Orch) deploy(ctx context.Context, wanted []*session) {
+// Deploy brings in the sessions that are missing.
+func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		if s.InASIC != nil {
 			continue
 		}
-		if p, err := o.plan(&s.Row); err != nil {
-			s.Err = err
-		} else {
-			s.Err = o.bringUp(ctx, s, p)
+		p, err := o.plan(&s.Row)
+		if err == nil {
+			err = o.BringUp(ctx, s, &binding{plan: p}, o.steps)
 		}
-	}
-}
-
-// bringUp makes a session. If a step fails, those before it are undone.
-func (o *Orch) bringUp(ctx context.Context, s *session, p plan) error {
-	s.RowInASIC, s.InASIC = s.Row, &binding{plan: p}
-	err := o.steps(ctx, s)
-	if err == nil {
-		if o.counters.Get(s.Name) == nil {
+		if s.Err = err; err == nil && o.counters.Get(s.Name) == nil {
 			o.counters.Put(s.Name, schema.IFACounters{Since: o.Daemon.TimeOfDay()}.Fields())
 		}
-		return nil
 	}
-	o.Log.Error("session of IFA", "session", s.Name, "err", err)
-	if undo := o.takeDown(ctx, s); undo != nil {
-		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undo)
-	}
-	return err
 }
 
 // steps makes the objects of a session and binds them.
 func (o *Orch) steps(ctx context.Context, s *session) (err error) {
 	b, p := s.InASIC, &s.InASIC.plan
 	if p.role == schema.IFATransit {
-		b.bound = true
+		s.Steps.Add("be no transit", func(ctx context.Context) error { return o.transit.drop(ctx, s.Name) })
 		return o.transit.take(ctx, s.Name, p.device)
 	}
+	s.Steps.Add("close the way to collectors", func(ctx context.Context) error {
+		if b.sender == nil {
+			return nil
+		}
+		return o.reports.Close(ctx, b.sender)
+	})
 	attrs := objectOf(p.device)
 	if p.sampling > 1 {
-		sampler, err := o.make(ctx, b, "sampler", sai.ObjectTypeSamplepacket, []sai.Attr{
-			{ID: sai.SamplepacketAttrSampleRate, Value: sai.Uint(p.sampling)}})
+		sampler, err := s.Steps.Create(ctx, o.SAI, "sampler", sai.ObjectTypeSamplepacket,
+			sai.Attr{ID: sai.SamplepacketAttrSampleRate, Value: sai.Uint(p.sampling)})
 		if err != nil {
 			return err
 		}
@@ -154,27 +130,15 @@ func (o *Orch) steps(ctx context.Context, s *session) (err error) {
 		attrs = append(attrs, sai.Attr{ID: sai.TAMIntAttrReportID, Value: b.sender.Report},
 			sai.Attr{ID: sai.TAMIntAttrCollectorList, Value: b.sender.Collectors})
 	}
-	object, err := o.make(ctx, b, "TAM INT object", sai.ObjectTypeTAMInt, attrs)
+	object, err := s.Steps.Create(ctx, o.SAI, "TAM INT object", sai.ObjectTypeTAMInt, attrs...)
 	if err != nil {
 		return err
 	}
-	users, variants := make([]string, len(p.rules)), make([][]orch.ACLVariant, len(p.rules))
-	for i := range p.rules {
-		users[i], variants[i] = s.Name, entry(p.role, object)
-	}
-	b.bound = true
-	return errors.Join(o.rules.BindVariants(ctx, featureName, p.rules, users, variants)...)
+	return o.Attach(ctx, s, o.rules, p.rules, entry(p.role, object))
 }
 
-// make creates an object of a session.
-func (o *Orch) make(ctx context.Context, b *binding, what string, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	oid, err := o.SAI.Create(ctx, t, attrs)
-	if err != nil {
-		return 0, fmt.Errorf("create the %s: %w", what, orch.AtAttr(err, t, attrs))
-	}
-	b.made = append(b.made, sai.Obj(t, oid))
-	return oid, nil
-}
+// Left ends the counters of a session.
+func (o *Orch) Left(s *session) { o.counters.Drop(s.Name) }
 
 // entry is the entry of a flow group.
 func entry(role string, object sai.OID) []orch.ACLVariant {
@@ -187,47 +151,8 @@ func entry(role string, object sai.OID) []orch.ACLVariant {
 	}}}
 }
 
-// takeDown takes a session out of the ASIC. What fails is tried again from there.
-func (o *Orch) takeDown(ctx context.Context, s *session) error {
-	b := s.InASIC
-	b.leaving = true
-	if b.bound {
-		if err := o.unbind(ctx, s); err != nil {
-			return err
-		}
-		b.bound = false
-	}
-	for len(b.made) > 0 {
-		last := b.made[len(b.made)-1]
-		if err := feature.Remove(ctx, o.SAI, last); err != nil {
-			return err
-		}
-		b.made = b.made[:len(b.made)-1]
-	}
-	if b.sender != nil {
-		if err := o.reports.Close(ctx, b.sender); err != nil {
-			return err
-		}
-	}
-	o.counters.Drop(s.Name)
-	s.InASIC = nil
-	return nil
-}
-
-func (o *Orch) unbind(ctx context.Context, s *session) error {
-	p := &s.InASIC.plan
-	if p.role == schema.IFATransit {
-		return o.transit.drop(ctx, s.Name)
-	}
-	users := make([]string, len(p.rules))
-	for i := range users {
-		users[i] = s.Name
-	}
-	return errors.Join(o.rules.UnbindMany(ctx, featureName, p.rules, users)...)
-}
-
-// done says where reports are wanted to go.
-func (o *Orch) done(ctx context.Context) {
+// Done says where reports are wanted to go.
+func (o *Orch) Done(ctx context.Context) {
 	to := map[string][]string{}
 	for name, s := range o.Sessions {
 		if s.Configured && s.ParseErr == nil && len(s.Row.Collectors) > 0 && o.Running && o.Active {

@@ -18,9 +18,7 @@ import (
 // refuses changes the plan.
 func (o *Orch) pass(ctx context.Context) error {
 	var p *plan
-	for refused := -1; refused != len(o.ledger.Failed); {
-		refused = len(o.ledger.Failed)
-		o.ledger.Restart(nil)
+	for range o.ledger.Passes {
 		p = o.plan()
 		o.removeSessions(ctx, p)
 		came := o.makeSessions(ctx, p)

@@ -88,14 +88,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{
 		Name: schema.AppMirrorSession, Words: orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive},
 	})
-	settle := func(ctx context.Context) {
-		if err := o.ledger.Settle(ctx); err != nil {
-			o.log.Error("STATE_DB is behind", "err", err)
-		}
-	}
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { settle(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
 	if o.routes != nil {
-		o.routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { settle(ctx) })
+		o.routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.SettleNow(ctx) })
 	}
 	return o, nil
 }
@@ -140,7 +135,7 @@ func (o *Orch) plan() *plan {
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		k := row(name)
 		if !o.applied {
-			o.ledger.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+			o.ledger.Why[k] = orch.WaitView()
 		}
 		if o.ledger.Refused(k) || !o.applied {
 			continue

@@ -12,8 +12,7 @@ import (
 // converge brings the ASIC in line with the rows. An object that fails leaves the error on its row
 // and does not hold up the others.
 func (o *Orch) converge(ctx context.Context) {
-	for refused := -1; refused != len(o.ledger.Failed); {
-		refused = len(o.ledger.Failed)
+	for range o.ledger.Passes {
 		o.apply(ctx, makePlan(o.ledger))
 	}
 }
@@ -67,18 +66,18 @@ func (o *Orch) wait(k orch.RowKey, kind, name string) {
 // longer found, and returns the names of all that changed by this.
 func (o *Orch) markLeaving(p *plan) []string {
 	var names []string
-	for _, name := range sorted(o.ports) {
-		if o.replaced(p, name) && !o.ports[name].leaving {
-			o.ports[name].leaving = true
+	for _, name := range sorted(o.asic.ports) {
+		if o.asic.replaced(p, name) && !o.asic.ports[name].leaving {
+			o.asic.ports[name].leaving = true
 			names = append(names, name)
-			if lag := o.ports[name].lag; lag != "" {
+			if lag := o.asic.ports[name].lag; lag != "" {
 				names = append(names, lag) // has one member less
 			}
 		}
 	}
-	for _, name := range sorted(o.lags) {
-		if !p.lags[name] && !o.lags[name].leaving {
-			o.lags[name].leaving = true
+	for _, name := range sorted(o.asic.lags) {
+		if !p.lags[name] && !o.asic.lags[name].leaving {
+			o.asic.lags[name].leaving = true
 			names = append(names, name)
 		}
 	}
@@ -86,32 +85,32 @@ func (o *Orch) markLeaving(p *plan) []string {
 }
 
 func (o *Orch) removeLAGMembers(ctx context.Context, p *plan) (changed []string) {
-	for _, m := range sortedMembers(o.lagMembers) {
+	for _, m := range sortedMembers(o.asic.lagMembers) {
 		_, wanted := p.lagMembers[m]
-		if wanted && !o.ports[m.port].leaving {
+		if wanted && !o.asic.ports[m.port].leaving {
 			continue
 		}
-		if err := o.remove(ctx, sai.ObjectTypeLAGMember, o.lagMembers[m].oid); err != nil {
+		if err := o.asic.remove(ctx, sai.ObjectTypeLAGMember, o.asic.lagMembers[m].oid); err != nil {
 			o.ledger.Fail(orch.Row(schema.AppLAGMember, m.String()), "remove the LAG member", err)
 			continue
 		}
-		delete(o.lagMembers, m)
-		o.ports[m.port].lag = ""
+		delete(o.asic.lagMembers, m)
+		o.asic.ports[m.port].lag = ""
 		changed = append(changed, m.port, m.group)
 	}
 	return changed
 }
 
 func (o *Orch) removeLAGs(ctx context.Context, p *plan) {
-	for _, name := range sorted(o.lags) {
+	for _, name := range sorted(o.asic.lags) {
 		if p.lags[name] {
 			continue
 		}
-		if err := o.remove(ctx, sai.ObjectTypeLAG, o.lags[name].oid); err != nil {
+		if err := o.asic.remove(ctx, sai.ObjectTypeLAG, o.asic.lags[name].oid); err != nil {
 			o.ledger.Fail(orch.Row(schema.AppLAG, name), "remove the LAG", err)
 			continue
 		}
-		delete(o.lags, name)
+		delete(o.asic.lags, name)
 		o.counters.removeLAG(name)
 	}
 }
@@ -119,12 +118,12 @@ func (o *Orch) removeLAGs(ctx context.Context, p *plan) {
 func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.lags) {
 		k := orch.Row(schema.AppLAG, name)
-		if have := o.lags[name]; have != nil {
+		if have := o.asic.lags[name]; have != nil {
 			if want := p.minLinks[name]; have.minLinks != want {
-				was := o.lagUp(name)
+				was := o.asic.lagUp(name)
 				have.minLinks = want
 				o.oper.touch(name)
-				o.turned.note(name, was, o.lagUp(name))
+				o.turned.note(name, was, o.asic.lagUp(name))
 			}
 			if have.leaving { // its removal failed, and its row came back
 				have.leaving = false
@@ -135,12 +134,12 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 		if o.ledger.Refused(k) {
 			continue
 		}
-		oid, err := o.api.Create(ctx, sai.ObjectTypeLAG, nil)
+		oid, err := o.asic.api.Create(ctx, sai.ObjectTypeLAG, nil)
 		if err != nil {
 			o.ledger.Fail(k, "create the LAG", err)
 			continue
 		}
-		o.lags[name] = &lag{oid: oid, minLinks: p.minLinks[name], bridged: bridged{pvid: defaultPVID}}
+		o.asic.lags[name] = &lag{oid: oid, minLinks: p.minLinks[name], bridged: bridged{pvid: defaultPVID}}
 		o.counters.addLAG(name, oid)
 		created = append(created, name)
 	}
@@ -152,9 +151,9 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	var joining []member
 	for _, m := range sortedMembers(p.lagMembers) {
 		k := orch.Row(schema.AppLAGMember, m.String())
-		port, lag := o.ports[m.port], o.lags[m.group]
+		port, lag := o.asic.ports[m.port], o.asic.lags[m.group]
 		switch {
-		case o.lagMembers[m] != nil:
+		case o.asic.lagMembers[m] != nil:
 			o.setMember(ctx, m, p.lagMembers[m])
 		case lag == nil:
 			o.wait(k, "PortChannel", m.group)
@@ -170,8 +169,8 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	}
 	o.publish(ctx, slices.Clone(changed))
 	for _, m := range joining {
-		if err := o.createMember(ctx, m, p.lagMembers[m]); err != nil {
-			o.ports[m.port].lag = ""
+		if err := o.asic.createMember(ctx, m, p.lagMembers[m]); err != nil {
+			o.asic.ports[m.port].lag = ""
 			o.ledger.Fail(orch.Row(schema.AppLAGMember, m.String()), "create the LAG member", err)
 		}
 		o.oper.touch(m.String())
@@ -181,7 +180,7 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 
 // setMember has a member receive and send, or not: it receives before it sends, and ceases to send first.
 func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
-	have := o.lagMembers[m]
+	have := o.asic.lagMembers[m]
 	k := orch.Row(schema.AppLAGMember, m.String())
 	if have.traffic == does || o.ledger.Refused(k) {
 		return
@@ -192,19 +191,19 @@ func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 		if *is == want || o.ledger.Refused(k) {
 			return
 		}
-		if err := o.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!want)); err != nil {
+		if err := o.asic.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!want)); err != nil {
 			o.ledger.Fail(k, "set the LAG member", err)
 			return
 		}
 		*is = want
 	}
-	was := o.lagUp(m.group)
+	was := o.asic.lagUp(m.group)
 	if !does.distributes {
 		set(sai.LAGMemberAttrEgressDisable, &have.distributes, false)
 	}
 	set(sai.LAGMemberAttrIngressDisable, &have.collects, does.collects)
 	set(sai.LAGMemberAttrEgressDisable, &have.distributes, does.distributes)
-	o.turned.note(m.group, was, o.lagUp(m.group))
+	o.turned.note(m.group, was, o.asic.lagUp(m.group))
 }
 
 // turns are LAGs that have gone up (true) or down in a pass with what their members do.

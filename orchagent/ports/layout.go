@@ -21,20 +21,20 @@ func (o *Orch) RouterPort(name string) (RouterPort, error) {
 		return RouterPort{}, orch.Wait("port", name, "the ports are not there yet")
 	}
 	if _, ok := schema.VLANNumber(name); ok {
-		oid, there := o.vlans[name]
+		oid, there := o.asic.vlans[name]
 		if _, planned := p.vlans[name]; !planned || !there {
 			return RouterPort{}, orch.Wait("VLAN", name, "VLAN %s is not in the ASIC", name)
 		}
 		return RouterPort{sai.Obj(sai.ObjectTypeVLAN, oid), p.mtu[name]}, nil
 	}
-	b, key := o.bridgedOf(name)
+	b, key := o.asic.bridgedOf(name)
 	switch {
-	case b == nil || o.replaced(p, name) || key.Type == sai.ObjectTypeLAG && !p.lags[name]:
+	case b == nil || o.asic.replaced(p, name) || key.Type == sai.ObjectTypeLAG && !p.lags[name]:
 		return RouterPort{}, orch.Wait("port", name, "port %s is not in the ASIC", name)
 	case p.lagOf[name] != "":
 		return RouterPort{}, orch.Wait("port", name, "%s is a member of %s", name, p.lagOf[name])
-	case o.ports[name] != nil && o.ports[name].lag != "":
-		return RouterPort{}, orch.Wait("port", name, "%s is still a member of %s", name, o.ports[name].lag)
+	case o.asic.ports[name] != nil && o.asic.ports[name].lag != "":
+		return RouterPort{}, orch.Wait("port", name, "%s is still a member of %s", name, o.asic.ports[name].lag)
 	case p.bridged()[name]:
 		return RouterPort{}, orch.Wait("port", name, "%s is a member of %s", name, p.vlanOf(name))
 	case b.bridgePort != 0:
@@ -57,22 +57,22 @@ func (p *plan) vlanOf(name string) string {
 // is, and will stay, a member of the VLAN.
 func (o *Orch) BridgePort(vlan, port string) (vlanOID, bridgePort sai.OID, err error) {
 	m := member{vlan, port}
-	if p := o.plan; p == nil || o.vlanMembers[m] == nil {
+	if p := o.plan; p == nil || o.asic.vlanMembers[m] == nil {
 		return 0, 0, orch.Wait("VLAN member", m.String(), "%s is not a member of %s", port, vlan)
-	} else if _, planned := p.vlanMembers[m]; !planned || o.replaced(p, port) {
+	} else if _, planned := p.vlanMembers[m]; !planned || o.asic.replaced(p, port) {
 		return 0, 0, orch.Wait("VLAN member", m.String(), "%s is no longer a member of %s", port, vlan)
 	}
-	b, _ := o.bridgedOf(port)
+	b, _ := o.asic.bridgedOf(port)
 	if b == nil || b.bridgePort == 0 {
 		return 0, 0, orch.Wait("VLAN member", m.String(), "%s is not on the bridge", port)
 	}
-	return o.vlans[vlan], b.bridgePort, nil
+	return o.asic.vlans[vlan], b.bridgePort, nil
 }
 
 // BridgePortOf returns the bridge port of a port or PortChannel, 0 if it has
 // none.
 func (o *Orch) BridgePortOf(name string) sai.OID {
-	if b, _ := o.bridgedOf(name); b != nil {
+	if b, _ := o.asic.bridgedOf(name); b != nil {
 		return b.bridgePort
 	}
 	return 0
@@ -81,12 +81,12 @@ func (o *Orch) BridgePortOf(name string) sai.OID {
 // BridgePortName returns the port or PortChannel with the bridge port, "" if
 // there is none.
 func (o *Orch) BridgePortName(oid sai.OID) string {
-	for name, p := range o.ports {
+	for name, p := range o.asic.ports {
 		if p.bridgePort == oid && oid != 0 {
 			return name
 		}
 	}
-	for name, l := range o.lags {
+	for name, l := range o.asic.lags {
 		if l.bridgePort == oid && oid != 0 {
 			return name
 		}
@@ -96,7 +96,7 @@ func (o *Orch) BridgePortName(oid sai.OID) string {
 
 // VLANName returns the name of a VLAN, "" if there is none.
 func (o *Orch) VLANName(oid sai.OID) string {
-	for name, v := range o.vlans {
+	for name, v := range o.asic.vlans {
 		if v == oid {
 			return name
 		}
@@ -107,8 +107,8 @@ func (o *Orch) VLANName(oid sai.OID) string {
 // VLANMembers lists the VLAN members that are, and will stay, in the ASIC, as
 // pairs of VLAN and port, sorted.
 func (o *Orch) VLANMembers() (list [][2]string) {
-	for _, m := range sortedMembers(o.vlanMembers) {
-		if _, planned := o.plan.vlanMembers[m]; planned && !o.replaced(o.plan, m.port) {
+	for _, m := range sortedMembers(o.asic.vlanMembers) {
+		if _, planned := o.plan.vlanMembers[m]; planned && !o.asic.replaced(o.plan, m.port) {
 			list = append(list, [2]string{m.group, m.port})
 		}
 	}
@@ -117,17 +117,17 @@ func (o *Orch) VLANMembers() (list [][2]string) {
 
 // Up reports whether a port or PortChannel is up.
 func (o *Orch) Up(name string) bool {
-	if p := o.ports[name]; p != nil {
+	if p := o.asic.ports[name]; p != nil {
 		return p.oper == sai.PortOperStatusUp
 	}
-	return o.lags[name] != nil && o.lagUp(name)
+	return o.asic.lags[name] != nil && o.asic.lagUp(name)
 }
 
 // MAC returns the switch's own address.
 func (o *Orch) MAC() sai.MAC { return o.mac }
 
 // CPU returns the CPU port.
-func (o *Orch) CPU() sai.OID { return o.chip.cpu }
+func (o *Orch) CPU() sai.OID { return o.asic.chip.cpu }
 
 // Layout tells that a port, PortChannel, VLAN or membership came or is about to go, or that the
 // switch's address changed. Subscribers check what they use, and release what is no longer found

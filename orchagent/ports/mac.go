@@ -22,7 +22,7 @@ func (o *Orch) setMAC(ctx context.Context, t orch.Task) error {
 	if mac == o.mac {
 		return nil
 	}
-	if err := o.set(ctx, sai.ObjectTypeSwitch, o.chip.switchID, sai.SwitchAttrSrcMACAddress, mac); err != nil {
+	if err := o.asic.set(ctx, sai.ObjectTypeSwitch, o.asic.chip.switchID, sai.SwitchAttrSrcMACAddress, mac); err != nil {
 		return fmt.Errorf("set the switch's MAC: %w", err)
 	}
 	o.mac = mac

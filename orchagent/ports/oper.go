@@ -110,7 +110,7 @@ func (o *Orch) Tell(ctx context.Context) error {
 // down. A member's state is what it does of what its row asks for; it is told in APPL_DB alone.
 func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
 	if group, port, ok := strings.Cut(name, ":"); ok {
-		is := o.lagMembers[member{group, port}]
+		is := o.asic.lagMembers[member{group, port}]
 		if is == nil {
 			return schema.AppLAGMember, "", schema.OperDown, false
 		}
@@ -120,8 +120,8 @@ func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
 	if schema.IsPortChannelName(name) {
 		appl, state = schema.AppLAG, schema.StateLAG
 	}
-	p, lag := o.ports[name], o.lags[name]
-	if p != nil && p.oper == sai.PortOperStatusUp || lag != nil && o.lagUp(name) {
+	p, lag := o.asic.ports[name], o.asic.lags[name]
+	if p != nil && p.oper == sai.PortOperStatusUp || lag != nil && o.asic.lagUp(name) {
 		word = schema.OperUp
 	}
 	return appl, state, word, p != nil || lag != nil
@@ -139,18 +139,18 @@ func (w *operWriter) turn(name string) { w.touched[name] = touched{w.now(), true
 // operChanged tells a port's host interface and marks the port, and the LAG it
 // is in, to be written.
 func (o *Orch) operChanged(ctx context.Context, name string) {
-	p := o.ports[name]
+	p := o.asic.ports[name]
 	up := sai.Bool(p.oper == sai.PortOperStatusUp)
 	if p.hostif != 0 {
-		if err := o.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrOperStatus, up); err != nil {
-			o.log.Warn("the host interface does not show the port's state", "port", name, "err", err)
+		if err := o.asic.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrOperStatus, up); err != nil {
+			o.asic.log.Warn("the host interface does not show the port's state", "port", name, "err", err)
 		}
 	}
 	o.oper.touch(name)
 	if p.lag != "" {
 		o.oper.touch(p.lag)
 	}
-	o.log.Info("port state", "port", name, "up", bool(up))
+	o.asic.log.Info("port state", "port", name, "up", bool(up))
 }
 
 // waits reports whether something was not written yet.

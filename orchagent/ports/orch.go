@@ -28,7 +28,7 @@ type Config struct {
 // An Orch owns the switch, its ports, LAGs and VLANs. All its methods run on
 // the daemon's goroutine.
 type Orch struct {
-	asic
+	asic    asic
 	ledger  *orch.Ledger
 	ready   bool // all configured ports are in the ledger
 	applied bool // the view of the ASIC is complete
@@ -91,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 func capabilityAdds(_, field string) bool { return schema.IsCapability(field) }
 
 // Switch returns the switch object.
-func (o *Orch) Switch() sai.OID { return o.chip.switchID }
+func (o *Orch) Switch() sai.OID { return o.asic.chip.switchID }
 
 // ViewApplied says that syncd has applied the view to the ASIC. Until then ports are taken as they
 // are: a syncd of SONiC stops when a port is created or removed while a view is being made.
@@ -142,15 +142,15 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	if !ok {
 		return nil
 	}
-	name, ok := o.byOID[state.Port]
-	if !ok || o.ports[name].oper == state.Oper {
+	name, ok := o.asic.byOID[state.Port]
+	if !ok || o.asic.ports[name].oper == state.Oper {
 		return nil
 	}
-	o.ports[name].oper = state.Oper
+	o.asic.ports[name].oper = state.Oper
 	o.oper.turn(name)
 	o.operChanged(ctx, name)
 	if state.Oper != sai.PortOperStatusUp {
-		for _, n := range o.downWith(name) {
+		for _, n := range o.asic.downWith(name) {
 			o.downs.Publish(ctx, n)
 		}
 	}

@@ -177,7 +177,7 @@ func TestMinLinks(t *testing.T) {
 	for _, m := range members {
 		b.Set(schema.AppLAGMember, m, "status", "disabled")
 		b.Step()
-		port := b.orch.ports[strings.TrimPrefix(m, "PortChannel1:")].oid
+		port := b.orch.asic.ports[strings.TrimPrefix(m, "PortChannel1:")].oid
 		if err := b.orch.Notify(b.Ctx, sai.PortState{Port: port, Oper: sai.PortOperStatusUp}); err != nil {
 			t.Fatal(err)
 		}

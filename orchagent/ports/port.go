@@ -47,16 +47,16 @@ type (
 func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.ports) {
 		k := orch.Row(schema.AppPort, name)
-		want, have := p.ports[name], o.ports[name]
+		want, have := p.ports[name], o.asic.ports[name]
 		switch {
 		case o.ledger.Refused(k):
 		case have != nil && have.leaving:
 			o.ledger.Why[k] = orch.Wait("port", name, "%s with its former lanes could not be removed yet", name)
 		case have != nil:
-			if err := o.update(ctx, have, want); err != nil {
+			if err := o.asic.update(ctx, have, want); err != nil {
 				o.ledger.Fail(k, "port "+name, err)
 			}
-		case !o.applied && o.chip.unused[laneKey(want.lanes)] == 0:
+		case !o.applied && o.asic.chip.unused[laneKey(want.lanes)] == 0:
 			o.ledger.Why[k] = orch.Wait("port", name, "%s is created when the ASIC's view is complete", name)
 		default:
 			if err := o.createPort(ctx, name, want); err != nil {
@@ -75,28 +75,28 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 	var undo orch.Undo
 	have := &port{spec: portSpec{lanes: want.lanes}, bridged: bridged{pvid: defaultPVID}}
 	lanes := laneKey(want.lanes)
-	if oid, ok := o.chip.unused[lanes]; ok {
+	if oid, ok := o.asic.chip.unused[lanes]; ok {
 		have.oid = oid
 	} else {
 		attrs := []sai.Attr{
 			{ID: sai.PortAttrHWLaneList, Value: laneList(want.lanes)},
 			{ID: sai.PortAttrSpeed, Value: sai.Uint(want.speed)},
 		}
-		oid, err := o.api.Create(ctx, sai.ObjectTypePort, attrs)
+		oid, err := o.asic.api.Create(ctx, sai.ObjectTypePort, attrs)
 		if err != nil {
-			err = o.chip.limits.refused(want, 0, orch.AtAttr(err, sai.ObjectTypePort, attrs))
+			err = o.asic.chip.limits.refused(want, 0, orch.AtAttr(err, sai.ObjectTypePort, attrs))
 			return fmt.Errorf("create the port on lanes %s: %w", lanes, err)
 		}
 		have.oid, have.spec.speed = oid, want.speed
 		undo.Push("port "+name, func(ctx context.Context) error {
-			err := o.removeFromASIC(ctx, oid)
+			err := o.asic.removeFromASIC(ctx, oid)
 			if err != nil {
-				o.chip.unused[lanes] = oid // taken by the next port with these lanes
+				o.asic.chip.unused[lanes] = oid // taken by the next port with these lanes
 			}
 			return err
 		})
 	}
-	hostif, err := o.api.Create(ctx, sai.ObjectTypeHostif, []sai.Attr{
+	hostif, err := o.asic.api.Create(ctx, sai.ObjectTypeHostif, []sai.Attr{
 		{ID: sai.HostifAttrType, Value: sai.HostifTypeNetdev},
 		{ID: sai.HostifAttrObjID, Value: have.oid},
 		{ID: sai.HostifAttrName, Value: sai.Text(name)},
@@ -106,17 +106,17 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 	}
 	have.hostif = hostif
 	undo.Push("host interface "+name, func(ctx context.Context) error {
-		return o.remove(ctx, sai.ObjectTypeHostif, hostif)
+		return o.asic.remove(ctx, sai.ObjectTypeHostif, hostif)
 	})
-	if err := o.update(ctx, have, want); err != nil {
+	if err := o.asic.update(ctx, have, want); err != nil {
 		return orch.Undone(ctx, &undo, err)
 	}
-	if err := o.readOper(ctx, have); err != nil {
+	if err := o.asic.readOper(ctx, have); err != nil {
 		return orch.Undone(ctx, &undo, err)
 	}
-	delete(o.chip.unused, lanes)
-	o.ports[name] = have
-	o.byOID[have.oid] = name
+	delete(o.asic.chip.unused, lanes)
+	o.asic.ports[name] = have
+	o.asic.byOID[have.oid] = name
 	o.counters.addPort(name, have.oid)
 	o.operChanged(ctx, name)
 	return nil
@@ -136,19 +136,19 @@ func (o *Orch) removePorts(ctx context.Context) {
 		return
 	}
 	var leaving []string
-	for _, name := range sorted(o.ports) {
-		if p := o.ports[name]; p.leaving {
+	for _, name := range sorted(o.asic.ports) {
+		if p := o.asic.ports[name]; p.leaving {
 			leaving = append(leaving, name)
 			o.counters.removePort(name, p.oid)
 		}
 	}
 	if err := o.counters.stopPolling(ctx); err != nil {
-		o.log.Error("ports that go are still polled", "err", err)
+		o.asic.log.Error("ports that go are still polled", "err", err)
 		return
 	}
 	for _, name := range leaving {
 		if err := o.removePort(ctx, name); err != nil {
-			o.log.Error("port stays in the ASIC", "port", name, "err", err)
+			o.asic.log.Error("port stays in the ASIC", "port", name, "err", err)
 			if k := orch.Row(schema.AppPort, name); o.ledger.Rows[k] != nil {
 				o.ledger.Fail(k, "port "+name, err)
 			}
@@ -157,24 +157,24 @@ func (o *Orch) removePorts(ctx context.Context) {
 }
 
 func (o *Orch) removePort(ctx context.Context, name string) error {
-	p := o.ports[name]
+	p := o.asic.ports[name]
 	if p.hostif != 0 {
-		if err := o.remove(ctx, sai.ObjectTypeHostif, p.hostif); err != nil {
+		if err := o.asic.remove(ctx, sai.ObjectTypeHostif, p.hostif); err != nil {
 			return fmt.Errorf("remove the host interface: %w", err)
 		}
 		p.hostif = 0
 	}
 	if p.spec.up {
-		if err := o.set(ctx, sai.ObjectTypePort, p.oid, sai.PortAttrAdminState, sai.Bool(false)); err != nil {
+		if err := o.asic.set(ctx, sai.ObjectTypePort, p.oid, sai.PortAttrAdminState, sai.Bool(false)); err != nil {
 			return fmt.Errorf("set the port down: %w", err)
 		}
 		p.spec.up = false
 	}
-	if err := o.removeFromASIC(ctx, p.oid); err != nil {
+	if err := o.asic.removeFromASIC(ctx, p.oid); err != nil {
 		return err
 	}
-	delete(o.ports, name)
-	delete(o.byOID, p.oid)
+	delete(o.asic.ports, name)
+	delete(o.asic.byOID, p.oid)
 	return nil
 }
 
@@ -185,13 +185,13 @@ func (o *Orch) removeUnused(ctx context.Context, p *plan) {
 		return
 	}
 	for _, lanes := range o.unwanted(p) {
-		if err := o.removeFromASIC(ctx, o.chip.unused[lanes]); err != nil {
-			o.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
+		if err := o.asic.removeFromASIC(ctx, o.asic.chip.unused[lanes]); err != nil {
+			o.asic.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
 			o.stuck[lanes] = err
 			continue
 		}
 		delete(o.stuck, lanes)
-		delete(o.chip.unused, lanes)
+		delete(o.asic.chip.unused, lanes)
 	}
 }
 
@@ -201,7 +201,7 @@ func (o *Orch) unwanted(p *plan) []string {
 	for _, spec := range p.ports {
 		wanted[laneKey(spec.lanes)] = true
 	}
-	return slices.DeleteFunc(sorted(o.chip.unused), func(lanes string) bool { return wanted[lanes] })
+	return slices.DeleteFunc(sorted(o.asic.chip.unused), func(lanes string) bool { return wanted[lanes] })
 }
 
 // leftover begins the key of a port that no row names.
@@ -243,7 +243,7 @@ func (o *Orch) leftovers() drift.Stage {
 // Port returns the object of a port, and the LAG that it is a member of (""
 // for none). It does not find ports that are about to go.
 func (o *Orch) Port(name string) (oid sai.OID, lag string, ok bool) {
-	p := o.ports[name]
+	p := o.asic.ports[name]
 	if p == nil || p.leaving {
 		return 0, "", false
 	}
@@ -252,11 +252,11 @@ func (o *Orch) Port(name string) (oid sai.OID, lag string, ok bool) {
 
 // LAG returns the object of a LAG and the names of its members, sorted.
 func (o *Orch) LAG(name string) (oid sai.OID, members []string, ok bool) {
-	l := o.lags[name]
+	l := o.asic.lags[name]
 	if l == nil || l.leaving {
 		return 0, nil, false
 	}
-	for n, p := range o.ports {
+	for n, p := range o.asic.ports {
 		if p.lag == name && !p.leaving {
 			members = append(members, n)
 		}
@@ -268,13 +268,13 @@ func (o *Orch) LAG(name string) (oid sai.OID, members []string, ok bool) {
 // Names returns the names of all ports and LAGs, sorted, ports first.
 func (o *Orch) Names() []string {
 	var names []string
-	for _, n := range sorted(o.ports) {
-		if !o.ports[n].leaving {
+	for _, n := range sorted(o.asic.ports) {
+		if !o.asic.ports[n].leaving {
 			names = append(names, n)
 		}
 	}
-	for _, n := range sorted(o.lags) {
-		if !o.lags[n].leaving {
+	for _, n := range sorted(o.asic.lags) {
+		if !o.asic.lags[n].leaving {
 			names = append(names, n)
 		}
 	}

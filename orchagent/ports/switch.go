@@ -32,7 +32,7 @@ func (o *Orch) setSwitch(ctx context.Context, t orch.Task) error {
 		if *s.have == *s.now {
 			continue
 		}
-		if err := o.set(ctx, sai.ObjectTypeSwitch, o.chip.switchID, s.id, sai.Uint(*s.now)); err != nil {
+		if err := o.asic.set(ctx, sai.ObjectTypeSwitch, o.asic.chip.switchID, s.id, sai.Uint(*s.now)); err != nil {
 			errs = append(errs, fmt.Errorf("set the %s: %w", s.what, err))
 			continue
 		}

@@ -20,22 +20,22 @@ type bridged struct {
 }
 
 func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
-	for _, m := range sortedMembers(o.vlanMembers) {
-		if _, ok := p.vlanMembers[m]; ok && !o.replaced(p, m.port) {
+	for _, m := range sortedMembers(o.asic.vlanMembers) {
+		if _, ok := p.vlanMembers[m]; ok && !o.asic.replaced(p, m.port) {
 			continue
 		}
-		if err := o.remove(ctx, sai.ObjectTypeVLANMember, o.vlanMembers[m].oid); err != nil {
+		if err := o.asic.remove(ctx, sai.ObjectTypeVLANMember, o.asic.vlanMembers[m].oid); err != nil {
 			o.ledger.Fail(orch.Row(schema.AppVLANMember, m.String()), "remove the VLAN member", err)
 			continue
 		}
-		vlan := o.vlanMembers[m].vlan
-		delete(o.vlanMembers, m)
-		b, k := o.bridgedOf(m.port)
+		vlan := o.asic.vlanMembers[m].vlan
+		delete(o.asic.vlanMembers, m)
+		b, k := o.asic.bridgedOf(m.port)
 		if b == nil || b.pvid != vlan {
 			continue
 		}
-		if err := o.setPVID(ctx, b, k, defaultPVID); err != nil {
-			o.log.Error("untagged frames still go to a VLAN that was left", "port", m.port, "vlan", vlan, "err", err)
+		if err := o.asic.setPVID(ctx, b, k, defaultPVID); err != nil {
+			o.asic.log.Error("untagged frames still go to a VLAN that was left", "port", m.port, "vlan", vlan, "err", err)
 		}
 	}
 }
@@ -45,63 +45,63 @@ func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
 func (o *Orch) removeBridgePorts(ctx context.Context, p *plan) {
 	wanted := p.bridged()
 	used := map[string]bool{}
-	for m := range o.vlanMembers {
+	for m := range o.asic.vlanMembers {
 		used[m.port] = true
 	}
-	names := append(sorted(o.ports), sorted(o.lags)...)
+	names := append(sorted(o.asic.ports), sorted(o.asic.lags)...)
 	for _, name := range names {
-		b, _ := o.bridgedOf(name)
-		if b == nil || b.bridgePort == 0 || used[name] || wanted[name] && !o.replaced(p, name) {
+		b, _ := o.asic.bridgedOf(name)
+		if b == nil || b.bridgePort == 0 || used[name] || wanted[name] && !o.asic.replaced(p, name) {
 			continue
 		}
-		if err := o.removeBridgePort(ctx, name, b); err != nil {
-			o.log.Error("bridge port stays", "port", name, "err", err)
+		if err := o.asic.removeBridgePort(ctx, name, b); err != nil {
+			o.asic.log.Error("bridge port stays", "port", name, "err", err)
 		}
 	}
 }
 
 func (o *Orch) removeVLANs(ctx context.Context, p *plan) {
-	for _, name := range sorted(o.vlans) {
+	for _, name := range sorted(o.asic.vlans) {
 		if _, ok := p.vlans[name]; ok {
 			continue
 		}
-		if o.vlans[name] == o.chip.vlan {
-			delete(o.vlans, name)
+		if o.asic.vlans[name] == o.asic.chip.vlan {
+			delete(o.asic.vlans, name)
 			continue
 		}
-		if err := o.remove(ctx, sai.ObjectTypeVLAN, o.vlans[name]); err != nil {
+		if err := o.asic.remove(ctx, sai.ObjectTypeVLAN, o.asic.vlans[name]); err != nil {
 			o.ledger.Fail(orch.Row(schema.AppVLAN, name), "remove the VLAN", err)
 			continue
 		}
-		delete(o.vlans, name)
+		delete(o.asic.vlans, name)
 	}
 }
 
 func (o *Orch) createVLANs(ctx context.Context, p *plan) {
 	for _, name := range sorted(p.vlans) {
 		k := orch.Row(schema.AppVLAN, name)
-		if _, ok := o.vlans[name]; ok || o.ledger.Refused(k) {
+		if _, ok := o.asic.vlans[name]; ok || o.ledger.Refused(k) {
 			continue
 		}
 		if p.vlans[name] == defaultPVID { // the ASIC's own
-			o.vlans[name] = o.chip.vlan
+			o.asic.vlans[name] = o.asic.chip.vlan
 			continue
 		}
 		attrs := []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(p.vlans[name])}}
-		oid, err := o.api.Create(ctx, sai.ObjectTypeVLAN, attrs)
+		oid, err := o.asic.api.Create(ctx, sai.ObjectTypeVLAN, attrs)
 		if err != nil {
 			o.ledger.Fail(k, "create the VLAN", err)
 			continue
 		}
-		o.vlans[name] = oid
+		o.asic.vlans[name] = oid
 	}
 }
 
 func (o *Orch) createVLANMembers(ctx context.Context, p *plan) {
 	for _, m := range sortedMembers(p.vlanMembers) {
 		k := orch.Row(schema.AppVLANMember, m.String())
-		_, haveVLAN := o.vlans[m.group]
-		b, port := o.bridgedOf(m.port)
+		_, haveVLAN := o.asic.vlans[m.group]
+		b, port := o.asic.bridgedOf(m.port)
 		switch {
 		case o.ledger.Refused(k):
 		case !haveVLAN:
@@ -120,14 +120,14 @@ func (o *Orch) createVLANMembers(ctx context.Context, p *plan) {
 // addVLANMember makes a port or LAG a member, or changes how it is one.
 func (o *Orch) addVLANMember(ctx context.Context, undo *orch.Undo, m member, p *plan, b *bridged, port sai.Key) error {
 	mode, vlan := p.vlanMembers[m], p.vlans[m.group]
-	have := o.vlanMembers[m]
+	have := o.asic.vlanMembers[m]
 	switch {
 	case have == nil:
-		if err := o.addBridgePort(ctx, undo, m.port, b, port.OID); err != nil {
+		if err := o.asic.addBridgePort(ctx, undo, m.port, b, port.OID); err != nil {
 			return err
 		}
-		oid, err := o.api.Create(ctx, sai.ObjectTypeVLANMember, []sai.Attr{
-			{ID: sai.VLANMemberAttrVLANID, Value: o.vlans[m.group]},
+		oid, err := o.asic.api.Create(ctx, sai.ObjectTypeVLANMember, []sai.Attr{
+			{ID: sai.VLANMemberAttrVLANID, Value: o.asic.vlans[m.group]},
 			{ID: sai.VLANMemberAttrBridgePortID, Value: b.bridgePort},
 			{ID: sai.VLANMemberAttrVLANTaggingMode, Value: mode},
 		})
@@ -135,27 +135,27 @@ func (o *Orch) addVLANMember(ctx context.Context, undo *orch.Undo, m member, p *
 			return fmt.Errorf("create the VLAN member: %w", err)
 		}
 		have = &vlanMember{oid: oid, mode: mode, vlan: vlan}
-		o.vlanMembers[m] = have
+		o.asic.vlanMembers[m] = have
 		undo.Push("VLAN member "+m.String(), func(ctx context.Context) error {
-			delete(o.vlanMembers, m)
-			return o.remove(ctx, sai.ObjectTypeVLANMember, oid)
+			delete(o.asic.vlanMembers, m)
+			return o.asic.remove(ctx, sai.ObjectTypeVLANMember, oid)
 		})
 	case have.mode != mode:
-		if err := o.set(ctx, sai.ObjectTypeVLANMember, have.oid, sai.VLANMemberAttrVLANTaggingMode, mode); err != nil {
+		if err := o.asic.set(ctx, sai.ObjectTypeVLANMember, have.oid, sai.VLANMemberAttrVLANTaggingMode, mode); err != nil {
 			return fmt.Errorf("set the tagging mode: %w", err)
 		}
 		was := have.mode
 		have.mode = mode
 		undo.Push("tagging mode of "+m.String(), func(ctx context.Context) error {
 			have.mode = was
-			return o.set(ctx, sai.ObjectTypeVLANMember, have.oid, sai.VLANMemberAttrVLANTaggingMode, was)
+			return o.asic.set(ctx, sai.ObjectTypeVLANMember, have.oid, sai.VLANMemberAttrVLANTaggingMode, was)
 		})
 	}
 	switch {
 	case mode == sai.VLANTaggingModeUntagged && b.pvid != vlan:
-		return o.setPVID(ctx, b, port, vlan)
+		return o.asic.setPVID(ctx, b, port, vlan)
 	case mode != sai.VLANTaggingModeUntagged && b.pvid == vlan:
-		return o.setPVID(ctx, b, port, defaultPVID)
+		return o.asic.setPVID(ctx, b, port, defaultPVID)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 		asic.API = fake
 		return asic
 	})
-	for _, port := range b.orch.chip.unused {
+	for _, port := range b.orch.asic.chip.unused {
 		asic.giveSerdes(port)
 		if len(asic.asked[port]) != len(parts) {
 			t.Errorf("of %s %v was asked: syncd takes away the rest", port, asic.asked[port])
@@ -107,13 +107,13 @@ func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 // SerDes settings.
 func TestSerdesGoesBeforeItsPort(t *testing.T) {
 	b, asic := newVirtualSwitch(t)
-	if len(b.orch.chip.unused) != 0 || len(asic.serdes) != 1 {
-		t.Errorf("still in the ASIC: unused ports %v, SerDes settings of %v", b.orch.chip.unused, asic.serdes)
+	if len(b.orch.asic.chip.unused) != 0 || len(asic.serdes) != 1 {
+		t.Errorf("still in the ASIC: unused ports %v, SerDes settings of %v", b.orch.asic.chip.unused, asic.serdes)
 	}
 	b.Del(schema.AppPort, "Ethernet0")
 	b.Step()
-	if len(b.orch.ports) != 0 || len(asic.serdes) != 0 {
-		t.Errorf("still in the ASIC: ports %v, SerDes settings of %v", b.orch.ports, asic.serdes)
+	if len(b.orch.asic.ports) != 0 || len(asic.serdes) != 0 {
+		t.Errorf("still in the ASIC: ports %v, SerDes settings of %v", b.orch.asic.ports, asic.serdes)
 	}
 }
 

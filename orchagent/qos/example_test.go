@@ -2,75 +2,32 @@ package qos_test
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"tamtam/orch"
+	"tamtam/orch/orchtest"
 	"tamtam/orchagent/ports"
 	"tamtam/orchagent/qos"
 	"tamtam/sai/saitest"
-	"tamtam/swss"
-	"tamtam/swss/schema"
 )
 
 // A queue of a port takes a scheduler; one of a port that there is not waits.
 func Example() {
-	if err := example(context.Background()); err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// Ethernet0|7: active ""
-	// Ethernet4|7: pending "no port Ethernet4"
-}
-
-func example(ctx context.Context) error {
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{})
-	defer d.Close()
-	chip := saitest.New(saitest.Options{Queues: 8}) // in the place of a client of sairedis
-	of, err := ports.New(ctx, ports.Config{SAI: chip, Daemon: d, Redis: r})
-	if err != nil {
-		return err
-	}
-	o, err := qos.New(ctx, qos.Config{SAI: chip, Daemon: d, Redis: r, Ports: of})
-	if err != nil {
-		return err
-	}
-	for _, row := range []struct {
-		table, key string
-		fields     swss.FieldValues
-	}{
-		{schema.AppPort, "Ethernet0", swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"}},
-		{schema.AppPort, schema.PortConfigDone, swss.FieldValues{"count": "1"}},
-		{schema.AppScheduler, "strict", swss.FieldValues{"type": "STRICT"}},
-		{schema.AppQueue, "Ethernet0:7", swss.FieldValues{"scheduler": "strict"}},
-		{schema.AppQueue, "Ethernet4:7", swss.FieldValues{"scheduler": "strict"}},
-	} {
-		appl := swss.NewProducerState(r.DB(swss.ApplDB), row.table)
-		if err := appl.Set(ctx, row.key, swss.Pairs(row.fields)); err != nil {
-			return err
-		}
-	}
-	for _, then := range []func(context.Context) error{of.ViewApplied, o.ViewApplied, nil} { // when the view is applied
-		if _, err := d.Step(ctx, time.Unix(0, 0)); err != nil {
-			return err
-		}
-		if then != nil {
-			if err := then(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	for _, key := range []string{"Ethernet0|7", "Ethernet4|7"} {
-		row, _, err := swss.NewTable(r.DB(swss.StateDB), schema.AppQueue).Get(ctx, key)
+	orchtest.Example(saitest.New(saitest.Options{Queues: 8}), func(ctx context.Context, a *orchtest.Agent) error {
+		of, err := ports.New(ctx, ports.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis})
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %s %q\n", key, row[schema.StatusField(schema.AppQueue)], row["reason"])
-	}
-	return nil
+		o, err := qos.New(ctx, qos.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis, Ports: of})
+		if err != nil {
+			return err
+		}
+		a.Applied = append(a.Applied, of.ViewApplied, o.ViewApplied)
+		return nil
+	}, []string{
+		"SCHEDULER_TABLE:strict type=STRICT",
+		"QUEUE_TABLE:Ethernet0:7 scheduler=strict",
+		"QUEUE_TABLE:Ethernet4:7 scheduler=strict",
+	}, "QUEUE_TABLE|Ethernet0|7", "QUEUE_TABLE|Ethernet4|7")
+	// Output:
+	// Ethernet0|7: active ""
+	// Ethernet4|7: pending "no port Ethernet4"
 }

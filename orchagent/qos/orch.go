@@ -107,11 +107,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, groups...)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
-		if err := o.ledger.Settle(ctx); err != nil {
-			o.log.Error("COUNTERS_DB is behind", "err", err)
-		}
-	})
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
 	return o, nil
 }
 
@@ -127,15 +123,12 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 // the plan, and what was removed may have made room.
 func (o *Orch) pass(ctx context.Context) error {
 	o.readQueues(ctx)
-	retried := false
-	for refused := -1; refused != len(o.ledger.Failed); {
-		refused = len(o.ledger.Failed)
-		o.ledger.Restart(nil)
+	for range o.ledger.Passes {
 		p := o.plan()
 		o.makeObjects(ctx, p)
 		o.bind(ctx, p)
-		if removed := o.collect(ctx, p); removed && !retried && o.ledger.Retry() {
-			retried, refused = true, -1
+		if o.collect(ctx, p) {
+			o.ledger.Freed()
 		}
 	}
 	return o.counts.flush(ctx)

@@ -37,7 +37,7 @@ func (o *Orch) plan() *plan {
 		for _, key := range l.Keys(table.Name) {
 			k := orch.Row(table.Name, key)
 			if !o.applied {
-				l.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+				l.Why[k] = orch.WaitView()
 			}
 			if l.Refused(k) || !o.applied {
 				continue

@@ -64,11 +64,7 @@ func New(cfg Config) *Orch {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppSFlowSession})
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
-		if err := o.ledger.Settle(ctx); err != nil {
-			o.log.Error("STATE_DB is behind", "err", err)
-		}
-	})
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
 	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.ledger.Settle(ctx) })
 	return o
 }
@@ -100,7 +96,7 @@ func row(port string) orch.RowKey { return orch.Row(schema.AppSFlowSession, port
 // plan computes the wanted state and says of rows that are not in it why.
 func (o *Orch) plan() plan {
 	p := plan{map[portAttr]uint32{}, map[sai.OID]orch.RowKey{}}
-	waits := orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+	waits := orch.WaitView()
 	for _, name := range o.ledger.Keys(schema.AppSFlowSession) {
 		k := row(name)
 		s, err := schema.ParseSFlowSampling(name, o.ledger.Rows[k])
@@ -135,9 +131,7 @@ func (o *Orch) plan() plan {
 // pass brings the ASIC to what the rows ask for. What the ASIC refuses changes the plan.
 func (o *Orch) pass(ctx context.Context) error {
 	var p plan
-	for refused := -1; refused != len(o.ledger.Failed); {
-		refused = len(o.ledger.Failed)
-		o.ledger.Restart(nil)
+	for range o.ledger.Passes {
 		p, o.left = o.plan(), false
 		o.unbind(ctx, &p)
 		o.bind(ctx, &p)

@@ -47,9 +47,10 @@ func Whole[R, B any](b *orchtest.Bench, f *feature.Feature[R, B]) {
 func wantRules[R, B any](b *orchtest.Bench, f *feature.Feature[R, B], got map[schema.ACLRuleKey][]string) {
 	b.T.Helper()
 	want := map[schema.ACLRuleKey][]string{}
+	g, grouped := f.Logic.(feature.Grouped[R])
 	for name, x := range f.Sessions {
-		if x.Configured && f.Rule != nil {
-			rule := f.Rule(&x.Row)
+		if x.Configured && grouped {
+			rule := g.Rule(&x.Row)
 			want[rule] = append(want[rule], name)
 		}
 	}

@@ -100,8 +100,7 @@ func (b *Bench) Do(lines ...string) {
 
 func (b *Bench) write(line string) {
 	b.t.Helper()
-	row, rest, _ := strings.Cut(line, " ")
-	switch row {
+	switch line {
 	case "restart":
 		b.Restart()
 		return
@@ -109,29 +108,34 @@ func (b *Bench) write(line string) {
 		b.Step()
 		return
 	}
+	if err := write(b.ctx, b.r, line); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// write writes or deletes a row.
+func write(ctx context.Context, r *swss.Redis, line string) error {
+	row, rest, _ := strings.Cut(line, " ")
 	row, gone := strings.CutPrefix(row, "-")
-	db, add := b.r.DB(swss.ConfigDB), false
-	if name, ok := strings.CutPrefix(row, "appl:"); ok {
-		db, row = b.r.DB(swss.ApplDB), name
-	} else if name, ok := strings.CutPrefix(row, "state:"); ok {
-		db, row = b.r.DB(swss.StateDB), name
-	} else if name, ok := strings.CutPrefix(row, "counters:"); ok {
-		db, row = b.r.DB(swss.CountersDB), name
-	} else if name, ok := strings.CutPrefix(row, "appl+:"); ok {
-		db, row, add = b.r.DB(swss.ApplDB), name, true
+	db, add := r.DB(swss.ConfigDB), false
+	for prefix, name := range map[string]swss.DBName{
+		"appl:": swss.ApplDB, "appl+:": swss.ApplDB, "state:": swss.StateDB, "counters:": swss.CountersDB,
+	} {
+		if of, ok := strings.CutPrefix(row, prefix); ok {
+			db, row, add = r.DB(name), of, strings.Contains(prefix, "+")
+			break
+		}
 	}
 	table, key, _ := strings.Cut(row, db.Separator())
 	tab := swss.NewTable(db, table)
 	var err error
 	if !add {
-		err = tab.Del(b.ctx, key)
+		err = tab.Del(ctx, key)
 	}
 	if err == nil && !gone {
-		err = tab.Set(b.ctx, key, Fields(rest))
+		err = tab.Set(ctx, key, Fields(rest))
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	return err
 }
 
 // Fields reads "a=b c=d".

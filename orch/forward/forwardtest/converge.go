@@ -12,10 +12,11 @@ import (
 // fresh starts managers on an empty server of their own; always are lines that are applied first in
 // both.
 func Converge(
-	t *testing.T, rnd *rand.Rand, fresh func() *Bench, lines []string, n int, appl, state []string, always ...string,
+	t *testing.T, rnd *rand.Rand, fresh func(*testing.T) *Bench, lines []string, n int, appl, state []string,
+	always ...string,
 ) {
 	t.Helper()
-	b := fresh()
+	b := fresh(t)
 	for _, line := range always {
 		b.Do(line)
 	}
@@ -34,7 +35,7 @@ func Converge(
 	}
 	b.Step()
 
-	once := fresh()
+	once := fresh(t)
 	for _, line := range always {
 		once.Do(line)
 	}
