@@ -336,6 +336,8 @@ var rules = []room{
 	{name: "tam/sflow"},
 	// ours beside OpenConfig's modules
 	{name: "internal/openconfig", modules: []string{goyang}},
+	// functions of rows, from their layouts
+	{name: "internal/rows"},
 	// what ygot generates, the same each time
 	{name: "internal/steady"},
 	// containerlab, where there is none

@@ -60,14 +60,6 @@ func (s *AltMarkSession) layout() layout {
 	}
 }
 
-// ParseAltMarkSession reads TAM_ALTMARK_TABLE of CONFIG_DB.
-func ParseAltMarkSession(key string, f map[string]string) (AltMarkSession, error) {
-	return parse[AltMarkSession](key, f)
-}
-
-// Fields formats the row.
-func (s AltMarkSession) Fields() map[string]string { return s.layout().row() }
-
 // AltMarkFlow is a row of APPL_DB TAM_ALTMARK_TABLE: the session with its flow
 // group resolved to an ACL rule.
 type AltMarkFlow struct {
@@ -85,14 +77,6 @@ func (s *AltMarkFlow) layout() layout {
 		check:  func(r *reader) { r.whole(s.Check) },
 	}
 }
-
-// ParseAltMarkFlow reads TAM_ALTMARK_TABLE of APPL_DB.
-func ParseAltMarkFlow(key string, f map[string]string) (AltMarkFlow, error) {
-	return parse[AltMarkFlow](key, f)
-}
-
-// Fields formats the row.
-func (s AltMarkFlow) Fields() map[string]string { return s.layout().row() }
 
 var intervalForm = fmt.Sprintf("n of 2^n seconds, %d to %d", altmark.MinInterval, altmark.MaxInterval)
 
@@ -252,14 +236,6 @@ func (c *AltMarkCounters) layout() layout {
 			}
 		},
 	}
-}
-
-// Fields formats the row.
-func (c AltMarkCounters) Fields() map[string]string { return c.layout().row() }
-
-// ParseAltMarkCounters reads TAM_ALTMARK_COUNTERS.
-func ParseAltMarkCounters(key string, f map[string]string) (AltMarkCounters, error) {
-	return parse[AltMarkCounters](key, f)
 }
 
 const timeForm = "seconds since 1970, a point and nine digits"

@@ -116,14 +116,6 @@ func validEnds(s string) bool {
 
 var altMarkStatuses = []string{AltMarkComplete, AltMarkFlagged, AltMarkMissing}
 
-// Fields formats the row. Durations are nanoseconds.
-func (a AltMarkResult) Fields() map[string]string { return a.layout().row() }
-
-// ParseAltMarkResult reads TAM_ALTMARK_RESULTS.
-func ParseAltMarkResult(key string, f map[string]string) (AltMarkResult, error) {
-	return parse[AltMarkResult](key, f)
-}
-
 // readSum reads a sum; it is not known if the field is absent.
 func readSum(r *reader, field string, at **altmark.Sum) {
 	if _, ok := r.fields[field]; !ok {

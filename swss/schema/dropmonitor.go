@@ -181,14 +181,6 @@ func readGroup(r *reader, at *string) {
 	}
 }
 
-// ParseDropSession reads TAM_SESSION.
-func ParseDropSession(key string, f map[string]string) (DropSession, error) {
-	return parse[DropSession](key, f)
-}
-
-// Fields formats the row.
-func (s DropSession) Fields() map[string]string { return s.layout().row() }
-
 // DropFlow is a row of TAM_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a rate.
 type DropFlow struct {
 	Name       string
@@ -252,12 +244,6 @@ func rulesIn(r *reader, table string, rules []string) (keys []ACLRuleKey) {
 	}
 	return keys
 }
-
-// ParseDropFlow reads TAM_SESSION_TABLE.
-func ParseDropFlow(key string, f map[string]string) (DropFlow, error) { return parse[DropFlow](key, f) }
-
-// Fields formats the row.
-func (s DropFlow) Fields() map[string]string { return s.layout().row() }
 
 // DropMonitorCounters is a row of TAM_DROP_MONITOR_COUNTERS. What the switch does not count is nil.
 type DropMonitorCounters struct {
@@ -330,14 +316,6 @@ func noneLess(counters [][2]*uint64) bool {
 	return !slices.ContainsFunc(counters, func(n [2]*uint64) bool { return n[0] != nil && n[1] != nil && *n[0] < *n[1] })
 }
 
-// ParseDropMonitorCounters reads TAM_DROP_MONITOR_COUNTERS.
-func ParseDropMonitorCounters(session string, f map[string]string) (DropMonitorCounters, error) {
-	return parse[DropMonitorCounters](session, f)
-}
-
-// Fields formats the row.
-func (c DropMonitorCounters) Fields() map[string]string { return c.layout().row() }
-
 // ManagementReports is a row of TAM_MANAGEMENT_REPORT_COUNTERS.
 type ManagementReports struct {
 	Messages, Errors uint64
@@ -357,11 +335,6 @@ func (c *ManagementReports) layout() layout {
 			text("LAST_ERROR", &c.LastError, "Why the last message was not sent; empty if it was."),
 		},
 	}
-}
-
-// ParseManagementReports reads TAM_MANAGEMENT_REPORT_COUNTERS.
-func ParseManagementReports(stream string, f map[string]string) (ManagementReports, error) {
-	return parse[ManagementReports](stream, f)
 }
 
 // Fields formats the row, with the error though there is none: a field that is left out would stay as it was.

@@ -174,14 +174,6 @@ func parseShare(s string) (uint8, bool) {
 	return 0, false
 }
 
-// ParseFlyMonTask reads TAM_FLYMON_TASK_TABLE of CONFIG_DB.
-func ParseFlyMonTask(key string, f map[string]string) (FlyMonTask, error) {
-	return parse[FlyMonTask](key, f)
-}
-
-// Fields formats the row.
-func (t FlyMonTask) Fields() map[string]string { return t.layout().row() }
-
 // FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its
 // flow group as filter.
 type FlyMonFlow struct {
@@ -208,14 +200,6 @@ func (t *FlyMonFlow) layout() layout {
 	}
 }
 
-// ParseFlyMonFlow reads TAM_FLYMON_TASK_TABLE of APPL_DB.
-func ParseFlyMonFlow(key string, f map[string]string) (FlyMonFlow, error) {
-	return parse[FlyMonFlow](key, f)
-}
-
-// Fields formats the row.
-func (t FlyMonFlow) Fields() map[string]string { return t.layout().row() }
-
 // FlyMonQuery is a row of TAM_FLYMON_QUERY_TABLE: a flow to be answered for each epoch.
 type FlyMonQuery struct {
 	Name, Task string
@@ -238,14 +222,6 @@ func (q *FlyMonQuery) layout() layout {
 }
 
 const flowForm = "the values of the task's key, with commas between"
-
-// ParseFlyMonQuery reads TAM_FLYMON_QUERY_TABLE.
-func ParseFlyMonQuery(key string, f map[string]string) (FlyMonQuery, error) {
-	return parse[FlyMonQuery](key, f)
-}
-
-// Fields formats the row.
-func (q FlyMonQuery) Fields() map[string]string { return q.layout().row() }
 
 // FlyMonPlacement is a row of COUNTERS_DB TAM_FLYMON_PLACEMENT: where a task is, or, of
 // a plan, would go, and what it takes.
@@ -328,14 +304,6 @@ func parts[E any](name, separator string, at *[]E, of part[E], words string) fie
 	}).always()
 }
 
-// Fields formats the row.
-func (p FlyMonPlacement) Fields() map[string]string { return p.layout().row() }
-
-// ParseFlyMonPlacement reads TAM_FLYMON_PLACEMENT.
-func ParseFlyMonPlacement(key string, f map[string]string) (FlyMonPlacement, error) {
-	return parse[FlyMonPlacement](key, f)
-}
-
 // FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: how much of a CMU group is in use.
 type FlyMonGroup struct {
 	Tasks uint32
@@ -362,9 +330,6 @@ func (g *FlyMonGroup) layout() layout {
 
 // freeUnit is the key of a hash unit that is free.
 const freeUnit = "free"
-
-// Fields formats the row.
-func (g FlyMonGroup) Fields() map[string]string { return g.layout().row() }
 
 // FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without
 // epochs it is all that was counted so far.
@@ -448,14 +413,6 @@ func fraction(name string, at *float64, words string) field {
 		}
 		*at = v
 	}, func() string { return strconv.FormatFloat(*at, 'g', 6, 64) }).must("")
-}
-
-// Fields formats the row. Metrics are JSON, by their names.
-func (a FlyMonResult) Fields() map[string]string { return a.layout().row() }
-
-// ParseFlyMonResult reads TAM_FLYMON_RESULTS.
-func ParseFlyMonResult(key string, f map[string]string) (FlyMonResult, error) {
-	return parse[FlyMonResult](key, f)
 }
 
 // FormatFlyMonEstimate and ParseFlyMonEstimate are the values of TAM_FLYMON_FLOWS

@@ -132,14 +132,6 @@ func (s *IFASession) check(r *reader) {
 	}
 }
 
-// ParseIFASession reads TAM_SESSION.
-func ParseIFASession(key string, f map[string]string) (IFASession, error) {
-	return parse[IFASession](key, f)
-}
-
-// Fields formats the row.
-func (s IFASession) Fields() map[string]string { return s.layout().row() }
-
 // IFAFlow is a row of TAM_IFA_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a
 // rate.
 type IFAFlow struct {
@@ -168,12 +160,6 @@ func (s *IFAFlow) layout() layout {
 		check: func(r *reader) { s.Rules = rulesIn(r, table, rules) },
 	}
 }
-
-// ParseIFAFlow reads TAM_IFA_SESSION_TABLE.
-func ParseIFAFlow(key string, f map[string]string) (IFAFlow, error) { return parse[IFAFlow](key, f) }
-
-// Fields formats the row.
-func (s IFAFlow) Fields() map[string]string { return s.layout().row() }
 
 // IFACounters is a row of TAM_IFA_COUNTERS or TAM_IFA_TRANSIT_COUNTERS. What the role does not count is nil.
 type IFACounters struct {
@@ -210,14 +196,6 @@ func (c *IFACounters) layout() layout {
 		},
 	}
 }
-
-// ParseIFACounters reads TAM_IFA_COUNTERS and TAM_IFA_TRANSIT_COUNTERS.
-func ParseIFACounters(key string, f map[string]string) (IFACounters, error) {
-	return parse[IFACounters](key, f)
-}
-
-// Fields formats the row.
-func (c IFACounters) Fields() map[string]string { return c.layout().row() }
 
 // Continues reports whether the counters can be those of before, some time later: none of them is less.
 func (c *IFACounters) Continues(before *IFACounters) bool {

@@ -81,14 +81,6 @@ func bothSpellings(name, other string, at *uint32, words string) []field {
 	}
 }
 
-// ParseTAMDevice reads TAM.
-func ParseTAMDevice(key string, f map[string]string) (TAMDevice, error) {
-	return parse[TAMDevice](key, f)
-}
-
-// Fields formats the row.
-func (d TAMDevice) Fields() map[string]string { return d.layout().row() }
-
 // The two VRFs that there are, and the DSCP of reports unless another is asked for, which is CS4.
 const (
 	VRFDefault        = "default"
@@ -143,14 +135,6 @@ func (d *TAMDestination) layout() layout {
 	}
 }
 
-// ParseTAMDestination reads TAM_COLLECTOR and TAM_COLLECTOR_TABLE.
-func ParseTAMDestination(key string, f map[string]string) (TAMDestination, error) {
-	return parse[TAMDestination](key, f)
-}
-
-// Fields formats the row.
-func (d TAMDestination) Fields() map[string]string { return d.layout().row() }
-
 // Destination is a collector of TAM_COLLECTORS_TABLE as a row of TAM_COLLECTOR would say it.
 func (c Collector) Destination() TAMDestination {
 	return TAMDestination{Name: c.Name, Addr: c.Addr, Port: c.Port, DSCP: DefaultReportDSCP, VRF: VRFDefault}
@@ -195,12 +179,6 @@ func (g *TAMGroup) layout() layout {
 func aging(at *uint32, words string) field {
 	return optional("aging_interval", 1, maxAging, at, words+" In seconds.")
 }
-
-// ParseTAMGroup reads TAM_FLOW_GROUP|name.
-func ParseTAMGroup(key string, f map[string]string) (TAMGroup, error) { return parse[TAMGroup](key, f) }
-
-// Fields formats the row.
-func (g TAMGroup) Fields() map[string]string { return g.layout().row() }
 
 // Table is the ACL table that the group is: one of type TAM, of its ports and with its rules.
 func (g TAMGroup) Table() ACLTable {
@@ -277,14 +255,6 @@ func (u *TAMGroupRule) check(r *reader) {
 		r.bad("dst_ip_prefix", u.Dst.String(), "a prefix of the family of src_ip_prefix, "+u.Src.String())
 	}
 }
-
-// ParseTAMGroupRule reads TAM_FLOW_GROUP|name|rule.
-func ParseTAMGroupRule(key string, f map[string]string) (TAMGroupRule, error) {
-	return parse[TAMGroupRule](key, f)
-}
-
-// Fields formats the row.
-func (u TAMGroupRule) Fields() map[string]string { return u.layout().row() }
 
 // tamRulePriority is that of all rules of a group: a packet that matches several is the group's, once.
 const tamRulePriority = "100"

@@ -89,14 +89,6 @@ func (s *RecordSession) layout() layout {
 	}
 }
 
-// ParseRecordSession reads TAM_TABLERECORD_TABLE of CONFIG_DB.
-func ParseRecordSession(key string, f map[string]string) (RecordSession, error) {
-	return parse[RecordSession](key, f)
-}
-
-// Fields formats the row.
-func (s RecordSession) Fields() map[string]string { return s.layout().row() }
-
 // RecordFlow is a row of APPL_DB TAM_TABLERECORD_TABLE: the session with all names
 // resolved.
 type RecordFlow struct {
@@ -130,14 +122,6 @@ func (s *RecordFlow) layout() layout {
 		check: func(r *reader) { r.planner(&s.RecordSettings) },
 	}
 }
-
-// ParseRecordFlow reads TAM_TABLERECORD_TABLE of APPL_DB.
-func ParseRecordFlow(key string, f map[string]string) (RecordFlow, error) {
-	return parse[RecordFlow](key, f)
-}
-
-// Fields formats the row.
-func (s RecordFlow) Fields() map[string]string { return s.layout().row() }
 
 // recordFields are the fields that both rows have.
 func recordFields(s *RecordSettings) []field {
@@ -206,14 +190,6 @@ func (c *RecordCounters) layout() layout {
 			count("LOST", &c.Lost, "Of those, the ones that did not leave the switch."),
 		},
 	}
-}
-
-// Fields formats the row.
-func (c RecordCounters) Fields() map[string]string { return c.layout().row() }
-
-// ParseRecordCounters reads TAM_TABLERECORD_COUNTERS.
-func ParseRecordCounters(key string, f map[string]string) (RecordCounters, error) {
-	return parse[RecordCounters](key, f)
 }
 
 // recordPlanFields are the fields of a plan.

@@ -48,14 +48,6 @@ func (s *TailStampSession) layout() layout {
 	}
 }
 
-// ParseTailStampSession reads TAM_TAILSTAMPING_TABLE of CONFIG_DB.
-func ParseTailStampSession(key string, f map[string]string) (TailStampSession, error) {
-	return parse[TailStampSession](key, f)
-}
-
-// Fields formats the row.
-func (s TailStampSession) Fields() map[string]string { return s.layout().row() }
-
 // TailStampFlow is a row of APPL_DB TAM_TAILSTAMPING_TABLE: the session with
 // its flow group resolved to an ACL rule.
 type TailStampFlow struct {
@@ -75,14 +67,6 @@ func (s *TailStampFlow) layout() layout {
 				"Of clamp-mss: the segments whose maximum segment size is lowered.").ifSet()),
 	}
 }
-
-// ParseTailStampFlow reads TAM_TAILSTAMPING_TABLE of APPL_DB.
-func ParseTailStampFlow(key string, f map[string]string) (TailStampFlow, error) {
-	return parse[TailStampFlow](key, f)
-}
-
-// Fields formats the row.
-func (s TailStampFlow) Fields() map[string]string { return s.layout().row() }
 
 // TailStampCounters is a row of COUNTERS_DB TAM_TAILSTAMPING_COUNTERS: what became of the packets
 // of a session. What the silicon does not count is nil.
@@ -116,11 +100,3 @@ func (c *TailStampCounters) layout() layout {
 		},
 	}
 }
-
-// ParseTailStampCounters reads TAM_TAILSTAMPING_COUNTERS.
-func ParseTailStampCounters(session string, f map[string]string) (TailStampCounters, error) {
-	return parse[TailStampCounters](session, f)
-}
-
-// Fields formats the row.
-func (c TailStampCounters) Fields() map[string]string { return c.layout().row() }
