@@ -276,8 +276,8 @@ func TestSwitchTableRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	row(t, r, swss.CountersDB, schema.CountersRecordPlan, "rec1", fields)
-	row(t, r, swss.CountersDB, schema.CountersRecord, "rec1", schema.RecordCounters{Matched: 1000, NotSampled: 990,
-		Recorded: 11, Lost: 1}.Fields())
+	row(t, r, swss.CountersDB, schema.CountersRecord, "rec1", schema.Counters{Counts: map[string]uint64{
+		"MATCHED": 1000, "NOT_SAMPLED": 990, "RECORDED": 11, "LOST": 1}}.Fields())
 	cfg, err := schema.ParseRecordSession("rec1", map[string]string{"flowgroup": "tcp_port_236", "collector": "c1",
 		"sampler": "s1", "phv": "16+8", "mode": "exec+hit", "must-record": "chip.acl,chip.fdb"})
 	if err != nil {

@@ -226,7 +226,7 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	s.RowInASIC, s.InASIC = s.Row, &binding{scheme: c, label: t.label, attrs: t.attrs}
 	if err = o.steps(ctx, s); err == nil {
 		if o.counters.Get(s.Name) == nil {
-			o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
+			o.counters.Put(s.Name, countersOf([record.CounterWords]uint64{}))
 		}
 		o.announce(ctx, s)
 		return nil

@@ -226,17 +226,12 @@ func (l *look) status() {
 	}
 }
 
-// stampOutcomes are the fields of a session's counters.
-var stampOutcomes = map[string]string{
-	"MATCHED_PACKETS": "matched", "STAMPED_PACKETS": "stamped",
-	"NOT_STAMPED_NOT_TCP_UDP": "not_tcp_udp", "NOT_STAMPED_NOT_ETHERNET_II": "not_ethernet_ii",
-	"NOT_STAMPED_CUT": "cut", "NOT_STAMPED_MTU": "exceeds_mtu",
-}
-
 func (l *look) stamps() {
 	for session, row := range l.some(schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
-		for field, outcome := range stampOutcomes {
-			l.counter(l.families.stamped, l.epochs[chip], row[field], session, outcome)
+		for _, f := range schema.CountersIn(schema.CountersTailStamp) {
+			if f.Outcome != "" {
+				l.counter(l.families.stamped, l.epochs[chip], row[f.Name], session, f.Outcome)
+			}
 		}
 	}
 }

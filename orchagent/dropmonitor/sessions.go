@@ -190,7 +190,7 @@ func (o *Orch) bringUp(ctx context.Context, s *session, p plan) error {
 	err := o.steps(ctx, s)
 	if err == nil {
 		if o.counters.Get(s.Name) == nil {
-			o.counters.Put(s.Name, schema.DropMonitorCounters{Since: o.Daemon.TimeOfDay()}.Fields())
+			o.counters.Put(s.Name, schema.Counters{Since: o.Daemon.TimeOfDay()}.Fields())
 		}
 		return nil
 	}

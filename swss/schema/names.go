@@ -2,7 +2,7 @@
 // rows that tamtam's daemons exchange through them. It does no I/O.
 //
 // Each kind of row is a struct with a layout: its key, and each of its fields with range,
-// default, words for an operator, and where in the struct it stands. Its Parse function and its
+// default, words for an operator, its leaf, and where in the struct it stands. Its Parse function and its
 // method Fields are generated from that, unless they stand beside it. Fields writes one canonical form: what
 // Parse accepts, it reads again from Fields as the same row. [Tables] has all of them, with their names in each
 // database; docs/databases.md is printed from it.

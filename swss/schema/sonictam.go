@@ -77,7 +77,7 @@ func bothSpellings(name, other string, at *uint32, words string) []field {
 				r.bad(other, utoa(id), utoa(first)+", as "+name+" says, or one of the two fields alone")
 			}
 			*at = cmp.Or(*at, id)
-		}, nil),
+		}, nil).hidden(),
 	}
 }
 
@@ -114,18 +114,18 @@ func (d *TAMDestination) layout() layout {
 					return ""
 				}
 				return d.Source.String()
-			}),
+			}).leaf("source-ip"),
 			own("dst_ip", unicastForm, "Where reports are sent.", func(r *reader) {
 				addr, _ := r.take("dst_ip")
 				d.Addr = r.host("dst_ip", addr)
-			}, func() string { return d.Addr.String() }).must(""),
+			}, func() string { return d.Addr.String() }).must("").leaf("ip"),
 			number("dst_port", 1, 65535, 0, &d.Port, "The collector's port of UDP.").
-				must("the collector's port of UDP, 1..65535"),
-			number("dscp_value", 0, maxDSCP, DefaultReportDSCP, &d.DSCP, "The DSCP of the reports."),
+				must("the collector's port of UDP, 1..65535").leaf("port"),
+			number("dscp_value", 0, maxDSCP, DefaultReportDSCP, &d.DSCP, "The DSCP of the reports.").leaf("dscp"),
 			name("vrf", VRFDefault, &d.VRF, "Where the collector is: default, behind the ports that "+
 				"route; mgmt, behind the management interface of the switch's host. There is no other."),
 			number("truncate_size", 0, 9216, 0, &d.Truncate, "How many bytes of a dropped frame a report has at most; 0: as "+
-				"many as there is room for. A field of tamtam's."),
+				"many as there is room for. A field of tamtam's.").leaf("truncate"),
 		},
 		check: func(r *reader) {
 			if d.Source.IsValid() && d.Addr.IsValid() && d.Source.Is4() != d.Addr.Is4() {
@@ -216,11 +216,11 @@ func (u *TAMGroupRule) layout() layout {
 			}
 		}},
 		fields: []field{
-			prefixOfRule("src_ip_prefix", &u.Src, "The source."),
-			prefixOfRule("dst_ip_prefix", &u.Dst, "The destination."),
-			upTo(255, known("ip_protocol", &u.Protocol, "The protocol; without it, any.")),
-			upTo(65535, known("l4_src_port", &u.SrcPort, "The source port of TCP or UDP; without it, any.")),
-			upTo(65535, known("l4_dst_port", &u.DstPort, "The destination port; without it, any.")),
+			prefixOfRule("src_ip_prefix", &u.Src, "The source.").leaf("source-prefix"),
+			prefixOfRule("dst_ip_prefix", &u.Dst, "The destination.").leaf("destination-prefix"),
+			upTo(255, known("ip_protocol", &u.Protocol, "The protocol; without it, any.")).leaf("protocol"),
+			upTo(65535, known("l4_src_port", &u.SrcPort, "The source port of TCP or UDP; without it, any.")).leaf("source-port"),
+			upTo(65535, known("l4_dst_port", &u.DstPort, "The destination port; without it, any.")).leaf("destination-port"),
 		},
 		check: u.check,
 	}

@@ -117,13 +117,13 @@ func (c *Collector) layout() layout {
 			own("ipaddress", unicastForm, "Where reports are sent.", func(r *reader) {
 				addr, _ := r.take("ipaddress")
 				c.Addr = r.host("ipaddress", addr)
-			}, func() string { return c.Addr.String() }).must(""),
+			}, func() string { return c.Addr.String() }).must("").leaf("ip"),
 			own("ipaddress-type", "ipv4 or ipv6", "The family of the address.", func(r *reader) {
 				kind := r.word("ipaddress-type", "", "ipv4", "ipv6")
 				if kind != "" && c.Addr.IsValid() && kind != c.addrType() {
 					r.bad("ipaddress-type", kind, c.addrType()+", as the address is")
 				}
-			}, func() string { return c.addrType() }),
+			}, func() string { return c.addrType() }).hidden(),
 			number("port", 1, 65535, 0, &c.Port, "The collector's L4 port.").
 				must("the collector's L4 port, 1..65535"),
 			word("protocol", ProtocolUDP, []string{ProtocolUDP, ProtocolTCP}, &c.Protocol, "How reports are sent."),
@@ -244,8 +244,9 @@ func flowGroupOf(at *string) field {
 // ruleOf are the fields of a session of APPL_DB with the ACL rule that is its match.
 func ruleOf(k *ACLRuleKey) []field {
 	return []field{
-		name("acl-table-name", "", &k.Table, "The ACL table of the flow group's rule.").must("the name of an ACL table"),
-		name("acl-rule-name", "", &k.Rule, "The flow group's rule.").must("the name of an ACL rule"),
+		name("acl-table-name", "", &k.Table, "The ACL table of the flow group's rule.").
+			must("the name of an ACL table").hidden(),
+		name("acl-rule-name", "", &k.Rule, "The flow group's rule.").must("the name of an ACL rule").leaf("flowgroup"),
 	}
 }
 

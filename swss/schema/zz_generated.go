@@ -136,14 +136,6 @@ func ParseDropFlow(key string, f map[string]string) (DropFlow, error) { return p
 // Fields formats the row.
 func (row DropFlow) Fields() map[string]string { return row.layout().row() }
 
-// ParseDropMonitorCounters reads a row of [CountersDropMonitor].
-func ParseDropMonitorCounters(key string, f map[string]string) (DropMonitorCounters, error) {
-	return parse[DropMonitorCounters](key, f)
-}
-
-// Fields formats the row.
-func (row DropMonitorCounters) Fields() map[string]string { return row.layout().row() }
-
 // ParseDropSession reads a row of [CfgTAMSession].
 func ParseDropSession(key string, f map[string]string) (DropSession, error) {
 	return parse[DropSession](key, f)
@@ -228,14 +220,6 @@ func ParseFlyMonTask(key string, f map[string]string) (FlyMonTask, error) {
 // Fields formats the row.
 func (row FlyMonTask) Fields() map[string]string { return row.layout().row() }
 
-// ParseIFACounters reads a row of [CountersIFA].
-func ParseIFACounters(key string, f map[string]string) (IFACounters, error) {
-	return parse[IFACounters](key, f)
-}
-
-// Fields formats the row.
-func (row IFACounters) Fields() map[string]string { return row.layout().row() }
-
 // ParseIFAFlow reads a row of [AppTAMIFA].
 func ParseIFAFlow(key string, f map[string]string) (IFAFlow, error) { return parse[IFAFlow](key, f) }
 
@@ -311,14 +295,6 @@ func ParseQueue(key string, f map[string]string) (Queue, error) { return parse[Q
 
 // Fields formats the row.
 func (row Queue) Fields() map[string]string { return row.layout().row() }
-
-// ParseRecordCounters reads a row of [CountersRecord].
-func ParseRecordCounters(key string, f map[string]string) (RecordCounters, error) {
-	return parse[RecordCounters](key, f)
-}
-
-// Fields formats the row.
-func (row RecordCounters) Fields() map[string]string { return row.layout().row() }
 
 // ParseRecordFlow reads a row of [AppTAMTableRecord].
 func ParseRecordFlow(key string, f map[string]string) (RecordFlow, error) {
@@ -453,14 +429,6 @@ func ParseTAMSwitchInUse(key string, f map[string]string) (TAMSwitchInUse, error
 
 // Fields formats the row.
 func (row TAMSwitchInUse) Fields() map[string]string { return row.layout().row() }
-
-// ParseTailStampCounters reads a row of [CountersTailStamp].
-func ParseTailStampCounters(key string, f map[string]string) (TailStampCounters, error) {
-	return parse[TailStampCounters](key, f)
-}
-
-// Fields formats the row.
-func (row TailStampCounters) Fields() map[string]string { return row.layout().row() }
 
 // ParseTailStampFlow reads a row of [AppTAMTailStamp].
 func ParseTailStampFlow(key string, f map[string]string) (TailStampFlow, error) {
