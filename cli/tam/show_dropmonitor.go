@@ -22,7 +22,7 @@ func showDropMonitor(ctx context.Context, c *kit.Call) (*kit.View, error) {
 			p.Leaves(flowWidth, e, dropSession.Leaves...)
 			p.Optional(flowWidth, "Status", kit.Title(e.Text("state", "status")), "Reason", e.Text("state", "reason"),
 				"Since", e.Text("state", "since"))
-			writeDropCounters(p, e.At("state", "counters"))
+			writeCounters(p, "TAM_DROP_MONITOR_COUNTERS", e.At("state", "counters"), true)
 		}), nil
 	}
 	feature, reported, err := readFeature(ctx, c.Session, "DROPMONITOR")
@@ -35,23 +35,6 @@ func showDropMonitor(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		p.Line("")
 		writeDropSessions(p, entries)
 	}), nil
-}
-
-// dropLeaves are the counters of a session with their labels.
-func dropLeaves() [][2]string {
-	return [][2]string{
-		{"dropped", "Dropped Packets"}, {"trapped", "Trapped Packets"}, {"reports", "Reports"}, {"messages", "Messages"},
-		{"suppressed", "Suppressed"}, {"sampled-out", "Sampled Out"}, {"unsendable", "Unsendable"}, {"lost", "Lost"},
-		{"evicted", "Evicted Flows"}, {"flows", "Flows"},
-	}
-}
-
-// writeDropCounters writes what became of the dropped packets of a session. What is not known is shown so.
-func writeDropCounters(p *kit.Printout, counters tree.Node) {
-	for _, l := range dropLeaves() {
-		p.Field(flowWidth, l[1], kit.Counted(counters, l[0]))
-	}
-	p.Optional(flowWidth, "Counted Since", counters.Text("counted-since"))
 }
 
 // writeDropSessions writes a line for each session.

@@ -24,12 +24,7 @@ func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
 			p.Leaves(flowWidth, e, ifaSession.Leaves...)
 			p.Optional(flowWidth, "Status", kit.Title(e.Text("state", "status")), "Reason", e.Text("state", "reason"),
 				"Since", e.Text("state", "since"))
-			for _, l := range ifaCounted() {
-				if v := e.At("state", "counters").Text(l[0]); v != "" {
-					p.Field(flowWidth, l[1], v)
-				}
-			}
-			p.Optional(flowWidth, "Counted Since", e.At("state", "counters").Text("counted-since"))
+			writeCounters(p, "TAM_IFA_COUNTERS", e.At("state", "counters"), false)
 		}), nil
 	}
 	feature, reported, err := readFeature(ctx, c.Session, "IFA")
@@ -60,15 +55,8 @@ func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// ifaCounted are the counters with their labels.
-func ifaCounted() [][2]string {
-	return [][2]string{
-		{"matched", "Matched"}, {"unsampled", "Unsampled"}, {"already", "Already"}, {"absent", "Absent"},
-		{"inserted", "Inserted"}, {"stripped", "Stripped"}, {"cut", "Cut"}, {"unsupported", "Unsupported"},
-		{"hop-limit", "Hop Limit"}, {"max-length", "Max Length"}, {"mtu", "MTU"}, {"reported", "Reported"},
-		{"messages", "Messages"}, {"unsendable", "Unsendable"}, {"lost", "Lost"},
-	}
-}
+// ifaCounted are the counters.
+func ifaCounted() []counter { return countersIn("TAM_IFA_COUNTERS", "") }
 
 // showIFACounters shows all that is counted, of sessions and of the switch as transit: a column for each.
 func showIFACounters(ctx context.Context, c *kit.Call) (*kit.View, error) {
@@ -99,7 +87,7 @@ func ifaCounts(p *kit.Printout, first kit.Column, heads []kit.Column, columns []
 		rows, n := make([][]string, len(ifaCounted())), 0
 		for width := first.Width + first.Gap; n < len(heads); n++ {
 			for i, l := range ifaCounted() {
-				cell := kit.Counted(columns[n], l[0])
+				cell := kit.Counted(columns[n], l.leaf)
 				heads[n].Width = max(heads[n].Width, len(heads[n].Head), len(cell))
 				rows[i] = append(rows[i], cell)
 			}
@@ -109,7 +97,7 @@ func ifaCounts(p *kit.Printout, first kit.Column, heads []kit.Column, columns []
 			width += heads[n].Gap
 		}
 		for i, l := range ifaCounted() {
-			rows[i] = append([]string{l[1]}, rows[i][:n]...)
+			rows[i] = append([]string{l.label}, rows[i][:n]...)
 		}
 		p.Table(append([]kit.Column{first}, heads[:n]...), rows)
 		if heads, columns = heads[n:], columns[n:]; len(heads) > 0 {

@@ -77,14 +77,20 @@ func ofPossible(plan tree.Node) string {
 // writeRecordState writes what became of a session, what it has recorded, and by which plan.
 func writeRecordState(p *kit.Printout, e tree.Node) {
 	state, counters := e.At("state"), e.At("state", "counters")
-	notSampled := ""
-	if counters.Exists() {
-		notSampled = unless(kit.Counted(counters, "not-sampled"), "0")
-	}
 	p.Optional(flowWidth,
-		"Status", kit.Title(state.Text("status")), "Reason", state.Text("reason"), "Since", state.Text("since"),
-		"Matched", kit.Counted(counters, "matched"), "   Not Sampled", notSampled,
-		"Recorded", kit.Counted(counters, "recorded"), "   Lost", kit.Counted(counters, "lost"))
+		"Status", kit.Title(state.Text("status")), "Reason", state.Text("reason"), "Since", state.Text("since"))
+	for _, c := range countersIn("TAM_TABLERECORD_COUNTERS", "") {
+		label, text := "   "+c.label, kit.Counted(counters, c.leaf)
+		switch c.leaf {
+		case "matched", "recorded":
+			label = c.label
+		case "not-sampled":
+			if text = unless(text, "0"); !counters.Exists() {
+				text = ""
+			}
+		}
+		p.Optional(flowWidth, label, text)
+	}
 	if text, _ := state.At("plan", "json").Value.(string); text != "" {
 		if plan, err := readPlan(text); err != nil {
 			p.Field(flowWidth, "Plan", err.Error())
