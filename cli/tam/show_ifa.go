@@ -2,8 +2,6 @@ package tam
 
 import (
 	"context"
-	"maps"
-	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
@@ -13,46 +11,16 @@ import (
 
 // showIFA shows the feature and its sessions, or all of one session.
 func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	entries, data, err := ifaSessions.readParts(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if c.Has("name") {
-		return kit.Framed(data, func(p *kit.Printout) {
-			e := entries[0]
-			p.Field(flowWidth, ifaSession.Title, e.Name())
-			p.Leaves(flowWidth, e, ifaSession.Leaves...)
-			p.Optional(flowWidth, "Status", kit.Title(e.Text("state", "status")), "Reason", e.Text("state", "reason"),
-				"Since", e.Text("state", "since"))
-			writeCounters(p, "TAM_IFA_COUNTERS", e.At("state", "counters"), false)
-		}), nil
-	}
-	feature, reported, err := readFeature(ctx, c.Session, "IFA")
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(data, reported)
-	return kit.Framed(data, func(p *kit.Printout) {
-		writeFeatureStatus(p, flowWidth, feature)
-		p.Line("")
-		var rows [][]string
-		for _, e := range entries {
-			counters := e.At("state", "counters")
-			rows = append(rows, []string{
-				e.Name(), kit.Configured(e, "role"), kit.OrDash(kit.Configured(e, "flow-group")),
-				kit.OrDash(strings.Join(e.Texts("config", "collector"), ",")),
-				kit.OrDash(kit.Title(e.Text("state", "status"))), kit.Counted(counters, "matched"),
-				kit.Counted(counters, "inserted"),
-				kit.Counted(counters, "stripped"), kit.Counted(counters, "reported"),
-			})
-		}
-		p.Table([]kit.Column{
-			kit.Col("Name", 12, 2), kit.Col("Role", 10, 2), kit.Col("Flow Group", 10, 2), kit.Col("Collectors", 12, 2),
-			kit.Col("Status", 7, 2), kit.Col("Matched", 8, 2),
-			kit.Col("Inserted", 8, 2), kit.Col("Stripped", 8, 2), kit.Col("Reported", 8, 0),
-		}, rows)
-		p.After(kit.WhyNots(entries))
-	}), nil
+	return sessionTable{ref: "IFA", object: ifaSession, columns: []sessionColumn{
+		{kit.Col("Name", 12, 2), tree.Node.Name}, {kit.Col("Role", 10, 2), configured("role")},
+		{kit.Col("Flow Group", 10, 2), configured("flow-group")}, {kit.Col("Collectors", 12, 2), configured("collector")},
+		{kit.Col("Status", 7, 2), statusOf}, {kit.Col("Matched", 8, 2), countedAs("matched")},
+		{kit.Col("Inserted", 8, 2), countedAs("inserted")}, {kit.Col("Stripped", 8, 2), countedAs("stripped")},
+		{kit.Col("Reported", 8, 0), countedAs("reported")},
+	}, whole: func(p *kit.Printout, e tree.Node) {
+		writeStatus(p, e.At("state"))
+		writeCounters(p, "TAM_IFA_COUNTERS", e.At("state", "counters"), false)
+	}}.show(ctx, c)
 }
 
 // ifaCounted are the counters.
