@@ -15,7 +15,7 @@ import (
 )
 
 // region matches a part of a YANG module that is made of what package schema declares, and says of what.
-var region = regexp.MustCompile(`(?s)([ ]*)// (\S[^\n]*), by go generate \./yang:\n.*?\n[ ]*// that was all\n`)
+var region = regexp.MustCompile(`(?s)([ ]*)// (\S[^\n]*), by go generate \./yang:\n(?:.*?\n)??[ ]*// that was all\n`)
 
 // rewrite makes the regions of the modules in a folder anew, and returns the texts of those that have some.
 func rewrite(folder string) (map[string]string, error) {
