@@ -33,11 +33,12 @@ func TestSessionCountersOfOnePoll(t *testing.T) {
 		}
 		devicetest.NoError(t, s.Orchagent.PollCounters(t.Context()))
 		row := devicetest.Row(t, s.Redis, swss.CountersDB, schema.CountersTailStamp, "s")
-		c, err := schema.ParseTailStampCounters("s", row)
+		c, err := schema.ParseCounters(schema.CountersTailStamp, "s", row)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := uint64(10 * round); *c.Matched != n || *c.Stamped+*c.NotTCPUDP != n {
+		if n := uint64(10 * round); c.Counts["MATCHED_PACKETS"] != n ||
+			c.Counts["STAMPED_PACKETS"]+c.Counts["NOT_STAMPED_NOT_TCP_UDP"] != n {
 			t.Errorf("after %d frames: %v", n, row)
 		}
 	}

@@ -188,39 +188,21 @@ func (s *Sim) sessions(ctx context.Context, r *Report) error {
 		return err
 	}
 	for name, row := range rows {
-		c, err := schema.ParseTailStampCounters(name, counters[name])
+		c, err := schema.ParseCounters(schema.CountersTailStamp, name, counters[name])
 		if err != nil {
 			return err
 		}
 		report := SessionReport{
 			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"],
-			Matched: c.Matched, MatchedBytes: c.MatchedBytes, Stamped: c.Stamped, NotStamped: map[string]uint64{},
+			Matched: c.Of("MATCHED_PACKETS"), MatchedBytes: c.Of("MATCHED_BYTES"), Stamped: c.Of("STAMPED_PACKETS"),
+			NotStamped: c.Below("not-stamped"),
 		}
-		for why, n := range map[string]*uint64{
-			"not_tcp_udp": c.NotTCPUDP, "not_ethernet_ii": c.NotEthernetII, "cut": c.Cut, "mtu": c.TooLong,
-		} {
-			if n != nil {
-				report.NotStamped[why] = *n
-			}
-		}
-		for what, n := range map[string]*uint64{
-			"seen": c.SYNs, "clamped": c.SYNsClamped, "small": c.SYNsSmall, "without_mss": c.SYNsWithout,
-			"malformed": c.SYNsMalformed, "cut": c.SYNsCut, "no_room": c.SYNsNoRoom,
-		} {
-			if n != nil {
-				report.countSYNs(what, *n)
-			}
+		if syns := c.Below("syns"); len(syns) > 0 {
+			report.SYNs = syns
 		}
 		r.TailStamping[name] = report
 	}
 	return nil
-}
-
-func (r *SessionReport) countSYNs(what string, n uint64) {
-	if r.SYNs == nil {
-		r.SYNs = map[string]uint64{}
-	}
-	r.SYNs[what] = n
 }
 
 // Problems lists the configured objects that STATE_DB says are not active.

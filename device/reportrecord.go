@@ -65,11 +65,12 @@ func (s *Sim) recordings(ctx context.Context, r *Report) error {
 	for name, row := range rows {
 		rec := RecordReport{FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"]}
 		if fields := counters[name]; fields != nil {
-			c, err := schema.ParseRecordCounters(name, fields)
+			c, err := schema.ParseCounters(schema.CountersRecord, name, fields)
 			if err != nil {
 				return err
 			}
-			rec.RecordCounts = (*RecordCounts)(&c)
+			rec.RecordCounts = &RecordCounts{Matched: c.Counts["MATCHED"], NotSampled: c.Counts["NOT_SAMPLED"],
+				Recorded: c.Counts["RECORDED"], Lost: c.Counts["LOST"]}
 		}
 		if rec.PlanReport, err = planReport(plans[name]); err != nil {
 			return fmt.Errorf("the plan of session %q: %w", name, err)

@@ -58,14 +58,15 @@ func somePlan() *record.Plan {
 }
 
 // recorded writes what orchagent does of the session.
-func (b *bed) recorded(p *record.Plan, c schema.RecordCounters) {
+func (b *bed) recorded(p *record.Plan, matched, notSampled, recorded, lost uint64) {
 	b.t.Helper()
 	fields, err := schema.RecordPlanFields(p)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.set(schema.CountersRecordPlan, "r1", fields)
-	b.set(schema.CountersRecord, "r1", c.Fields())
+	b.set(schema.CountersRecord, "r1", schema.Counters{Counts: map[string]uint64{
+		"MATCHED": matched, "NOT_SAMPLED": notSampled, "RECORDED": recorded, "LOST": lost}}.Fields())
 }
 
 // The leaf json is the plan, whole: what a reader of records has of it is what the
@@ -74,7 +75,7 @@ func TestTableRecordPlanIsWhole(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(recording())
 	want := somePlan()
-	b.recorded(want, schema.RecordCounters{})
+	b.recorded(want, 0, 0, 0, 0)
 	for _, enc := range []gpb.Encoding{gpb.Encoding_PROTO, gpb.Encoding_JSON_IETF} {
 		reply, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(recordR1 + "/state/plan/json")},
 			Encoding: enc})
@@ -109,13 +110,13 @@ func TestTableRecordOnChange(t *testing.T) {
 	b.rows(recording())
 	p := somePlan()
 	p.ID = 7
-	b.recorded(p, schema.RecordCounters{Matched: 1})
+	b.recorded(p, 1, 0, 0, 0)
 	s := b.subscribe(streamOf(subOf(onChange, recordR1+"/state/status"), subOf(onChange, recordR1+"/state/plan/id"),
 		subOf(onChange, recordR1+"/state/plan/tables")))
 	s.want("U "+recordR1+`/state/status "active"`, "U "+recordR1+`/state/plan/id 7`,
 		"U "+recordR1+`/state/plan/tables ["chip.acl","ingress.a"]`, "S")
 	p.ID, p.Recorded = 8, p.Recorded[:1]
-	b.recorded(p, schema.RecordCounters{Matched: 2})
+	b.recorded(p, 2, 0, 0, 0)
 	s.want("U "+recordR1+`/state/plan/id 8`, "U "+recordR1+`/state/plan/tables ["chip.acl"]`)
 	b.rows(map[string]string{"STATE_DB TAM_STATE_TABLERECORD_TABLE|r1": "status=pending reason=no_way_to_10.0.0.9"})
 	s.want("U " + recordR1 + `/state/status "pending"`)
@@ -142,13 +143,13 @@ func TestTableRecordSample(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })
 	b.rows(recording())
-	b.recorded(somePlan(), schema.RecordCounters{Matched: 5})
+	b.recorded(somePlan(), 5, 0, 0, 0)
 	const matched = recordR1 + "/state/counters/matched"
 	list := streamOf(subOf(gpb.SubscriptionMode_TARGET_DEFINED, matched))
 	list.Subscription[0].SampleInterval = uint64(time.Second)
 	s := b.subscribe(list)
 	s.want("U "+matched+` "5"`, "S")
-	b.recorded(somePlan(), schema.RecordCounters{Matched: 6})
+	b.recorded(somePlan(), 6, 0, 0, 0)
 	clock.advance(time.Second)
 	s.want("U " + matched + ` "6"`)
 }

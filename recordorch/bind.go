@@ -213,7 +213,7 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 		return err
 	}
 	if o.counters.Get(s.Name) == nil {
-		o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
+		o.counters.Put(s.Name, countersOf(make([]uint64, record.CounterWords)))
 	}
 	o.announce(ctx, s)
 	return nil

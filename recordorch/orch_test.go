@@ -384,20 +384,20 @@ func TestCounters(t *testing.T) {
 	b.Step()
 	want := func(text string) {
 		t.Helper()
-		c, err := schema.ParseRecordCounters("s1", b.Row(swss.CountersDB, schema.CountersRecord, "s1"))
-		if got := fmt.Sprint(c, err); got != text+" <nil>" {
+		c, err := schema.ParseCounters(schema.CountersRecord, "s1", b.Row(swss.CountersDB, schema.CountersRecord, "s1"))
+		if got := fmt.Sprint(c.Counts, err); got != text+" <nil>" {
 			t.Errorf("counters %s, want %s", got, text)
 		}
 	}
-	want("{0 0 0 0}")
+	want("map[LOST:0 MATCHED:0 NOT_SAMPLED:0 RECORDED:0]")
 	b.chip.counters["tr:s1"] = [4]uint64{10, 2, 9, 1}
 	b.Pass(time.Second)
-	want("{10 2 9 1}")
+	want("map[LOST:1 MATCHED:10 NOT_SAMPLED:2 RECORDED:9]")
 	b.chip.counters["tr:s1"] = [4]uint64{11, 2, 10, 1}
 	if err := b.rr.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
-	want("{11 2 10 1}")
+	want("map[LOST:1 MATCHED:11 NOT_SAMPLED:2 RECORDED:10]")
 	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry") // and no window
 }
 

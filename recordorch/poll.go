@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"tamtam/orch/feature"
@@ -147,12 +148,19 @@ func (o *Orch) readCounters(ctx context.Context) error {
 			return err
 		}
 		for i, s := range some {
-			o.counters.Put(s.Name, schema.RecordCounters{
-				Matched: words[i][0], NotSampled: words[i][1], Recorded: words[i][2], Lost: words[i][3],
-			}.Fields())
+			o.counters.Put(s.Name, countersOf(words[i]))
 		}
 	}
 	return nil
+}
+
+// countersOf returns the row of the counters of a session, in the order of its words in the chip.
+func countersOf(words []uint64) swss.FieldValues {
+	row := swss.FieldValues{}
+	for i, f := range schema.CountersIn(schema.CountersRecord) {
+		row[f.Name] = strconv.FormatUint(words[i], 10)
+	}
+	return row
 }
 
 // bound returns the sessions that record, sorted.

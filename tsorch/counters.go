@@ -18,23 +18,16 @@ import (
 // session, or "" for all.
 const ClearChannel = "TAM_CLEAR_COUNTERS"
 
-// Fields of the rows of TAM_TAILSTAMPING_COUNTERS, in the order of a sample.
-var fieldNames = [...]string{
-	"MATCHED_PACKETS", "MATCHED_BYTES", // of the ACL counter; of the window, if there is one
-	// of the window
-	"STAMPED_PACKETS", "NOT_STAMPED_NOT_TCP_UDP", "NOT_STAMPED_NOT_ETHERNET_II", "NOT_STAMPED_CUT", "NOT_STAMPED_MTU",
-	// of the session's clamp, in the order of tailstamp.SYNCount
-	"SYNS", "SYNS_CLAMPED", "SYNS_SMALL", "SYNS_WITHOUT_MSS", "SYNS_MALFORMED", "SYNS_CUT", "SYNS_NO_ROOM",
-}
-
-// fromWindow is the index of the first field that comes from the window, fromClamp that of the clamp's.
+// Places in a sample, whose numbers are those of the fields of TAM_TAILSTAMPING_COUNTERS, in order.
 const (
+	fromACL    = 0 // packets and bytes of the ACL counter; of the window, if there is one
 	fromWindow = 2
-	fromClamp  = len(fieldNames) - int(tailstamp.NumSYNCounts)
+	fromClamp  = fromWindow + tailstamp.WordMatched // of the session's clamp, in the order of tailstamp.SYNCount
+	sampleSize = fromClamp + int(tailstamp.NumSYNCounts)
 )
 
 // A sample is the counters of a session.
-type sample [len(fieldNames)]uint64
+type sample [sampleSize]uint64
 
 // counters keeps the rows of TAM_TAILSTAMPING_COUNTERS.
 type counters struct {
@@ -95,14 +88,14 @@ func (o *Orch) write(ctx context.Context, names []string, samples []sample) erro
 func (c *counters) row(name string, s sample, clamps bool) swss.FieldValues {
 	base := c.cleared[name]
 	row := swss.FieldValues{}
-	for i, f := range fieldNames {
+	for i, f := range schema.CountersIn(schema.CountersTailStamp) {
 		if i >= fromWindow && i < fromClamp && !c.hasWindow || i >= fromClamp && !(clamps && c.hasSYNs) {
 			continue
 		}
 		if s[i] < base[i] { // the counter was reset
 			base[i] = 0
 		}
-		row[f] = strconv.FormatUint(s[i]-base[i], 10)
+		row[f.Name] = strconv.FormatUint(s[i]-base[i], 10)
 	}
 	if base != c.cleared[name] {
 		c.cleared[name] = base
@@ -130,7 +123,7 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	}
 	for i := range samples {
 		w := words[labels[i]]
-		copy(samples[i][:fromWindow], w[tailstamp.WordMatched:])
+		copy(samples[i][fromACL:fromWindow], w[tailstamp.WordMatched:])
 		copy(samples[i][fromWindow:], w[:tailstamp.WordMatched])
 	}
 	return samples, nil

@@ -16,4 +16,5 @@
 package yang
 
 //go:generate sh -c "go run ../internal/tables yang > tamtam-losses.yang"
+//go:generate go run ../internal/tables regions .
 //go:generate ./generate.sh

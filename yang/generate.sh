@@ -34,23 +34,8 @@ modules=(
 	openconfig-system
 	openconfig-tam
 	openconfig-vlan
-	tamtam-acl
-	tamtam-interfaces
-	tamtam-routing
-	tamtam-qos
-	tamtam-tailstamp
-	tamtam-altmark
-	tamtam-ietf-altmark
-	tamtam-flymon
-	tamtam-tablerecord
-	tamtam-dropmonitor
-	tamtam-ifa
-	tamtam-sflow
-	tamtam-health
-	tamtam-outputs
-	tamtam-debugcounter
-	tamtam-configuration
-	tamtam-operations
+	# All of tamtam's own, but those of which no node comes.
+	$(ls tamtam-*.yang | grep -vE '^tamtam-(status|deviations|losses|restconf|types)\.yang$' | sed 's/\.yang$//')
 )
 # Without -trimpath, for which all packages would be compiled once more.
 go run github.com/openconfig/ygot/generator "${options[@]}" "${modules[@]/%/.yang}"

@@ -72,7 +72,7 @@ var altMarkSession = Object{
 	List: altMarkSessions, Table: "TAM_ALTMARK_TABLE", Word: "session", Help: "A flow group that is marked",
 	Replace: true, tally: "Alt-Mark Sessions", Title: "Session", Width: flowWidth, head: kit.Col("Name", 11, 2),
 	more: writeAltMarkState,
-	Leaves: []kit.Leaf{
+	Leaves: declaredIn("TAM_ALTMARK_TABLE", []kit.Leaf{
 		{
 			Word: "flowgroup", Help: "The flow group to mark", Kind: GroupName, Value: "Name of the flow group", Need: true,
 			Label: "Flow Group Name", Cell: kit.Col("Flow Group", 16, 2),
@@ -104,7 +104,7 @@ var altMarkSession = Object{
 			Label: "Mark 2", Cell: kit.Col("Mark 2", 6, 0),
 		},
 		{
-			Word: "flow-mon-id", Help: "Only packets with this FlowMonID in their AltMark option", Kind: kit.Number(0, 1<<20-1),
+			Word: "flow-mon-id", Help: "Only packets with this FlowMonID in their AltMark option",
 			Value: "FlowMonID", Label: "FlowMonID",
 		},
 		{
@@ -116,32 +116,31 @@ var altMarkSession = Object{
 			Label: "Header To",
 		},
 		{
-			Word: "encap-header", Help: "Header of options that has the option", Value: "Header", Default: "destination",
+			Word: "encap-header", Help: "Header of options that has the option", Value: "Header",
 			Kind: kit.OneOf(kit.Pick("destination", "Destination options; default"),
 				kit.Pick("hop-by-hop", "Hop-by-hop options")), Label: "Header Of Options",
 		},
 		{
-			Word: "encap-hop-limit", Help: "Hop limit with which packets leave; default 64", Kind: kit.Number(1, 254),
+			Word: "encap-hop-limit", Help: "Hop limit with which packets leave; default 64",
 			Value: "Hop limit", Label: "Header Hop Limit",
 		},
-		{Word: "clear", Help: "The terminator clears the marks", Default: "false", Label: "Clear"},
+		{Word: "clear", Help: "The terminator clears the marks", Label: "Clear"},
 		{
 			Word: "slot-sync", Help: "Clocks tell the slots of muxed marking", Kind: slotSync, Value: "Whether they do",
 			Default: "on", Label: "Slot Sync",
 		},
 		{
-			Word: "mean-delay", Help: "Arrivals of all packets are summed up: their mean delay", Default: "false",
+			Word: "mean-delay", Help: "Arrivals of all packets are summed up: their mean delay",
 			Label: "Mean Delay",
 		},
 		{
 			Word: "foreign-marks", Help: "What an initiator does with packets that come marked", Value: "What it does",
-			Default: "count",
 			Kind: kit.OneOf(kit.Pick("count", "Marked as all others, and the period is flagged; default"),
 				kit.Pick("clean", "Marked as all others: it is known that they come"), kit.Pick("drop", "Dropped")),
 			Label: "Foreign Marks",
 		},
 		{
-			Word: "clock-trust", Help: "What vouches for this switch's clock", Value: "What does", Default: "checked",
+			Word: "clock-trust", Help: "What vouches for this switch's clock", Value: "What does",
 			Kind: kit.OneOf(kit.Pick("checked", "The chip and its kernel; default"),
 				kit.Pick("declared", "The operator: it is within clock-error")),
 			Label: "Clock Trust",
@@ -152,13 +151,13 @@ var altMarkSession = Object{
 		},
 		{
 			Word: "delay-min", Help: "Least delay from the initiator; default 0", Kind: nanoseconds,
-			Value: "Nanoseconds", Label: "Least Delay", Show: inEffect("delay-min"),
+			Value: "Nanoseconds", Label: "Least Delay", Default: noDefault, Show: inEffect("delay-min"),
 		},
 		{
 			Word: "delay-max", Help: "Greatest delay from the initiator; default 1/8 of the period", Kind: nanoseconds,
 			Value: "Nanoseconds", Label: "Greatest Delay", Show: inEffect("delay-max"),
 		},
-	},
+	}),
 }
 
 // inEffect shows the time in effect, which may be a default, or else the configured one.

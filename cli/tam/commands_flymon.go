@@ -46,15 +46,15 @@ var flyMonShare = &kit.Kind{Label: "<1 | 1/2 | 1/4 ... 1/128>", Parse: func(text
 var flyMonTask = Object{
 	List: flyMonTasks, Table: "TAM_FLYMON_TASK_TABLE", Word: "task", Help: "What is measured of which packets",
 	Replace: true, tally: "FlyMon Tasks", Title: "Task", Width: flowWidth, more: writeFlyMonState,
-	Leaves: []kit.Leaf{
+	Leaves: declaredIn("TAM_FLYMON_TASK_TABLE", []kit.Leaf{
 		{
 			Word: "flowgroup", Help: "Only packets of this flow group", Kind: GroupName,
 			Label: "Flow Group Name", Show: func(e tree.Node) string { return e.Text("config", "flowgroup") },
 		},
 		{
-			Word:  "filter",
-			Help:  "Only packets with src-ip=PREFIX, dst-ip=PREFIX, src-port=N-M, dst-port=N-M, protocol=N, ip=4",
-			Kind:  flyMonText("<FIELD=VALUE,...>", kit.Pick("any", "All packets")),
+			Word: "filter",
+			Help: "Only packets with src-ip=PREFIX, dst-ip=PREFIX, src-port=N-M, dst-port=N-M, protocol=N, ip=4",
+			Kind: flyMonText("<FIELD=VALUE,...>", kit.Pick("any", "All packets")), Default: noDefault,
 			Label: "Filter",
 		},
 		{
@@ -77,7 +77,7 @@ var flyMonTask = Object{
 			Label: "Attribute",
 		},
 		{
-			Word: "algorithm", Help: "How it is measured", Default: "auto", Label: "Algorithm", Always: true,
+			Word: "algorithm", Help: "How it is measured", Label: "Algorithm", Always: true,
 			Kind: kit.OneOf(kit.Pick("auto", "Default"), kit.Pick("cms", "Count-Min Sketch"),
 				kit.Pick("sumax-sum", "SuMax(Sum)"),
 				kit.Pick("sumax-max", "SuMax(Max)"), kit.Pick("mrac", "Distribution of flow sizes, and entropy"),
@@ -86,49 +86,48 @@ var flyMonTask = Object{
 				kit.Pick("max-interval", "Maximum inter-arrival time"), kit.Pick("odd-sketch", "Odd Sketch")),
 		},
 		{
-			Word: "memory", Help: "Buckets of all rows; default 49152", Kind: kit.Number(1, 1<<26), Default: "49152",
+			Word: "memory", Help: "Buckets of all rows; default 49152",
 			Label: "Memory", Show: func(e tree.Node) string {
 				return kit.OrDash(kit.Configured(e, "memory")) + " buckets, " + kit.OrDash(kit.Configured(e, "allocation"))
 			},
 		},
 		{
-			Word: "rows", Help: "Rows of the sketch; default those that the algorithm has", Kind: kit.Number(1, 3),
+			Word: "rows", Help: "Rows of the sketch; default those that the algorithm has",
 			Label: "Rows",
 		},
 		{
-			Word: "allocation", Help: "How memory is rounded", Default: "accurate",
+			Word: "allocation", Help: "How memory is rounded",
 			Kind: kit.OneOf(kit.Pick("accurate", "At least what is wanted; default"), kit.Pick("efficient", "What is nearest")),
 		},
 		{
 			Word: "epoch", Help: "Milliseconds that are counted at a time; default 1000, 0: no end",
-			Kind: kit.Number(0, 3_600_000), Default: "1000",
 			Label: "Epoch", Always: true, Show: func(e tree.Node) string { return flyMonEpoch(kit.Configured(e, "epoch")) },
 		},
 		{
-			Word: "threshold", Help: "From where on a flow is heavy, or has too many values", Kind: kit.Number(0, kit.MaxUint32),
-			Default: "0", Label: "Threshold",
+			Word: "threshold", Help: "From where on a flow is heavy, or has too many values",
+			Label: "Threshold",
 		},
 		{
 			Word: "change-threshold", Help: "From where on the change of a flow's count from one epoch to the next is heavy",
-			Kind: kit.Number(0, kit.MaxUint32), Default: "0", Label: "Change Threshold",
+			Label: "Change Threshold",
 		},
 		{
-			Word: "readout", Help: "What is read", Default: "banked", Label: "Readout", Always: true,
+			Word: "readout", Help: "What is read", Label: "Readout", Always: true,
 			Kind: kit.OneOf(kit.Pick("banked", "One bank is read while the other counts; default"),
 				kit.Pick("live", "Read while it counts")),
 		},
 		{
-			Word: "translation", Help: "How addresses are translated", Default: "tcam", Label: "Translation",
+			Word: "translation", Help: "How addresses are translated", Label: "Translation",
 			Kind: kit.OneOf(kit.Pick("tcam", "TCAM entries; default"),
 				kit.Pick("shift", "Shifted keys: no TCAM, but instructions and PHV")),
 		},
 		{
 			Word: "share", Help: "Part of the packets that is looked at, for tasks of the same packets; default 1",
-			Kind: flyMonShare, Default: "1", Label: "Share",
+			Kind: flyMonShare, Label: "Share",
 		},
-		{Word: "pinned", Help: "Never move it to make room for another task", Default: "false", Label: "Pinned"},
-		{Word: "plan", Help: "Only say where it would go and what it would take", Default: "false"},
-	},
+		{Word: "pinned", Help: "Never move it to make room for another task", Label: "Pinned"},
+		{Word: "plan", Help: "Only say where it would go and what it would take"},
+	}),
 }
 
 var flyMonQuery = Object{

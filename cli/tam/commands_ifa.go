@@ -26,7 +26,7 @@ var ifaSessions = List{"IFA session", "tamtam-ifa:ifa-sessions", "ifa-session"}
 var ifaSession = Object{
 	List: ifaSessions, Table: "TAM_SESSION", Word: "session", Help: "What the switch does", Replace: true,
 	tally: "IFA Sessions", Title: "Session", Width: flowWidth, head: kit.Col("Name", 12, 2),
-	Leaves: []kit.Leaf{
+	Leaves: declaredIn("TAM_IFA_SESSION_TABLE", []kit.Leaf{
 		{Word: "role", Help: "What the switch does", Value: "The role", Need: true, Label: "Role",
 			Kind: kit.OneOf(kit.Pick("initiator", "It puts IFA into the packets of a flow group"),
 				kit.Pick("transit", "It adds a hop to all packets with IFA"),
@@ -36,13 +36,12 @@ var ifaSession = Object{
 		{Word: "sampler", Help: "Of an initiator: one packet in how many; default every one", Kind: Samplers.Names(),
 			Label: "Sampler"},
 		{Word: "hop-limit", Help: "Of an initiator: hops of other switches at most; default any number",
-			Kind:  kit.Number(1, 254),
 			Label: "Hop Limit"},
 		{Word: "max-length", Help: "Of an initiator: words of 4 bytes that hops take at most, 8 each; default 255",
-			Kind: kit.Number(8, 255), Label: "Max Length"},
+			Label: "Max Length"},
 		{Word: "collector", Help: "Of a terminator: where reports go; default nowhere", Value: "Names of collectors",
 			Label: "Collectors", Kind: nameList("collectors", reportCollectors.Names)},
 		{Word: "template-interval", Help: "Of a terminator: seconds until templates are sent again; default 15",
-			Kind: kit.Number(1, 86400), Label: "Template Interval"},
-	},
+			Label: "Template Interval"},
+	}),
 }

@@ -92,7 +92,7 @@ var recordSession = Object{
 	List: recordSessions, Table: "TAM_TABLERECORD_TABLE", Word: "session",
 	Help: "A flow group whose paths are recorded", Replace: true, tally: "Recording Sessions",
 	Title: "Session", Width: flowWidth,
-	Leaves: []kit.Leaf{
+	Leaves: declaredIn("TAM_TABLERECORD_TABLE", []kit.Leaf{
 		{
 			Word: "flow-group", Help: "The flow group to record", Name: "flowgroup", Kind: GroupName,
 			Value: "Name of the flow group", Need: true, Label: "Flow Group Name",
@@ -107,17 +107,17 @@ var recordSession = Object{
 			Label: "Sampling", Show: sampling,
 		},
 		{
-			Word: "phv", Help: "Containers of the record; default 16+16", Kind: containers, Default: "16+16",
+			Word: "phv", Help: "Containers of the record; default 16+16", Kind: containers,
 			Label: "PHV", Always: true,
 		},
 		{
-			Word: "mode", Help: "What is recorded", Default: "exec", Label: "Mode", Always: true,
+			Word: "mode", Help: "What is recorded", Label: "Mode", Always: true,
 			Kind: kit.OneOf(kit.Pick("exec", "Which tables a packet ran; default"),
 				kit.Pick("exec+hit", "And which of them hit"),
 				kit.Pick("exec+action", "And which action the entry has that was hit")),
 		},
 		{
-			Word: "algorithm", Help: "How tables are chosen", Default: "greedy", Label: "Algorithm", Always: true,
+			Word: "algorithm", Help: "How tables are chosen", Label: "Algorithm", Always: true,
 			Kind: kit.OneOf(kit.Pick("greedy", "Table by table, the one that adds most; default"),
 				kit.Pick("greedy-restarts", "Greedy, from several first tables"),
 				kit.Pick("bnb", "Branch and bound: the best plan; only with exec")),
@@ -125,22 +125,22 @@ var recordSession = Object{
 		{Label: "Probabilities", Show: func(e tree.Node) string { return kit.Configured(e, "probabilities") }, Always: true},
 		{Word: "must-record", Help: "Tables that are recorded whatever they add", Kind: tableNames, Label: "Must Record"},
 		{
-			Word: "probabilities", Help: "How likely the paths are", Default: "uniform",
+			Word: "probabilities", Help: "How likely the paths are",
 			Kind: kit.OneOf(kit.Pick("uniform", "All ways that leave a table are equally likely; default"),
 				kit.Pick("counted", "As the switch has counted")),
 		},
 		{
-			Word: "encapsulation", Help: "What copies travel in", Default: "udp",
+			Word: "encapsulation", Help: "What copies travel in",
 			Kind: kit.OneOf(kit.Pick("udp", "To the collector's port; default"), kit.Pick("erspan", "In GRE")),
 		},
 		{
-			Word: "truncate", Help: "Bytes of a packet that are sent; default 128, 0: all", Kind: truncation, Default: "128",
+			Word: "truncate", Help: "Bytes of a packet that are sent; default 128, 0: all", Kind: truncation,
 		},
 		{Word: "source-ip", Help: "Source of what is sent; default the switch's own address", Kind: kit.IPAddress},
 		{
-			Word: "identities", Help: "Whether records name the entries that a packet hit; default false", Default: "false",
+			Word: "identities", Help: "Whether records name the entries that a packet hit; default false",
 			Kind: kit.Whether("ACL rule, route, next hop, neighbour, FDB entries, and queue with its depth",
 				"Tables only; default"),
 		},
-	},
+	}),
 }

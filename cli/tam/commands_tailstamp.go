@@ -21,16 +21,18 @@ var stampSessions = List{"tail-stamping session", "tailstamping-sessions", "tail
 var stampSession = Object{
 	List: stampSessions, Table: "TAM_TAILSTAMPING_TABLE", Word: "session", Help: "A flow group that is stamped",
 	Replace: true, tally: "Sessions", Title: "Session", Width: flowWidth, head: kit.Col("Name", 11, 4),
-	Leaves: []kit.Leaf{
-		{
-			Word: "flowgroup", Help: "The flow group to stamp", Kind: GroupName, Value: "Name of the flow group",
-			Need: true, Label: "Flow Group Name", Cell: kit.Col("Flow Group", 16, 0),
-		},
-		clampMSS,
-	},
+	Leaves: stampLeaves,
 }
 
-var clampMSS = kit.Leaf{
-	Word: "clamp-mss", From: "tamtam-tailstamp", Kind: kit.Number(1, 8), Value: "Records, one of each switch that stamps",
-	Help: "Have full segments of TCP keep room for records", Label: "Clamp MSS",
-}
+var stampLeaves = declaredIn("TAM_TAILSTAMPING_TABLE", []kit.Leaf{
+	{
+		Word: "flowgroup", Help: "The flow group to stamp", Kind: GroupName, Value: "Name of the flow group",
+		Need: true, Label: "Flow Group Name", Cell: kit.Col("Flow Group", 16, 0),
+	},
+	{
+		Word: "clamp-mss", From: "tamtam-tailstamp", Value: "Records, one of each switch that stamps",
+		Help: "Have full segments of TCP keep room for records", Label: "Clamp MSS",
+	},
+})
+
+var clampMSS = stampLeaves[1]

@@ -11,27 +11,27 @@ import (
 var GroupName = FlowGroups.Names()
 
 // SwitchLeaves are attributes of the whole switch.
-var SwitchLeaves = []kit.Leaf{
-	{Word: "switch-id", Help: kit.WordHelp["switch-id"], Kind: kit.Number(1, kit.MaxUint32), Value: "Identifier"},
-	{Word: "enterprise-id", Help: kit.WordHelp["enterprise-id"], Kind: kit.Number(1, kit.MaxUint32), Value: "Identifier"},
+var SwitchLeaves = declaredIn("TAM_SWITCH_TABLE", []kit.Leaf{
+	{Word: "switch-id", Help: kit.WordHelp["switch-id"], Value: "Identifier"},
+	{Word: "enterprise-id", Help: kit.WordHelp["enterprise-id"], Value: "Identifier"},
 	{
 		Word: "keep-packets", Help: "Which packets are kept for who asks why; default drops", Value: "Which",
 		Kind: kit.OneOf(kit.Pick("drops", "Those that are dropped, and those of flows that were asked for; default"),
 			kit.Pick("all", "All packets, wherever they end")),
 	},
-}
+})
 
 // Collector describes collectors.
 var Collector = Object{
 	List: Collectors, Table: "TAM_COLLECTORS_TABLE", Word: "collector", Help: "Where reports go", tally: "Collectors",
 	Title: "Name", Width: 14, head: kit.Col("Name", 16, 3),
-	Leaves: []kit.Leaf{
+	Leaves: declaredIn("TAM_COLLECTORS_TABLE", []kit.Leaf{
 		{
 			Word: "ip", Help: "Its address", Kind: kit.IPAddress, Value: "Address", Need: true,
 			Label: "IP Address", Cell: kit.Col("IP Address", 14, 3),
 		},
 		{
-			Word: "port", Help: "Its transport port", Kind: kit.Number(1, 65535), Value: "Port", Need: true,
+			Word: "port", Help: "Its transport port", Value: "Port", Need: true,
 			Label: "Port", Cell: kit.Col("Port", 6, 2),
 		},
 		{
@@ -39,18 +39,18 @@ var Collector = Object{
 			Kind:  kit.OneOf(kit.Pick("UDP", "Default"), kit.Pick("TCP", "")),
 			Label: "Protocol", Always: true, Cell: kit.Col("Protocol", 8, 0),
 		},
-	},
+	}),
 }
 
 // Sampler describes samplers.
 var Sampler = Object{
 	List: Samplers, Table: "TAM_SAMPLINGRATE_TABLE", Word: "sampler", Help: "One packet in how many", tally: "Samplers",
 	Title: "Name", Width: 14, head: kit.Col("Name", 11, 2),
-	Leaves: []kit.Leaf{{
-		Word: "rate", Help: "One packet in this many", Name: "sampling-rate", Kind: kit.Number(1, kit.MaxUint32),
+	Leaves: declaredIn("TAM_SAMPLINGRATE_TABLE", []kit.Leaf{{
+		Word: "rate", Help: "One packet in this many", Name: "sampling-rate",
 		Value: "Packets",
 		Need:  true, Label: "Sample Rate", Cell: kit.Col("Sample Rate", 11, 0),
-	}},
+	}}),
 }
 
 // Commands are those of the mode config-tam and below it.

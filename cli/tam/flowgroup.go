@@ -15,10 +15,9 @@ import (
 
 // Leaves of a flow group besides its matches.
 var (
-	GroupID = kit.Leaf{
-		Word: "id", Help: "Number of the flow group; default the lowest that is free", Kind: kit.Number(1, kit.MaxUint32),
-		Value: "Number", Label: "   Id",
-	}
+	GroupID = declaredIn("TAM_FLOWGROUP_TABLE", []kit.Leaf{{
+		Word: "id", Help: "Number of the flow group; default the lowest that is free", Value: "Number", Label: "   Id",
+	}})[0]
 	groupPriority = kit.Leaf{
 		Word: "priority", Help: "Where flow groups overlap, the higher wins; default 100", Undo: "Back to 100",
 		Kind: kit.Number(1, 1024), Value: "Priority", Label: "   Priority",

@@ -2,8 +2,6 @@ package tam
 
 import (
 	"context"
-	"maps"
-	"strings"
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
@@ -11,66 +9,15 @@ import (
 
 // showDropMonitor shows the feature and its sessions, or all of one session.
 func showDropMonitor(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	entries, data, err := dropSessions.readParts(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if c.Has("name") {
-		return kit.Framed(data, func(p *kit.Printout) {
-			e := entries[0]
-			p.Field(flowWidth, dropSession.Title, e.Name())
-			p.Leaves(flowWidth, e, dropSession.Leaves...)
-			p.Optional(flowWidth, "Status", kit.Title(e.Text("state", "status")), "Reason", e.Text("state", "reason"),
-				"Since", e.Text("state", "since"))
-			writeDropCounters(p, e.At("state", "counters"))
-		}), nil
-	}
-	feature, reported, err := readFeature(ctx, c.Session, "DROPMONITOR")
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(data, reported)
-	return kit.Framed(data, func(p *kit.Printout) {
-		writeFeatureStatus(p, flowWidth, feature)
-		p.Line("")
-		writeDropSessions(p, entries)
-	}), nil
-}
-
-// dropLeaves are the counters of a session with their labels.
-func dropLeaves() [][2]string {
-	return [][2]string{
-		{"dropped", "Dropped Packets"}, {"trapped", "Trapped Packets"}, {"reports", "Reports"}, {"messages", "Messages"},
-		{"suppressed", "Suppressed"}, {"sampled-out", "Sampled Out"}, {"unsendable", "Unsendable"}, {"lost", "Lost"},
-		{"evicted", "Evicted Flows"}, {"flows", "Flows"},
-	}
-}
-
-// writeDropCounters writes what became of the dropped packets of a session. What is not known is shown so.
-func writeDropCounters(p *kit.Printout, counters tree.Node) {
-	for _, l := range dropLeaves() {
-		p.Field(flowWidth, l[1], kit.Counted(counters, l[0]))
-	}
-	p.Optional(flowWidth, "Counted Since", counters.Text("counted-since"))
-}
-
-// writeDropSessions writes a line for each session.
-func writeDropSessions(p *kit.Printout, entries []tree.Node) {
-	var rows [][]string
-	for _, e := range entries {
-		counters := e.At("state", "counters")
-		rows = append(rows, []string{
-			e.Name(), kit.OrDash(kit.Configured(e, "flow-group")), strings.Join(e.Texts("config", "collector"), ","),
-			kit.OrDash(kit.Title(e.Text("state", "status"))), kit.Configured(e, "drop-type"), kit.Counted(counters, "dropped"),
-			kit.Counted(counters, "trapped"), kit.Counted(counters, "reports"), kit.Counted(counters, "suppressed"),
-			kit.Counted(counters, "sampled-out"), kit.Counted(counters, "unsendable"),
-		})
-	}
-	p.Table([]kit.Column{
-		kit.Col("Name", 12, 2), kit.Col("Flow Group", 10, 2), kit.Col("Collectors", 12, 2), kit.Col("Status", 7, 2),
-		kit.Col("Type", 9, 2), kit.Col("Dropped", 8, 2),
-		kit.Col("Trapped", 8, 2), kit.Col("Reports", 8, 2), kit.Col("Suppressed", 10, 2), kit.Col("Sampled Out", 11, 2),
-		kit.Col("Unsendable", 10, 0),
-	}, rows)
-	p.After(kit.WhyNots(entries))
+	return sessionTable{ref: "DROPMONITOR", object: dropSession, columns: []sessionColumn{
+		{kit.Col("Name", 12, 2), tree.Node.Name}, {kit.Col("Flow Group", 10, 2), configured("flow-group")},
+		{kit.Col("Collectors", 12, 2), configured("collector")}, {kit.Col("Status", 7, 2), statusOf},
+		{kit.Col("Type", 9, 2), configured("drop-type")}, {kit.Col("Dropped", 8, 2), countedAs("dropped")},
+		{kit.Col("Trapped", 8, 2), countedAs("trapped")}, {kit.Col("Reports", 8, 2), countedAs("reports")},
+		{kit.Col("Suppressed", 10, 2), countedAs("suppressed")}, {kit.Col("Sampled Out", 11, 2), countedAs("sampled-out")},
+		{kit.Col("Unsendable", 10, 0), countedAs("unsendable")},
+	}, whole: func(p *kit.Printout, e tree.Node) {
+		writeStatus(p, e.At("state"))
+		writeCounters(p, "TAM_DROP_MONITOR_COUNTERS", e.At("state", "counters"), true)
+	}}.show(ctx, c)
 }

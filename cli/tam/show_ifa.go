@@ -2,8 +2,6 @@ package tam
 
 import (
 	"context"
-	"maps"
-	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
@@ -13,62 +11,20 @@ import (
 
 // showIFA shows the feature and its sessions, or all of one session.
 func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	entries, data, err := ifaSessions.readParts(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if c.Has("name") {
-		return kit.Framed(data, func(p *kit.Printout) {
-			e := entries[0]
-			p.Field(flowWidth, ifaSession.Title, e.Name())
-			p.Leaves(flowWidth, e, ifaSession.Leaves...)
-			p.Optional(flowWidth, "Status", kit.Title(e.Text("state", "status")), "Reason", e.Text("state", "reason"),
-				"Since", e.Text("state", "since"))
-			for _, l := range ifaCounted() {
-				if v := e.At("state", "counters").Text(l[0]); v != "" {
-					p.Field(flowWidth, l[1], v)
-				}
-			}
-			p.Optional(flowWidth, "Counted Since", e.At("state", "counters").Text("counted-since"))
-		}), nil
-	}
-	feature, reported, err := readFeature(ctx, c.Session, "IFA")
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(data, reported)
-	return kit.Framed(data, func(p *kit.Printout) {
-		writeFeatureStatus(p, flowWidth, feature)
-		p.Line("")
-		var rows [][]string
-		for _, e := range entries {
-			counters := e.At("state", "counters")
-			rows = append(rows, []string{
-				e.Name(), kit.Configured(e, "role"), kit.OrDash(kit.Configured(e, "flow-group")),
-				kit.OrDash(strings.Join(e.Texts("config", "collector"), ",")),
-				kit.OrDash(kit.Title(e.Text("state", "status"))), kit.Counted(counters, "matched"),
-				kit.Counted(counters, "inserted"),
-				kit.Counted(counters, "stripped"), kit.Counted(counters, "reported"),
-			})
-		}
-		p.Table([]kit.Column{
-			kit.Col("Name", 12, 2), kit.Col("Role", 10, 2), kit.Col("Flow Group", 10, 2), kit.Col("Collectors", 12, 2),
-			kit.Col("Status", 7, 2), kit.Col("Matched", 8, 2),
-			kit.Col("Inserted", 8, 2), kit.Col("Stripped", 8, 2), kit.Col("Reported", 8, 0),
-		}, rows)
-		p.After(kit.WhyNots(entries))
-	}), nil
+	return sessionTable{ref: "IFA", object: ifaSession, columns: []sessionColumn{
+		{kit.Col("Name", 12, 2), tree.Node.Name}, {kit.Col("Role", 10, 2), configured("role")},
+		{kit.Col("Flow Group", 10, 2), configured("flow-group")}, {kit.Col("Collectors", 12, 2), configured("collector")},
+		{kit.Col("Status", 7, 2), statusOf}, {kit.Col("Matched", 8, 2), countedAs("matched")},
+		{kit.Col("Inserted", 8, 2), countedAs("inserted")}, {kit.Col("Stripped", 8, 2), countedAs("stripped")},
+		{kit.Col("Reported", 8, 0), countedAs("reported")},
+	}, whole: func(p *kit.Printout, e tree.Node) {
+		writeStatus(p, e.At("state"))
+		writeCounters(p, "TAM_IFA_COUNTERS", e.At("state", "counters"), false)
+	}}.show(ctx, c)
 }
 
-// ifaCounted are the counters with their labels.
-func ifaCounted() [][2]string {
-	return [][2]string{
-		{"matched", "Matched"}, {"unsampled", "Unsampled"}, {"already", "Already"}, {"absent", "Absent"},
-		{"inserted", "Inserted"}, {"stripped", "Stripped"}, {"cut", "Cut"}, {"unsupported", "Unsupported"},
-		{"hop-limit", "Hop Limit"}, {"max-length", "Max Length"}, {"mtu", "MTU"}, {"reported", "Reported"},
-		{"messages", "Messages"}, {"unsendable", "Unsendable"}, {"lost", "Lost"},
-	}
-}
+// ifaCounted are the counters.
+func ifaCounted() []counter { return countersIn("TAM_IFA_COUNTERS", "") }
 
 // showIFACounters shows all that is counted, of sessions and of the switch as transit: a column for each.
 func showIFACounters(ctx context.Context, c *kit.Call) (*kit.View, error) {
@@ -99,7 +55,7 @@ func ifaCounts(p *kit.Printout, first kit.Column, heads []kit.Column, columns []
 		rows, n := make([][]string, len(ifaCounted())), 0
 		for width := first.Width + first.Gap; n < len(heads); n++ {
 			for i, l := range ifaCounted() {
-				cell := kit.Counted(columns[n], l[0])
+				cell := kit.Counted(columns[n], l.leaf)
 				heads[n].Width = max(heads[n].Width, len(heads[n].Head), len(cell))
 				rows[i] = append(rows[i], cell)
 			}
@@ -109,7 +65,7 @@ func ifaCounts(p *kit.Printout, first kit.Column, heads []kit.Column, columns []
 			width += heads[n].Gap
 		}
 		for i, l := range ifaCounted() {
-			rows[i] = append([]string{l[1]}, rows[i][:n]...)
+			rows[i] = append([]string{l.label}, rows[i][:n]...)
 		}
 		p.Table(append([]kit.Column{first}, heads[:n]...), rows)
 		if heads, columns = heads[n:], columns[n:]; len(heads) > 0 {

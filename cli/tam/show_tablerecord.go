@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,52 +16,24 @@ import (
 
 // showTableRecord shows the feature and its sessions, or all of one session.
 func showTableRecord(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	entries, data, err := recordSessions.readParts(ctx, c)
-	if err != nil {
-		return nil, err
+	plan := func(text func(plan tree.Node) string) func(tree.Node) string {
+		return func(e tree.Node) string { return kit.OrDash(text(e.At("state", "plan"))) }
 	}
-	if c.Has("name") {
-		return kit.Framed(data, func(p *kit.Printout) {
-			p.Field(flowWidth, recordSession.Title, entries[0].Name())
-			p.Leaves(flowWidth, entries[0], recordSession.Leaves...)
-			writeRecordState(p, entries[0])
-		}), nil
-	}
-	feature, reported, err := readFeature(ctx, c.Session, "TABLERECORD")
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(data, reported)
-	return kit.Framed(data, func(p *kit.Printout) {
-		writeFeatureStatus(p, flowWidth, feature)
-		p.Line("")
-		writeRecordSessions(p, entries)
-	}), nil
-}
-
-// writeRecordSessions writes a line for each session.
-func writeRecordSessions(p *kit.Printout, entries []tree.Node) {
-	var rows [][]string
-	for _, e := range entries {
-		plan, counters := e.At("state", "plan"), e.At("state", "counters")
-		tables := "-"
-		if plan.Exists() {
-			tables = strconv.Itoa(len(plan.Texts("tables")))
-		}
-		rows = append(rows, []string{
-			e.Name(), kit.Configured(e, "flowgroup"), e.Text("config", "collector"),
-			kit.OrDash(kit.Title(e.Text("state", "status"))),
-			kit.Configured(e, "phv"), tables, kit.OrDash(ofPossible(plan)), kit.OrDash(percent(plan, "recovery")),
-			kit.Counted(counters, "matched"), kit.Counted(counters, "recorded"), kit.Counted(counters, "lost"),
-		})
-	}
-	p.Table([]kit.Column{
-		kit.Col("Name", 11, 2), kit.Col("Flow Group", 11, 2), kit.Col("Collector", 9, 2), kit.Col("Status", 7, 2),
-		kit.Col("PHV", 5, 2),
-		kit.Col("Tables", 6, 2), kit.Col("Entropy", 12, 2), kit.Col("Recovery", 8, 2), kit.Col("Matched", 8, 2),
-		kit.Col("Recorded", 8, 2), kit.Col("Lost", 4, 0),
-	}, rows)
-	p.After(kit.WhyNots(entries))
+	return sessionTable{ref: "TABLERECORD", object: recordSession, columns: []sessionColumn{
+		{kit.Col("Name", 11, 2), tree.Node.Name}, {kit.Col("Flow Group", 11, 2), configured("flowgroup")},
+		{kit.Col("Collector", 9, 2), configured("collector")}, {kit.Col("Status", 7, 2), statusOf},
+		{kit.Col("PHV", 5, 2), configured("phv")},
+		{kit.Col("Tables", 6, 2), plan(func(plan tree.Node) string {
+			if !plan.Exists() {
+				return ""
+			}
+			return strconv.Itoa(len(plan.Texts("tables")))
+		})},
+		{kit.Col("Entropy", 12, 2), plan(ofPossible)},
+		{kit.Col("Recovery", 8, 2), plan(func(plan tree.Node) string { return percent(plan, "recovery") })},
+		{kit.Col("Matched", 8, 2), countedAs("matched")}, {kit.Col("Recorded", 8, 2), countedAs("recorded")},
+		{kit.Col("Lost", 4, 0), countedAs("lost")},
+	}, whole: writeRecordState}.show(ctx, c)
 }
 
 // ofPossible is a plan's entropy beside that of recording everything.
@@ -77,14 +48,19 @@ func ofPossible(plan tree.Node) string {
 // writeRecordState writes what became of a session, what it has recorded, and by which plan.
 func writeRecordState(p *kit.Printout, e tree.Node) {
 	state, counters := e.At("state"), e.At("state", "counters")
-	notSampled := ""
-	if counters.Exists() {
-		notSampled = unless(kit.Counted(counters, "not-sampled"), "0")
+	writeStatus(p, state)
+	for _, c := range countersIn("TAM_TABLERECORD_COUNTERS", "") {
+		label, text := "   "+c.label, kit.Counted(counters, c.leaf)
+		switch c.leaf {
+		case "matched", "recorded":
+			label = c.label
+		case "not-sampled":
+			if text = unless(text, "0"); !counters.Exists() {
+				text = ""
+			}
+		}
+		p.Optional(flowWidth, label, text)
 	}
-	p.Optional(flowWidth,
-		"Status", kit.Title(state.Text("status")), "Reason", state.Text("reason"), "Since", state.Text("since"),
-		"Matched", kit.Counted(counters, "matched"), "   Not Sampled", notSampled,
-		"Recorded", kit.Counted(counters, "recorded"), "   Lost", kit.Counted(counters, "lost"))
 	if text, _ := state.At("plan", "json").Value.(string); text != "" {
 		if plan, err := readPlan(text); err != nil {
 			p.Field(flowWidth, "Plan", err.Error())

@@ -45,8 +45,11 @@ func sessionView(ctx context.Context, c *kit.Call, session tree.Node, data map[s
 		p.Field(flowWidth, "Flow Group Name", name)
 		writeFieldsOf(p, group)
 		p.Leaves(flowWidth, session, clampMSS)
-		p.Field(flowWidth, "Packet Count", kit.Counted(counters, "matched-packets"))
-		p.Field(flowWidth, "Stamped Count", kit.Counted(counters, "stamped-packets"))
+		for _, c := range countersIn("TAM_TAILSTAMPING_COUNTERS", "") {
+			if c.label != "" { // of packets, not of bytes
+				p.Field(flowWidth, c.label, kit.Counted(counters, c.leaf))
+			}
+		}
 		writeNotStamped(p, counters.At("not-stamped"))
 		if clampMSS.Shown(session) != "" {
 			writeSyns(p, counters.At("syns"))
@@ -58,12 +61,7 @@ func sessionView(ctx context.Context, c *kit.Call, session tree.Node, data map[s
 // writeNotStamped writes how many packets left without a record, and those reasons
 // that occurred. Where one is not known the sum is not, and that reason may have occurred.
 func writeNotStamped(p *kit.Printout, reasons tree.Node) {
-	labels := []struct{ leaf, label string }{
-		{"not-tcp-udp", "Not TCP/UDP"},
-		{"not-ethernet-ii", "Not Ethernet II"},
-		{"cut", "Cut"},
-		{"mtu", "MTU"},
-	}
+	labels := countersIn("TAM_TAILSTAMPING_COUNTERS", "not-stamped")
 	var sum uint64
 	known := 0
 	for _, l := range labels {
@@ -87,17 +85,11 @@ func writeNotStamped(p *kit.Printout, reasons tree.Node) {
 // writeSyns writes how many segments with SYN a clamp saw, and what became of them, as far as it occurred or is not
 // known.
 func writeSyns(p *kit.Printout, counts tree.Node) {
-	p.Field(flowWidth, "SYN Count", kit.Counted(counts, "seen"))
-	for _, l := range []struct{ leaf, label string }{
-		{"clamped", "Clamped"},
-		{"small", "Small Enough"},
-		{"without-mss", "Without MSS"},
-		{"malformed", "Malformed"},
-		{"cut", "Cut"},
-		{"no-room", "No Room"},
-	} {
-		if n, ok := counts.Count(l.leaf); n > 0 || !ok && counts.Exists() {
-			p.Field(flowWidth, "   "+l.label, kit.Counted(counts, l.leaf))
+	syns := countersIn("TAM_TAILSTAMPING_COUNTERS", "syns")
+	p.Field(flowWidth, syns[0].label, kit.Counted(counts, syns[0].leaf))
+	for _, c := range syns[1:] {
+		if n, ok := counts.Count(c.leaf); n > 0 || !ok && counts.Exists() {
+			p.Field(flowWidth, "   "+c.label, kit.Counted(counts, c.leaf))
 		}
 	}
 }

@@ -281,8 +281,8 @@ func (s *numberedStream) counted(c *composition, ids map[string]string) {
 		if err != nil {
 			c.Fatal(err)
 		}
-		counters, err := schema.ParseTailStampCounters("web", row)
-		if err == nil && counters.Matched != nil && *counters.Matched >= uint64(came) {
+		counters, err := schema.ParseCounters(schema.CountersTailStamp, "web", row)
+		if err == nil && counters.Counts["MATCHED_PACKETS"] >= uint64(came) {
 			return
 		}
 		if time.Now().After(end) {

@@ -134,7 +134,7 @@ func (t *tables) one(now time.Time) web.Switch {
 	}
 	s.Ports = t.ports()
 	s.Marking = t.marking()
-	s.Stamping = t.stamping()
+	s.Stamping, s.Stamped = t.stamping(), stampedColumns()
 	s.Troubles = t.troubles()
 	return s
 }

@@ -95,22 +95,30 @@ func (t *tables) stamping() (list []web.StampingSession) {
 			list = append(list, s)
 			continue
 		}
-		c, err := schema.ParseTailStampCounters(name, row)
+		c, err := schema.ParseCounters(schema.CountersTailStamp, name, row)
 		if err != nil {
 			s.Error = err.Error()
 			list = append(list, s)
 			continue
 		}
 		s.Counters = map[string]uint64{}
-		for word, n := range map[string]*uint64{
-			"matched": c.Matched, "matched bytes": c.MatchedBytes, "stamped": c.Stamped, "not TCP or UDP": c.NotTCPUDP,
-			"not Ethernet II": c.NotEthernetII, "cut": c.Cut, "MTU": c.TooLong,
-		} {
-			if n != nil { // else the silicon does not count it
-				s.Counters[word] = *n
+		for _, f := range schema.CountersIn(schema.CountersTailStamp) {
+			if n, known := c.Counts[f.Name]; known {
+				s.Counters[inWords(f)] = n
 			}
 		}
 		list = append(list, s)
+	}
+	return list
+}
+
+// inWords is what a page calls a counter, by the path of its leaf.
+func inWords(f schema.Field) string { return strings.NewReplacer("-", " ", "/", ": ").Replace(f.Leaf) }
+
+// stampedColumns are the counters of tail-stamping.
+func stampedColumns() (list []string) {
+	for _, f := range schema.CountersIn(schema.CountersTailStamp) {
+		list = append(list, inWords(f))
 	}
 	return list
 }

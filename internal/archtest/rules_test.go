@@ -95,6 +95,8 @@ var rules = []room{
 		saisim/tailstamp saisim/drop swss swss/schema`)},
 	// the chip beside an older one
 	{name: "internal/paired", below: rooms("lab/bench"), clock: true},
+	// the table of tables as a page
+	{name: "internal/tables", below: rooms("mgmt/conform mgmt/models mgmt/tree saisim/drop swss swss/schema")},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
 	{name: "lab/bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true, below: rooms(`
 		lab/bench device device/daemons saisim saisim/profile swss swss/schema sai`)},
@@ -320,7 +322,7 @@ var rules = []room{
 	// why frames are dropped
 	{name: "saisim/drop"},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
-	{name: "swss/schema", below: rooms("tam/altmark tam/erspan tam/flymon tam/record")},
+	{name: "swss/schema", below: rooms("tam/altmark tam/dropreport tam/erspan tam/flymon tam/record")},
 	{name: "sai"},
 	// by itself: it shares no code with the planner
 	{name: "tam/recordplan/check", below: rooms("tam/record")},
@@ -345,6 +347,8 @@ var rules = []room{
 	{name: "tam/sflow"},
 	// ours beside OpenConfig's modules
 	{name: "internal/openconfig", modules: []string{goyang}},
+	// functions of rows, from their layouts
+	{name: "internal/rows"},
 	// what ygot generates, the same each time
 	{name: "internal/steady"},
 	// containerlab, where there is none

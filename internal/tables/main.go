@@ -1,5 +1,5 @@
 // Command tables prints the table of tables as docs/databases.md has it: a part for each
-// database; and why frames are lost, as pages and YANG have it.
+// database; and why frames are lost, as pages and YANG have it. It makes what YANG and the shell repeat of package schema.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 func main() {
 	part := ""
-	if len(os.Args) == 2 {
+	if len(os.Args) > 1 {
 		part = os.Args[1]
 	}
 	switch tables := schema.Tables(); part {
@@ -33,10 +33,34 @@ func main() {
 		countable(os.Stdout)
 	case "yang":
 		module(os.Stdout)
+	case "regions":
+		if err := writeRegions(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "cli":
+		shell(os.Stdout)
 	default:
-		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable | yang")
+		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable | yang | cli |\n"+
+			"\tregions FOLDER")
 		os.Exit(2)
 	}
+}
+
+// writeRegions makes what the modules of folders repeat of package schema anew.
+func writeRegions(folders []string) error {
+	for _, folder := range folders {
+		made, err := rewrite(folder)
+		if err != nil {
+			return err
+		}
+		for file, text := range made {
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // fields prints the tables of a database with their fields, those with the same fields together.

@@ -272,19 +272,14 @@ func (l *look) status() {
 	}
 }
 
-// stampOutcomes are the fields of a session's counters.
-var stampOutcomes = map[string]string{
-	"MATCHED_PACKETS": "matched", "STAMPED_PACKETS": "stamped",
-	"NOT_STAMPED_NOT_TCP_UDP": "not_tcp_udp", "NOT_STAMPED_NOT_ETHERNET_II": "not_ethernet_ii",
-	"NOT_STAMPED_CUT": "cut", "NOT_STAMPED_MTU": "exceeds_mtu",
-}
-
 func (l *look) stamps() {
 	f := l.family("tailstamp_packets_total", "{packet}", "Packets of a session by what became of them.",
 		"session", "outcome")
 	for session, row := range l.some(schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
-		for field, outcome := range stampOutcomes {
-			l.counter(f, l.epochs[chip], row[field], session, outcome)
+		for _, field := range schema.CountersIn(schema.CountersTailStamp) {
+			if field.Outcome != "" {
+				l.counter(f, l.epochs[chip], row[field.Name], session, field.Outcome)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/tree"
+	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
@@ -30,14 +31,48 @@ func orElse(c tree.Codec, v string) tree.Codec {
 	}}
 }
 
-// fieldLeaves returns the leaves that are fields of the same name of a table of CONFIG_DB, except some.
-func fieldLeaves(at, table string, but ...string) (leaves []tree.Leaf) {
-	for _, f := range schema.TableOf(table).FieldNames() {
-		if !slices.Contains(but, f) {
-			leaves = append(leaves, leaf(at+"/"+f, text(f)))
+// fieldLeaves returns the leaves, below a container, of the fields of a table as package schema declares them; special
+// has codecs of leaves whose field is not their value.
+func fieldLeaves(at string, fields []schema.Field, special map[string]tree.Codec) (leaves []tree.Leaf) {
+	for _, f := range fields {
+		if f.Leaf == "" {
+			continue
 		}
+		c, ok := special[f.Leaf]
+		switch {
+		case ok:
+		case f.Parts == ",":
+			c = list(f.Name)
+		case f.Parts != "":
+			c = parted(f.Name, f.Parts)
+		default:
+			c = text(f.Name)
+		}
+		leaves = append(leaves, leaf(at+"/"+f.Leaf, c))
 	}
 	return leaves
+}
+
+// countersRow is a row of a table of COUNTERS_DB.
+func countersRow(table, key, at string) tree.Row {
+	return tree.Row{DB: swss.CountersDB, Table: table, Key: key, Counter: true,
+		Leaves: fieldLeaves(at, schema.CountersIn(table), nil)}
+}
+
+// configRow is the row of CONFIG_DB that an entry is.
+func configRow(t schema.Table, key string) tree.Row {
+	return tree.Row{DB: swss.ConfigDB, Table: t.Config, Key: key, Entry: true,
+		Leaves: fieldLeaves("config", t.Fields, nil)}
+}
+
+// appliedRow is the row of APPL_DB of an entry; wanted makes it of what is configured.
+func appliedRow(t schema.Table, key string, wanted func(tree.Configured) (map[string]string, error)) tree.Row {
+	fields := t.Applied
+	if fields == nil {
+		fields = t.Fields
+	}
+	return tree.Row{DB: swss.ApplDB, Table: t.Appl, Key: key, Behind: "state/not-in-force", Wanted: wanted,
+		Leaves: fieldLeaves("state", fields, nil)}
 }
 
 // list is a field that holds a comma list.

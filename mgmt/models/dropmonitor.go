@@ -12,6 +12,12 @@ import (
 // dropMonitorModule is tamtam-dropmonitor in the databases.
 func dropMonitorModule() tree.Module {
 	const session = "{name}"
+	groups := schema.TablesOf(schema.CfgTAMGroup) // the groups, and their rules
+	destination, sessions := schema.TableOf(schema.CfgTAMDestination), schema.TableOf(schema.CfgTAMSession)
+	group, rule := appliedRow(groups[0], "{name}", wantedGroup), appliedRow(groups[1], "{name}:{rule-name}", wantedMatch)
+	group.Fits = noRule
+	entry := configRow(sessions, session)
+	entry.New = map[string]string{"type": "drop-monitor", "report_type": "ipfix"}
 	return tree.Module{Name: "tamtam-dropmonitor", Groups: []tree.Group{
 		{Path: "/", Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgTAMDevice, Key: schema.TAMDeviceKey, Leaves: deviceLeaves("config")},
@@ -20,42 +26,22 @@ func dropMonitorModule() tree.Module {
 			stateRow(schema.StateTAMDevice, schema.TAMDeviceKey, "tam/device/state"),
 		}},
 		{Path: "/tam/report-collectors/report-collector", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMDestination, Key: "{name}", Entry: true,
-				Leaves: destinationLeaves("config")},
-			{DB: swss.ApplDB, Table: schema.AppTAMDestination, Key: "{name}", Behind: "state/not-in-force",
-				Wanted: wanted(schema.CfgTAMDestination, schema.ParseTAMDestination, schema.TAMDestination.Fields),
-				Leaves: destinationLeaves("state")},
+			configRow(destination, "{name}"),
+			appliedRow(destination, "{name}",
+				wanted(schema.CfgTAMDestination, schema.ParseTAMDestination, schema.TAMDestination.Fields)),
 		}},
 		{Path: "/tam/match-groups/match-group", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMGroup, Key: "{name}", Entry: true, Leaves: groupLeaves("config")},
-			{DB: swss.ApplDB, Table: schema.AppTAMGroup, Key: "{name}", Fits: noRule, Behind: "state/not-in-force",
-				Wanted: wantedGroup, Leaves: groupLeaves("state")},
+			configRow(groups[0], "{name}"), group,
 		}},
 		{Path: "/tam/match-groups/match-group/rules/rule", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMGroup, Key: "{name}|{rule-name}", Entry: true,
-				Leaves: matchLeaves("config")},
-			{DB: swss.ApplDB, Table: schema.AppTAMGroup, Key: "{name}:{rule-name}", Behind: "state/not-in-force",
-				Wanted: wantedMatch, Leaves: matchLeaves("state")},
+			configRow(groups[1], "{name}|{rule-name}"), rule,
 		}},
 		{Path: "/tam/drop-monitor-sessions/drop-monitor-session", Refs: map[string][]string{
 			"config/flow-group": {"/tam/match-groups/match-group", "/tam/flowgroups/flowgroup"},
 			"config/collector":  {"/tam/report-collectors/report-collector", "/tam/collectors/collector"},
 		}, Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true,
-				New: map[string]string{"type": "drop-monitor", "report_type": "ipfix"}, Leaves: sessionLeaves("config")},
-			{DB: swss.ApplDB, Table: schema.AppTAMSession, Key: session, Behind: "state/not-in-force",
-				Wanted: wantedDrops, Leaves: append(sessionLeaves("state"),
-					leaf("state/sampling-rate", text("sampling-rate")),
-					leaf("state/effective-aging-interval", text("effective_aging_interval")))},
-			dropStatus(session),
-			{DB: swss.CountersDB, Table: schema.CountersDropMonitor, Key: session, Counter: true, Leaves: []tree.Leaf{
-				leaf("state/counters/dropped", text("DROPPED_PACKETS")), leaf("state/counters/trapped", text("TRAPPED_PACKETS")),
-				leaf("state/counters/reports", text("REPORTS")), leaf("state/counters/messages", text("MESSAGES")),
-				leaf("state/counters/suppressed", text("SUPPRESSED")), leaf("state/counters/sampled-out", text("SAMPLED_OUT")),
-				leaf("state/counters/unsendable", text("UNSENDABLE")), leaf("state/counters/lost", text("LOST")),
-				leaf("state/counters/evicted", text("EVICTED")),
-				leaf("state/counters/flows", text("FLOWS")), leaf("state/counters/counted-since", text("COUNTED_SINCE")),
-			}},
+			entry, appliedRow(sessions, session, wantedDrops), dropStatus(session),
+			countersRow(schema.CountersDropMonitor, session, "state/counters"),
 		}, Is: ofType(schema.SessionDropMonitor)},
 	}}
 }
@@ -84,9 +70,8 @@ func dropStatus(key string) tree.Row {
 }
 
 func deviceLeaves(at string) []tree.Leaf {
-	at = "tam/device/" + at
-	return []tree.Leaf{leaf(at+"/device-id", eitherField("device-id", "device_id")),
-		leaf(at+"/enterprise-id", eitherField("enterprise-id", "enterprise_id")), leaf(at+"/ifa", text("ifa"))}
+	return fieldLeaves("tam/device/"+at, schema.TableOf(schema.CfgTAMDevice).Fields, map[string]tree.Codec{
+		"device-id": eitherField("device-id", "device_id"), "enterprise-id": eitherField("enterprise-id", "enterprise_id")})
 }
 
 // eitherField is a field that may be spelled in another way, too.
@@ -110,17 +95,6 @@ func wantedDevice(c tree.Configured) (map[string]string, error) {
 	return d.Fields(), err
 }
 
-func destinationLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/source-ip", text("src_ip")), leaf(at+"/ip", text("dst_ip")), leaf(at+"/port", text("dst_port")),
-		leaf(at+"/dscp", text("dscp_value")), leaf(at+"/vrf", text("vrf")), leaf(at+"/truncate", text("truncate_size")),
-	}
-}
-
-func groupLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{leaf(at+"/ports", list("ports")), leaf(at+"/aging-interval", text("aging_interval"))}
-}
-
 // wantedGroup is a flow group with aliases of its ports resolved.
 func wantedGroup(c tree.Configured) (map[string]string, error) {
 	g, err := schema.ParseTAMGroup(c.Name(), c.Row(schema.CfgTAMGroup))
@@ -133,28 +107,9 @@ func wantedGroup(c tree.Configured) (map[string]string, error) {
 	return g.Fields(), err
 }
 
-func matchLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/source-prefix", text("src_ip_prefix")), leaf(at+"/destination-prefix", text("dst_ip_prefix")),
-		leaf(at+"/protocol", text("ip_protocol")), leaf(at+"/source-port", text("l4_src_port")),
-		leaf(at+"/destination-port", text("l4_dst_port")),
-	}
-}
-
 func wantedMatch(c tree.Configured) (map[string]string, error) {
 	u, err := schema.ParseTAMGroupRule(strings.Join(c.Keys(), "|"), c.Row(schema.CfgTAMGroup))
 	return u.Fields(), err
-}
-
-// sessionLeaves are those of both rows of a session.
-func sessionLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/flow-group", text("flow_group")), leaf(at+"/collector", list("collector")),
-		leaf(at+"/sampler", text("sampler")),
-		leaf(at+"/drop-type", text("drop_type")), leaf(at+"/aging-interval", text("aging_interval")),
-		leaf(at+"/report-layout", text("report_layout")), leaf(at+"/max-report-rate", text("max_report_rate")),
-		leaf(at+"/max-report-burst", text("max_report_burst")), leaf(at+"/template-interval", text("template_interval")),
-	}
 }
 
 // wantedDrops is a session without what its flow group and its sampler add.

@@ -14,6 +14,10 @@ import (
 // counters that change with each packet: they are sent on change.
 func flyMonModule() tree.Module {
 	const tasks, task = "/tam/flymon-tasks/flymon-task", "{name}"
+	tasksTable, query := schema.TableOf(schema.CfgTAMFlyMonTask), schema.TableOf(schema.CfgTAMFlyMonQuery)
+	counts := func(at, table string, special map[string]tree.Codec) []tree.Leaf {
+		return fieldLeaves(at, schema.CountersIn(table), special)
+	}
 	// of is a list of estimates that are the fields of a task's row.
 	of := func(path, table, key string, more ...tree.Leaf) tree.Group {
 		return tree.Group{Path: tasks + path, Rows: []tree.Row{
@@ -23,23 +27,11 @@ func flyMonModule() tree.Module {
 	}
 	return tree.Module{Name: "tamtam-flymon", Groups: []tree.Group{
 		{Path: tasks, Rows: []tree.Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonTask, Key: task, Entry: true,
-				Leaves: append(flyMonTaskLeaves("config"), leaf("config/flowgroup", text("flowgroup"))),
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppTAMFlyMonTask, Key: task, Behind: "state/not-in-force", Wanted: wantedTask,
-				Leaves: append(flyMonTaskLeaves("state"), leaf("state/flowgroup", text("flowgroup"))),
-			},
-			{DB: swss.CountersDB, Table: schema.CountersFlyMonPlace, Key: task, Leaves: placementLeaves("state/placement")},
-			{
-				DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
-				Leaves: append(epochLeaves("state/last-epoch"), leaf("state/last-epoch/load", text("LOAD")),
-					leaf("state/last-epoch/full", text("FULL")), leaf("state/last-epoch/flows-from", text("FLOWS_FROM")),
-					leaf("state/last-epoch/digests-lost", text("DIGESTS_LOST")),
-					leaf("state/last-epoch/flows-cut", text("FLOWS_CUT")),
-					leaf("state/last-epoch/changes-cut", text("CHANGES_CUT"))),
-			},
+			configRow(tasksTable, task), appliedRow(tasksTable, task, wantedTask),
+			{DB: swss.CountersDB, Table: schema.CountersFlyMonPlace, Key: task,
+				Leaves: counts("state/placement", schema.CountersFlyMonPlace, nil)},
+			{DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
+				Leaves: counts("state/last-epoch", schema.CountersFlyMonResult, nil)},
 		}},
 		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are not quantities
 		of("/flows/flow", schema.CountersFlyMonFlows, "flow"),
@@ -47,28 +39,19 @@ func flyMonModule() tree.Module {
 			leaf("state/before", text("before")), leaf("state/after", text("after"))),
 		of("/distribution/bin", schema.CountersFlyMonSizes, "size"),
 		{Path: "/tam/flymon-queries/flymon-query", Finish: queryFits, Rows: []tree.Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonQuery, Key: "{name}", Entry: true,
-				Leaves: []tree.Leaf{leaf("config/task", text("task")), leaf("config/flow", text("flow"))},
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppTAMFlyMonQuery, Key: "{name}",
-				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMFlyMonQuery, schema.ParseFlyMonQuery,
-					schema.FlyMonQuery.Fields),
-				Leaves: []tree.Leaf{leaf("state/task", text("task")), leaf("state/flow", text("flow"))},
-			},
+			configRow(query, "{name}"),
+			appliedRow(query, "{name}",
+				wanted(schema.CfgTAMFlyMonQuery, schema.ParseFlyMonQuery, schema.FlyMonQuery.Fields)),
 			{
 				DB: swss.CountersDB, Table: schema.CountersFlyMonAnswer, Key: "{name}", JSON: "ESTIMATE",
-				Leaves: append(append(epochLeaves("state/answer"), estimateLeaves("state/answer")...),
-					leaf("state/answer/task", text("TASK")), leaf("state/answer/flow", text("FLOW"))),
+				Leaves: append(counts("state/answer", schema.CountersFlyMonAnswer, nil), estimateLeaves("state/answer")...),
 			},
 		}},
 		{Path: "/tam/flymon-groups/flymon-group", Rows: []tree.Row{
-			{DB: swss.CountersDB, Table: schema.CountersFlyMonGroup, Key: "{number}", Entry: true, Leaves: []tree.Leaf{
-				leaf("state/tasks", text("TASKS")), leaf("state/hash-units", numbered("KEYS", ";")),
-				leaf("state/free-buckets", numbered("FREE_BUCKETS", ",")),
-				leaf("state/largest-free", numbered("LARGEST_FREE", ",")),
-			}},
+			{DB: swss.CountersDB, Table: schema.CountersFlyMonGroup, Key: "{number}", Entry: true,
+				Leaves: counts("state", schema.CountersFlyMonGroup, map[string]tree.Codec{
+					"hash-units": numbered("KEYS", ";"), "free-buckets": numbered("FREE_BUCKETS", ","),
+					"largest-free": numbered("LARGEST_FREE", ",")})},
 		}},
 	}}
 }
@@ -110,30 +93,6 @@ func wantedTask(c tree.Configured) (map[string]string, error) {
 		fields["filter"] = is
 	}
 	return fields, nil
-}
-
-func flyMonTaskLeaves(at string) []tree.Leaf {
-	return fieldLeaves(at, schema.CfgTAMFlyMonTask, "flowgroup")
-}
-
-func placementLeaves(at string) []tree.Leaf {
-	leaves := []tree.Leaf{leaf(at+"/groups", list("GROUPS")), leaf(at+"/units", list("UNITS")),
-		leaf(at+"/hash-units", parted("KEYS", ";"))}
-	for name, field := range map[string]string{
-		"planned": "PLANNED", "algorithm": "ALGORITHM", "rows": "ROWS", "buckets": "BUCKETS", "banks": "BANKS",
-		"bytes": "BYTES",
-		"rules": "RULES", "tcam-entries": "TCAM_ENTRIES", "expected": "EXPECTED", "translation": "TRANSLATION",
-	} {
-		leaves = append(leaves, leaf(at+"/"+name, text(field)))
-	}
-	return leaves
-}
-
-func epochLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/epoch", text("EPOCH")), leaf(at+"/start", text("START")), leaf(at+"/end", text("END")),
-		leaf(at+"/flags", list("FLAGS")),
-	}
 }
 
 // estimateLeaves are the members of the JSON of an estimate

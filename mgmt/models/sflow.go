@@ -9,11 +9,14 @@ import (
 // sflowModule is tamtam-sflow in the databases.
 func sflowModule() tree.Module {
 	const name, rule = "{name}", "{table-name}|{rule-name}"
+	all, collector := schema.TableOf(schema.CfgSFlow), schema.TableOf(schema.CfgSFlowCollector)
+	session := schema.TableOf(schema.CfgSFlowSession)
 	return tree.Module{Name: "tamtam-sflow", Groups: []tree.Group{
 		{Path: "/", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal, Leaves: sflowLeaves("sflow/config")},
+			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal,
+				Leaves: fieldLeaves("sflow/config", all.Fields, nil)},
 			{DB: swss.ApplDB, Table: schema.AppSFlow, Key: schema.SFlowGlobal, Behind: "sflow/state/not-in-force",
-				Wanted: wantedSFlow, Leaves: sflowLeaves("sflow/state")},
+				Wanted: wantedSFlow, Leaves: fieldLeaves("sflow/state", all.Fields, nil)},
 			stateRow(schema.AppSFlow, schema.SFlowGlobal, "sflow/state"),
 			{DB: swss.CountersDB, Table: schema.CountersSFlow, Key: schema.SFlowAgent, Counter: true, Leaves: append(
 				numbers("sflow/state/counters", "datagrams", "flow-samples", "counter-samples", "discards",
@@ -21,19 +24,19 @@ func sflowModule() tree.Module {
 				leaf("sflow/state/agent-address", readOnly(text(schema.SFlowAddress))))},
 		}},
 		{Path: "/sflow/collectors/collector", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgSFlowCollector, Key: name, Entry: true, Leaves: sflowCollector("config")},
-			{DB: swss.ApplDB, Table: schema.AppSFlowCollector, Key: name, Behind: "state/not-in-force",
-				Wanted: wanted(schema.CfgSFlowCollector, schema.ParseSFlowCollector, schema.SFlowCollector.Fields),
-				Leaves: sflowCollector("state")},
+			configRow(collector, name),
+			appliedRow(collector, name,
+				wanted(schema.CfgSFlowCollector, schema.ParseSFlowCollector, schema.SFlowCollector.Fields)),
 			{DB: swss.CountersDB, Table: schema.CountersSFlowCollector, Key: name, Counter: true, Leaves: append(
 				numbers("state/counters", schema.SFlowDatagrams, "bytes", "errors"),
 				leaf("state/last-error", readOnly(text(schema.SFlowLastError))))},
 		}},
 		{Path: "/sflow/sessions/session", Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgSFlowSession, Key: name, Entry: true, Leaves: sflowSession("config")},
+			configRow(session, name),
 		}},
 		{Path: "/sflow/interfaces/interface", Rows: []tree.Row{
-			{DB: swss.ApplDB, Table: schema.AppSFlowSession, Key: name, Entry: true, Leaves: sflowSession("state")},
+			{DB: swss.ApplDB, Table: schema.AppSFlowSession, Key: name, Entry: true,
+				Leaves: fieldLeaves("state", session.Applied, nil)},
 			stateRow(schema.AppSFlowSession, name, "state"),
 		}},
 		{Path: "/sflow/rules/rule", Is: samples, Rows: []tree.Row{
@@ -62,28 +65,6 @@ func numbers(at string, fields ...string) (list []tree.Leaf) {
 		list = append(list, leaf(at+"/"+f, readOnly(number(f, "%d"))))
 	}
 	return list
-}
-
-func sflowLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/admin-state", text("admin_state")), leaf(at+"/polling-interval", text("polling_interval")),
-		leaf(at+"/agent-id", text("agent_id")), leaf(at+"/sample-direction", text("sample_direction")),
-		leaf(at+"/drop-monitor-limit", text("drop_monitor_limit")),
-	}
-}
-
-func sflowCollector(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/collector-ip", text("collector_ip")), leaf(at+"/collector-port", text("collector_port")),
-		leaf(at+"/collector-vrf", text("collector_vrf")),
-	}
-}
-
-func sflowSession(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/admin-state", text("admin_state")), leaf(at+"/sample-rate", text("sample_rate")),
-		leaf(at+"/sample-direction", text("sample_direction")),
-	}
 }
 
 func wantedSFlow(c tree.Configured) (map[string]string, error) {

@@ -14,38 +14,16 @@ import (
 // has changed.
 func tableRecordModule() tree.Module {
 	const session = "{name}"
-	plan := []tree.Leaf{leaf("state/plan/tables", parted("TABLES", ","))}
-	for name, field := range map[string]string{
-		"id": "ID", "phv": "PHV", "mode": "MODE", "algorithm": "ALGORITHM", "bits": "BITS", "entropy": "ENTROPY",
-		"entropy-full": "ENTROPY_FULL",
-		"bound":        "BOUND", "optimal": "OPTIMAL", "recovery": "RECOVERY",
-		"probabilities": "PROBABILITIES", "json": "PLAN",
-	} {
-		plan = append(plan, leaf("state/plan/"+name, text(field)))
-	}
+	sessions := schema.TableOf(schema.CfgTAMTableRecord)
 	return tree.Module{Name: "tamtam-tablerecord", Groups: []tree.Group{
 		{Path: "/tam/collectors/collector", Finish: recordersFit},
 		{Path: "/tam/tablerecord-sessions/tablerecord-session", Unique: []string{"config/flowgroup"}, Finish: collectorFits,
 			Rows: []tree.Row{
-				{
-					DB: swss.ConfigDB, Table: schema.CfgTAMTableRecord, Key: session, Entry: true,
-					Leaves: append(recordLeaves("config"), leaf("config/flowgroup", text("flowgroup")),
-						leaf("config/collector", text("collector")),
-						leaf("config/sampler", text("sampler"))),
-				},
-				{
-					DB: swss.ApplDB, Table: schema.AppTAMTableRecord, Key: session,
-					Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted),
-					Leaves: append(recordLeaves("state"), leaf("state/flowgroup", text("acl-rule-name")),
-						leaf("state/collector", text("collector-name")),
-						leaf("state/sampler", text("sampler-name")), leaf("state/collector-address", text("collector")),
-						leaf("state/sampling-rate", text("sampling-rate"))),
-				},
-				{DB: swss.CountersDB, Table: schema.CountersRecord, Key: session, Counter: true, Leaves: []tree.Leaf{
-					leaf("state/counters/matched", text("MATCHED")), leaf("state/counters/not-sampled", text("NOT_SAMPLED")),
-					leaf("state/counters/recorded", text("RECORDED")), leaf("state/counters/lost", text("LOST")),
-				}},
-				{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session, Leaves: plan},
+				configRow(sessions, session),
+				appliedRow(sessions, session, wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted)),
+				countersRow(schema.CountersRecord, session, "state/counters"),
+				{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session,
+					Leaves: fieldLeaves("state/plan", schema.CountersIn(schema.CountersRecordPlan), nil)},
 			}},
 	}}
 }
@@ -56,11 +34,6 @@ func recordWanted(s schema.RecordSession) map[string]string {
 		Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, CollectorName: s.Collector, SamplerName: s.Sampler,
 		RecordSettings: s.RecordSettings,
 	}.Fields()
-}
-
-func recordLeaves(at string) []tree.Leaf {
-	leaves := fieldLeaves(at, schema.CfgTAMTableRecord, "flowgroup", "collector", "sampler", "must-record")
-	return append(leaves, leaf(at+"/must-record", list("must-record")))
 }
 
 // collectorFits refuses a session if no record can be sent to its collector. That there is such a

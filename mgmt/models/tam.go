@@ -19,22 +19,14 @@ const (
 
 // tamModule is openconfig-tam in the databases.
 func tamModule() tree.Module {
+	device, collector := schema.TableOf(schema.CfgTAMSwitch), schema.TableOf(schema.CfgTAMCollector)
+	at := map[string]tree.Codec{"ip": addr("ipaddress", "ipaddress-type")}
 	return tree.Module{Name: "openconfig-tam", Groups: []tree.Group{
 		{Path: "/", Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey,
-				Leaves: []tree.Leaf{
-					leaf("tam/switch/config/switch-id", text("switch-id")),
-					leaf("tam/switch/config/enterprise-id", text("enterprise-id")),
-					leaf("tam/switch/config/keep-packets", text(schema.KeepField)),
-				}},
+				Leaves: fieldLeaves("tam/switch/config", device.Fields, nil)},
 			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Behind: "tam/switch/state/not-in-force",
-				Wanted: wantedSwitch, Leaves: []tree.Leaf{
-					leaf("tam/switch/state/switch-id", readOnly(text("switch-id"))),
-					leaf("tam/switch/state/enterprise-id", readOnly(text("enterprise-id"))),
-					leaf("tam/switch/state/keep-packets", readOnly(text(schema.KeepField))),
-					leaf("tam/switch/state/op-switch-id", text("op-switch-id")),
-					leaf("tam/switch/state/op-enterprise-id", text("op-enterprise-id")),
-				}},
+				Wanted: wantedSwitch, Leaves: fieldLeaves("tam/switch/state", device.Applied, nil)},
 		}},
 		{Path: "/tam/features/feature", Finish: featureSupported, Rows: []tree.Row{
 			{
@@ -53,7 +45,7 @@ func tamModule() tree.Module {
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMCollector, Key: "{name}", Entry: true,
 				New: map[string]string{"protocol": schema.ProtocolUDP},
-				Leaves: append(collectorLeaves("config"), leaf("config/encapsulation", tree.Codec{
+				Leaves: append(fieldLeaves("config", collector.Fields, at), leaf("config/encapsulation", tree.Codec{
 					Get: constant("NONE").Get, Put: func(tree.Record, []string) error { return nil },
 				})),
 			},
@@ -61,47 +53,20 @@ func tamModule() tree.Module {
 				DB: swss.ApplDB, Table: schema.AppTAMCollector, Key: "{name}",
 				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMCollector, schema.ParseCollector,
 					schema.Collector.Fields),
-				Leaves: append(collectorLeaves("state"), leaf("state/encapsulation", constant("NONE"))),
+				Leaves: append(fieldLeaves("state", collector.Fields, at), leaf("state/encapsulation", constant("NONE"))),
 			},
 		}},
 		{Path: "/tam/samplers/sampler", Rows: []tree.Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMSampler, Key: "{name}", Entry: true,
-				Leaves: []tree.Leaf{leaf("config/sampling-rate", text("sampling-rate"))},
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppTAMSampler, Key: "{name}",
-				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMSampler, schema.ParseSampler, schema.Sampler.Fields),
-				Leaves: []tree.Leaf{leaf("state/sampling-rate", text("sampling-rate"))},
-			},
+			configRow(schema.TableOf(schema.CfgTAMSampler), "{name}"),
+			appliedRow(schema.TableOf(schema.CfgTAMSampler), "{name}",
+				wanted(schema.CfgTAMSampler, schema.ParseSampler, schema.Sampler.Fields)),
 		}},
 		flowGroups(),
 		{Path: "/tam/tailstamping-sessions/tailstamping-session", Rows: []tree.Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMTailStamp, Key: "{name}", Entry: true,
-				Leaves: []tree.Leaf{leaf("config/flowgroup", text("flowgroup")), leaf("config/clamp-mss", text("clamp-mss"))},
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppTAMTailStamp, Key: "{name}",
-				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTailStamp, schema.ParseTailStampSession, tailStampWanted),
-				Leaves: []tree.Leaf{leaf("state/flowgroup", text("acl-rule-name")), leaf("state/clamp-mss", text("clamp-mss"))},
-			},
-			{DB: swss.CountersDB, Table: schema.CountersTailStamp, Key: "{name}", Counter: true, Leaves: []tree.Leaf{
-				leaf("state/counters/matched-packets", text("MATCHED_PACKETS")),
-				leaf("state/counters/matched-octets", text("MATCHED_BYTES")),
-				leaf("state/counters/stamped-packets", text("STAMPED_PACKETS")),
-				leaf("state/counters/not-stamped/not-tcp-udp", text("NOT_STAMPED_NOT_TCP_UDP")),
-				leaf("state/counters/not-stamped/not-ethernet-ii", text("NOT_STAMPED_NOT_ETHERNET_II")),
-				leaf("state/counters/not-stamped/cut", text("NOT_STAMPED_CUT")),
-				leaf("state/counters/not-stamped/mtu", text("NOT_STAMPED_MTU")),
-				leaf("state/counters/syns/seen", text("SYNS")),
-				leaf("state/counters/syns/clamped", text("SYNS_CLAMPED")),
-				leaf("state/counters/syns/small", text("SYNS_SMALL")),
-				leaf("state/counters/syns/without-mss", text("SYNS_WITHOUT_MSS")),
-				leaf("state/counters/syns/malformed", text("SYNS_MALFORMED")),
-				leaf("state/counters/syns/cut", text("SYNS_CUT")),
-				leaf("state/counters/syns/no-room", text("SYNS_NO_ROOM")),
-			}},
+			configRow(schema.TableOf(schema.CfgTAMTailStamp), "{name}"),
+			appliedRow(schema.TableOf(schema.CfgTAMTailStamp), "{name}",
+				wanted(schema.CfgTAMTailStamp, schema.ParseTailStampSession, tailStampWanted)),
+			countersRow(schema.CountersTailStamp, "{name}", "state/counters"),
 		}},
 	}}
 }
@@ -118,14 +83,6 @@ func wantedSwitch(c tree.Configured) (map[string]string, error) {
 
 func tailStampWanted(s schema.TailStampSession) map[string]string {
 	return schema.TailStampFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, ClampMSS: s.ClampMSS}.Fields()
-}
-
-func collectorLeaves(at string) []tree.Leaf {
-	return []tree.Leaf{
-		leaf(at+"/ip", addr("ipaddress", "ipaddress-type")),
-		leaf(at+"/port", text("port")),
-		leaf(at+"/protocol", text("protocol")),
-	}
 }
 
 // flowGroups: a flow group is a row of its own and the ACL rule of the same name in its table. What

@@ -131,6 +131,7 @@ type Switch struct {
 	Book     *Book
 	Marking  []MarkingSession
 	Stamping []StampingSession
+	Stamped  []string // the counters that sessions of tail-stamping may have, in order
 }
 
 // A Standing is what became of a configured object.

@@ -182,9 +182,6 @@ func (p *Page) ownMarking(q *request) (rows []ownMarkingRow, err error) {
 // mostSessions is how many sessions of alternate marking a page has.
 const mostSessions = 64
 
-// stampingColumns are the counters of tail-stamping sessions, in order.
-var stampingColumns = []string{"matched", "matched bytes", "stamped", "not TCP or UDP", "not Ethernet II", "cut", "MTU"}
-
 // columnsOf are those of some columns that some row has.
 func columnsOf(columns []string, counters func(yield func(map[string]uint64) bool)) (list []string) {
 	have := map[string]bool{}

@@ -199,7 +199,7 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 
 func (d *switchData) stamping(s *Switch) {
 	d.Stamping = s.Stamping
-	d.Stamped = columnsOf(stampingColumns, func(yield func(map[string]uint64) bool) {
+	d.Stamped = columnsOf(s.Stamped, func(yield func(map[string]uint64) bool) {
 		for i := range s.Stamping {
 			if !yield(s.Stamping[i].Counters) {
 				return

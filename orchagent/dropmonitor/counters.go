@@ -52,8 +52,8 @@ func (o *Orch) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if *c.Unsendable += errors; s.InASIC.gap() {
-			c.Unsendable, c.Lost = nil, nil
+		if c.Counts[schema.CountUnsendable] += errors; s.InASIC.gap() {
+			c.Gap()
 		}
 		news = news || !slices.Equal(before, s.InASIC.wrong())
 		o.count(s.Name, c)
@@ -66,17 +66,10 @@ func (o *Orch) read(ctx context.Context) error {
 
 // count notes the counters of a session. Where they are less than before, they have begun anew: the session came into
 // the ASIC again, maybe while nobody was here to see it.
-func (o *Orch) count(session string, c schema.DropMonitorCounters) {
-	c.Since = o.Daemon.TimeOfDay()
-	if row := o.counters.Get(session); row != nil {
-		before, err := schema.ParseDropMonitorCounters(session, row)
-		if err == nil && !before.Since.IsZero() && c.Continues(&before) {
-			if c.Since = before.Since; before.Messages != nil && before.Lost == nil { // there was a gap, maybe unseen here
-				c.Unsendable, c.Lost = nil, nil
-			}
-		} else {
-			o.counters.Anew(session)
-		}
+func (o *Orch) count(session string, c schema.Counters) {
+	was := o.counters.Get(session)
+	if !c.Resume(o.counters.Table, session, was, o.Daemon.TimeOfDay()) && was != nil {
+		o.counters.Anew(session)
 	}
 	o.counters.Put(session, c.Fields())
 }
@@ -91,20 +84,20 @@ func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
 }
 
 // countersOf adds up the streams of a session. What is of its event is the same in each.
-func countersOf(streams [][]uint64) (c schema.DropMonitorCounters) {
-	event := streams[0]
-	var messages, unsendable, lost uint64
-	for _, w := range streams {
-		messages += w[dropreport.WordSent]
-		unsendable += w[dropreport.WordNotSendable]
-		lost += w[dropreport.WordLost]
+func countersOf(streams [][]uint64) schema.Counters {
+	event, c := streams[0], schema.Counters{Counts: map[string]uint64{}}
+	for _, f := range schema.CountersIn(schema.CountersDropMonitor) {
+		switch {
+		case f.Name == schema.FieldSinceAll:
+		case f.Name == schema.CountFlows:
+			c.Counts[f.Name] = event[dropreport.WordFlowsBegun] - event[dropreport.WordFlowsEnded]
+		case f.Word < dropreport.WordSent:
+			c.Counts[f.Name] = event[f.Word]
+		default:
+			for _, w := range streams {
+				c.Counts[f.Name] += w[f.Word]
+			}
+		}
 	}
-	flows := event[dropreport.WordFlowsBegun] - event[dropreport.WordFlowsEnded]
-	return schema.DropMonitorCounters{
-		Dropped: &event[dropreport.WordDrops], Trapped: &event[dropreport.WordPunted],
-		Reports: &event[dropreport.WordReports], Messages: &messages,
-		Suppressed: &event[dropreport.WordRateLimited], SampledOut: &event[dropreport.WordSampledOut],
-		Unsendable: &unsendable, Lost: &lost,
-		Evicted: &event[dropreport.WordFlowsEvicted], Flows: &flows,
-	}
+	return c
 }

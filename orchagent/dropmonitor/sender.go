@@ -107,11 +107,11 @@ func (x *Sender) judge() {
 // Close removes the objects of a sender. What fails is tried again from there.
 func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.steps.Undo(ctx) }
 
-// Sent is what became of the messages of a sender: sent, not sendable and lost; nil is not known. What the host makes
-// of them may change the sender's note.
-func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]*uint64, err error) {
+// Sent is what became of the messages of a sender, by the fields of a row of counters: sent, not sendable and lost, as
+// far as that is known. What the host makes of them may change the sender's note.
+func (o *Orch) Sent(ctx context.Context, x *Sender) (map[string]uint64, error) {
 	if !o.counts {
-		return n, nil
+		return nil, nil
 	}
 	var streams []string
 	for _, t := range x.b.plan.targets {
@@ -119,18 +119,21 @@ func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]*uint64, err error) {
 	}
 	words, err := o.ask(ctx, streams)
 	if err != nil {
-		return n, err
+		return nil, err
 	}
 	c := countersOf(words)
 	failed, err := o.askHosts(ctx, &x.b, streams, words)
 	x.judge()
 	if err != nil {
-		return n, err
+		return nil, err
 	}
-	if *c.Unsendable += failed; x.b.gap() {
-		c.Unsendable, c.Lost = nil, nil
+	if c.Counts[schema.CountUnsendable] += failed; x.b.gap() {
+		c.Gap()
 	}
-	return [3]*uint64{c.Messages, c.Unsendable, c.Lost}, nil
+	maps.DeleteFunc(c.Counts, func(name string, _ uint64) bool {
+		return name != schema.CountMessages && name != schema.CountUnsendable && name != schema.CountLost
+	})
+	return c.Counts, nil
 }
 
 // wantWays says to which collectors ways are wanted.

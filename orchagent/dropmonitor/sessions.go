@@ -162,7 +162,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 			err = o.BringUp(ctx, s, &binding{plan: p}, o.steps)
 		}
 		if s.Err = err; err == nil && o.counters.Get(s.Name) == nil {
-			o.counters.Put(s.Name, schema.DropMonitorCounters{Since: o.Daemon.TimeOfDay()}.Fields())
+			o.counters.Put(s.Name, schema.Counters{Since: o.Daemon.TimeOfDay()}.Fields())
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		c.Messages, c.Unsendable, c.Lost = sent[0], sent[1], sent[2]
+		maps.Copy(c.Counts, sent)
 	}
 	o.count(&o.counters, s.Name, c)
 	return nil
@@ -87,17 +87,10 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 
 // count notes counters. Where they are less than before, they have begun anew: what counts came into the ASIC again,
 // maybe while nobody was here to see it.
-func (o *Orch) count(rows *feature.Rows, key string, c schema.IFACounters) {
-	c.Since = o.Daemon.TimeOfDay()
-	if row := rows.Get(key); row != nil {
-		before, err := schema.ParseIFACounters(key, row)
-		if err == nil && !before.Since.IsZero() && c.Continues(&before) {
-			if c.Since = before.Since; before.Messages != nil && before.Lost == nil { // as the drop monitor has it
-				c.Unsendable, c.Lost = nil, nil
-			}
-		} else {
-			rows.Anew(key)
-		}
+func (o *Orch) count(rows *feature.Rows, key string, c schema.Counters) {
+	was := rows.Get(key)
+	if !c.Resume(rows.Table, key, was, o.Daemon.TimeOfDay()) && was != nil {
+		rows.Anew(key)
 	}
 	rows.Put(key, c.Fields())
 }
@@ -122,18 +115,12 @@ func (o *Orch) ask(ctx context.Context, labels []string) (n [ifa.NumCounts]uint6
 }
 
 // countersOf are those that a role has.
-func countersOf(role string, n *[ifa.NumCounts]uint64) (c schema.IFACounters) {
-	c.Cut, c.Unsupported = &n[ifa.Cut], &n[ifa.Unsupported]
-	if role != schema.IFATransit {
-		c.Matched = &n[ifa.Matched]
-	}
-	switch role {
-	case schema.IFAInitiator:
-		c.Unsampled, c.Already, c.Inserted, c.MTU = &n[ifa.Unsampled], &n[ifa.Already], &n[ifa.Inserted], &n[ifa.MTU]
-	case schema.IFATransit:
-		c.Inserted, c.HopLimit, c.MaxLength, c.MTU = &n[ifa.Inserted], &n[ifa.HopLimit], &n[ifa.MaxLength], &n[ifa.MTU]
-	case schema.IFATerminator:
-		c.Absent, c.Stripped, c.Reported = &n[ifa.Absent], &n[ifa.Stripped], &n[ifa.Reported]
+func countersOf(role string, n *[ifa.NumCounts]uint64) schema.Counters {
+	c := schema.Counters{Counts: map[string]uint64{}}
+	for i, f := range schema.CountersIn(schema.CountersIFA)[:ifa.NumCounts] {
+		if f.Has(role) {
+			c.Counts[f.Name] = n[i]
+		}
 	}
 	return c
 }

@@ -32,7 +32,7 @@ type Reports interface {
 	Open(ctx context.Context, session string, collectors []string, templates uint32) (*dropmonitor.Sender, error)
 	Follow(ctx context.Context, session string, x *dropmonitor.Sender) bool
 	Close(ctx context.Context, x *dropmonitor.Sender) error
-	Sent(ctx context.Context, x *dropmonitor.Sender) (n [3]*uint64, err error)
+	Sent(ctx context.Context, x *dropmonitor.Sender) (map[string]uint64, error)
 }
 
 // Config is what an [Orch] works with.

@@ -45,8 +45,8 @@ func (x *sender) Close(ctx context.Context, s *dropmonitor.Sender) error {
 	return err
 }
 
-func (x *sender) Sent(context.Context, *dropmonitor.Sender) (n [3]*uint64, err error) {
-	return n, nil
+func (x *sender) Sent(context.Context, *dropmonitor.Sender) (map[string]uint64, error) {
+	return nil, nil
 }
 
 // A bench is an orchagent of ports, ACLs and IFA, on a fake ASIC.

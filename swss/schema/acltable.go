@@ -178,14 +178,6 @@ func joined[F fmt.Stringer](list []F) string {
 	return strings.Join(names, ",")
 }
 
-// ParseACLTableType reads ACL_TABLE_TYPE and ACL_TABLE_TYPE_TABLE.
-func ParseACLTableType(key string, f map[string]string) (ACLTableType, error) {
-	return parse[ACLTableType](key, f)
-}
-
-// Fields formats the row.
-func (t ACLTableType) Fields() map[string]string { return t.layout().row() }
-
 func (r *reader) words(field string) []string {
 	v, _ := r.take(field)
 	return splitList(strings.ToUpper(v))
@@ -247,12 +239,6 @@ func (t *ACLTable) layout() layout {
 		},
 	}
 }
-
-// ParseACLTable reads ACL_TABLE and ACL_TABLE_TABLE.
-func ParseACLTable(key string, f map[string]string) (ACLTable, error) { return parse[ACLTable](key, f) }
-
-// Fields formats the row for APPL_DB.
-func (t ACLTable) Fields() map[string]string { return t.layout().row() }
 
 // ImplicitTAMTable is the ACL table TAM that is used when it is needed and not configured.
 func ImplicitTAMTable() ACLTable {

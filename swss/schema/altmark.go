@@ -60,14 +60,6 @@ func (s *AltMarkSession) layout() layout {
 	}
 }
 
-// ParseAltMarkSession reads TAM_ALTMARK_TABLE of CONFIG_DB.
-func ParseAltMarkSession(key string, f map[string]string) (AltMarkSession, error) {
-	return parse[AltMarkSession](key, f)
-}
-
-// Fields formats the row.
-func (s AltMarkSession) Fields() map[string]string { return s.layout().row() }
-
 // AltMarkFlow is a row of APPL_DB TAM_ALTMARK_TABLE: the session with its flow
 // group resolved to an ACL rule.
 type AltMarkFlow struct {
@@ -85,14 +77,6 @@ func (s *AltMarkFlow) layout() layout {
 		check:  func(r *reader) { r.whole(s.Check) },
 	}
 }
-
-// ParseAltMarkFlow reads TAM_ALTMARK_TABLE of APPL_DB.
-func ParseAltMarkFlow(key string, f map[string]string) (AltMarkFlow, error) {
-	return parse[AltMarkFlow](key, f)
-}
-
-// Fields formats the row.
-func (s AltMarkFlow) Fields() map[string]string { return s.layout().row() }
 
 var intervalForm = fmt.Sprintf("n of 2^n seconds, %d to %d", altmark.MinInterval, altmark.MaxInterval)
 
@@ -235,12 +219,16 @@ func (c *AltMarkCounters) layout() layout {
 			text("TIMING", &c.Timing, "How exact the marks are in time, in words.").always(),
 			duration("GUARD", 1, 0, 1<<62, 0, &c.Guard, "In ns: so long after a period's end its packets may come.").needed(),
 			known("ENCAPSULATED", &c.Encapsulated, "Packets around which a header was put, since the session came into the "+
-				"ASIC. It and the next three are there of sessions with encap-dst, and as of the last reading."),
-			known("DECAPSULATED", &c.Decapsulated, "Packets whose header was taken off."),
+				"ASIC. It and the next three are there of sessions with encap-dst, and as of the last reading.").
+				leaf("encapsulated-packets"),
+			known("DECAPSULATED", &c.Decapsulated, "Packets whose header was taken off.").
+				leaf("decapsulated-packets"),
 			known("ENCAP_TOO_LONG", &c.TooLong,
-				"Packets that were dropped since, with the header, they were longer than the MTU by which they were to leave."),
-			known("DECAP_DAMAGED", &c.Damaged, "Packets whose header was not taken off, since headers are damaged."),
-		}, shown(period.fields)...),
+				"Packets that were dropped since, with the header, they were longer than the MTU by which they were to leave.").
+				leaf("encap-too-long-packets"),
+			known("DECAP_DAMAGED", &c.Damaged, "Packets whose header was not taken off, since headers are damaged.").
+				leaf("decap-damaged-packets"),
+		}, shown("last-period", period.fields)...),
 		check: func(r *reader) {
 			if c.Has = r.fields["PERIOD"] != ""; c.Has {
 				period.take(r)
@@ -254,14 +242,6 @@ func (c *AltMarkCounters) layout() layout {
 	}
 }
 
-// Fields formats the row.
-func (c AltMarkCounters) Fields() map[string]string { return c.layout().row() }
-
-// ParseAltMarkCounters reads TAM_ALTMARK_COUNTERS.
-func ParseAltMarkCounters(key string, f map[string]string) (AltMarkCounters, error) {
-	return parse[AltMarkCounters](key, f)
-}
-
 const timeForm = "seconds since 1970, a point and nine digits"
 
 // periodLayout has the fields of a period. Its clock is included if something vouches for it, or says why
@@ -270,10 +250,10 @@ func periodLayout(p *altmark.Period) layout {
 	return layout{
 		open: true,
 		fields: []field{
-			count("PERIOD", &p.Number, "Number of the period."),
+			count("PERIOD", &p.Number, "Number of the period.").leaf("number"),
 			number("COLOUR", 0, 1, 0, &p.Colour, "Its lowest bit.").needed(),
 			count("PACKETS", &p.Packets, "Packets of this colour."),
-			count("BYTES", &p.Bytes, "Their bytes, with FCS."),
+			count("BYTES", &p.Bytes, "Their bytes, with FCS.").leaf("octets"),
 			count("CAPTURES", &p.Captures, "Pulses whose time was captured."),
 			periodTime("TIMESTAMP", &p.Timestamp, "The time of the last of them, in s since 1970."),
 			within("DIGEST", 0, 1<<32-1, "What tells the packet of the last pulse: it is the same at every point.",
@@ -295,7 +275,7 @@ func periodLayout(p *altmark.Period) layout {
 					if p.Flags, err = altmark.ParseFlags(flags); err != nil {
 						r.bad("FLAGS", flags, "flags of a period, with commas between")
 					}
-				}, func() string { return p.Flags.String() }).always(),
+				}, func() string { return p.Flags.String() }).always().parted(","),
 			text("MATCH", &p.Match, "Which packets the session gets: what its flow group matches, without what flow groups "+
 				"above it take. Marks and interfaces are not part of it; points of a path are compared if they have the same."),
 			text("CLOCK", &p.Clock.Says, "What vouches for the chip's clock, or why nothing does. "+

@@ -65,7 +65,8 @@ func (a *AltMarkResult) layout() layout {
 		}},
 		fields: []field{
 			count("PERIOD", &a.Period, "Number of the period."),
-			count("WINDOW_DELAYS", &a.Delays, "Delays of the last periods that WINDOW_MIN_DELAY and so on are of."),
+			count("WINDOW_DELAYS", &a.Delays, "Delays of the last periods that WINDOW_MIN_DELAY and so on are of.").
+				leaf("window/delays"),
 			own("START", timeForm, "When the period began.", func(r *reader) {
 				if _, ok := r.fields["START"]; !ok {
 					return
@@ -79,11 +80,11 @@ func (a *AltMarkResult) layout() layout {
 			word("STATUS", "", altMarkStatuses, &a.Status, "Whether the result is whole.").must(oneOf(altMarkStatuses)),
 			text("REASONS", &a.Reasons, "Why it is not, separated by ;."),
 			boolean("REVISED", false, &a.Revised, "Whether it takes the place of another for the period."),
-			known("SENT", &a.Sent, "Packets at the first point."),
-			known("RECEIVED", &a.Received, "Packets at the last point."),
-			known("SENT_BYTES", &a.SentBytes, "Their bytes at the first point."),
-			known("RECEIVED_BYTES", &a.ReceivedBytes, "Their bytes at the last point."),
-			signed("LOST", &a.Lost, "Packets lost; below zero when packets were duplicated."),
+			known("SENT", &a.Sent, "Packets at the first point.").leaf("sent-packets"),
+			known("RECEIVED", &a.Received, "Packets at the last point.").leaf("received-packets"),
+			known("SENT_BYTES", &a.SentBytes, "Their bytes at the first point.").leaf("sent-octets"),
+			known("RECEIVED_BYTES", &a.ReceivedBytes, "Their bytes at the last point.").leaf("received-octets"),
+			signed("LOST", &a.Lost, "Packets lost; below zero when packets were duplicated.").leaf("lost-packets"),
 			signed("DELAY", &a.Delay, "The delay, in ns."),
 			signed("RAW_DELAY", &a.RawDelay, "The delay as the switches' clocks have it, in ns."),
 			signed("JITTER", &a.Jitter, "How much the delay differs from the last one, in ns."),
@@ -97,9 +98,12 @@ func (a *AltMarkResult) layout() layout {
 					return a.DelaySum.String()
 				}),
 			text("MEAN_DELAY_UNKNOWN", &a.BlockUnknown, "Why MEAN_DELAY is not known, where mean-delay is true."),
-			signed("WINDOW_MIN_DELAY", &a.MinDelay, "The least of the last delays, in ns."),
-			signed("WINDOW_MEAN_DELAY", &a.MeanDelay, "Their mean, in ns."),
-			signed("WINDOW_MAX_DELAY", &a.MaxDelay, "The greatest of them, in ns."),
+			signed("WINDOW_MIN_DELAY", &a.MinDelay, "The least of the last delays, in ns.").
+				leaf("window/min-delay"),
+			signed("WINDOW_MEAN_DELAY", &a.MeanDelay, "Their mean, in ns.").
+				leaf("window/mean-delay"),
+			signed("WINDOW_MAX_DELAY", &a.MaxDelay, "The greatest of them, in ns.").
+				leaf("window/max-delay"),
 		},
 	}
 }
@@ -115,14 +119,6 @@ func validEnds(s string) bool {
 }
 
 var altMarkStatuses = []string{AltMarkComplete, AltMarkFlagged, AltMarkMissing}
-
-// Fields formats the row. Durations are nanoseconds.
-func (a AltMarkResult) Fields() map[string]string { return a.layout().row() }
-
-// ParseAltMarkResult reads TAM_ALTMARK_RESULTS.
-func ParseAltMarkResult(key string, f map[string]string) (AltMarkResult, error) {
-	return parse[AltMarkResult](key, f)
-}
 
 // readSum reads a sum; it is not known if the field is absent.
 func readSum(r *reader, field string, at **altmark.Sum) {

@@ -46,12 +46,6 @@ func (b *Breakout) read(r *reader) {
 	}
 }
 
-// ParseBreakout reads BREAKOUT_CFG.
-func ParseBreakout(key string, f map[string]string) (Breakout, error) { return parse[Breakout](key, f) }
-
-// Fields formats the row.
-func (b Breakout) Fields() map[string]string { return b.layout().row() }
-
 // Ports is how many ports the mode makes.
 func (b Breakout) Ports() int {
 	n := 0

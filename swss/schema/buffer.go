@@ -47,14 +47,6 @@ func (p *BufferPool) readType(r *reader) {
 	}
 }
 
-// ParseBufferPool reads BUFFER_POOL.
-func ParseBufferPool(key string, f map[string]string) (BufferPool, error) {
-	return parse[BufferPool](key, f)
-}
-
-// Fields formats the row.
-func (p BufferPool) Fields() map[string]string { return p.layout().row() }
-
 // BufferProfile is a row of BUFFER_PROFILE and BUFFER_PROFILE_TABLE: how much of
 // a pool a queue may take.
 type BufferProfile struct {
@@ -114,14 +106,6 @@ func (p *BufferProfile) readThreshold(r *reader) {
 	}
 }
 
-// ParseBufferProfile reads BUFFER_PROFILE.
-func ParseBufferProfile(key string, f map[string]string) (BufferProfile, error) {
-	return parse[BufferProfile](key, f)
-}
-
-// Fields formats the row.
-func (p BufferProfile) Fields() map[string]string { return p.layout().row() }
-
 // BufferQueue is a row of BUFFER_QUEUE and BUFFER_QUEUE_TABLE.
 type BufferQueue struct {
 	QueueKey
@@ -138,11 +122,3 @@ func (q *BufferQueue) layout() layout {
 		},
 	}
 }
-
-// ParseBufferQueue reads BUFFER_QUEUE.
-func ParseBufferQueue(key string, f map[string]string) (BufferQueue, error) {
-	return parse[BufferQueue](key, f)
-}
-
-// Fields formats the row.
-func (q BufferQueue) Fields() map[string]string { return q.layout().row() }

@@ -142,14 +142,6 @@ func trapIDs(words string, at *[]string) field {
 	}, func() string { return strings.Join(*at, ",") })
 }
 
-// ParseCOPPGroup reads COPP_GROUP and COPP_TABLE.
-func ParseCOPPGroup(key string, f map[string]string) (COPPGroup, error) {
-	return parse[COPPGroup](key, f)
-}
-
-// Fields formats the row.
-func (g COPPGroup) Fields() map[string]string { return g.layout().row() }
-
 // COPPTrap is a row of COPP_TRAP: traps, and the group that they belong to. They
 // count while the feature of the row's name is enabled in FEATURE, or always.
 type COPPTrap struct {
@@ -178,9 +170,3 @@ func (t *COPPTrap) layout() layout {
 		},
 	}
 }
-
-// ParseCOPPTrap reads COPP_TRAP.
-func ParseCOPPTrap(key string, f map[string]string) (COPPTrap, error) { return parse[COPPTrap](key, f) }
-
-// Fields formats the row.
-func (t COPPTrap) Fields() map[string]string { return t.layout().row() }

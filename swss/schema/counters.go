@@ -69,14 +69,6 @@ func (c *FlexCounter) layout() layout {
 	}
 }
 
-// ParseFlexCounter reads FLEX_COUNTER_TABLE.
-func ParseFlexCounter(key string, f map[string]string) (FlexCounter, error) {
-	return parse[FlexCounter](key, f)
-}
-
-// Fields formats the row.
-func (c FlexCounter) Fields() map[string]string { return c.layout().row() }
-
 // Kinds of CRM thresholds.
 const (
 	CRMPercentage = "percentage"
@@ -158,9 +150,3 @@ func (c *CRM) readThresholds(r *reader) {
 		}
 	}
 }
-
-// ParseCRM reads CRM.
-func ParseCRM(key string, f map[string]string) (CRM, error) { return parse[CRM](key, f) }
-
-// Fields formats the row.
-func (c CRM) Fields() map[string]string { return c.layout().row() }

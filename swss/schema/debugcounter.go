@@ -58,14 +58,6 @@ func (c *DebugCounter) layout() layout {
 	}}
 }
 
-// ParseDebugCounter reads DEBUG_COUNTER.
-func ParseDebugCounter(key string, f map[string]string) (DebugCounter, error) {
-	return parse[DebugCounter](key, f)
-}
-
-// Fields formats the row.
-func (c DebugCounter) Fields() map[string]string { return c.layout().row() }
-
 // DebugReason is a row of DEBUG_COUNTER_DROP_REASON: that a counter counts a reason.
 type DebugReason struct {
 	Counter string
@@ -88,14 +80,6 @@ func (d *DebugReason) layout() layout {
 func isReason(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
-
-// ParseDebugReason reads DEBUG_COUNTER_DROP_REASON, and its rows in APPL_DB by their [ConfigKey].
-func ParseDebugReason(key string, f map[string]string) (DebugReason, error) {
-	return parse[DebugReason](key, f)
-}
-
-// Fields formats the row.
-func (d DebugReason) Fields() map[string]string { return d.layout().row() }
 
 // DebugReasonList writes reasons as DEBUG_COUNTER_CAPABILITIES has them.
 func DebugReasonList(reasons []string) string { return "[" + strings.Join(reasons, ",") + "]" }

@@ -32,14 +32,6 @@ func (m *DeviceMetadata) layout() layout {
 	}
 }
 
-// ParseDeviceMetadata reads DEVICE_METADATA.
-func ParseDeviceMetadata(key string, f map[string]string) (DeviceMetadata, error) {
-	return parse[DeviceMetadata](key, f)
-}
-
-// Fields formats the row.
-func (m DeviceMetadata) Fields() map[string]string { return m.layout().row() }
-
 // Defaults of ports and LAGs, as SONiC's portmgrd and teammgrd have them.
 const (
 	DefaultMTU = 9100
@@ -99,12 +91,6 @@ func mtu(at *uint16) field {
 func adminStatus(def bool, at *bool) field {
 	return flag("admin_status", "up", "down", def, at, "Whether it is to be up.")
 }
-
-// ParsePort reads PORT and PORT_TABLE.
-func ParsePort(key string, f map[string]string) (Port, error) { return parse[Port](key, f) }
-
-// Fields formats the row.
-func (p Port) Fields() map[string]string { return p.layout().row() }
 
 // validAlias is looser than ValidName: vendors' names have colons.
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
@@ -251,14 +237,6 @@ func (c PortChannel) LACPKey() uint16 {
 	return uint16(n)
 }
 
-// ParsePortChannel reads PORTCHANNEL and LAG_TABLE.
-func ParsePortChannel(key string, f map[string]string) (PortChannel, error) {
-	return parse[PortChannel](key, f)
-}
-
-// Fields formats the row.
-func (c PortChannel) Fields() map[string]string { return c.layout().row() }
-
 // What LAG_MEMBER_TABLE says of a member: its status, whether one that is disabled receives already, and, in
 // oper_status, what it does in the ASIC: [OperUp] is both, [OperDown] is neither.
 const (
@@ -298,14 +276,6 @@ func (m *PortChannelMember) layout() layout {
 	}
 }
 
-// ParsePortChannelMember reads PORTCHANNEL_MEMBER, and LAG_MEMBER_TABLE by its [ConfigKey].
-func ParsePortChannelMember(key string, f map[string]string) (PortChannelMember, error) {
-	return parse[PortChannelMember](key, f)
-}
-
-// Fields formats the row for APPL_DB.
-func (m PortChannelMember) Fields() map[string]string { return m.layout().row() }
-
 // VLAN is a row of VLAN and of APPL_DB VLAN_TABLE.
 type VLAN struct {
 	Name    string
@@ -338,12 +308,6 @@ func (v *VLAN) layout() layout {
 	}
 }
 
-// ParseVLAN reads VLAN and VLAN_TABLE.
-func ParseVLAN(key string, f map[string]string) (VLAN, error) { return parse[VLAN](key, f) }
-
-// Fields formats the row.
-func (v VLAN) Fields() map[string]string { return v.layout().row() }
-
 // Tagging modes of VLAN members.
 const (
 	Tagged         = "tagged"
@@ -374,11 +338,3 @@ func (m *VLANMember) layout() layout {
 		},
 	}
 }
-
-// ParseVLANMember reads VLAN_MEMBER, and VLAN_MEMBER_TABLE by its [ConfigKey].
-func ParseVLANMember(key string, f map[string]string) (VLANMember, error) {
-	return parse[VLANMember](key, f)
-}
-
-// Fields formats the row.
-func (m VLANMember) Fields() map[string]string { return m.layout().row() }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tamtam/tam/dropreport"
 )
 
 // The drop monitor in the databases. TAM_SESSION and TAM_DROP_MONITOR_SESSION_TABLE are SONiC's own.
@@ -16,7 +18,7 @@ const (
 	CfgTAMSession       = "TAM_SESSION"
 	AppTAMSession       = "TAM_SESSION_TABLE"
 	StateTAMDropMonitor = "TAM_DROP_MONITOR_SESSION_TABLE"
-	CountersDropMonitor = "TAM_DROP_MONITOR_COUNTERS" // :session -> see DropMonitorCounters
+	CountersDropMonitor = "TAM_DROP_MONITOR_COUNTERS" // :session -> see dropMonitorCounters
 	// CountersManagementReports has what the host has sent of reports for collectors of VRF mgmt, by DropStream.
 	CountersManagementReports = "TAM_MANAGEMENT_REPORT_COUNTERS"
 )
@@ -33,8 +35,9 @@ func dropMonitorTables() (configured, measured []Table) {
 		return drops(key, f)
 	}
 	return []Table{session}, []Table{
-		of(Table{Counters: CountersDropMonitor,
-			Words: "What became of the dropped packets of a session of the drop monitor."}, DropMonitorCounters{}),
+		counted(Table{Counters: CountersDropMonitor,
+			Words: "What became of the dropped packets of a session of the drop monitor."}, "the session's name",
+			dropMonitorCounters()...),
 		of(Table{Counters: CountersManagementReports, Words: "What the host, hostd or hostifd, has sent of the reports " +
 			"that the switch has it send by the management interface."}, ManagementReports{}),
 	}
@@ -138,9 +141,9 @@ func (s *DropSession) layout() layout {
 		key:   named(&s.Name),
 		fields: slices.Concat([]field{
 			own("type", SessionDropMonitor, "What the session does.", readDropType,
-				func() string { return SessionDropMonitor }).must("drop-monitor or ifa"),
+				func() string { return SessionDropMonitor }).must("drop-monitor or ifa").hidden(),
 			own("report_type", "ipfix", "What reports are.", func(r *reader) { r.word("report_type", "ipfix", "ipfix") },
-				func() string { return "ipfix" }).or("ipfix"),
+				func() string { return "ipfix" }).or("ipfix").hidden(),
 			own("flow_group", "a name", "The flow group whose packets are meant, of TAM_FLOW_GROUP or TAM_FLOWGROUP_TABLE; "+
 				"without it, all that the switch drops.", func(r *reader) { readGroup(r, &s.FlowGroup) },
 				func() string { return s.FlowGroup }),
@@ -181,14 +184,6 @@ func readGroup(r *reader, at *string) {
 	}
 }
 
-// ParseDropSession reads TAM_SESSION.
-func ParseDropSession(key string, f map[string]string) (DropSession, error) {
-	return parse[DropSession](key, f)
-}
-
-// Fields formats the row.
-func (s DropSession) Fields() map[string]string { return s.layout().row() }
-
 // DropFlow is a row of TAM_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a rate.
 type DropFlow struct {
 	Name       string
@@ -209,8 +204,9 @@ func (s *DropFlow) layout() layout {
 		key: named(&s.Name),
 		fields: slices.Concat([]field{
 			name("flow_group", "", &s.FlowGroup, "The flow group as the session names it."),
-			name("acl-table-name", "", &table, "The ACL table of the flow group's rules; without it, there is no flow group."),
-			list("acl-rule-names", "names separated by commas", &rules, ValidName, "The flow group's rules."),
+			name("acl-table-name", "", &table, "The ACL table of the flow group's rules; without it, there is no flow group.").
+				hidden(),
+			list("acl-rule-names", "names separated by commas", &rules, ValidName, "The flow group's rules.").hidden(),
 			list("collector", "names separated by commas", &s.Collectors, ValidName, "Where reports are sent.").
 				must("the names of collectors"),
 			name("sampler", "", &s.Sampler, "What the session calls its sampler."),
@@ -253,47 +249,32 @@ func rulesIn(r *reader, table string, rules []string) (keys []ACLRuleKey) {
 	return keys
 }
 
-// ParseDropFlow reads TAM_SESSION_TABLE.
-func ParseDropFlow(key string, f map[string]string) (DropFlow, error) { return parse[DropFlow](key, f) }
+// CountFlows is the counter of the drop monitor that is the difference of two numbers of the chip.
+const CountFlows = "FLOWS"
 
-// Fields formats the row.
-func (s DropFlow) Fields() map[string]string { return s.layout().row() }
-
-// DropMonitorCounters is a row of TAM_DROP_MONITOR_COUNTERS. What the switch does not count is nil.
-type DropMonitorCounters struct {
-	Dropped    *uint64   // packets of the session that the switch has dropped
-	Trapped    *uint64   // packets that a trap took out of forwarding; not among Dropped
-	Reports    *uint64   // records that were sent, to each collector once
-	Messages   *uint64   // messages that were sent, of all collectors
-	Suppressed *uint64   // reports beyond max_report_rate
-	SampledOut *uint64   // packets that the sampler left out
-	Unsendable *uint64   // messages that could not be sent
-	Lost       *uint64   // of Messages those that the switch dropped
-	Evicted    *uint64   // flows of a stateful session that left for others before their time
-	Flows      *uint64   // flows of a stateful session that are counted now
-	Since      time.Time // they have been counted; zero: not known
-}
-
-func (c *DropMonitorCounters) layout() layout {
-	return layout{
-		table: CountersDropMonitor, open: true,
-		key: about("the session's name"),
-		fields: []field{
-			known("DROPPED_PACKETS", &c.Dropped, "Packets of the session that the switch has dropped."),
-			known("TRAPPED_PACKETS", &c.Trapped, "Packets that went to the CPU instead of where they were going; these are not "+
-				"among the dropped ones."),
-			known("REPORTS", &c.Reports, "Reports that were sent, counted once however many collectors there are."),
-			known("MESSAGES", &c.Messages, "Messages that were sent, to all collectors together."),
-			known("SUPPRESSED", &c.Suppressed, "Reports that were not sent: more than max_report_rate."),
-			known("SAMPLED_OUT", &c.SampledOut, "Packets that the sampler left out."),
-			known("UNSENDABLE", &c.Unsendable, "Messages that could not be sent: there is no way to the collector."),
-			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch. Absent: not known."),
-			known("EVICTED", &c.Evicted, "Flows of a stateful session that were reported before their time, since others "+
-				"needed their place."),
-			known("FLOWS", &c.Flows, "Flows of a stateful session that are counted now."),
-			moment("COUNTED_SINCE", &c.Since, "Since when all that is counted: when the session came into the switch as it is. "+
-				"Each time that it comes anew, the counters begin at zero."),
-		},
+// dropMonitorCounters are those of a session, each with the word of [dropreport] that has it.
+func dropMonitorCounters() []field {
+	flows := counter(CountFlows, "Flows of a stateful session that are counted now.")
+	flows.gauge = true
+	return []field{
+		counter("DROPPED_PACKETS", "Packets of the session that the switch has dropped.").word(dropreport.WordDrops).
+			leaf("dropped").labelled("Dropped Packets"),
+		counter("TRAPPED_PACKETS", "Packets that went to the CPU instead of where they were going; these are not "+
+			"among the dropped ones.").word(dropreport.WordPunted).leaf("trapped").labelled("Trapped Packets"),
+		counter("REPORTS", "Reports that were sent, counted once however many collectors there are.").
+			word(dropreport.WordReports),
+		counter(CountMessages, "Messages that were sent, to all collectors together.").word(dropreport.WordSent),
+		counter("SUPPRESSED", "Reports that were not sent: more than max_report_rate.").word(dropreport.WordRateLimited),
+		counter("SAMPLED_OUT", "Packets that the sampler left out.").word(dropreport.WordSampledOut),
+		counter(CountUnsendable, "Messages that could not be sent: there is no way to the collector.").
+			word(dropreport.WordNotSendable),
+		counter(CountLost, "Messages that were sent and did not leave the switch. Absent: not known.").
+			word(dropreport.WordLost),
+		counter("EVICTED", "Flows of a stateful session that were reported before their time, since others "+
+			"needed their place.").word(dropreport.WordFlowsEvicted).labelled("Evicted Flows"),
+		flows,
+		sinceAll("Since when all that is counted: when the session came into the switch as it is. " +
+			"Each time that it comes anew, the counters begin at zero."),
 	}
 }
 
@@ -316,28 +297,6 @@ func moment(name string, at *time.Time, words string) field {
 	})
 }
 
-// Continues reports whether the counters can be those of before, some time later: none of them is less.
-func (c *DropMonitorCounters) Continues(before *DropMonitorCounters) bool {
-	return noneLess([][2]*uint64{
-		{c.Dropped, before.Dropped}, {c.Trapped, before.Trapped}, {c.Reports, before.Reports}, {c.Messages, before.Messages},
-		{c.Suppressed, before.Suppressed}, {c.SampledOut, before.SampledOut}, {c.Unsendable, before.Unsendable},
-		{c.Lost, before.Lost}, {c.Evicted, before.Evicted},
-	})
-}
-
-// noneLess reports whether no counter is less than the one that it is beside, where both are known.
-func noneLess(counters [][2]*uint64) bool {
-	return !slices.ContainsFunc(counters, func(n [2]*uint64) bool { return n[0] != nil && n[1] != nil && *n[0] < *n[1] })
-}
-
-// ParseDropMonitorCounters reads TAM_DROP_MONITOR_COUNTERS.
-func ParseDropMonitorCounters(session string, f map[string]string) (DropMonitorCounters, error) {
-	return parse[DropMonitorCounters](session, f)
-}
-
-// Fields formats the row.
-func (c DropMonitorCounters) Fields() map[string]string { return c.layout().row() }
-
 // ManagementReports is a row of TAM_MANAGEMENT_REPORT_COUNTERS.
 type ManagementReports struct {
 	Messages, Errors uint64
@@ -357,11 +316,6 @@ func (c *ManagementReports) layout() layout {
 			text("LAST_ERROR", &c.LastError, "Why the last message was not sent; empty if it was."),
 		},
 	}
-}
-
-// ParseManagementReports reads TAM_MANAGEMENT_REPORT_COUNTERS.
-func ParseManagementReports(stream string, f map[string]string) (ManagementReports, error) {
-	return parse[ManagementReports](stream, f)
 }
 
 // Fields formats the row, with the error though there is none: a field that is left out would stay as it was.

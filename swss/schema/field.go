@@ -62,6 +62,45 @@ func (f field) ifSet() field {
 	return f
 }
 
+// leaf sets the path of the field's leaf, where that is not its name with dashes.
+func (f field) leaf(path string) field {
+	f.Leaf = path
+	return f
+}
+
+// hidden says that no leaf has the field.
+func (f field) hidden() field { return f.leaf(noLeaf) }
+
+// labelled sets what an operator's tables call the field, where that is not the name of its leaf.
+func (f field) labelled(label string) field {
+	f.Label = label
+	return f
+}
+
+// outcome has the metrics of sessions have the counter, under a name.
+func (f field) outcome(name string) field {
+	f.Outcome = name
+	return f
+}
+
+// word sets the place of a counter among the numbers of the chip.
+func (f field) word(n int) field {
+	f.Word = n
+	return f
+}
+
+// of says that only some roles count it.
+func (f field) of(roles ...string) field {
+	f.For = roles
+	return f
+}
+
+// parted says that the field is a list.
+func (f field) parted(separator string) field {
+	f.Parts = separator
+	return f
+}
+
 // number is a field with a number in lo..hi, def if it is not given.
 func number[N unsigned](name string, lo, hi, def uint64, at *N, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, lo: lo, hi: hi, def: def}, at: at}
@@ -203,7 +242,7 @@ func list(name, form string, at *[]string, valid func(string) bool, words string
 				r.bad(name, e, form)
 			}
 		}
-	}, func() string { return strings.Join(*at, ",") })
+	}, func() string { return strings.Join(*at, ",") }).parted(",")
 }
 
 // own is a field that is read and written by functions of its own.
@@ -239,11 +278,13 @@ func ignored(names ...string) field {
 	return field{Field: Field{kind: ignoredKind, words: names}}
 }
 
-// shown are fields of a part of a row as its table lists them. Their reader decides whether the part exists.
-func shown(fields []field) []field {
+// shown are fields of a part of a row as its table lists them, with their leaves in a container. Their reader decides
+// whether the part exists.
+func shown(container string, fields []field) []field {
 	out := make([]field, len(fields))
 	for i, f := range fields {
 		out[i].Field = f.Field
+		out[i].Leaf = container + "/" + f.leafName()
 		out[i].Must, out[i].none, out[i].keep = false, true, false
 	}
 	return out

@@ -58,15 +58,14 @@ func flyMonTables() (configured, measured []Table) {
 			Words: "How many flows of a task's last epoch have which size.", Key: "the task's name",
 			Fields: []Field{{Name: "least size", Form: estimateForm,
 				Words: "Of the number of flows from it to less than its double."}}},
-		{Counters: CountersFlyMonAnswer, Words: "The last answer to a query.", Key: "the query's name", Fields: []Field{
-			{Name: "TASK", Form: "a name", Words: "The task that was asked."},
-			{Name: "FLOW", Form: "text", Words: "Of which flow."},
-			{Name: "EPOCH", Form: "a number", Words: "Number of the epoch."},
-			{Name: "START", Form: "a number", Words: "In ns since 1970."},
-			{Name: "END", Form: "a number", Words: "In ns since 1970."},
-			{Name: "FLAGS", Form: "text", Words: "What is wrong with the epoch."},
-			{Name: "ESTIMATE", Form: estimateForm, Words: "The answer."},
-		}},
+		{Counters: CountersFlyMonAnswer, Words: "The last answer to a query.", Key: "the query's name", Fields: withLeaves(
+			Field{Name: "TASK", Form: "a name", Words: "The task that was asked."},
+			Field{Name: "FLOW", Form: "text", Words: "Of which flow."},
+			Field{Name: "EPOCH", Form: "a number", Words: "Number of the epoch."},
+			Field{Name: "START", Form: "a number", Words: "In ns since 1970."},
+			Field{Name: "END", Form: "a number", Words: "In ns since 1970."},
+			Field{Name: "FLAGS", Form: "text", Words: "What is wrong with the epoch.", Parts: ","},
+			Field{Name: "ESTIMATE", Form: estimateForm, Words: "The answer.", Leaf: noLeaf})},
 	}
 }
 
@@ -174,14 +173,6 @@ func parseShare(s string) (uint8, bool) {
 	return 0, false
 }
 
-// ParseFlyMonTask reads TAM_FLYMON_TASK_TABLE of CONFIG_DB.
-func ParseFlyMonTask(key string, f map[string]string) (FlyMonTask, error) {
-	return parse[FlyMonTask](key, f)
-}
-
-// Fields formats the row.
-func (t FlyMonTask) Fields() map[string]string { return t.layout().row() }
-
 // FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its
 // flow group as filter.
 type FlyMonFlow struct {
@@ -208,14 +199,6 @@ func (t *FlyMonFlow) layout() layout {
 	}
 }
 
-// ParseFlyMonFlow reads TAM_FLYMON_TASK_TABLE of APPL_DB.
-func ParseFlyMonFlow(key string, f map[string]string) (FlyMonFlow, error) {
-	return parse[FlyMonFlow](key, f)
-}
-
-// Fields formats the row.
-func (t FlyMonFlow) Fields() map[string]string { return t.layout().row() }
-
 // FlyMonQuery is a row of TAM_FLYMON_QUERY_TABLE: a flow to be answered for each epoch.
 type FlyMonQuery struct {
 	Name, Task string
@@ -238,14 +221,6 @@ func (q *FlyMonQuery) layout() layout {
 }
 
 const flowForm = "the values of the task's key, with commas between"
-
-// ParseFlyMonQuery reads TAM_FLYMON_QUERY_TABLE.
-func ParseFlyMonQuery(key string, f map[string]string) (FlyMonQuery, error) {
-	return parse[FlyMonQuery](key, f)
-}
-
-// Fields formats the row.
-func (q FlyMonQuery) Fields() map[string]string { return q.layout().row() }
 
 // FlyMonPlacement is a row of COUNTERS_DB TAM_FLYMON_PLACEMENT: where a task is, or, of
 // a plan, would go, and what it takes.
@@ -279,7 +254,7 @@ func (p *FlyMonPlacement) layout() layout {
 			count("BYTES", &p.Bytes, "Bytes of all banks."),
 			parts("GROUPS", ",", &p.Groups, intPart, "The CMU groups."),
 			parts("UNITS", ",", &p.Units, stringPart, "group.cmu:base+size of each row."),
-			parts("KEYS", ";", &p.Keys, stringPart, "group.unit=key of the hash units."),
+			parts("KEYS", ";", &p.Keys, stringPart, "group.unit=key of the hash units.").leaf("hash-units"),
 			count("RULES", &p.Rules, "Rules in the chip."),
 			count("TCAM_ENTRIES", &p.Tcam, "Entries of address translation and maps."),
 			text("EXPECTED", &p.Expected, "What error to expect, in words.").always(),
@@ -325,15 +300,7 @@ func parts[E any](name, separator string, at *[]E, of part[E], words string) fie
 			words[i] = of.format(e)
 		}
 		return strings.Join(words, separator)
-	}).always()
-}
-
-// Fields formats the row.
-func (p FlyMonPlacement) Fields() map[string]string { return p.layout().row() }
-
-// ParseFlyMonPlacement reads TAM_FLYMON_PLACEMENT.
-func ParseFlyMonPlacement(key string, f map[string]string) (FlyMonPlacement, error) {
-	return parse[FlyMonPlacement](key, f)
+	}).always().parted(separator)
 }
 
 // FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: how much of a CMU group is in use.
@@ -353,7 +320,7 @@ func (g *FlyMonGroup) layout() layout {
 			parts("KEYS", ";", &g.Keys, part[string]{
 				func(s string) (string, error) { return strings.TrimPrefix(s, freeUnit), nil },
 				func(s string) string { return cmp.Or(s, freeUnit) },
-			}, "The keys of the hash units."),
+			}, "The keys of the hash units.").leaf("hash-units"),
 			parts("FREE_BUCKETS", ",", &g.Free, countPart, "Free buckets, by CMU."),
 			parts("LARGEST_FREE", ",", &g.Most, countPart, "The largest partition that is free, by CMU."),
 		},
@@ -362,9 +329,6 @@ func (g *FlyMonGroup) layout() layout {
 
 // freeUnit is the key of a hash unit that is free.
 const freeUnit = "free"
-
-// Fields formats the row.
-func (g FlyMonGroup) Fields() map[string]string { return g.layout().row() }
 
 // FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without
 // epochs it is all that was counted so far.
@@ -403,12 +367,12 @@ func (a *FlyMonResult) layout() layout {
 					if a.Flags, err = flymon.ParseFlags(r.text("FLAGS")); err != nil {
 						r.bad("FLAGS", r.fields["FLAGS"], "flags of an epoch")
 					}
-				}, func() string { return a.Flags.String() }).always(),
+				}, func() string { return a.Flags.String() }).always().parted(","),
 			fraction("LOAD", &a.Load, "Part of the buckets that are not 0."),
 			fraction("FULL", &a.Full, "Part of the buckets that are as high as they can be."),
 			own("METRIC", "JSON of an estimate", "What the epoch says as a whole, a field in small letters for each: "+
 				"packets, bytes, cardinality, entropy, heavy-flows, false-flows, heavy-changers, members, similarity, "+
-				"difference.", nil, nil),
+				"difference.", nil, nil).hidden(),
 		},
 		check: func(r *reader) {
 			a.Metrics = map[string]flymon.Estimate{}
@@ -448,14 +412,6 @@ func fraction(name string, at *float64, words string) field {
 		}
 		*at = v
 	}, func() string { return strconv.FormatFloat(*at, 'g', 6, 64) }).must("")
-}
-
-// Fields formats the row. Metrics are JSON, by their names.
-func (a FlyMonResult) Fields() map[string]string { return a.layout().row() }
-
-// ParseFlyMonResult reads TAM_FLYMON_RESULTS.
-func ParseFlyMonResult(key string, f map[string]string) (FlyMonResult, error) {
-	return parse[FlyMonResult](key, f)
 }
 
 // FormatFlyMonEstimate and ParseFlyMonEstimate are the values of TAM_FLYMON_FLOWS

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Inband Flow Analyzer in the databases. Its sessions are rows of TAM_SESSION, which SONiC has for several types.
@@ -14,7 +13,7 @@ const (
 
 	AppTAMIFA          = "TAM_IFA_SESSION_TABLE"
 	StateTAMIFA        = "TAM_IFA_SESSION_TABLE"
-	CountersIFA        = "TAM_IFA_COUNTERS"         // :session -> see IFACounters
+	CountersIFA        = "TAM_IFA_COUNTERS"         // :session -> see ifaCounters
 	CountersIFATransit = "TAM_IFA_TRANSIT_COUNTERS" // :device
 )
 
@@ -35,9 +34,10 @@ func ifaTables() (configured, measured []Table) {
 	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMIFA, State: StateTAMIFA,
 		Words: "A session that puts Inband Flow Analyzer into packets, adds to it or takes it out."}, IFASession{}, IFAFlow{})
 	return []Table{session}, []Table{
-		of(Table{Counters: CountersIFA, Words: "What became of the packets of a session of IFA."}, IFACounters{}),
-		of(Table{Counters: CountersIFATransit, Words: "What became of packets of IFA at a switch that is transit, whether " +
-			"TAM|device or sessions say so."}, IFACounters{}),
+		counted(Table{Counters: CountersIFA, Words: "What became of the packets of a session of IFA."}, ifaKey,
+			ifaCounters()...),
+		counted(Table{Counters: CountersIFATransit, Words: "What became of packets of IFA at a switch that is transit, " +
+			"whether TAM|device or sessions say so."}, ifaKey, ifaCounters()...),
 	}
 }
 
@@ -90,8 +90,9 @@ func (s *IFASession) layout() layout {
 		key:   named(&s.Name),
 		fields: slices.Concat([]field{
 			own("type", SessionIFA, "What the session does.", func(r *reader) { r.word("type", "", SessionIFA) },
-				func() string { return SessionIFA }).must(SessionIFA),
-			own("report_type", "ipfix", "What reports are.", func(r *reader) { r.word("report_type", "ipfix", "ipfix") }, nil),
+				func() string { return SessionIFA }).must(SessionIFA).hidden(),
+			own("report_type", "ipfix", "What reports are.", func(r *reader) { r.word("report_type", "ipfix", "ipfix") }, nil).
+				hidden(),
 			own("flow_group", "a name", "Of initiators and terminators: the flow group whose packets are meant, of "+
 				"TAM_FLOW_GROUP or TAM_FLOWGROUP_TABLE.", func(r *reader) { readGroup(r, &s.FlowGroup) },
 				func() string { return s.FlowGroup }),
@@ -132,14 +133,6 @@ func (s *IFASession) check(r *reader) {
 	}
 }
 
-// ParseIFASession reads TAM_SESSION.
-func ParseIFASession(key string, f map[string]string) (IFASession, error) {
-	return parse[IFASession](key, f)
-}
-
-// Fields formats the row.
-func (s IFASession) Fields() map[string]string { return s.layout().row() }
-
 // IFAFlow is a row of TAM_IFA_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a
 // rate.
 type IFAFlow struct {
@@ -159,8 +152,9 @@ func (s *IFAFlow) layout() layout {
 		key: named(&s.Name),
 		fields: slices.Concat([]field{
 			name("flow_group", "", &s.FlowGroup, "The flow group as the session names it."),
-			name("acl-table-name", "", &table, "The ACL table of the flow group's rules; without it, there is no flow group."),
-			list("acl-rule-names", "names separated by commas", &rules, ValidName, "The flow group's rules."),
+			name("acl-table-name", "", &table, "The ACL table of the flow group's rules; without it, there is no flow group.").
+				hidden(),
+			list("acl-rule-names", "names separated by commas", &rules, ValidName, "The flow group's rules.").hidden(),
 			list("collector", "names separated by commas", &s.Collectors, ValidName, "Where reports are sent."),
 			name("sampler", "", &s.Sampler, "What the session calls its sampler."),
 			number("sampling-rate", 1, 1<<24, 1, &s.Sampling, "An initiator takes one packet in so many."),
@@ -169,63 +163,36 @@ func (s *IFAFlow) layout() layout {
 	}
 }
 
-// ParseIFAFlow reads TAM_IFA_SESSION_TABLE.
-func ParseIFAFlow(key string, f map[string]string) (IFAFlow, error) { return parse[IFAFlow](key, f) }
+const ifaKey = "the session's name; of TAM_IFA_TRANSIT_COUNTERS, device"
 
-// Fields formats the row.
-func (s IFAFlow) Fields() map[string]string { return s.layout().row() }
+// Counters of what reports are sent in, which the switch's host may count, too.
+const (
+	CountMessages   = "MESSAGES"
+	CountUnsendable = "UNSENDABLE"
+	CountLost       = "LOST"
+)
 
-// IFACounters is a row of TAM_IFA_COUNTERS or TAM_IFA_TRANSIT_COUNTERS. What the role does not count is nil.
-type IFACounters struct {
-	Matched, Unsampled, Already, Absent  *uint64
-	Inserted, Stripped, Cut, Unsupported *uint64
-	HopLimit, MaxLength, MTU, Reported   *uint64
-	Messages, Unsendable, Lost           *uint64
-	Since                                time.Time // zero: not known
-}
-
-func (c *IFACounters) layout() layout {
-	return layout{
-		table: CountersIFA, open: true,
-		key: about("the session's name; of TAM_IFA_TRANSIT_COUNTERS, device"),
-		fields: []field{
-			known("MATCHED", &c.Matched, "Packets that were of the flow group."),
-			known("UNSAMPLED", &c.Unsampled, "Of an initiator: those that its sampler left out."),
-			known("ALREADY", &c.Already, "Of an initiator: those that had IFA already, and were left alone."),
-			known("ABSENT", &c.Absent, "Of a terminator: those that had no IFA."),
-			known("INSERTED", &c.Inserted, "Frames that left with a hop of this switch."),
-			known("STRIPPED", &c.Stripped, "Frames that left without the IFA that they had."),
-			known("CUT", &c.Cut, "Frames left alone: a capture had cut them."),
-			known("UNSUPPORTED", &c.Unsupported, "Frames left alone: no TCP or UDP right behind the IP header, or IFA of "+
-				"another form."),
-			known("HOP_LIMIT", &c.HopLimit, "Frames left alone: their hop limit is 0."),
-			known("MAX_LENGTH", &c.MaxLength, "Frames left alone: their hops may not take more room."),
-			known("MTU", &c.MTU, "Frames left alone: they would exceed the MTU of the port, or of the router interface."),
-			known("REPORTED", &c.Reported, "Of STRIPPED: reports that were sent, to each collector."),
-			known("MESSAGES", &c.Messages, "Messages with reports that were sent, to all collectors together."),
-			known("UNSENDABLE", &c.Unsendable, "Reports that could not be sent: there is no way to the collector."),
-			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch."),
-			moment("COUNTED_SINCE", &c.Since, "Since when all that is counted: when the session, or the transit, came into the "+
-				"switch as it is. Each time that it comes anew, the counters begin at zero."),
-		},
+// ifaCounters are those of a role: first those of the chip, in the order of [ifa.Count].
+func ifaCounters() []field {
+	const initiator, transit, terminator, host = IFAInitiator, IFATransit, IFATerminator, "host"
+	return []field{
+		counter("MATCHED", "Packets that were of the flow group.").of(initiator, terminator),
+		counter("UNSAMPLED", "Of an initiator: those that its sampler left out.").of(initiator),
+		counter("ALREADY", "Of an initiator: those that had IFA already, and were left alone.").of(initiator),
+		counter("ABSENT", "Of a terminator: those that had no IFA.").of(terminator),
+		counter("INSERTED", "Frames that left with a hop of this switch.").of(initiator, transit),
+		counter("STRIPPED", "Frames that left without the IFA that they had.").of(terminator),
+		counter("CUT", "Frames left alone: a capture had cut them."),
+		counter("UNSUPPORTED", "Frames left alone: no TCP or UDP right behind the IP header, or IFA of another form."),
+		counter("HOP_LIMIT", "Frames left alone: their hop limit is 0.").of(transit),
+		counter("MAX_LENGTH", "Frames left alone: their hops may not take more room.").of(transit),
+		counter("MTU", "Frames left alone: they would exceed the MTU of the port, or of the router interface.").
+			of(initiator, transit).labelled("MTU"),
+		counter("REPORTED", "Of STRIPPED: reports that were sent, to each collector.").of(terminator),
+		counter(CountMessages, "Messages with reports that were sent, to all collectors together.").of(host),
+		counter(CountUnsendable, "Reports that could not be sent: there is no way to the collector.").of(host),
+		counter(CountLost, "Messages that were sent and did not leave the switch.").of(host),
+		sinceAll("Since when all that is counted: when the session, or the transit, came into the " +
+			"switch as it is. Each time that it comes anew, the counters begin at zero."),
 	}
-}
-
-// ParseIFACounters reads TAM_IFA_COUNTERS and TAM_IFA_TRANSIT_COUNTERS.
-func ParseIFACounters(key string, f map[string]string) (IFACounters, error) {
-	return parse[IFACounters](key, f)
-}
-
-// Fields formats the row.
-func (c IFACounters) Fields() map[string]string { return c.layout().row() }
-
-// Continues reports whether the counters can be those of before, some time later: none of them is less.
-func (c *IFACounters) Continues(before *IFACounters) bool {
-	return noneLess([][2]*uint64{
-		{c.Matched, before.Matched}, {c.Unsampled, before.Unsampled}, {c.Already, before.Already}, {c.Absent, before.Absent},
-		{c.Inserted, before.Inserted}, {c.Stripped, before.Stripped}, {c.Cut, before.Cut},
-		{c.Unsupported, before.Unsupported}, {c.HopLimit, before.HopLimit}, {c.MaxLength, before.MaxLength},
-		{c.MTU, before.MTU}, {c.Reported, before.Reported}, {c.Messages, before.Messages},
-		{c.Unsendable, before.Unsendable}, {c.Lost, before.Lost},
-	})
 }

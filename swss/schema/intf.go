@@ -96,9 +96,6 @@ func (i Interface) MTUOn(most int) int {
 	return min(int(i.MTU), most)
 }
 
-// Fields formats the row.
-func (i Interface) Fields() map[string]string { return i.layout().row() }
-
 // interfaceName checks the name at the beginning of a key.
 func (r *reader) interfaceName(key, name string) {
 	t := InterfaceTable(name)
@@ -171,9 +168,6 @@ func (a *InterfaceAddress) readKey(r *reader, key string) {
 func ParseInterfaceAddress(table, key string, fields map[string]string) (InterfaceAddress, error) {
 	return parseIn[InterfaceAddress](table, key, fields)
 }
-
-// Fields formats the row.
-func (a InterfaceAddress) Fields() map[string]string { return a.layout().row() }
 
 // Key is the row's key in CONFIG_DB, with the address as it is usually written.
 func (a InterfaceAddress) Key() string { return a.Name + "|" + a.Prefix.String() }

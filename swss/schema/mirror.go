@@ -83,14 +83,6 @@ func (m *MirrorSession) layout() layout {
 
 const noMirrorField = "no such field: every packet is copied, whole"
 
-// ParseMirrorSession reads MIRROR_SESSION.
-func ParseMirrorSession(key string, f map[string]string) (MirrorSession, error) {
-	return parse[MirrorSession](key, f)
-}
-
-// Fields formats the row.
-func (m MirrorSession) Fields() map[string]string { return m.layout().row() }
-
 func (r *reader) span(m *MirrorSession) {
 	m.DstPort = r.text("dst_port")
 	if !IsPortName(m.DstPort) {

@@ -2,9 +2,9 @@
 // rows that tamtam's daemons exchange through them. It does no I/O.
 //
 // Each kind of row is a struct with a layout: its key, and each of its fields with range,
-// default, words for an operator, and where in the struct it stands. Its Parse function and its
-// method Fields follow from that. Fields writes one canonical form: what Parse accepts, it
-// reads again from Fields as the same row. [Tables] has all of them, with their names in each
+// default, words for an operator, its leaf, and where in the struct it stands. Its Parse function and its
+// method Fields are generated from that, unless they stand beside it. Fields writes one canonical form: what
+// Parse accepts, it reads again from Fields as the same row. [Tables] has all of them, with their names in each
 // database; docs/databases.md is printed from it.
 //
 // The error of a Parse function joins all that is wrong with the row. Each part is a
@@ -13,6 +13,8 @@
 // digits (in the matches of ACL rules a leading 0 means octal, as in SONiC); words may
 // be in any case.
 package schema
+
+//go:generate sh -c "go run ../../internal/rows . > zz_generated.go"
 
 // CONFIG_DB tables. Only users and the northbound write them.
 const (

@@ -50,12 +50,6 @@ func familyField(of func() netip.Addr) field {
 	}, func() string { return family(of()) })
 }
 
-// ParseNeighbor reads NEIGH, and NEIGH_TABLE by its [ConfigKey].
-func ParseNeighbor(key string, f map[string]string) (Neighbor, error) { return parse[Neighbor](key, f) }
-
-// Fields formats the row.
-func (n Neighbor) Fields() map[string]string { return n.layout().row() }
-
 // Types of FDB entries.
 const (
 	FDBStatic  = "static"
@@ -94,9 +88,6 @@ func (e *FDBEntry) layout() layout {
 
 // ParseFDB reads FDB, and FDB_TABLE by its [ConfigKey].
 func ParseFDB(key string, f map[string]string) (FDBEntry, error) { return parse[FDBEntry](key, f) }
-
-// Fields formats the row.
-func (e FDBEntry) Fields() map[string]string { return e.layout().row() }
 
 // Key is the row's key in APPL_DB and STATE_DB.
 func (e FDBEntry) Key() string { return e.VLAN + ":" + e.MAC.String() }

@@ -55,14 +55,6 @@ func (s *SyslogServer) layout() layout {
 
 const noFilter = "no filter: what is sent depends on severity alone"
 
-// ParseSyslogServer reads SYSLOG_SERVER.
-func ParseSyslogServer(key string, f map[string]string) (SyslogServer, error) {
-	return parse[SyslogServer](key, f)
-}
-
-// Fields formats the row.
-func (s SyslogServer) Fields() map[string]string { return s.layout().row() }
-
 // isHost reports whether a text is an address, or may be a host's name.
 func isHost(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {
@@ -110,9 +102,6 @@ func (g *TelemetryGlobal) layout() layout {
 	}}
 }
 
-// Fields formats the row.
-func (g TelemetryGlobal) Fields() map[string]string { return g.layout().row() }
-
 // TelemetryDestinations is a row TELEMETRY_CLIENT|DestinationGroup_NAME.
 type TelemetryDestinations struct {
 	Name      string
@@ -137,9 +126,6 @@ func (d *TelemetryDestinations) layout() layout {
 		},
 	}
 }
-
-// Fields formats the row.
-func (d TelemetryDestinations) Fields() map[string]string { return d.layout().row() }
 
 // How a subscription is sent.
 const (
@@ -179,9 +165,6 @@ func (s *TelemetrySubscription) layout() layout {
 		},
 	}
 }
-
-// Fields formats the row.
-func (s TelemetrySubscription) Fields() map[string]string { return s.layout().row() }
 
 // inOrder is a field with elements separated by commas, whose order means something.
 func inOrder(name, form string, at *[]string, valid func(string) bool, words string) field {

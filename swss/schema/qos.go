@@ -77,9 +77,6 @@ func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
 	return m, err
 }
 
-// Fields formats the row.
-func (m QoSMap) Fields() map[string]string { return m.layout().row() }
-
 // ref reads a field with the name of another row; SONiC's old form [TABLE|name] is accepted too.
 func (r *reader) ref(field, table string) string {
 	v, ok := r.take(field)
@@ -148,12 +145,6 @@ func (p *PortQoS) layout() layout {
 	}
 }
 
-// ParsePortQoS reads PORT_QOS_MAP.
-func ParsePortQoS(key string, f map[string]string) (PortQoS, error) { return parse[PortQoS](key, f) }
-
-// Fields formats the row.
-func (p PortQoS) Fields() map[string]string { return p.layout().row() }
-
 // Types of schedulers.
 const (
 	SchedulerStrict = "STRICT"
@@ -187,14 +178,6 @@ func shaping(name string) field {
 	return unsupported(name, "0", "0 or no such field: the switch does not shape",
 		"The switch does not shape.")
 }
-
-// ParseScheduler reads SCHEDULER.
-func ParseScheduler(key string, f map[string]string) (Scheduler, error) {
-	return parse[Scheduler](key, f)
-}
-
-// Fields formats the row.
-func (s Scheduler) Fields() map[string]string { return s.layout().row() }
 
 // QueueKey is the key of QUEUE and BUFFER_QUEUE: ports, and queues of each.
 type QueueKey struct {
@@ -260,12 +243,6 @@ func (q *Queue) layout() layout {
 	}
 }
 
-// ParseQueue reads QUEUE.
-func ParseQueue(key string, f map[string]string) (Queue, error) { return parse[Queue](key, f) }
-
-// Fields formats the row.
-func (q Queue) Fields() map[string]string { return q.layout().row() }
-
 // WRED is a row of WRED_PROFILE and WRED_PROFILE_TABLE. All packets of this
 // switch are green.
 type WRED struct {
@@ -313,9 +290,3 @@ func (w *WRED) readECN(r *reader) {
 		r.bad("ecn", ecn, "ecn_none, ecn_green or ecn_all: all packets of this switch are green")
 	}
 }
-
-// ParseWRED reads WRED_PROFILE.
-func ParseWRED(key string, f map[string]string) (WRED, error) { return parse[WRED](key, f) }
-
-// Fields formats the row.
-func (w WRED) Fields() map[string]string { return w.layout().row() }

@@ -86,14 +86,6 @@ func (s *StaticRoute) readHops(r *reader) {
 	}
 }
 
-// ParseStaticRoute reads STATIC_ROUTE.
-func ParseStaticRoute(key string, f map[string]string) (StaticRoute, error) {
-	return parse[StaticRoute](key, f)
-}
-
-// Fields formats the row.
-func (s StaticRoute) Fields() map[string]string { return s.layout().row() }
-
 // staticHop takes the i-th element of all lists.
 func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) StaticHop {
 	at := func(f string) string {
@@ -276,12 +268,6 @@ func (t *Route) readHops(r *reader) {
 	}
 	t.Hops = uniqueHops(t.Hops)
 }
-
-// ParseRoute reads ROUTE_TABLE.
-func ParseRoute(key string, f map[string]string) (Route, error) { return parse[Route](key, f) }
-
-// Fields formats the row.
-func (t Route) Fields() map[string]string { return t.layout().row() }
 
 func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
 	h := Hop{Interface: ifs[i], Weight: 1}

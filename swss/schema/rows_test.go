@@ -62,7 +62,7 @@ var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"query":         func(k string, f map[string]string) (row, error) { return ParseFlyMonQuery(k, f) },
 	"rec session":   func(k string, f map[string]string) (row, error) { return ParseRecordSession(k, f) },
 	"rec flow":      func(k string, f map[string]string) (row, error) { return ParseRecordFlow(k, f) },
-	"rec counters":  func(k string, f map[string]string) (row, error) { return ParseRecordCounters(k, f) },
+	"rec counters":  func(k string, f map[string]string) (row, error) { return ParseCounters(CountersRecord, k, f) },
 	"task result":   func(k string, f map[string]string) (row, error) { return ParseFlyMonResult(k, f) },
 	"flex counter":  func(k string, f map[string]string) (row, error) { return ParseFlexCounter(k, f) },
 	"dscp map":      func(k string, f map[string]string) (row, error) { return ParseQoSMap(CfgDSCPToTC, k, f) },

@@ -96,12 +96,6 @@ func sampleDirection(at *string) field {
 		"Of which packets of ports samples are: of those that come in, that leave, or both.")
 }
 
-// ParseSFlow reads SFLOW.
-func ParseSFlow(key string, f map[string]string) (SFlow, error) { return parse[SFlow](key, f) }
-
-// Fields formats the row.
-func (s SFlow) Fields() map[string]string { return s.layout().row() }
-
 // SFlowCollector is a row of SFLOW_COLLECTOR and SFLOW_COLLECTOR_TABLE.
 type SFlowCollector struct {
 	Name string
@@ -129,14 +123,6 @@ func (c *SFlowCollector) layout() layout {
 		},
 	}
 }
-
-// ParseSFlowCollector reads SFLOW_COLLECTOR.
-func ParseSFlowCollector(key string, f map[string]string) (SFlowCollector, error) {
-	return parse[SFlowCollector](key, f)
-}
-
-// Fields formats the row.
-func (c SFlowCollector) Fields() map[string]string { return c.layout().row() }
 
 // SFlowSession is a row of SFLOW_SESSION; what is not given is as for all ports, or as the switch has it.
 type SFlowSession struct {
@@ -172,14 +158,6 @@ func (s *SFlowSession) layout() layout {
 	}
 }
 
-// ParseSFlowSession reads SFLOW_SESSION.
-func ParseSFlowSession(key string, f map[string]string) (SFlowSession, error) {
-	return parse[SFlowSession](key, f)
-}
-
-// Fields formats the row.
-func (s SFlowSession) Fields() map[string]string { return s.layout().row() }
-
 // SFlowSampling is a row of SFLOW_SESSION_TABLE in APPL_DB: how a port is sampled.
 type SFlowSampling struct {
 	Port      string
@@ -199,14 +177,6 @@ func (s *SFlowSampling) layout() layout {
 		},
 	}
 }
-
-// ParseSFlowSampling reads SFLOW_SESSION_TABLE.
-func ParseSFlowSampling(key string, f map[string]string) (SFlowSampling, error) {
-	return parse[SFlowSampling](key, f)
-}
-
-// Fields formats the row.
-func (s SFlowSampling) Fields() map[string]string { return s.layout().row() }
 
 // Received and Sent say which packets of the port are sampled.
 func (s SFlowSampling) Received() bool { return s.Up && s.Direction != SampleTX }

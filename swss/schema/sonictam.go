@@ -77,17 +77,9 @@ func bothSpellings(name, other string, at *uint32, words string) []field {
 				r.bad(other, utoa(id), utoa(first)+", as "+name+" says, or one of the two fields alone")
 			}
 			*at = cmp.Or(*at, id)
-		}, nil),
+		}, nil).hidden(),
 	}
 }
-
-// ParseTAMDevice reads TAM.
-func ParseTAMDevice(key string, f map[string]string) (TAMDevice, error) {
-	return parse[TAMDevice](key, f)
-}
-
-// Fields formats the row.
-func (d TAMDevice) Fields() map[string]string { return d.layout().row() }
 
 // The two VRFs that there are, and the DSCP of reports unless another is asked for, which is CS4.
 const (
@@ -122,18 +114,18 @@ func (d *TAMDestination) layout() layout {
 					return ""
 				}
 				return d.Source.String()
-			}),
+			}).leaf("source-ip"),
 			own("dst_ip", unicastForm, "Where reports are sent.", func(r *reader) {
 				addr, _ := r.take("dst_ip")
 				d.Addr = r.host("dst_ip", addr)
-			}, func() string { return d.Addr.String() }).must(""),
+			}, func() string { return d.Addr.String() }).must("").leaf("ip"),
 			number("dst_port", 1, 65535, 0, &d.Port, "The collector's port of UDP.").
-				must("the collector's port of UDP, 1..65535"),
-			number("dscp_value", 0, maxDSCP, DefaultReportDSCP, &d.DSCP, "The DSCP of the reports."),
+				must("the collector's port of UDP, 1..65535").leaf("port"),
+			number("dscp_value", 0, maxDSCP, DefaultReportDSCP, &d.DSCP, "The DSCP of the reports.").leaf("dscp"),
 			name("vrf", VRFDefault, &d.VRF, "Where the collector is: default, behind the ports that "+
 				"route; mgmt, behind the management interface of the switch's host. There is no other."),
 			number("truncate_size", 0, 9216, 0, &d.Truncate, "How many bytes of a dropped frame a report has at most; 0: as "+
-				"many as there is room for. A field of tamtam's."),
+				"many as there is room for. A field of tamtam's.").leaf("truncate"),
 		},
 		check: func(r *reader) {
 			if d.Source.IsValid() && d.Addr.IsValid() && d.Source.Is4() != d.Addr.Is4() {
@@ -142,14 +134,6 @@ func (d *TAMDestination) layout() layout {
 		},
 	}
 }
-
-// ParseTAMDestination reads TAM_COLLECTOR and TAM_COLLECTOR_TABLE.
-func ParseTAMDestination(key string, f map[string]string) (TAMDestination, error) {
-	return parse[TAMDestination](key, f)
-}
-
-// Fields formats the row.
-func (d TAMDestination) Fields() map[string]string { return d.layout().row() }
 
 // Destination is a collector of TAM_COLLECTORS_TABLE as a row of TAM_COLLECTOR would say it.
 func (c Collector) Destination() TAMDestination {
@@ -196,12 +180,6 @@ func aging(at *uint32, words string) field {
 	return optional("aging_interval", 1, maxAging, at, words+" In seconds.")
 }
 
-// ParseTAMGroup reads TAM_FLOW_GROUP|name.
-func ParseTAMGroup(key string, f map[string]string) (TAMGroup, error) { return parse[TAMGroup](key, f) }
-
-// Fields formats the row.
-func (g TAMGroup) Fields() map[string]string { return g.layout().row() }
-
 // Table is the ACL table that the group is: one of type TAM, of its ports and with its rules.
 func (g TAMGroup) Table() ACLTable {
 	return ACLTable{
@@ -238,11 +216,11 @@ func (u *TAMGroupRule) layout() layout {
 			}
 		}},
 		fields: []field{
-			prefixOfRule("src_ip_prefix", &u.Src, "The source."),
-			prefixOfRule("dst_ip_prefix", &u.Dst, "The destination."),
-			upTo(255, known("ip_protocol", &u.Protocol, "The protocol; without it, any.")),
-			upTo(65535, known("l4_src_port", &u.SrcPort, "The source port of TCP or UDP; without it, any.")),
-			upTo(65535, known("l4_dst_port", &u.DstPort, "The destination port; without it, any.")),
+			prefixOfRule("src_ip_prefix", &u.Src, "The source.").leaf("source-prefix"),
+			prefixOfRule("dst_ip_prefix", &u.Dst, "The destination.").leaf("destination-prefix"),
+			upTo(255, known("ip_protocol", &u.Protocol, "The protocol; without it, any.")).leaf("protocol"),
+			upTo(65535, known("l4_src_port", &u.SrcPort, "The source port of TCP or UDP; without it, any.")).leaf("source-port"),
+			upTo(65535, known("l4_dst_port", &u.DstPort, "The destination port; without it, any.")).leaf("destination-port"),
 		},
 		check: u.check,
 	}
@@ -277,14 +255,6 @@ func (u *TAMGroupRule) check(r *reader) {
 		r.bad("dst_ip_prefix", u.Dst.String(), "a prefix of the family of src_ip_prefix, "+u.Src.String())
 	}
 }
-
-// ParseTAMGroupRule reads TAM_FLOW_GROUP|name|rule.
-func ParseTAMGroupRule(key string, f map[string]string) (TAMGroupRule, error) {
-	return parse[TAMGroupRule](key, f)
-}
-
-// Fields formats the row.
-func (u TAMGroupRule) Fields() map[string]string { return u.layout().row() }
 
 // tamRulePriority is that of all rules of a group: a packet that matches several is the group's, once.
 const tamRulePriority = "100"

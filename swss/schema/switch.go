@@ -30,9 +30,3 @@ func (s *Switch) layout() layout {
 		},
 	}
 }
-
-// ParseSwitch reads SWITCH and SWITCH_TABLE.
-func ParseSwitch(key string, f map[string]string) (Switch, error) { return parse[Switch](key, f) }
-
-// Fields formats the row.
-func (s Switch) Fields() map[string]string { return s.layout().row() }

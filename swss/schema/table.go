@@ -15,6 +15,19 @@ type Field struct {
 	Words   string // what it is for
 	Must    bool   // a row without it is refused
 
+	// Leaf is the path of its leaf, below the container for the table's leaves in the entry of a list; "": it has none.
+	Leaf string
+	// Label is what an operator's tables call it; "": they do not show it.
+	Label string
+	// Parts separates the elements of a list; "": it is none.
+	Parts string
+	// Outcome is what the metrics of sessions call a counter; "": they do not have it.
+	Outcome string
+	// Word is the place of a counter among the numbers of the chip, where that is not its place in the table.
+	Word int
+	// For are the roles of those that count it; none: all.
+	For []string
+
 	kind     kind
 	required bool          // mandatory; Form is what would be right
 	none     bool          // there is no default
@@ -26,7 +39,25 @@ type Field struct {
 	unit     time.Duration // of a number that is a time
 	words    []string      // of a word; fields without effect
 	want     string        // what would be right, where the field is missing
+	gauge    bool          // of a counter: it may become less
 }
+
+// leafName is the path of the field's leaf: by itself its name, with dashes; "" if it has none.
+func (f *Field) leafName() string {
+	if f.Leaf == noLeaf {
+		return ""
+	}
+	return cmp.Or(f.Leaf, strings.ToLower(strings.ReplaceAll(f.Name, "_", "-")))
+}
+
+// The Leaf and the Label of a declared field that has none.
+const (
+	noLeaf  = "-"
+	noLabel = "-"
+)
+
+// Has reports whether something of the role counts it.
+func (f *Field) Has(role string) bool { return len(f.For) == 0 || slices.Contains(f.For, role) }
 
 // described completes a table's description of a field with what follows from its kind.
 func (f Field) described() Field {
@@ -44,7 +75,43 @@ func (f Field) described() Field {
 		f.Form = "a row of " + f.Form
 	}
 	f.Form = cmp.Or(f.Form, kindForms[f.kind])
+	f.Leaf = f.leafName()
+	if f.Label = cmp.Or(f.Label, labelOf(f.Leaf)); f.Label == noLabel {
+		f.Label = ""
+	}
 	return f
+}
+
+// Range returns the least and the greatest number that the field can hold; false: it is no number.
+func (f *Field) Range() (lo, hi uint64, ok bool) {
+	return f.lo, f.hi, f.kind == numberKind || f.kind == withinKind
+}
+
+// Choices returns the words of which the field has one; none: it is another kind of field.
+func (f *Field) Choices() []string {
+	if f.kind != wordKind {
+		return nil
+	}
+	return slices.Clone(f.words)
+}
+
+// labelOf makes a label of the last part of a leaf's path.
+func labelOf(leaf string) string {
+	words := strings.Split(leaf[strings.LastIndex(leaf, "/")+1:], "-")
+	for i, w := range words {
+		if w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// withLeaves are fields of rows that have no type, with the leaves that they have by themselves.
+func withLeaves(fields ...Field) []Field {
+	for i := range fields {
+		fields[i] = fields[i].described()
+	}
+	return fields
 }
 
 // missing says what would be right if the field is absent; "": it may be.

@@ -19,7 +19,7 @@ const (
 	StateTAMTableRecord = "TAM_STATE_TABLERECORD_TABLE"
 	// StateTAMTableRecordPlace remembers where in the chip's record word plans are, by their offsets.
 	StateTAMTableRecordPlace = "TAM_STATE_TABLERECORD_PLACE_TABLE"
-	CountersRecord           = "TAM_TABLERECORD_COUNTERS" // :session -> see RecordCounters
+	CountersRecord           = "TAM_TABLERECORD_COUNTERS" // :session -> see recordCounters
 	CountersRecordPlan       = "TAM_TABLERECORD_PLANS"    // :session -> see RecordPlanFields
 )
 
@@ -30,7 +30,8 @@ func recordTables() (configured, measured []Table) {
 			RecordSession{}, RecordFlow{}),
 	}
 	return configured, []Table{
-		of(Table{Counters: CountersRecord, Words: "What a session of table recording has recorded."}, RecordCounters{}),
+		counted(Table{Counters: CountersRecord, Words: "What a session of table recording has recorded."},
+			"the session's name", recordCounters()...),
 		{Counters: CountersRecordPlan,
 			Words: "The plan that a session of table recording records by.", Key: "the session's name",
 			Fields: recordPlanFields()},
@@ -89,14 +90,6 @@ func (s *RecordSession) layout() layout {
 	}
 }
 
-// ParseRecordSession reads TAM_TABLERECORD_TABLE of CONFIG_DB.
-func ParseRecordSession(key string, f map[string]string) (RecordSession, error) {
-	return parse[RecordSession](key, f)
-}
-
-// Fields formats the row.
-func (s RecordSession) Fields() map[string]string { return s.layout().row() }
-
 // RecordFlow is a row of APPL_DB TAM_TABLERECORD_TABLE: the session with all names
 // resolved.
 type RecordFlow struct {
@@ -122,22 +115,14 @@ func (s *RecordFlow) layout() layout {
 				if err != nil || s.Collector.Port() == 0 || noHost(s.Collector.Addr()) || s.Collector.Addr().Is4In6() {
 					r.bad("collector", to, "a unicast address and a port")
 				}
-			}, func() string { return s.Collector.String() }).must(""),
+			}, func() string { return s.Collector.String() }).must("").leaf("collector-address"),
 			number("sampling-rate", 1, 1<<32-1, 1, &s.Sampling, "One packet in so many is recorded."),
-			name("collector-name", "", &s.CollectorName, "What the session calls its collector."),
-			name("sampler-name", "", &s.SamplerName, "What the session calls its sampler."),
+			name("collector-name", "", &s.CollectorName, "What the session calls its collector.").leaf("collector"),
+			name("sampler-name", "", &s.SamplerName, "What the session calls its sampler.").leaf("sampler"),
 		}, recordFields(&s.RecordSettings)),
 		check: func(r *reader) { r.planner(&s.RecordSettings) },
 	}
 }
-
-// ParseRecordFlow reads TAM_TABLERECORD_TABLE of APPL_DB.
-func ParseRecordFlow(key string, f map[string]string) (RecordFlow, error) {
-	return parse[RecordFlow](key, f)
-}
-
-// Fields formats the row.
-func (s RecordFlow) Fields() map[string]string { return s.layout().row() }
 
 // recordFields are the fields that both rows have.
 func recordFields(s *RecordSettings) []field {
@@ -152,7 +137,7 @@ func recordFields(s *RecordSettings) []field {
 			func(r *reader) {
 				s.MustRecord = r.list("must-record")
 				slices.Sort(s.MustRecord)
-			}, func() string { return strings.Join(s.MustRecord, ",") }),
+			}, func() string { return strings.Join(s.MustRecord, ",") }).parted(","),
 		word("probabilities", ProbabilitiesUniform, []string{ProbabilitiesUniform, ProbabilitiesCounted}, &s.Probabilities,
 			"How likely the ways of packets are: all alike, or as counted."),
 		word("encapsulation", RecordUDP, []string{RecordUDP, RecordERSPAN}, &s.Encapsulation, "How records are sent."),
@@ -186,53 +171,34 @@ func (r *reader) planner(s *RecordSettings) {
 	}
 }
 
-// RecordCounters is a row of COUNTERS_DB TAM_TABLERECORD_COUNTERS: what a session has recorded. If
-// several copies of a packet leave, or are dropped, each has a record.
-type RecordCounters struct {
-	Matched    uint64 // packets of the flow group
-	NotSampled uint64 // of those that sampling left out
-	Recorded   uint64 // records that were made
-	Lost       uint64 // of those that did not leave the switch
-}
-
-func (c *RecordCounters) layout() layout {
-	return layout{
-		table: CountersRecord, open: true,
-		key: about("the session's name"),
-		fields: []field{
-			count("MATCHED", &c.Matched, "Packets of the flow group."),
-			count("NOT_SAMPLED", &c.NotSampled, "Of those, the ones that sampling left out."),
-			count("RECORDED", &c.Recorded, "Records made: one for each copy of a packet that leaves or is dropped."),
-			count("LOST", &c.Lost, "Of those, the ones that did not leave the switch."),
-		},
+// recordCounters are what a session has recorded, in the chip's order. If several copies of a packet leave, or are
+// dropped, each has a record.
+func recordCounters() []field {
+	return []field{
+		counter("MATCHED", "Packets of the flow group.").needed(),
+		counter("NOT_SAMPLED", "Of those, the ones that sampling left out.").needed(),
+		counter("RECORDED", "Records made: one for each copy of a packet that leaves or is dropped.").needed(),
+		counter("LOST", "Of those, the ones that did not leave the switch.").needed(),
 	}
-}
-
-// Fields formats the row.
-func (c RecordCounters) Fields() map[string]string { return c.layout().row() }
-
-// ParseRecordCounters reads TAM_TABLERECORD_COUNTERS.
-func ParseRecordCounters(key string, f map[string]string) (RecordCounters, error) {
-	return parse[RecordCounters](key, f)
 }
 
 // recordPlanFields are the fields of a plan.
 func recordPlanFields() []Field {
-	return []Field{
-		{Name: "ID", Form: rangeForm(0, 1<<32-1), Words: "What records call the plan."},
-		{Name: "PHV", Form: record.ContainerWords, Words: "The containers of a record."},
-		{Name: "MODE", Form: "exec, exec+hit or exec+action", Words: "What is recorded."},
-		{Name: "ALGORITHM", Form: "text", Words: "How it was chosen."},
-		{Name: "BITS", Form: "a number", Words: "Bits of a record."},
-		{Name: "TABLES", Form: "names, separated by commas", Words: "The tables that are recorded."},
-		{Name: "ENTROPY", Form: "a number", Words: "Of the record, in bits."},
-		{Name: "ENTROPY_FULL", Form: "a number", Words: "Of recording everything, in bits."},
-		{Name: "BOUND", Form: "a number", Words: "What no plan of so many bits exceeds."},
-		{Name: "OPTIMAL", Form: "true or false", Words: "Whether no plan is better."},
-		{Name: "PROBABILITIES", Form: "uniform or counted", Words: "What the plan was made with."},
-		{Name: "RECOVERY", Form: "0 to 1", Words: "How likely a path follows from its record."},
-		{Name: "PLAN", Form: "JSON", Words: "The whole plan, as `tamtam decode record --plan` takes it."},
-	}
+	return withLeaves(
+		Field{Name: "ID", Form: rangeForm(0, 1<<32-1), Words: "What records call the plan."},
+		Field{Name: "PHV", Form: record.ContainerWords, Words: "The containers of a record."},
+		Field{Name: "MODE", Form: "exec, exec+hit or exec+action", Words: "What is recorded."},
+		Field{Name: "ALGORITHM", Form: "text", Words: "How it was chosen."},
+		Field{Name: "BITS", Form: "a number", Words: "Bits of a record."},
+		Field{Name: "TABLES", Form: "names, separated by commas", Words: "The tables that are recorded.", Parts: ","},
+		Field{Name: "ENTROPY", Form: "a number", Words: "Of the record, in bits."},
+		Field{Name: "ENTROPY_FULL", Form: "a number", Words: "Of recording everything, in bits."},
+		Field{Name: "BOUND", Form: "a number", Words: "What no plan of so many bits exceeds."},
+		Field{Name: "OPTIMAL", Form: "true or false", Words: "Whether no plan is better."},
+		Field{Name: "PROBABILITIES", Form: "uniform or counted", Words: "What the plan was made with."},
+		Field{Name: "RECOVERY", Form: "0 to 1", Words: "How likely a path follows from its record."},
+		Field{Name: "PLAN", Form: "JSON", Words: "The whole plan, as `tamtam decode record --plan` takes it.", Leaf: "json"},
+	)
 }
 
 // RecordPlanFields formats a row of COUNTERS_DB TAM_TABLERECORD_PLANS: the plan that

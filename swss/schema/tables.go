@@ -370,6 +370,16 @@ func TableOf(config string) Table {
 	return all[slices.IndexFunc(all, func(t Table) bool { return t.Config == config })]
 }
 
+// TablesOf returns the entries of a table of CONFIG_DB: more than one where its rows are of several kinds.
+func TablesOf(config string) (list []Table) {
+	for _, t := range tables() {
+		if t.Config == config {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // CheckerOf returns a function that checks a row of a table of CONFIG_DB; nil if there is no such
 // table, or if a row's validity depends on other rows.
 func CheckerOf(config string) func(key string, fields map[string]string) error {

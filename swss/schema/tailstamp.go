@@ -9,7 +9,7 @@ const (
 	CfgTAMTailStamp   = "TAM_TAILSTAMPING_TABLE"
 	AppTAMTailStamp   = "TAM_TAILSTAMPING_TABLE"
 	StateTAMTailStamp = "TAM_STATE_TAILSTAMPING_TABLE"
-	CountersTailStamp = "TAM_TAILSTAMPING_COUNTERS" // :session -> see TailStampCounters
+	CountersTailStamp = "TAM_TAILSTAMPING_COUNTERS" // :session -> see tailStampCounters
 )
 
 func tailStampTables() (configured, measured []Table) {
@@ -18,8 +18,34 @@ func tailStampTables() (configured, measured []Table) {
 			Words: "A session that stamps the packets of a flow group."}, TailStampSession{}, TailStampFlow{}),
 	}
 	return configured, []Table{
-		of(Table{Counters: CountersTailStamp, Words: "What became of the packets of a session of tail-stamping."},
-			TailStampCounters{}),
+		counted(Table{Counters: CountersTailStamp, Words: "What became of the packets of a session of tail-stamping."},
+			"the session's name", tailStampCounters()...),
+	}
+}
+
+// tailStampCounters are those of a session: of its ACL counter; what became of packets, in the chip's order; and, of a
+// session with clamp-mss, of segments with SYN the other way, and what became of their maximum segment size.
+func tailStampCounters() []field {
+	return []field{
+		counter("MATCHED_PACKETS", "Packets of the flow group.").labelled("Packet Count").outcome("matched"),
+		counter("MATCHED_BYTES", "Their bytes.").leaf("matched-octets").labelled(noLabel),
+		counter("STAMPED_PACKETS", "Packets that left with a stamp.").labelled("Stamped Count").outcome("stamped"),
+		counter("NOT_STAMPED_NOT_TCP_UDP", "Not stamped: neither TCP nor UDP.").leaf("not-stamped/not-tcp-udp").
+			labelled("Not TCP/UDP").outcome("not_tcp_udp"),
+		counter("NOT_STAMPED_NOT_ETHERNET_II", "Not stamped: not Ethernet II.").leaf("not-stamped/not-ethernet-ii").
+			labelled("Not Ethernet II").outcome("not_ethernet_ii"),
+		counter("NOT_STAMPED_CUT", "Not stamped: cut short, or of an IP length that cannot be right.").
+			leaf("not-stamped/cut").outcome("cut"),
+		counter("NOT_STAMPED_MTU", "Not stamped: the frame would be larger than the MTU.").
+			leaf("not-stamped/mtu").labelled("MTU").outcome("exceeds_mtu"),
+		counter("SYNS", "With clamp-mss: segments with SYN the other way.").leaf("syns/seen").labelled("SYN Count"),
+		counter("SYNS_CLAMPED", "Of these: the maximum segment size was lowered.").leaf("syns/clamped"),
+		counter("SYNS_SMALL", "Of these: it leaves room as it is.").leaf("syns/small").labelled("Small Enough"),
+		counter("SYNS_WITHOUT_MSS", "Of these: without the option, which stands for 536 or, with IPv6, 1220.").
+			leaf("syns/without-mss").labelled("Without MSS"),
+		counter("SYNS_MALFORMED", "Of these: left alone, since the options are not well-formed.").leaf("syns/malformed"),
+		counter("SYNS_CUT", "Of these: left alone, as fragments or cut short.").leaf("syns/cut"),
+		counter("SYNS_NO_ROOM", "Of these: left alone, since less than 216 bytes would be left.").leaf("syns/no-room"),
 	}
 }
 
@@ -48,14 +74,6 @@ func (s *TailStampSession) layout() layout {
 	}
 }
 
-// ParseTailStampSession reads TAM_TAILSTAMPING_TABLE of CONFIG_DB.
-func ParseTailStampSession(key string, f map[string]string) (TailStampSession, error) {
-	return parse[TailStampSession](key, f)
-}
-
-// Fields formats the row.
-func (s TailStampSession) Fields() map[string]string { return s.layout().row() }
-
 // TailStampFlow is a row of APPL_DB TAM_TAILSTAMPING_TABLE: the session with
 // its flow group resolved to an ACL rule.
 type TailStampFlow struct {
@@ -72,55 +90,6 @@ func (s *TailStampFlow) layout() layout {
 		key:   named(&s.Name),
 		fields: append(ruleOf(&s.Rule), clampMSS(&s.ClampMSS),
 			parsed("clamp-filter", "any", flymon.FilterWords, flymon.ParseFilter, &s.SYNs,
-				"Of clamp-mss: the segments whose maximum segment size is lowered.").ifSet()),
+				"Of clamp-mss: the segments whose maximum segment size is lowered.").ifSet().hidden()),
 	}
 }
-
-// ParseTailStampFlow reads TAM_TAILSTAMPING_TABLE of APPL_DB.
-func ParseTailStampFlow(key string, f map[string]string) (TailStampFlow, error) {
-	return parse[TailStampFlow](key, f)
-}
-
-// Fields formats the row.
-func (s TailStampFlow) Fields() map[string]string { return s.layout().row() }
-
-// TailStampCounters is a row of COUNTERS_DB TAM_TAILSTAMPING_COUNTERS: what became of the packets
-// of a session. What the silicon does not count is nil.
-type TailStampCounters struct {
-	Matched, MatchedBytes                  *uint64
-	Stamped                                *uint64
-	NotTCPUDP, NotEthernetII, Cut, TooLong *uint64 // not stamped
-	// Of a session with clamp-mss: segments with SYN of the other way, and what became of their maximum segment size.
-	SYNs, SYNsClamped, SYNsSmall, SYNsWithout, SYNsMalformed, SYNsCut, SYNsNoRoom *uint64
-}
-
-func (c *TailStampCounters) layout() layout {
-	return layout{
-		table: CountersTailStamp, open: true,
-		key: about("the session's name"),
-		fields: []field{
-			known("MATCHED_PACKETS", &c.Matched, "Packets of the flow group."),
-			known("MATCHED_BYTES", &c.MatchedBytes, "Their bytes."),
-			known("STAMPED_PACKETS", &c.Stamped, "Packets that left with a stamp."),
-			known("NOT_STAMPED_NOT_TCP_UDP", &c.NotTCPUDP, "Not stamped: neither TCP nor UDP."),
-			known("NOT_STAMPED_NOT_ETHERNET_II", &c.NotEthernetII, "Not stamped: not Ethernet II."),
-			known("NOT_STAMPED_CUT", &c.Cut, "Not stamped: cut short, or of an IP length that cannot be right."),
-			known("NOT_STAMPED_MTU", &c.TooLong, "Not stamped: the frame would be larger than the MTU."),
-			known("SYNS", &c.SYNs, "With clamp-mss: segments with SYN the other way."),
-			known("SYNS_CLAMPED", &c.SYNsClamped, "Of these: the maximum segment size was lowered."),
-			known("SYNS_SMALL", &c.SYNsSmall, "Of these: it leaves room as it is."),
-			known("SYNS_WITHOUT_MSS", &c.SYNsWithout, "Of these: without the option, which stands for 536 or, with IPv6, 1220."),
-			known("SYNS_MALFORMED", &c.SYNsMalformed, "Of these: left alone, since the options are not well-formed."),
-			known("SYNS_CUT", &c.SYNsCut, "Of these: left alone, as fragments or cut short."),
-			known("SYNS_NO_ROOM", &c.SYNsNoRoom, "Of these: left alone, since less than 216 bytes would be left."),
-		},
-	}
-}
-
-// ParseTailStampCounters reads TAM_TAILSTAMPING_COUNTERS.
-func ParseTailStampCounters(session string, f map[string]string) (TailStampCounters, error) {
-	return parse[TailStampCounters](session, f)
-}
-
-// Fields formats the row.
-func (c TailStampCounters) Fields() map[string]string { return c.layout().row() }

@@ -51,14 +51,6 @@ func keepPackets(all *bool) field {
 	})
 }
 
-// ParseTAMSwitch reads TAM_SWITCH_TABLE.
-func ParseTAMSwitch(key string, f map[string]string) (TAMSwitch, error) {
-	return parse[TAMSwitch](key, f)
-}
-
-// Fields formats the row.
-func (s TAMSwitch) Fields() map[string]string { return s.layout().row() }
-
 // TAMSwitchInUse is the row TAM_APPL_SWITCH_TABLE:global: the ids in use now. An id that is neither
 // configured nor given by a MAC address is absent.
 type TAMSwitchInUse struct {
@@ -103,14 +95,6 @@ func idInUse(name string, id *uint32, has, given *bool) []field {
 	}
 }
 
-// ParseTAMSwitchInUse reads TAM_APPL_SWITCH_TABLE.
-func ParseTAMSwitchInUse(key string, f map[string]string) (TAMSwitchInUse, error) {
-	return parse[TAMSwitchInUse](key, f)
-}
-
-// Fields formats the row.
-func (s TAMSwitchInUse) Fields() map[string]string { return s.layout().row() }
-
 // Transports of collectors.
 const (
 	ProtocolUDP = "UDP"
@@ -133,13 +117,13 @@ func (c *Collector) layout() layout {
 			own("ipaddress", unicastForm, "Where reports are sent.", func(r *reader) {
 				addr, _ := r.take("ipaddress")
 				c.Addr = r.host("ipaddress", addr)
-			}, func() string { return c.Addr.String() }).must(""),
+			}, func() string { return c.Addr.String() }).must("").leaf("ip"),
 			own("ipaddress-type", "ipv4 or ipv6", "The family of the address.", func(r *reader) {
 				kind := r.word("ipaddress-type", "", "ipv4", "ipv6")
 				if kind != "" && c.Addr.IsValid() && kind != c.addrType() {
 					r.bad("ipaddress-type", kind, c.addrType()+", as the address is")
 				}
-			}, func() string { return c.addrType() }),
+			}, func() string { return c.addrType() }).hidden(),
 			number("port", 1, 65535, 0, &c.Port, "The collector's L4 port.").
 				must("the collector's L4 port, 1..65535"),
 			word("protocol", ProtocolUDP, []string{ProtocolUDP, ProtocolTCP}, &c.Protocol, "How reports are sent."),
@@ -158,14 +142,6 @@ func (r *reader) host(field, text string) netip.Addr {
 	}
 	return a.Unmap()
 }
-
-// ParseCollector reads TAM_COLLECTORS_TABLE.
-func ParseCollector(key string, f map[string]string) (Collector, error) {
-	return parse[Collector](key, f)
-}
-
-// Fields formats the row.
-func (c Collector) Fields() map[string]string { return c.layout().row() }
 
 // noHost reports whether an address cannot be a host's, or needs a zone.
 func noHost(a netip.Addr) bool {
@@ -220,12 +196,6 @@ func (f *Feature) layout() layout {
 	}
 }
 
-// ParseFeature reads TAM_FEATURES_TABLE and TAM_APPL_FEATURES_TABLE.
-func ParseFeature(key string, f map[string]string) (Feature, error) { return parse[Feature](key, f) }
-
-// Fields formats the row.
-func (f Feature) Fields() map[string]string { return f.layout().row() }
-
 // Sampler is a row of TAM_SAMPLINGRATE_TABLE: one in Rate packets.
 type Sampler struct {
 	Name string
@@ -242,12 +212,6 @@ func (s *Sampler) layout() layout {
 		},
 	}
 }
-
-// ParseSampler reads TAM_SAMPLINGRATE_TABLE.
-func ParseSampler(key string, f map[string]string) (Sampler, error) { return parse[Sampler](key, f) }
-
-// Fields formats the row.
-func (s Sampler) Fields() map[string]string { return s.layout().row() }
 
 // FlowGroup is a row of TAM_FLOWGROUP_TABLE. Its match is the ACL rule of the
 // same name in its table.
@@ -268,16 +232,8 @@ func (g *FlowGroup) layout() layout {
 	}
 }
 
-// ParseFlowGroup reads TAM_FLOWGROUP_TABLE.
-func ParseFlowGroup(key string, f map[string]string) (FlowGroup, error) {
-	return parse[FlowGroup](key, f)
-}
-
 // Rule is the key of the ACL rule that is the group's match.
 func (g FlowGroup) Rule() ACLRuleKey { return ACLRuleKey{Table: g.Table, Rule: g.Name} }
-
-// Fields formats the row.
-func (g FlowGroup) Fields() map[string]string { return g.layout().row() }
 
 // flowGroupOf is the field of a session with its flow group.
 func flowGroupOf(at *string) field {
@@ -288,8 +244,9 @@ func flowGroupOf(at *string) field {
 // ruleOf are the fields of a session of APPL_DB with the ACL rule that is its match.
 func ruleOf(k *ACLRuleKey) []field {
 	return []field{
-		name("acl-table-name", "", &k.Table, "The ACL table of the flow group's rule.").must("the name of an ACL table"),
-		name("acl-rule-name", "", &k.Rule, "The flow group's rule.").must("the name of an ACL rule"),
+		name("acl-table-name", "", &k.Table, "The ACL table of the flow group's rule.").
+			must("the name of an ACL table").hidden(),
+		name("acl-rule-name", "", &k.Rule, "The flow group's rule.").must("the name of an ACL rule").leaf("flowgroup"),
 	}
 }
 

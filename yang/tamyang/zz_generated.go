@@ -26,22 +26,22 @@ using the following YANG input files:
   - openconfig-tam.yang
   - openconfig-vlan.yang
   - tamtam-acl.yang
-  - tamtam-interfaces.yang
-  - tamtam-routing.yang
-  - tamtam-qos.yang
-  - tamtam-tailstamp.yang
   - tamtam-altmark.yang
-  - tamtam-ietf-altmark.yang
-  - tamtam-flymon.yang
-  - tamtam-tablerecord.yang
-  - tamtam-dropmonitor.yang
-  - tamtam-ifa.yang
-  - tamtam-sflow.yang
-  - tamtam-health.yang
-  - tamtam-outputs.yang
-  - tamtam-debugcounter.yang
   - tamtam-configuration.yang
+  - tamtam-debugcounter.yang
+  - tamtam-dropmonitor.yang
+  - tamtam-flymon.yang
+  - tamtam-health.yang
+  - tamtam-ietf-altmark.yang
+  - tamtam-ifa.yang
+  - tamtam-interfaces.yang
   - tamtam-operations.yang
+  - tamtam-outputs.yang
+  - tamtam-qos.yang
+  - tamtam-routing.yang
+  - tamtam-sflow.yang
+  - tamtam-tablerecord.yang
+  - tamtam-tailstamp.yang
 
 Imported modules were sourced from:
   - ...

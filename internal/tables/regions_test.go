@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+// What modules repeat of package schema is what that declares.
+func TestRegions(t *testing.T) {
+	made, err := rewrite("../../yang")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made) < 5 {
+		t.Errorf("%d modules have something that is made, want at least 5", len(made))
+	}
+	for file, want := range made {
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s is not what package schema declares: run go generate ./yang", file)
+		}
+	}
+}
+
+// A region whose name means nothing is an error.
+func TestRegionOfNothing(t *testing.T) {
+	for _, what := range []string{"", "nothing", "counters of TAM_NO_TABLE"} {
+		if lines, err := regionOf(what, "../../yang"); err == nil {
+			t.Errorf("%q is %q, want an error", what, lines)
+		}
+	}
+}
