@@ -1,5 +1,5 @@
-// Package orchagenttest has what an orchagent has below the orch of a TAM feature, for the tests of that orch: ports and
-// ACLs, on a fake ASIC.
+// Package orchagenttest has what an orchagent has below the orch of a TAM feature, for the tests of that orch: ports
+// and ACLs, on a fake ASIC.
 //
 // What belongs here: how the orchs of such a test start. What a feature does belongs to its tests.
 package orchagenttest
