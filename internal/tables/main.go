@@ -1,5 +1,5 @@
-// Command tables prints the table of tables as docs/databases.md has it: a part for each
-// database; and why frames are lost, as pages and YANG have it. It makes what YANG and the shell repeat of package schema.
+// Command tables prints the table of tables as docs/databases.md has it, a part for each database, and why frames are
+// lost, as pages and YANG have it. It makes what YANG and the shell repeat of package schema.
 package main
 
 import (
@@ -41,8 +41,8 @@ func main() {
 	case "cli":
 		shell(os.Stdout)
 	default:
-		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable | yang | cli |\n"+
-			"\tregions FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable |\n"+
+			"\tyang | cli | regions FOLDER")
 		os.Exit(2)
 	}
 }
