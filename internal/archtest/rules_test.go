@@ -64,7 +64,7 @@ var rules = []room{
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
 	// the kit of tests of the whole switch
 	{name: "device/devicetest", below: rooms(`
-		cli device device/daemons device/packettrace mgmt collector/capture sai/redis/sairedistest saisim saisim/profile
+		cli device device/daemons device/packettrace mgmt collector/capture sai/redis saisim saisim/profile
 		swss swss/schema sai tam/flymon tam/record tam/sflow internal`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
@@ -96,7 +96,6 @@ var rules = []room{
 	// the chip beside an older one
 	{name: "internal/paired", below: rooms("lab/bench"), clock: true},
 	// the table of tables as a page
-	{name: "internal/tables", below: rooms("mgmt/conform mgmt/models mgmt/tree saisim/drop swss swss/schema")},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
 	{name: "lab/bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true, below: rooms(`
 		lab/bench device device/daemons saisim saisim/profile swss swss/schema sai`)},
