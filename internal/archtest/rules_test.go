@@ -95,7 +95,8 @@ var rules = []room{
 		saisim/tailstamp saisim/drop swss swss/schema`)},
 	// the chip beside an older one
 	{name: "internal/paired", below: rooms("lab/bench"), clock: true},
-	// the table of tables as a page
+	// the table of tables as a page, and what YANG and the shell repeat of it
+	{name: "internal/tables", below: rooms("mgmt/models mgmt/tree saisim/drop swss swss/schema")},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
 	{name: "lab/bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true, below: rooms(`
 		lab/bench device device/daemons saisim saisim/profile swss swss/schema sai`)},
@@ -316,8 +317,6 @@ var rules = []room{
 	{name: "saisim/tailstamp"},
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
-	// the table of tables as a page
-	{name: "internal/tables", below: rooms("saisim/drop swss/schema")},
 	// why frames are dropped
 	{name: "saisim/drop"},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
