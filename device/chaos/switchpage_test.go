@@ -122,7 +122,7 @@ func TestSwitchPage(t *testing.T) {
 		"10.1.0.5", "Ethernet0")
 	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "waiting", "nowhere",
 		"Sessions of tail-stamping", "Load in",
-		`data-of="stamped"`, `data-of="in bytes"`)
+		`data-of="stamped packets"`, `data-of="in bytes"`)
 	p.shows(s, "/switches", `data-of="Ports up">2 of 3 <small class="warn">1 not known<`)
 	p.shows(s, "/marking", "marked", "initiator", "that takes the counts of two switches", "Periods of marked")
 	p.shows(s, "/sketches", "cardinality", "sum", "not known")
