@@ -23,7 +23,8 @@ func tableRecordModule() tree.Module {
 				appliedRow(sessions, session, wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted)),
 				countersRow(schema.CountersRecord, session, "state/counters"),
 				{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session,
-					Leaves: fieldLeaves("state/plan", schema.CountersIn(schema.CountersRecordPlan), nil)},
+					Leaves: fieldLeaves("state/plan", schema.CountersIn(schema.CountersRecordPlan),
+						map[string]tree.Codec{"tables": parted("TABLES", ",")})},
 			}},
 	}}
 }
