@@ -206,9 +206,10 @@ func TestUnconfirmed(t *testing.T) {
 	k.clock.pass(time.Second)
 	k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" && k.rate("b") == "" })
 	k.eventually("the end of the trial", func() bool { return k.server.kept.onTrial.Load() == nil })
-	if _, err := os.Stat(k.server.kept.trialFile()); err == nil {
-		t.Error("its file is still there")
-	}
+	k.eventually("the end of its file", func() bool {
+		_, err := os.Stat(k.server.kept.trialFile())
+		return os.IsNotExist(err)
+	})
 
 	k.must("commit", `{"confirmed": 60}`)
 	k.sampler("a", 3)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/racetest"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
 
@@ -35,6 +36,7 @@ var rewrite = flag.Bool("update", false, "write the answers into the transcripts
 //	replace|update PATH VALUE
 //	set OPERATION; OPERATION...  a Set of several operations
 func TestTranscripts(t *testing.T) {
+	racetest.Stepped(t)
 	files, err := filepath.Glob("testdata/*.gnmi")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%v, %v", files, err)
