@@ -139,7 +139,7 @@ func TestEvents(t *testing.T) {
 
 // What is read of one switch, written to another, makes the same configuration there.
 func TestRoundTrip(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 5}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 5, Short: 1}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		ports := map[string]string{
 			"CONFIG_DB PORT|Ethernet0": "lanes=0,1,2,3 speed=100000", "CONFIG_DB PORT|Ethernet4": "lanes=4,5,6,7 speed=100000",

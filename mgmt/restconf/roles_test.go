@@ -445,7 +445,7 @@ func (g *guarded) leaks(asked, answer string) {
 // each node says; and no answer, nor any error, tells more.
 func TestRandomRoles(t *testing.T) {
 	g := newGuarded(t)
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8, Short: 3}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8, Short: 1}, func(t *testing.T, seed uint64) {
 		g.t, g.bed.t = t, t
 		r := rand.New(rand.NewPCG(seed, 0))
 		text, o := g.someRules(r)
