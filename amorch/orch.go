@@ -124,7 +124,7 @@ func (o *Orch) Settled(s *session) { o.matched.marked[s.Name] = s }
 // Done looks at what sessions match.
 func (o *Orch) Done(context.Context) { o.refreshMatches() }
 
-// Wanted says why a session must not be bound; nil if it must.
+// Wanted returns why a session must not be bound, and nil if it must be.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if o.engine == schema.AltMarkByOrchestrator {
 		if err := o.canSchedule(s.Row); err != nil {

@@ -105,7 +105,7 @@ func mirrorTo(session sai.OID) []orch.ACLVariant {
 	return []orch.ACLVariant{{Actions: []sai.Attr{mirror}}}
 }
 
-// Wanted says why a session must not be bound; nil if it must.
+// Wanted returns why a session must not be bound, and nil if it must be.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if s.Row.Encapsulation == schema.RecordUDP && o.noUDP {
 		return &schema.FieldError{

@@ -128,7 +128,7 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.TailStampFlow, er
 // Rule implements [feature.Grouped].
 func (o *Orch) Rule(row *schema.TailStampFlow) schema.ACLRuleKey { return row.Rule }
 
-// Wanted says why a session must not be bound; nil if it must.
+// Wanted returns why a session must not be bound, and nil if it must be.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if !o.inUse.HasSwitchID {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")

@@ -38,8 +38,8 @@ const (
 	vlan2 = "VLAN|Vlan20 vlanid=20"
 )
 
-// Whether a PortChannel speaks LACP is configured; then its members do what LACP says of them, and nothing while it
-// says nothing. tammgrd's restart changes none of that.
+// The configuration decides whether a PortChannel speaks LACP. If it does, its members do what LACP reports, and
+// nothing while LACP reports nothing. A restart of tammgrd changes none of that.
 func TestLACP(t *testing.T) {
 	const on, off = "FEATURE|teamd state=enabled", "FEATURE|teamd state=disabled"
 	one := []string{port0, port4, "PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL",

@@ -10,20 +10,20 @@ import (
 
 //go:generate sh -c "go run ../../internal/tables cli > zz_generated.go"
 
-// A field is what the switch's schema says of a field of one of its tables.
+// A field is the declaration of a field in the switch's schema.
 type field struct {
-	leaf   string   // of a counter the path below the container of all
-	label  string   // of a counter: what tables call it; "": they do not show it
-	def    string   // what applies if it is not given
-	number bool     // it is one of lo..hi
-	lo, hi uint64   // of a number
-	words  []string // it is one of these; none: of another kind
+	leaf   string   // name of the leaf; for a counter, its path below the container of all counters
+	label  string   // name of a counter in output; empty if output does not show it
+	def    string   // value that applies if the field is absent
+	number bool     // the value is a number from lo to hi
+	lo, hi uint64   // range of a number
+	words  []string // the values that are valid; empty if the value is not one of a list of words
 }
 
 // noDefault is the default of a leaf that the running configuration always shows, though the switch has one.
 const noDefault = "-"
 
-// declaredIn completes leaves by what the schema says of the fields of a table: the range of a number, and the default.
+// declaredIn sets the ranges and defaults of leaves to those that the schema declares for a table.
 func declaredIn(table string, leaves []kit.Leaf) []kit.Leaf {
 	for i := range leaves {
 		l := &leaves[i]
@@ -50,10 +50,11 @@ func fieldOf(table, leaf string) (f field, ok bool) {
 	return declared[table][i], true
 }
 
-// A counter is a counter of an entry: the leaf, and what tables call it.
+// A counter is a counter of an entry: its leaf, and its name in output.
 type counter struct{ leaf, label string }
 
-// countersIn are the counters of a table with their leaves in a container; "": in that of all counters.
+// countersIn returns the counters of a table whose leaves are in a container. The empty name is the container of all
+// counters.
 func countersIn(table, container string) (list []counter) {
 	for _, f := range declared[table] {
 		at, name := "", f.leaf
@@ -67,7 +68,8 @@ func countersIn(table, container string) (list []counter) {
 	return list
 }
 
-// writeCounters writes all counters of an entry. What is not known is shown so, or left out where it is not counted.
+// writeCounters writes all counters of an entry. A counter without a value is shown as not known if missing is set, and
+// left out otherwise.
 func writeCounters(p *kit.Printout, table string, counters tree.Node, missing bool) {
 	for _, c := range countersIn(table, "") {
 		if missing || counters.Text(c.leaf) != "" {

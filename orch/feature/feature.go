@@ -101,8 +101,8 @@ type Kind struct {
 type Logic[R, B any] interface {
 	// Parse reads a row of the feature's table.
 	Parse(key string, row swss.FieldValues) (R, error)
-	// Wanted says why a session must not be in the ASIC; nil if it must. It need not check what all
-	// features need: there is a row, it can be parsed, the feature is active and supported.
+	// Wanted returns why a session must not be in the ASIC, and nil if it must be. The caller has checked what all
+	// features need: the row exists and is valid, and the feature is active and supported.
 	Wanted(ctx context.Context, s *Session[R, B]) error
 	// Stays reports whether a wanted session can stay in the ASIC; it may change what is there.
 	Stays(ctx context.Context, s *Session[R, B]) bool

@@ -89,7 +89,7 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.DropFlow, error) 
 	return schema.ParseDropFlow(key, row)
 }
 
-// Wanted says why a session must not be in the ASIC; nil if it must.
+// Wanted returns why a session must not be in the ASIC, and nil if it must be.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if o.noGroups != nil && len(s.Row.Rules) > 0 {
 		return o.noGroups

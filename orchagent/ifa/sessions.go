@@ -47,7 +47,7 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.IFAFlow, error) {
 	return schema.ParseIFAFlow(key, row)
 }
 
-// Wanted says why a session must not be in the ASIC; nil if it must.
+// Wanted returns why a session must not be in the ASIC, and nil if it must be.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if err := feature.Usable(o.rules, s.Row.Rules); err != nil {
 		return err
