@@ -142,10 +142,10 @@ cluster-test:
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 
 ### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random, and a collector that reads a
-###                 capture: make collectd-chaos MINUTES=n
+###                 capture: make collectd-chaos MINUTES=n [SEED=n]
 collectd-chaos: MINUTES = 10
 collectd-chaos:
-	TAMTAM_COLLECTD_CHAOS=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos(OfCapture)?$$' ./cmd/tamtam-collectd
+	TAMTAM_COLLECTD_CHAOS=$(MINUTES) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos(OfCapture)?$$' ./cmd/tamtam-collectd
 
 ### collectd-disks  a fleet and a collector whose disks have no room at random times (root mounts them): make collectd-disks MINUTES=n
 collectd-disks: MINUTES = 3
