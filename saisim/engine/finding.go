@@ -36,24 +36,6 @@ const (
 //	                 Hit: the header was added or removed
 //	policer          Entry: the policer; Hit: it passes
 //	queue            Port, Queue; Bytes that were in the queue; Hit: it is accepted; also for a mirror session's copy
-//
-//	chip.port        Hit: the port may send it; VLAN that it is in, 0: at a router interface of a port or LAG;
-//	                 In: the port, LAG or VLAN of the router interface that it is at
-//	chip.trap        Trap, and what it does: Drop, Copy; wherever in the pipe it is trapped
-//	pre_ingress_acl, chip.acl, chip.egress_acl
-//	                 In: the ACL table; Entry: the ACL entry; Drop, Copy, Cancel: its packet action; Port: of a copy
-//	chip.learning    VLAN, MAC: its source; Entry: the bridge port where that was known before
-//	chip.ipv4_route, chip.ipv6_route
-//	                 Prefix; Drop, Copy, Cancel: the route's packet action
-//	chip.next_hop    In: the port, LAG or VLAN of the router interface out; Prefix: the neighbour's address; MAC
-//	chip.fdb         VLAN, MAC: its destination; Entry: the bridge port; Drop, Copy: its packet action
-//	ingress.NAME, egress.NAME
-//	                 Number: the entry's, of a table of the program that has a key; Port: of a copy
-//	altmark_encap, altmark_decap
-//	                 Prefix: the address to which the header is that it gets, or had; Number: the FlowMonID; Hit: it was
-//	                 put around the packet, or taken off
-//	policer          Entry: the policer; Hit: it passes
-//	queue            Port, Queue; Bytes that were in the queue; Hit: it is let in; of a mirror session's copy, too
 type Finding struct {
 	Table              string
 	Hit                bool
