@@ -172,7 +172,7 @@ const (
 const (
 	WordDrops        = 0 // selected drops
 	WordPunted       = 1 // selected packets that went to the CPU only
-	WordSampledOut   = 2 // drops and packets that sampling left out
+	WordSampledOut   = 2 // selected drops and punted packets that sampling left out
 	WordRateLimited  = 3 // reports that the rate limit suppressed
 	WordReports      = 4 // reports that were made
 	WordFlowsBegun   = 5
