@@ -1,16 +1,16 @@
-// Package ifa is Inband Flow Analyzer 2.0 on the wire, as draft-kumar-ippm-ifa-08 has it: what an initiating node puts
-// into packets of TCP and UDP, to which each node behind it adds what it knows, and what a terminating node takes out.
+// Package ifa encodes and decodes Inband Flow Analyzer 2.0 (draft-kumar-ippm-ifa-08). An initiating node inserts IFA
+// into packets of TCP and UDP. Each further node adds a hop, and a terminating node removes IFA.
 //
 //	IP header        its protocol (IPv6: next header) is 253; the total length covers all that follows
 //	IFA header       4 bytes: version 2, name space, the protocol that IP had, flags, longest stack
-//	TCP or UDP       as it was: its length and checksum say nothing of IFA
+//	TCP or UDP       unchanged: its length and checksum do not cover IFA
 //	metadata header  4 bytes: request and action vector, hop limit, length of the stack
 //	metadata stack   the newest hop first
 //	payload          as it was
 //
-// Lengths are in words of 4 bytes. A hop of the global name space 15 says in its first four bits, the local name space,
-// how the rest is laid out. All known layouts agree on the first five of eight words, which [Hop] has by name; the rest
-// is a switch's own. [LNS] is that of this package's writer:
+// Lengths are in words of 4 bytes. A hop has the global name space 15. Its first four bits, the local name space,
+// select the layout of the rest. All known layouts agree on the first five of eight words, which are the named fields
+// of [Hop]. The rest is specific to the switch. The layout [LNS], which this package writes, is:
 //
 //	word  bits  field
 //	0     4     local name space
@@ -30,5 +30,5 @@
 //	6     16    zero
 //	7     32    zero
 //
-// What belongs here: the bytes. What does not: which packets get them, and when not (that is the chip's matter).
+// What belongs here: the bytes. What does not: the choice of packets that get IFA, which the chip makes.
 package ifa

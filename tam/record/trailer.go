@@ -47,29 +47,29 @@ type Record struct {
 	Length         uint32
 	Why            uint8
 	Unsynchronised bool
-	ClockSet       bool // between In and At, so that they cannot be compared
-	// Old is version 1, of which nothing of the following is known.
+	ClockSet       bool // the clock was set between In and At, so these cannot be compared
+	// Old means version 1, in which the following fields are unknown.
 	Old             bool
 	Trap            uint8
 	Queue           uint8
 	InLane, OutLane uint16
-	NoRoom          bool // for identities
+	NoRoom          bool // identities were left out because they did not fit
 }
 
-// A Time is a time of day as IEEE 1588 writes it: seconds since 1970, of which 48 bits are on the wire,
-// and nanoseconds below 10^9.
+// A Time is a time of day in the format of IEEE 1588: seconds since 1970, of which 48 bits are encoded, and nanoseconds
+// below 10^9.
 type Time struct {
 	Seconds     uint64
 	Nanoseconds uint32
 }
 
-// NoPort is the number of a port that is not one of the front panel.
+// NoPort is the number of a port that is not on the front panel.
 const NoPort = 65535
 
-// NoQueue is the queue of what came to none.
+// NoQueue is the queue number of a packet that reached no queue.
 const NoQueue = 255
 
-// TailLen is the length in bytes of what follows bits and identities.
+// TailLen is the length of the part after bits and identities, in bytes.
 const TailLen = 47
 
 const (
@@ -85,7 +85,7 @@ const (
 	flagClockSet
 )
 
-// Len is the length in bytes of a record with n bytes of containers, and no identities.
+// Len returns the length in bytes of a record with n bytes of containers and no identities.
 func Len(n int) int { return n + TailLen }
 
 // Append appends the record to b.
@@ -93,7 +93,7 @@ func (r *Record) Append(b []byte) []byte {
 	return r.AppendTail(append(append(b, r.Bits...), r.Identities...))
 }
 
-// AppendTail appends what follows bits and identities to b.
+// AppendTail appends the part after bits and identities to b.
 func (r *Record) AppendTail(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, r.Switch)
 	b = binary.BigEndian.AppendUint32(b, r.Plan)
@@ -127,8 +127,8 @@ func (t Time) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, t.Nanoseconds)
 }
 
-// Decode splits the record from the end of a mirrored frame, which is without FCS. Bits, identities and frame share
-// memory with b. An error says why b does not end with a record; frame is then all of b.
+// Decode splits the record from the end of a mirrored frame without FCS. Bits, identities and frame share memory with
+// b. An error explains why b does not end with a record, and frame is then all of b.
 func Decode(b []byte) (r Record, frame []byte, err error) {
 	if len(b) < oldLen {
 		return r, b, fmt.Errorf("%d bytes, want at least the %d of a record", len(b), oldLen)
@@ -179,9 +179,8 @@ func readTime(b []byte) Time {
 	}
 }
 
-// Put writes record word w, whose bit 0 is bit 0 of container 0, as bytes: each
-// container most significant byte first. dst has c.Bytes() bytes; c has at most 64
-// bits.
+// Put encodes record word w, whose bit 0 is bit 0 of container 0. Each container is encoded most significant byte
+// first. dst has c.Bytes() bytes, and c at most 64 bits.
 func (c Containers) Put(dst []byte, w uint64) {
 	for _, width := range c {
 		n := int(width / 8)
@@ -193,8 +192,7 @@ func (c Containers) Put(dst []byte, w uint64) {
 	}
 }
 
-// Bit returns bit i of a record, counted as [Mark] does. A bit beyond the containers, or beyond what
-// bits has, is not set.
+// Bit returns bit i of a record, counted as in [Mark]. A bit beyond the containers or beyond bits is not set.
 func (c Containers) Bit(bits []byte, i int) bool {
 	at := 0
 	for _, width := range c {
