@@ -8,6 +8,7 @@
 //   - [Producer] and [Consumer]: operations queued in order (ASIC_DB,
 //     FLEX_COUNTER_DB); [Queue] and [Inbox] for those who answer requests, or
 //     wait for the answer
+//   - [Reading]: rows of any tables, read once by who only looks
 //   - [Subscriber]: rows watched by keyspace events (CONFIG_DB, STATE_DB)
 //   - [NotificationProducer] and [NotificationConsumer]: fire-and-forget
 //     messages (the ASIC's notifications)
