@@ -50,7 +50,7 @@ const (
 // What one orch needs of another is an interface that it declares itself and device/daemons passes in.
 var rules = []room{
 	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
-	{name: "cmd/tamtam-collectd", modules: []string{cobra, xsys}, clock: true, below: rooms(`
+	{name: "cmd/tamtam-collectd", modules: []string{cobra}, clock: true, below: rooms(`
 		lab/experiments lab/sweep lab fleet/collectd fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
 		fleet/parquet fleet/dial device mgmt/web/door mgmt mgmt/auth collector collector/topology collector/journey
 		internal/command`)},
@@ -112,7 +112,8 @@ var rules = []room{
 		fleet/ingest fleet/join fleet/event fleet/jetstream fleet/parquet fleet/dial fleet/stream mgmt/web/door mgmt/web
 		collector/alarm collector/topology collector/capture collector/result internal/command`)},
 	// a fleet that is made up, to measure a collector
-	{name: "fleet/synthetic", below: rooms("fleet/join fleet/event fleet/stream collector/result"), clock: true},
+	{name: "fleet/synthetic", modules: []string{xsys}, clock: true, below: rooms(`
+		fleet/join fleet/event fleet/jetstream fleet/parquet fleet/stream collector/result`)},
 	// the fleet's collector inside one process
 	{name: "fleet/local", clock: true, below: rooms(`
 		fleet/ingest fleet/join fleet/event fleet/stream collector/result`)},
