@@ -156,7 +156,7 @@ tests() {
 # techsupport run in the tests of cmd/tamtam, too, and those of a switch as a whole there and in device/chaos.
 concurrent() {
 	local dir starts='(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\('
-	local covered='(lab/bench|internal|fleet/jetstream|fleet/parquet|cmd/tamtam-collectd|cli|device/(doctor|techsupport|devicetest))(/|$)'
+	local covered='(lab/bench|internal|fleet/collectd|fleet/jetstream|fleet/parquet|cmd/tamtam-collectd|cli|device/(doctor|techsupport|devicetest))(/|$)'
 	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/($covered|device$)" | while read -r dir; do
 		grep -lqE "$starts" "$dir"/*.go &&
 			find "$dir" -maxdepth 1 -name '*.go' -not -name '*_test.go' -print0 |

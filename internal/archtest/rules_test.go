@@ -50,10 +50,9 @@ const (
 // What one orch needs of another is an interface that it declares itself and device/daemons passes in.
 var rules = []room{
 	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
-	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true, below: rooms(`
-		lab/experiments lab/sweep lab fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
-		fleet/parquet fleet/dial fleet/stream device mgmt/web/door mgmt/web mgmt mgmt/auth collector/alarm collector
-		collector/marks collector/topology collector/result collector/journey collector/capture tam/record
+	{name: "cmd/tamtam-collectd", modules: []string{cobra}, clock: true, below: rooms(`
+		lab/experiments lab/sweep lab fleet/collectd fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
+		fleet/parquet fleet/dial device mgmt/web/door mgmt mgmt/auth collector collector/topology collector/journey
 		internal/command`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
@@ -108,8 +107,13 @@ var rules = []room{
 	{name: "lab/chance"},
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: rooms("tam/recordplan tam/recordplan/p4graph tam/record")},
+	// one process of the fleet's collector, put together
+	{name: "fleet/collectd", modules: []string{prometheus}, clock: true, below: rooms(`
+		fleet/ingest fleet/join fleet/event fleet/jetstream fleet/parquet fleet/dial fleet/stream mgmt/web/door mgmt/web
+		collector/alarm collector/topology collector/capture collector/result internal/command`)},
 	// a fleet that is made up, to measure a collector
-	{name: "fleet/synthetic", below: rooms("fleet/join fleet/event fleet/stream collector/result"), clock: true},
+	{name: "fleet/synthetic", modules: []string{xsys}, clock: true, below: rooms(`
+		fleet/join fleet/event fleet/jetstream fleet/parquet fleet/stream collector/result`)},
 	// the fleet's collector inside one process
 	{name: "fleet/local", clock: true, below: rooms(`
 		fleet/ingest fleet/join fleet/event fleet/stream collector/result`)},

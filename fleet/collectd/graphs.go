@@ -1,54 +1,50 @@
-package main
+package collectd
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"tamtam/collector/result"
 	"tamtam/fleet/dial"
+	"tamtam/fleet/ingest"
+	"tamtam/internal/command"
 )
 
-// checkGraphs holds --graphs to the other flags.
-func (f *daemonFlags) checkGraphs() error {
-	g := &f.sources.gnmi
-	switch {
-	case !g.graphs:
-		return nil
-	case g.paths != "":
-		return usagef("--graphs and --paths %s: both say what is measured: want either", g.paths)
-	case f.topology == "":
-		return usagef("--graphs: --topology is not given, whose switches are asked")
-	case !f.has(roleIngest) || !f.has(roleJoin):
-		return usagef("--graphs: want roles %s and %s in this process; where they are apart all need the same --paths, "+
-			"which tamtam collect graphs prints", roleIngest, roleJoin)
-	}
-	return nil
-}
-
 // askGraphs asks the switches of the topology for the graphs of their flow groups.
-func (f *daemonFlags) askGraphs(ctx context.Context, logger *slog.Logger) error {
-	g := &f.sources.gnmi
-	if !g.graphs {
+func (c *Config) askGraphs(ctx context.Context) error {
+	if !c.Graphs {
 		return nil
 	}
-	file, notes, err := dial.Monitored(ctx, f.network, g.dial)
+	file, notes, err := dial.Monitored(ctx, c.Join.Topology, c.Dial)
 	if err != nil {
 		return fmt.Errorf("--graphs: %w", err)
 	}
 	for _, note := range notes {
-		logger.Warn(note)
+		c.Logger.Warn(note)
 	}
 	if len(file.Graphs) == 0 {
-		logger.Warn(dial.ErrNoGraphs.Error())
+		c.Logger.Warn(dial.ErrNoGraphs.Error())
 	}
 	for _, one := range file.Graphs {
-		logger.Info(one.String())
+		c.Logger.Info(one.String())
 	}
-	g.file = file
-	return g.checkTargets("--graphs")
+	c.Join.Paths = file
+	return CheckTargets(file, "--graphs")
+}
+
+// CheckTargets refuses a file of paths and graphs with targets that the log could not tell apart. from names the file.
+func CheckTargets(file dial.File, from string) error {
+	of := map[string]string{}
+	for _, m := range ingest.Markings(file) {
+		if other, twice := of[m.Source()]; twice {
+			return command.Usagef("%s: targets %s and %s end in the same %q: want them to differ there", from, other,
+				m.Target, m.Source())
+		}
+		of[m.Source()] = m.Target
+	}
+	return nil
 }
 
 // tellWithin is how long it may take to tell the log that the graphs were others.
@@ -57,9 +53,8 @@ const tellWithin = 10 * time.Second
 // watchGraphs returns an error when the switches make other graphs: rows by those of the start might be wrong. Those of
 // what was reported since they were confirmed last are in doubt.
 func (d *daemon) watchGraphs(ctx context.Context) error {
-	g := &d.flags.sources.gnmi
-	unasked := func(err error) { d.logger.Warn("the graphs may be others now: " + err.Error()) }
-	since, changed := g.file.Changed(ctx, d.flags.network, g.dial, dial.AskGraphs, unasked)
+	unasked := func(err error) { d.Logger.Warn("the graphs may be others now: " + err.Error()) }
+	since, changed := d.Join.Paths.Changed(ctx, d.Join.Topology, d.Dial, dial.AskGraphs, unasked)
 	if !changed {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package collectd
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/fleet/stream"
+	"tamtam/internal/command"
 )
 
 // topicPartitions says how many partitions the log has, and a name that no other log has: its first message, for as
@@ -33,7 +34,7 @@ func agree(ctx context.Context, log stream.Log, partitions int) (name string, er
 	}
 	count, name, _ := strings.Cut(said, " ")
 	if count != strconv.Itoa(partitions) {
-		return "", usagef("--partitions %d: the log was begun with %s, and keeps them", partitions, count)
+		return "", command.Usagef("--partitions %d: the log was begun with %s, and keeps them", partitions, count)
 	}
 	return name, nil
 }

@@ -1,4 +1,4 @@
-package main
+package collectd
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"tamtam/collector/capture"
 	"tamtam/fleet/event"
 	"tamtam/fleet/ingest"
-	"tamtam/internal/command"
 )
 
 // topicCaptures has a message for each start with captures, and one for each run that is in the log to its end. Readers
@@ -188,7 +187,7 @@ func (r *captureRun) same(o *captureRun) bool {
 // captureOptions returns a digest of all on which the batches of captures depend, besides the captures.
 func (o *opener) captureOptions() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %v %v %v", command.Version(), o.flags.host, o.flags.records, o.flags.names, o.partitions)
+	fmt.Fprintf(h, "%q %q %v %v %v", o.version, o.Host, o.Records, o.Names, o.partitions)
 	return hex.EncodeToString(h.Sum(nil))
 }
 

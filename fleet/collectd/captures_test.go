@@ -1,4 +1,4 @@
-package main
+package collectd
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func TestCapturesOnce(t *testing.T) {
 	read := func(books stream.Log, host string, paths ...string) (o *opener, runs []*captureRun) {
 		now = now.Add(time.Second)
 		o = &opener{books: books, logger: slog.New(slog.NewTextHandler(&said, nil)), started: now,
-			flags: &sourceFlags{host: host}}
+			Sources: Sources{Host: host}}
 		runs, err := o.unread(t.Context(), paths)
 		if err != nil {
 			t.Fatal(err)
