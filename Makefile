@@ -180,7 +180,7 @@ metrics:
 
 ### outputs         hashes of what tamtam puts out, to compare before and after a change: make outputs [LONG=1] [ONLY=PATTERN]
 outputs:
-	@$(GO) run ./internal/outputs $(if $(LONG),-long) -only '$(ONLY)'
+	@LONG='$(LONG)' ONLY='$(ONLY)' scripts/outputs.sh
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:
