@@ -163,22 +163,6 @@ func (e *Encoder) Flush() {
 	e.message, e.records = e.message[:0], 0
 }
 
-// Began is when the first record of the message that is being filled was added; zero: there is none.
-func (e *Encoder) Began() time.Time {
-	if len(e.message) == 0 {
-		return time.Time{}
-	}
-	return e.began
-}
-
-// Templates are how many templates were used.
-func (e *Encoder) Templates() (n int) {
-	for i := range e.kinds {
-		n += len(e.kinds[i].used)
-	}
-	return n
-}
-
 func (e *Encoder) add(now time.Time, k *encodedKind, r *Record) error {
 	known := r.known
 	if len(r.values) != len(k.Fields) || int(known) >= len(k.state) {

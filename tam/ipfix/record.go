@@ -107,11 +107,6 @@ func Addr(a netip.Addr) Value {
 	return Value{n: binary.BigEndian.Uint64(b[:8]), m: binary.BigEndian.Uint64(b[8:])}
 }
 
-// MAC is an address of Ethernet.
-func MAC(a [6]byte) Value {
-	return Value{n: uint64(binary.BigEndian.Uint16(a[:]))<<32 | uint64(binary.BigEndian.Uint32(a[2:]))}
-}
-
 // A Record is one of a kind. It can be filled again for the next.
 type Record struct {
 	known  uint16 // groups, bit 0 is group 1

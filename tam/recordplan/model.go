@@ -436,29 +436,11 @@ func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[s
 	w.hit[i] = min(fixed+open*part, 1)
 }
 
-// Tables are the ids of the model's tables; a [Choice] names them by their index.
-func (m *Model) Tables() []string {
-	ids := make([]string, len(m.tables))
-	for i, t := range m.tables {
-		ids[i] = t.id
-	}
-	return ids
-}
-
 // Table is the index of a table.
 func (m *Model) Table(id string) (int, bool) {
 	i, ok := m.index[id]
 	return i, ok
 }
-
-// Ran is how likely a packet runs a table, Hit how likely one that runs it hits.
-func (m *Model) Ran(t int) float64 { return m.tables[t].ran }
-
-// Hit is how likely a packet that runs the table hits.
-func (m *Model) Hit(t int) float64 { return m.tables[t].hit }
-
-// Cut reports whether every path runs the table.
-func (m *Model) Cut(t int) bool { return m.tables[t].cut }
 
 // surprise is -p log2 p.
 func surprise(p float64) float64 {

@@ -66,11 +66,6 @@ func BloomFalsePositive(loads []float64) float64 {
 	return p
 }
 
-// BloomTheory is that probability for members elements in rows of bits bits each.
-func BloomTheory(members, bits float64, rows int) float64 {
-	return math.Pow(1-math.Exp(-members/bits), float64(rows))
-}
-
 // OddSketchSize estimates how many elements an odd number of times were put into n bits
 // of which odd are set: n/2 * -ln(1 - 2 odd/n) (Mitzenmacher, Pagh and Pham, 2014). It is
 // infinite if half of them are set or more.
