@@ -180,21 +180,21 @@ metrics:
 
 ### outputs         hashes of what tamtam puts out, to compare before and after a change: make outputs [LONG=1] [ONLY=PATTERN]
 outputs:
-	@$(GO) run ./internal/outputs $(if $(LONG),-long) -only '$(ONLY)'
+	@LONG='$(LONG)' ONLY='$(ONLY)' scripts/outputs.sh
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./cmd/tamtam bench
 
-### bench-before    the chip beside an older commit, paired: make bench-before [REV=COMMIT] [ONLY=PATTERN]
-REV ?= f37c035
+### bench-before    the chip's rates beside those of an older commit: make bench-before [REV=COMMIT]
+REV ?= HEAD~1
 bench-before:
-	@$(GO) run ./internal/paired -rev $(REV) -only '$(ONLY)'
+	@scripts/bench-pair.sh rev $(REV)
 
-### bench-pgo       this tree compiled without the profile PGO and with it, paired: make bench-pgo [ONLY=PATTERN]
+### bench-pgo       the chip's rates without the compiler's profile PGO, and with it
 bench-pgo:
-	@$(GO) run ./internal/paired -pgo $(PGO) -only '$(ONLY)'
+	@scripts/bench-pair.sh pgo $(PGO)
 
 ### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
 lint:

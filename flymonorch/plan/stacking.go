@@ -1,44 +1,10 @@
 package plan
 
 import (
-	"fmt"
 	"math/bits"
 
 	"tamtam/tam/flymon"
 )
-
-// Stacking is figure 8, and with spliced figure 16: for each stage of a pipeline what
-// it does for which group, as "C0" for the compression of group 0. Group g is in stages
-// g to g+3. The three spliced groups have what is left at both ends: the stages of their
-// first pass are at the end of the pipeline, those of the second, after recirculation, at
-// its beginning.
-func Stacking(stages int, spliced bool) [][]string {
-	all := make([][]string, stages)
-	const letters = "CIPO"
-	groups := max(0, stages-stagesOf+1)
-	put := func(stage, letter, group int) {
-		all[stage] = append(all[stage], fmt.Sprintf("%c%d", letters[letter], group))
-	}
-	for g := range groups {
-		for i := range stagesOf {
-			put(g+i, i, g)
-		}
-	}
-	if !spliced || groups < stagesOf {
-		return all
-	}
-	for n := range stagesOf - 1 {
-		first := stagesOf - 1 - n // stages before the end of the pipeline
-		for i := range stagesOf {
-			stage := groups + n + i
-			if i >= first {
-				stage = i - first
-			}
-			put(stage, i, groups+n)
-		}
-	}
-	return all
-}
 
 // A StackPoint is one number of stages of figure 13b.
 type StackPoint struct {

@@ -92,8 +92,6 @@ var rules = []room{
 	{name: "lab", modules: []string{yaml}, below: rooms(`
 		lab/chance lab/figure device device/daemons collector/topology collector/capture saisim saisim/profile
 		saisim/tailstamp saisim/drop swss swss/schema`)},
-	// the chip beside an older one
-	{name: "internal/paired", below: rooms("lab/bench"), clock: true},
 	// the table of tables as a page, and what YANG and the shell repeat of it
 	{name: "internal/tables", below: rooms("mgmt/models mgmt/tree saisim/drop swss swss/schema")},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},

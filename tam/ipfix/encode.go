@@ -163,23 +163,6 @@ func (e *Encoder) Flush() {
 	e.message, e.records = e.message[:0], 0
 }
 
-// Began returns the time at which the first record of the current message was added. It is zero if the message is
-// empty.
-func (e *Encoder) Began() time.Time {
-	if len(e.message) == 0 {
-		return time.Time{}
-	}
-	return e.began
-}
-
-// Templates returns the number of templates that were used.
-func (e *Encoder) Templates() (n int) {
-	for i := range e.kinds {
-		n += len(e.kinds[i].used)
-	}
-	return n
-}
-
 func (e *Encoder) add(now time.Time, k *encodedKind, r *Record) error {
 	known := r.known
 	if len(r.values) != len(k.Fields) || int(known) >= len(k.state) {

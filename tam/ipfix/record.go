@@ -108,11 +108,6 @@ func Addr(a netip.Addr) Value {
 	return Value{n: binary.BigEndian.Uint64(b[:8]), m: binary.BigEndian.Uint64(b[8:])}
 }
 
-// MAC returns the value of a MAC address.
-func MAC(a [6]byte) Value {
-	return Value{n: uint64(binary.BigEndian.Uint16(a[:]))<<32 | uint64(binary.BigEndian.Uint32(a[2:]))}
-}
-
 // A Record is a record of a kind. It can be reused.
 type Record struct {
 	known  uint16 // bit set of known groups; bit 0 is group 1

@@ -433,29 +433,11 @@ func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[s
 	w.hit[i] = min(fixed+open*part, 1)
 }
 
-// Tables returns the ids of the model's tables. A [Choice] refers to them by index.
-func (m *Model) Tables() []string {
-	ids := make([]string, len(m.tables))
-	for i, t := range m.tables {
-		ids[i] = t.id
-	}
-	return ids
-}
-
 // Table returns the index of a table. It returns false if the model does not have it.
 func (m *Model) Table(id string) (int, bool) {
 	i, ok := m.index[id]
 	return i, ok
 }
-
-// Ran returns the probability that a packet runs a table.
-func (m *Model) Ran(t int) float64 { return m.tables[t].ran }
-
-// Hit returns the probability that a packet that runs the table hits.
-func (m *Model) Hit(t int) float64 { return m.tables[t].hit }
-
-// Cut reports whether every path runs the table.
-func (m *Model) Cut(t int) bool { return m.tables[t].cut }
 
 // surprise returns -p log2 p.
 func surprise(p float64) float64 {

@@ -63,11 +63,6 @@ func BloomFalsePositive(loads []float64) float64 {
 	return p
 }
 
-// BloomTheory returns this probability for a number of members in rows of this many bits each.
-func BloomTheory(members, bits float64, rows int) float64 {
-	return math.Pow(1-math.Exp(-members/bits), float64(rows))
-}
-
 // OddSketchSize estimates the number of elements that were put an odd number of times into n bits, of which odd are
 // set: n/2 * -ln(1 - 2 odd/n) (Mitzenmacher, Pagh and Pham, 2014). It returns infinity if half of the bits or more are
 // set.

@@ -2,7 +2,7 @@ package swss
 
 import "context"
 
-// A Consumer takes the operations that a [Producer] queued, in order. There is one per queue.
+// A Consumer takes the operations that a Producer queued, in order. There is one per queue.
 type Consumer struct {
 	flag
 	queue *Queue
@@ -54,4 +54,28 @@ func (c *Consumer) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 			return out, nil
 		}
 	}
+}
+
+// A Producer queues operations on a table in order.
+type Producer struct{ queue *Queue }
+
+// NewProducer returns a producer of the table's queue.
+func NewProducer(db *DB, table string) *Producer { return &Producer{NewQueue(db, table)} }
+
+// Set queues an operation with fields; on the wire op gets the letter S. An
+// empty op is SET.
+func (p *Producer) Set(ctx context.Context, key string, fields []Pair, op string) error {
+	if op == "" {
+		op = OpSet
+	}
+	return p.queue.Push(ctx, Entry{Key: key, Body: EncodeFields(fields), Op: "S" + op})
+}
+
+// Del queues an operation without fields; on the wire op gets the letter D. An
+// empty op is DEL.
+func (p *Producer) Del(ctx context.Context, key, op string) error {
+	if op == "" {
+		op = OpDel
+	}
+	return p.queue.Push(ctx, Entry{Key: key, Body: "{}", Op: "D" + op})
 }
