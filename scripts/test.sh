@@ -84,7 +84,6 @@ command -v curl >/dev/null || skip "figures of docs/restconf.md: curl is not ins
 if ! can_compile; then
 	[ $race = no ] || skip "race detector: no C compiler"
 	race=no
-	export CGO_ENABLED=0 # half a compiler (gcc without libc6-dev) would fail the build
 fi
 
 # --- checks
@@ -97,6 +96,9 @@ export GOGC=400
 # is built from here on (by tests, too) is compiled once, and once for the race detector.
 GOFLAGS="$(go env GOFLAGS) -gcflags=all=-dwarf=false -ldflags=-w"
 export GOFLAGS
+
+# Without C, as the released program is made: nothing of it needs a C compiler, but for the race detector.
+export CGO_ENABLED=0
 
 # One package more than there are cores: while the tests of one wait, others compile or compute.
 packages=$(($(nproc) + 1))
@@ -148,28 +150,17 @@ tests() {
 # rounds out there (-short), and those that one goroutine steps are left out (internal/racetest); the run before leaves
 # out nothing.
 #
-# concurrent lists the packages whose code starts goroutines or guards something against them, and where the code or
-# the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not
-# count, as they share nothing. What measures a switch (lab/bench) and the tree's own tools (internal) start daemons or
-# compilers, whose packages are in the list themselves. What links NATS or Parquet would have these compiled once more, for
-# a minute: `make cluster-test` has the race detector for it. The few goroutines of the shell, of doctor and of
-# techsupport run in the tests of cmd/tamtam, too, and those of a switch as a whole there and in device/chaos.
-concurrent() {
-	local dir starts='(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\('
-	local covered='(lab/bench|internal|fleet/jetstream|fleet/parquet|cmd/tamtam-collectd|cli|device/(doctor|techsupport|devicetest))(/|$)'
-	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/($covered|device$)" | while read -r dir; do
-		grep -lqE "$starts" "$dir"/*.go &&
-			find "$dir" -maxdepth 1 -name '*.go' -not -name '*_test.go' -print0 |
-			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"
-	done
-}
-#
+# raced lists the packages in which goroutines meet; those that take longest come first. Every package that starts
+# goroutines is in the list or linked by the tests of one (internal/archtest): for example, device/chaos and cmd/tamtam run
+# all daemons of a switch live. Each package more would cost a link of all that it stands on. What links NATS or Parquet
+# would have these compiled once more, for a minute: `make cluster-test` has the race detector for it.
+raced='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/dial ./fleet/ingest ./fleet/join
+	./lab ./lab/sweep ./device/daemons ./device/sender ./device/wire ./host/cpuport ./mgmt/outputs/dialout'
+
 # A binary with the race detector sleeps for a second when it ends, unless GORACE says otherwise.
-race_tests() { # those that take longest come first here, too
-	local list
-	mapfile -t list < <(concurrent)
-	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
-		./device/chaos ./cmd/tamtam ./mgmt "${list[@]}"
+race_tests() {
+	# shellcheck disable=SC2086 # a list of words
+	env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m $raced
 }
 
 # The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.
