@@ -133,11 +133,11 @@ sflow-test:
 	$(GO) build -C internal/tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device/chaos
 
-### cluster-test    the collector's log and store under the race detector; three servers of the log, each stopped and
+### cluster-test    the collector's log, store and load under the race detector; three servers of the log, each stopped and
 ###                 started in turn while messages are appended, and each without room on its disk in turn; and a sweep with
 ###                 processes that are killed at random
 cluster-test:
-	$(GO) test -race -count=1 -timeout 10m ./fleet/collectd ./fleet/jetstream ./fleet/parquet ./cmd/tamtam-collectd
+	$(GO) test -race -count=1 -timeout 10m ./fleet/collectd ./fleet/jetstream ./fleet/parquet ./fleet/synthetic ./cmd/tamtam-collectd
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./fleet/jetstream
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 

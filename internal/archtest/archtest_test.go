@@ -23,12 +23,14 @@ const module = "tamtam"
 type pkg struct {
 	ImportPath, Dir                    string
 	Imports                            []string // of its code, not of its tests
+	TestImports, XTestImports          []string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", module+"/...")
+	cmd := exec.Command("go", "list", "-e",
+		"-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles,TestGoFiles,XTestGoFiles", module+"/...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

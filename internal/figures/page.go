@@ -74,11 +74,11 @@ type block struct {
 	inShort bool
 }
 
-// inShortToo are commands that have a short form; others of tamtam either end in seconds, or need a switch
-// that runs, or a program that is not built in short.
+// inShortToo is a command that has a short form. Other commands of tamtam end in seconds, need a switch that runs or a
+// program that is not built in short, or run in a test: lab/experiments runs all that lab run does.
 var (
-	inShortToo = regexp.MustCompile(`\btamtam (lab run|bench)\b`)
-	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collectd?|health)\b|` +
+	inShortToo = regexp.MustCompile(`\btamtam bench\b`)
+	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collectd?|health|lab run)\b|` +
 		`\bredis-cli\b|\bgo (test|run)\b`)
 )
 
