@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -91,13 +92,19 @@ func (c *checker) all(ctx context.Context) (bool, error) {
 
 // pages reads the pages, and reports and counts mistakes in their annotations.
 func (c *checker) pages() ([]*page, error) {
-	names, err := filepath.Glob(filepath.Join(c.tree, "docs", "*.md"))
+	names := []string{filepath.Join(c.tree, "README.md")}
+	err := filepath.WalkDir(filepath.Join(c.tree, "docs"), func(file string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(file) == ".md" {
+			names = append(names, file)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	var pages []*page
 	var problems []problem
-	for _, file := range append([]string{filepath.Join(c.tree, "README.md")}, names...) {
+	for _, file := range names {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
@@ -107,7 +114,7 @@ func (c *checker) pages() ([]*page, error) {
 		pages, problems = append(pages, p), append(problems, wrong...)
 	}
 	if !slices.ContainsFunc(pages, func(p *page) bool { return c.names(p.name) }) {
-		return nil, fmt.Errorf("no page %q: want one of docs/*.md or README.md, or PAGE:LINE", c.only)
+		return nil, fmt.Errorf("no page %q: want README.md or a page in docs, or PAGE:LINE", c.only)
 	}
 	problems = append(problems, twice(pages)...)
 	for _, p := range problems {
