@@ -256,7 +256,7 @@ openapi:
 	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
 	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)
 
-### gnmi-clients    the points of docs/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
+### gnmi-clients    the points of docs/reference/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
 gnmi-clients:
 	mkdir -p bin
 	$(GO) build -C internal/tools/gnmicli -o $(CURDIR)/bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli

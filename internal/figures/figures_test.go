@@ -439,6 +439,12 @@ func TestSubfolder(t *testing.T) {
 	if good, told := c.check(t); good || !strings.Contains(told, "docs/deep/er/second.md:4: echo 7 gives something else") {
 		t.Error(told)
 	}
+	for only, blocks := range map[string]int{"deep/er/second": 1, "docs/deep/er/second.md:1": 1, "page": 6} {
+		again := &checker{tree: c.tree, tool: c.tool, out: new(bytes.Buffer), only: only}
+		if again.check(t); again.blocks != blocks {
+			t.Errorf("%s: %d blocks, want %d", only, again.blocks, blocks)
+		}
+	}
 }
 
 // -only takes one page, or one block with what it needs.

@@ -22,8 +22,8 @@ import (
 func main() {
 	var c checker
 	flag.BoolVar(&c.quick, "quick", false, "long commands in their short form, whose output is not compared, or left out")
-	flag.StringVar(&c.only, "only", "",
-		"PAGE, PAGE:LINE or PAGE:LINE-LINE, as in lab or docs/lab.md:57: a page, or blocks and what they need")
+	flag.StringVar(&c.only, "only", "", "PAGE, PAGE:LINE or PAGE:LINE-LINE, as in lab, research/flymon or docs/lab.md:57: "+
+		"a page, or blocks and what they need")
 	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: everything, figures of this machine too")
 	flag.Parse()
 	if flag.NArg() > 0 || c.update != "" && c.update != "1" && c.update != "all" {
@@ -126,10 +126,10 @@ func (c *checker) pages() ([]*page, error) {
 	return pages, nil
 }
 
-// names reports whether a page was asked for.
+// names reports whether a page was asked for, by its path from the root or, with or without .md, from docs.
 func (c *checker) names(page string) bool {
 	name, _, _ := strings.Cut(c.only, ":")
-	return name == "" || name == page || strings.TrimSuffix(name, ".md")+".md" == path.Base(page)
+	return name == "" || name == page || strings.TrimSuffix(name, ".md")+".md" == strings.TrimPrefix(page, "docs/")
 }
 
 // wanted returns the blocks of a page to run.

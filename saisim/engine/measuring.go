@@ -3,7 +3,7 @@
 // Groups of composable measurement units (CMUs), as the FlyMon paper (SIGCOMM
 // 2022) has them, sit in the egress pipe. [tamtam/tam/flymon] says what a unit
 // computes, [tamtam/saisim/cmu] what a group of them does with tasks; this is
-// what the chip gives them. Tasks are extension objects, docs/extensions.md.
+// what the chip gives them. Tasks are extension objects, docs/internals/extensions.md.
 //
 // A packet is measured as a copy of it enters the egress pipe: each copy once, those
 // of floods and those that the CPU has injected too, copies for mirror sessions and

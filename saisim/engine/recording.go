@@ -3,7 +3,7 @@
 // Huang et al. (ToN 2025): tables of the pipes set bits when a packet runs them, and
 // mirror copies of chosen packets carry these bits to a collector. [tamtam/saisim/describe.Program]
 // gives the tables, where they are and what can follow what; plans and windows are
-// extension objects, docs/extensions.md; the record is [tamtam/tam/record.Record].
+// extension objects, docs/internals/extensions.md; the record is [tamtam/tam/record.Record].
 //
 // # Tables that ran and hit
 //

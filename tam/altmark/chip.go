@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Names of the extension objects of a chip that marks by itself; docs/extensions.md has their
+// Names of the extension objects of a chip that marks by itself; docs/internals/extensions.md has their
 // JSON. A profile is configuration, flows are a window.
 const (
 	ObjectProfile = "tamtam.altmark.profile"

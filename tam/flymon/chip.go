@@ -2,7 +2,7 @@ package flymon
 
 import "encoding/binary"
 
-// Names of the extension objects of a chip with CMU groups; docs/extensions.md has their JSON. A
+// Names of the extension objects of a chip with CMU groups; docs/internals/extensions.md has their JSON. A
 // task is configuration, the others are windows.
 const (
 	ObjectGroups    = "tamtam.flymon.groups"

@@ -1,7 +1,7 @@
 package ifa
 
 // ObjectCounters is the name of the extension object that reads what became of the packets that IFA met, by TAM_INT
-// object; docs/extensions.md has its JSON.
+// object; docs/internals/extensions.md has its JSON.
 const ObjectCounters = "tamtam.ifa.counters"
 
 // Attributes of its entry: what is given, and what a get adds.

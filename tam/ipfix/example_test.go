@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// The own elements, as docs/ipfix.md has them.
+// The own elements, as docs/reference/ipfix.md has them.
 func ExampleOwn() {
 	fmt.Println("| id | element | type | |")
 	fmt.Println("| --- | --- | --- | --- |")

@@ -2,7 +2,7 @@ package record
 
 import "net/netip"
 
-// Names of the extension objects of a chip that can record; docs/extensions.md has
+// Names of the extension objects of a chip that can record; docs/internals/extensions.md has
 // their JSON. A plan is configuration, the others are windows.
 const (
 	ObjectPlan     = "tamtam.tablerecord.plan"
