@@ -232,11 +232,11 @@ compose-down:
 compose-test:
 	./scripts/test-compose.sh
 
-### topologies      README's tour, the topologies of docker/containerlab, 64 ports, with moved veths and traffic, outside the gate (root)
+### topologies      the tour of docs/getting-started.md, the topologies of docker/containerlab, 64 ports, with moved veths and traffic, outside the gate (root)
 topologies: image-if-docker
 	./scripts/test-topologies.sh
 
-### containers-test from a fresh clone of what is committed: image, compose, README's tour and the topologies, manifests (root)
+### containers-test from a fresh clone of what is committed: image, compose, the tour of docs/getting-started.md and the topologies, manifests (root)
 containers-test:
 	dir=$$(mktemp -d) && git clone -q . $$dir && $(MAKE) -C $$dir image compose-test topologies manifests; \
 		code=$$?; rm -rf $$dir; exit $$code

@@ -18,7 +18,7 @@ var (
 	fenced     = regexp.MustCompile("(?ms)^```.*?^```$")
 	codeSpan   = regexp.MustCompile("`[^`\n]*`")
 	heading    = regexp.MustCompile(`(?m)^#{1,6} +(.*?) *#*$`)
-	linkTarget = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	linkTarget = regexp.MustCompile(`\]\(([^()\s]+)\)|<(?:img src|a href)="([^"]+)"`)
 	linkText   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 	namedHTML  = regexp.MustCompile(`<a (?:id|name)="([^"]+)">`)
 
@@ -62,26 +62,29 @@ func anchor(title string) string {
 func (tr *tree) broken(page string, pages map[string]string) (lost []string) {
 	text := codeSpan.ReplaceAllString(fenced.ReplaceAllString(pages[page], ""), "")
 	for _, m := range linkTarget.FindAllStringSubmatch(text, -1) {
-		if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+		link := m[1] + m[2]
+		if strings.Contains(link, "://") || strings.HasPrefix(link, "mailto:") {
 			continue
 		}
-		target, at, _ := strings.Cut(m[1], "#")
-		if !tr.reaches(path.Join(path.Dir(page), target), at, target == "", page, pages) {
-			lost = append(lost, m[1])
+		target, at, _ := strings.Cut(link, "#")
+		file := page
+		if target != "" {
+			file = path.Join(path.Dir(page), target)
+		}
+		if !tr.reaches(file, at, pages) {
+			lost = append(lost, link)
 		}
 	}
 	return lost
 }
 
-// reaches reports whether a file is there, and the anchor, if one is given, in it. self: the file is the page itself.
-func (tr *tree) reaches(file, at string, self bool, page string, pages map[string]string) bool {
-	if self {
-		file = page
-	}
-	if _, err := os.Stat(filepath.Join(tr.root, filepath.FromSlash(file))); err != nil || !filepath.IsLocal(file) {
+// reaches reports whether a file of the tree exists and contains the anchor, if one is given.
+func (tr *tree) reaches(file, at string, pages map[string]string) bool {
+	text, isPage := pages[file]
+	if !isPage && (!filepath.IsLocal(file) || !tr.has(file, ".")) {
 		return false
 	}
-	return at == "" || anchors(pages[file])[at]
+	return at == "" || anchors(text)[at]
 }
 
 // A reader of a page follows its links.
@@ -119,7 +122,7 @@ func TestPagesThatCodeNames(t *testing.T) {
 		}
 		for _, found := range ofDocs.FindAllString(string(text), -1) {
 			target, at, _ := strings.Cut(found, "#")
-			if !tr.reaches(target, at, false, "", pages) {
+			if !tr.reaches(target, at, pages) {
 				t.Errorf("%s: there is no %s", name, found)
 			}
 		}
@@ -132,7 +135,7 @@ func TestPagesThatCodeNames(t *testing.T) {
 
 func TestBrokenLinksAreFound(t *testing.T) {
 	tr := newTree(t, nil)
-	deep := "# A `b` & [c](x), d_e\n\n## Twice\n\n## Twice\n\n```\n# none\n```\n"
+	deep := "# A `b` & [c](../demo.png), d_e\n\n## Twice\n\n## Twice\n\n```\n# none\n```\n"
 	for text, want := range map[string]int{
 		"[top](../../README.md), ![picture](../demo.png)": 0,
 		"[over\nlines](#a-b--c-d_e)":                      0,
@@ -145,6 +148,7 @@ func TestBrokenLinksAreFound(t *testing.T) {
 		"[in a block](#none)":                             1,
 		"[![picture](nothing.png)](../../README.md)":      1,
 		"[out of the tree](../../../README.md)":           1,
+		`<img src="../nothing.png" width="800">`:          1,
 		"[no heading](../../README.md#nothing-of-this)":   1,
 	} {
 		pages := map[string]string{"docs/deep/page.md": deep + text, "README.md": "# top\n"}
