@@ -232,11 +232,11 @@ compose-down:
 compose-test:
 	./scripts/test-compose.sh
 
-### topologies      README's tour, the topologies of docker/containerlab, 64 ports, with moved veths and traffic, outside the gate (root)
+### topologies      the tour of docs/getting-started.md, the topologies of docker/containerlab, 64 ports, with moved veths and traffic, outside the gate (root)
 topologies: image-if-docker
 	./scripts/test-topologies.sh
 
-### containers-test from a fresh clone of what is committed: image, compose, README's tour and the topologies, manifests (root)
+### containers-test from a fresh clone of what is committed: image, compose, the tour of docs/getting-started.md and the topologies, manifests (root)
 containers-test:
 	dir=$$(mktemp -d) && git clone -q . $$dir && $(MAKE) -C $$dir image compose-test topologies manifests; \
 		code=$$?; rm -rf $$dir; exit $$code
@@ -256,7 +256,7 @@ openapi:
 	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
 	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)
 
-### gnmi-clients    the points of docs/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
+### gnmi-clients    the points of docs/reference/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
 gnmi-clients:
 	mkdir -p bin
 	$(GO) build -C internal/tools/gnmicli -o $(CURDIR)/bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli

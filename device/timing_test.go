@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// docs/timing.md has a table made by hand: each cell is held against what
+// docs/internals/timing.md has a table made by hand: each cell is held against what
 // `tamtam sim --trace` prints for the same packets.
 func TestTimingPage(t *testing.T) {
 	const dir = "../docs/timing/"
@@ -42,7 +42,7 @@ func TestTimingPage(t *testing.T) {
 	if _, err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../docs/timing.md")
+	page, err := os.ReadFile("../docs/internals/timing.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +64,11 @@ func TestTimingPage(t *testing.T) {
 		for i, cell := range cells[1:] { // what it comes to is its last number
 			words := strings.Fields(cell)
 			if got := words[len(words)-1]; got != want[place][i] {
-				t.Errorf("docs/timing.md: %s of packet %d is %s, the simulator says %s", place, i+1, got, want[place][i])
+				t.Errorf("docs/internals/timing.md: %s of packet %d is %s, the simulator says %s", place, i+1, got, want[place][i])
 			}
 		}
 	}
 	if rows != len(want) {
-		t.Errorf("docs/timing.md has %d places in its table, the trace %d", rows, len(want))
+		t.Errorf("docs/internals/timing.md has %d places in its table, the trace %d", rows, len(want))
 	}
 }

@@ -14,21 +14,21 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A point is what a client may expect, a row of the table in docs/gnmi.md.
+// A point is what a client may expect, a row of the table in docs/reference/gnmi.md.
 type point struct {
 	id  string
 	raw bool // no client of a command line can ask for it
 }
 
-// points reads the table of docs/gnmi.md.
+// points reads the table of docs/reference/gnmi.md.
 func points(t *testing.T) (list []point) {
-	text, err := os.ReadFile("../docs/gnmi.md")
+	text, err := os.ReadFile("../docs/reference/gnmi.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rows, found := strings.Cut(string(text), "| point | wanted | where | result | choice | |\n| --- | --- |")
 	if !found {
-		t.Fatal("docs/gnmi.md has no table of points")
+		t.Fatal("docs/reference/gnmi.md has no table of points")
 	}
 	for row := range strings.Lines(rows) {
 		cells := strings.Split(row, " | ")
@@ -41,7 +41,7 @@ func points(t *testing.T) (list []point) {
 	return list
 }
 
-// TestConformance holds the server to each point of docs/gnmi.md: a point without a check fails, as does a check
+// TestConformance holds the server to each point of docs/reference/gnmi.md: a point without a check fails, as does a check
 // without a point.
 func TestConformance(t *testing.T) {
 	checks := map[string]func(*bed){}

@@ -3,7 +3,7 @@ package sai
 import "encoding/json"
 
 // An Extension is the JSON in ENTRY of a GENERIC_PROGRAMMABLE object, an extension of SAI
-// (docs/extensions.md): attributes, each under its name. A is as much of an attribute as the reader
+// (docs/internals/extensions.md): attributes, each under its name. A is as much of an attribute as the reader
 // needs: an [ExtensionValue], or all of its text; writers use an [ExtensionAttr].
 type Extension[A any] struct {
 	Attributes []map[string]A `json:"attributes"`

@@ -7,7 +7,7 @@ import (
 	"tamtam/sai"
 )
 
-// What is written is the text of docs/extensions.md; what is read may be written by anybody, with
+// What is written is the text of docs/internals/extensions.md; what is read may be written by anybody, with
 // more about an attribute than its value, or less.
 func TestExtension(t *testing.T) {
 	text, err := json.Marshal(sai.Extension[sai.ExtensionAttr]{Attributes: []map[string]sai.ExtensionAttr{

@@ -78,7 +78,7 @@ func TestSAICoverage(t *testing.T) {
 			if err != nil || !can.Create && !can.Set || strings.HasPrefix(name, "SAI_TAM_") &&
 				!strings.HasPrefix(name, "SAI_TAM_INT_") ||
 				strings.HasPrefix(name, "SAI_GENERIC_PROGRAMMABLE_") || strings.HasSuffix(name, "_NOTIFY") {
-				continue // kept for others to read; docs/extensions.md; no packet
+				continue // kept for others to read; docs/internals/extensions.md; no packet
 			}
 			implemented[name] = true
 			is := named[strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "SAI_"), "_", ""))]

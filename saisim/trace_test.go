@@ -17,7 +17,7 @@ import (
 )
 
 // What becomes of a packet that is dropped on the wire, in the pipe or behind
-// it, flooded, punted or injected; docs/timing.md has one that is forwarded, with
+// it, flooded, punted or injected; docs/internals/timing.md has one that is forwarded, with
 // every place.
 func TestTraceEnds(t *testing.T) {
 	lldp := udpFrame(1, 2, 60)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the topologies of docker/containerlab with Docker and veths that are moved into running containers, as containerlab
-# makes them (internal/clab), with traffic of this machine's programs: README's tour between two switches, and what each
+# makes them (internal/clab), with traffic of this machine's programs: the tour of docs/getting-started.md between two switches, and what each
 # feature says of it, as it comes, against what the others and the hosts say; a Clos whose every path carries TCP and
 # whose stamps are all counted; a switch between two networks of Docker; one of 64 ports; and one that is run as a pod
 # is: what is changed is there after it was stopped. Says how soon a switch is ready, and how soon it ends.
@@ -70,16 +70,16 @@ tcp() {
 	echo "$mbit"
 }
 
-# The tour is run as README.md has it.
+# The tour is run as docs/getting-started.md has it.
 topology=docker/containerlab/pair.clab.yaml
-sed -n '/^## A tour/,/^```$/p' README.md | sed '1,/^```sh$/d; /^```$/d' >"$dir/tour"
-[ -s "$dir/tour" ] || fail "README.md has no tour"
-bash -euo pipefail "$dir/tour" >"$dir/toured" 2>&1 || fail "README's tour: $(tail -20 "$dir/toured")"
+sed -n '/^## A tour/,$p' docs/getting-started.md | sed -n '/^($/,/^)$/p' >"$dir/tour"
+[ -s "$dir/tour" ] || fail "docs/getting-started.md has no tour"
+bash -euo pipefail "$dir/tour" >"$dir/toured" 2>&1 || fail "the tour: $(tail -20 "$dir/toured")"
 toured() { # WHAT EXPRESSION: the tour has printed that
-	grep -Eq "$2" "$dir/toured" || fail "README's tour: $1: no $2 in: $(cat "$dir/toured")"
+	grep -Eq "$2" "$dir/toured" || fail "the tour: $1: no $2 in: $(cat "$dir/toured")"
 	ok "  $1"
 }
-ok "tour: README's commands succeed"
+ok "tour: its commands succeed"
 toured "the ping found its host by ARP and lost nothing" '20 packets transmitted, 20 received, 0% packet loss'
 toured "curl got the page" '^HTTP/1.0 200 OK'
 toured "stamps of both switches, decoded as they came" '^ *2 +2 +Ethernet4 +Ethernet0 '

@@ -80,7 +80,7 @@ fi
 command -v redis-server >/dev/null || skip "comparison with a real Redis: redis-server is not installed (those tests say so and skip)"
 command -v yanglint >/dev/null || skip "what gNMI serves by the word of libyang: yanglint is not installed"
 command -v redis-cli >/dev/null || skip "figures of pages that use redis-cli: it is not installed"
-command -v curl >/dev/null || skip "figures of docs/restconf.md: curl is not installed"
+command -v curl >/dev/null || skip "figures of docs/gnmi.md: curl is not installed"
 if ! can_compile; then
 	[ $race = no ] || skip "race detector: no C compiler"
 	race=no

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The commands of docs/tablerecord-plan.md print what the page shows.
+// The commands of docs/reference/table-recording.md print what the page shows.
 func TestPlanPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/tablerecord-plan.md")
+	page, err := os.ReadFile("../../docs/reference/table-recording.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func newPlanInto() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		Long: `Write the program again, with operations in the actions of the tables that a plan records: they set the
 plan's bits in fields record0, record1, ... of the program, one for each container. It does what it did; its bits are
-what the chip itself would record of these tables. docs/programs.md has the form.
+what the chip itself would record of these tables. docs/internals/programs.md has the form.
 
 With --partial the bits of the chip's own tables stay 0 in these fields, whatever packets do there: they say
 nothing, and read by the whole plan they would say that no packet ran or hit these tables. Which they are is told.`,

@@ -87,7 +87,7 @@ packet of all inputs unless --start says otherwise.`,
 		"report what really became of every flow group, and how far off the switch's counts are")
 	f.BoolVar(&host, "hostd", false,
 		"with hostd: the switch asks for its neighbours, and answers as a host; else neighbours are static")
-	f.StringVar(&program, "program", "", "JSON file: a program for the chip's stages (docs/programs.md)")
+	f.StringVar(&program, "program", "", "JSON file: a program for the chip's stages (docs/internals/programs.md)")
 	f.StringVar(&control, "control", "", "JSON file: control batches for the program, each with its cycle")
 	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, as a bug in a compiler makes it: "+
 		"skip=TABLE, which is never run, or misplace=TABLE:INTO, which runs when INTO should (may be repeated)")

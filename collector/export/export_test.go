@@ -395,7 +395,7 @@ func TestPrinterText(t *testing.T) {
 func TestFlags(t *testing.T) {
 	if got := reflect.DeepEqual([]int{noEgress, unsynchronised, noResidence, noLinkDelay, badIngress, badEgress},
 		[]int{1, 2, 4, 8, 16, 32}); !got {
-		t.Error("the flags are not those that docs/ipfix.md has")
+		t.Error("the flags are not those that docs/reference/ipfix.md has")
 	}
 }
 

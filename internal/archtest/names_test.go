@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -45,6 +46,31 @@ func (tr *tree) has(name string, folders ...string) bool {
 		}
 	}
 	return false
+}
+
+// pages returns the text of each page, at the top of the tree and in docs, by its path from the root.
+func (tr *tree) pages(t *testing.T) map[string]string {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(tr.root, "*.md"))
+	err := filepath.WalkDir(filepath.Join(tr.root, "docs"), func(file string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(file) == ".md" {
+			files = append(files, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _ := filepath.Rel(tr.root, file)
+		all[filepath.ToSlash(name)] = string(text)
+	}
+	return all
 }
 
 // inPage says which of the words between backticks of a page are paths that lead nowhere: of Go files,
@@ -93,15 +119,9 @@ func braces(word string) (all []string) {
 // What a page names a reader looks for.
 func TestPagesNameWhatIsThere(t *testing.T) {
 	tr := newTree(t, list(t))
-	pages, _ := filepath.Glob(filepath.Join(tr.root, "docs", "*.md"))
-	top, _ := filepath.Glob(filepath.Join(tr.root, "*.md"))
-	for _, page := range slices.Concat(top, pages) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range tr.inPage(string(text)) {
-			t.Errorf("%s: there is no %s", filepath.Base(page), name)
+	for page, text := range tr.pages(t) {
+		for _, name := range tr.inPage(text) {
+			t.Errorf("%s: there is no %s", page, name)
 		}
 	}
 }
@@ -223,15 +243,9 @@ func (tr *tree) lostTests(text string) (lost []string) {
 // A test that a page runs is where the page says.
 func TestPagesRunTestsThatAreThere(t *testing.T) {
 	tr := newTree(t, nil)
-	pages, _ := filepath.Glob(filepath.Join(tr.root, "docs", "*.md"))
-	top, _ := filepath.Glob(filepath.Join(tr.root, "*.md"))
-	for _, page := range slices.Concat(top, pages) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, command := range tr.lostTests(string(text)) {
-			t.Errorf("%s: there is nothing for %q to run", filepath.Base(page), command)
+	for page, text := range tr.pages(t) {
+		for _, command := range tr.lostTests(text) {
+			t.Errorf("%s: there is nothing for %q to run", page, command)
 		}
 	}
 	for command, want := range map[string]int{

@@ -426,6 +426,28 @@ func TestTwice(t *testing.T) {
 	}
 }
 
+// A page in a folder of docs is checked as one in docs is.
+func TestSubfolder(t *testing.T) {
+	c := tree(t, example, `echo tool "$@"`)
+	file := filepath.Join(c.tree, "docs", "deep", "er", "second.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wrong := "<!-- figures -->\n" + fence + "\n$ echo 7\n8\n" + fence + "\n"
+	if err := os.WriteFile(file, []byte(wrong), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if good, told := c.check(t); good || !strings.Contains(told, "docs/deep/er/second.md:4: echo 7 gives something else") {
+		t.Error(told)
+	}
+	for only, blocks := range map[string]int{"deep/er/second": 1, "docs/deep/er/second.md:1": 1, "page": 6} {
+		again := &checker{tree: c.tree, tool: c.tool, out: new(bytes.Buffer), only: only}
+		if again.check(t); again.blocks != blocks {
+			t.Errorf("%s: %d blocks, want %d", only, again.blocks, blocks)
+		}
+	}
+}
+
 // -only takes one page, or one block with what it needs.
 func TestOnly(t *testing.T) {
 	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6,

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,8 +22,8 @@ import (
 func main() {
 	var c checker
 	flag.BoolVar(&c.quick, "quick", false, "long commands in their short form, whose output is not compared, or left out")
-	flag.StringVar(&c.only, "only", "",
-		"PAGE, PAGE:LINE or PAGE:LINE-LINE, as in lab or docs/lab.md:57: a page, or blocks and what they need")
+	flag.StringVar(&c.only, "only", "", "PAGE, PAGE:LINE or PAGE:LINE-LINE, as in lab, research/flymon or docs/lab.md:57: "+
+		"a page, or blocks and what they need")
 	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: everything, figures of this machine too")
 	flag.Parse()
 	if flag.NArg() > 0 || c.update != "" && c.update != "1" && c.update != "all" {
@@ -91,13 +92,19 @@ func (c *checker) all(ctx context.Context) (bool, error) {
 
 // pages reads the pages, and reports and counts mistakes in their annotations.
 func (c *checker) pages() ([]*page, error) {
-	names, err := filepath.Glob(filepath.Join(c.tree, "docs", "*.md"))
+	names := []string{filepath.Join(c.tree, "README.md")}
+	err := filepath.WalkDir(filepath.Join(c.tree, "docs"), func(file string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(file) == ".md" {
+			names = append(names, file)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	var pages []*page
 	var problems []problem
-	for _, file := range append([]string{filepath.Join(c.tree, "README.md")}, names...) {
+	for _, file := range names {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
@@ -107,7 +114,7 @@ func (c *checker) pages() ([]*page, error) {
 		pages, problems = append(pages, p), append(problems, wrong...)
 	}
 	if !slices.ContainsFunc(pages, func(p *page) bool { return c.names(p.name) }) {
-		return nil, fmt.Errorf("no page %q: want one of docs/*.md or README.md, or PAGE:LINE", c.only)
+		return nil, fmt.Errorf("no page %q: want README.md or a page in docs, or PAGE:LINE", c.only)
 	}
 	problems = append(problems, twice(pages)...)
 	for _, p := range problems {
@@ -119,10 +126,10 @@ func (c *checker) pages() ([]*page, error) {
 	return pages, nil
 }
 
-// names reports whether a page was asked for.
+// names reports whether a page was asked for, by its path from the root or, with or without .md, from docs.
 func (c *checker) names(page string) bool {
 	name, _, _ := strings.Cut(c.only, ":")
-	return name == "" || name == page || strings.TrimSuffix(name, ".md")+".md" == path.Base(page)
+	return name == "" || name == page || strings.TrimSuffix(name, ".md")+".md" == strings.TrimPrefix(page, "docs/")
 }
 
 // wanted returns the blocks of a page to run.

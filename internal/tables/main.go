@@ -1,4 +1,4 @@
-// Command tables prints the table of tables as docs/databases.md has it, a part for each database, and why frames are
+// Command tables prints the table of tables as docs/reference/databases.md has it, a part for each database, and why frames are
 // lost, as pages and YANG have it. It makes what YANG and the shell repeat of package schema.
 package main
 

@@ -61,7 +61,7 @@ func ASIC(ctx context.Context, o Options) ([]Result, error) {
 // elsewhere are figures that were not measured here; scripts/flymon-simulator.sh measures the last of them.
 var elsewhere = []Result{
 	{Name: "elsewhere: bmv2 -O3, its authors", Value: 0.080, Unit: "Mpps",
-		Source: "p4lang/behavioral-model, docs/performance.md: 1047 Mb/s on EC2 c4.2xlarge"},
+		Source: "p4lang/behavioral-model, docs/internals/performance.md: 1047 Mb/s on EC2 c4.2xlarge"},
 	{Name: "elsewhere: bmv2 -O3, a machine", Value: 0.045, Unit: "Mpps", Source: asked},
 	{Name: "elsewhere: bmv2 -O3, another", Value: 0.085, Unit: "Mpps", Source: asked},
 	{Name: "elsewhere: FlyMon's C++ alone, three count-min rows, a machine", Value: 0.58, Unit: "Mpps", Source: asked},

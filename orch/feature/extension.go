@@ -24,7 +24,7 @@ func entryOf(attr string, value any) (sai.Bytes, error) {
 }
 
 // create makes an object of an extension of SAI: GENERIC_PROGRAMMABLE, with a name and an ENTRY
-// of JSON (docs/extensions.md).
+// of JSON (docs/internals/extensions.md).
 func create(ctx context.Context, api sai.API, name string, entry sai.Bytes) (sai.OID, error) {
 	return api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
 		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},

@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// The reasons by their numbers, as docs/drop-monitor.md has them: tamtamDropReason, what it is called, forwardingStatus
+// The reasons by their numbers, as docs/reference/drops.md has them: tamtamDropReason, what it is called, forwardingStatus
 // of RFC 7270, and SAI's name.
 func ExampleReason_numbers() {
 	fmt.Println("| reason | | forwardingStatus | SAI_IN_DROP_REASON_ | |")

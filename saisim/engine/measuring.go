@@ -2,7 +2,7 @@
 //
 // Groups of composable measurement units (CMUs), as in the FlyMon paper (SIGCOMM 2022), are in the egress pipe.
 // [tamtam/tam/flymon] defines the computation of a unit, and [tamtam/saisim/cmu] that of a group of units with tasks.
-// This chapter defines the chip's input to them. Tasks are extension objects, docs/extensions.md.
+// This chapter defines the chip's input to them. Tasks are extension objects, docs/internals/extensions.md.
 //
 // A packet is measured as a copy of it enters the egress pipe. Each copy is measured once, including those of floods
 // and those injected by the CPU, but not copies for mirror sessions and for the CPU. It is measured whatever happens to

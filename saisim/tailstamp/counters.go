@@ -1,7 +1,7 @@
 package tailstamp
 
 // ObjectCounters is the name of the extension object that reads what became of the packets that
-// tail-stamping matched, by label of ACL counter; docs/extensions.md has its JSON.
+// tail-stamping matched, by label of ACL counter; docs/internals/extensions.md has its JSON.
 const ObjectCounters = "tamtam.tailstamp.counters"
 
 // Attributes of its entry: what is given, and what a get adds.

@@ -25,7 +25,7 @@ func ExampleParseSampler() {
 	// TAM_SAMPLINGRATE_TABLE|often: sample-rate "64": want a field of the table; the nearest is sampling-rate
 }
 
-// What a table may hold, as docs/databases.md has it.
+// What a table may hold, as docs/reference/databases.md has it.
 func ExampleTableOf() {
 	t := schema.TableOf(schema.CfgTAMCollector)
 	fmt.Println(t.Config, t.Appl, t.State, t.Status)

@@ -5,7 +5,7 @@
 // default, words for an operator, its leaf, and where in the struct it stands. Its Parse function and its
 // method Fields are generated from that, unless they stand beside it. Fields writes one canonical form: what
 // Parse accepts, it reads again from Fields as the same row. [Tables] has all of them, with their names in each
-// database; docs/databases.md is printed from it.
+// database; docs/reference/databases.md is printed from it.
 //
 // The error of a Parse function joins all that is wrong with the row. Each part is a
 // [FieldError], which says row, field, value and what would be right; [Reason] puts

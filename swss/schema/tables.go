@@ -8,7 +8,7 @@ import (
 )
 
 // A Table is an entry of the table of tables: a kind of rows, and what it is called in each
-// database. Managers, reports and docs/databases.md know tables and their fields from [Tables].
+// database. Managers, reports and docs/reference/databases.md know tables and their fields from [Tables].
 type Table struct {
 	Config, Appl, State, Counters string // its name in each database; "": it is not there
 	Words                         string // what a row is, in a sentence

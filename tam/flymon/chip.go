@@ -2,7 +2,7 @@ package flymon
 
 import "encoding/binary"
 
-// Names of the extension objects of a chip with CMU groups. Their JSON is in docs/extensions.md. A task is
+// Names of the extension objects of a chip with CMU groups. Their JSON is in docs/internals/extensions.md. A task is
 // configuration, the others are register reads.
 const (
 	ObjectGroups    = "tamtam.flymon.groups"

@@ -1,7 +1,7 @@
 package ifa
 
 // ObjectCounters is the name of the extension object with the fate of IFA packets, per TAM_INT object. Its JSON is in
-// docs/extensions.md.
+// docs/internals/extensions.md.
 const ObjectCounters = "tamtam.ifa.counters"
 
 // Attributes of its entry: the first is given by the caller, the second is added by a get.

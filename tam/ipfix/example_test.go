@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// ExampleOwn prints tamtam's elements as the table in docs/ipfix.md.
+// ExampleOwn prints tamtam's elements as the table in docs/reference/ipfix.md.
 func ExampleOwn() {
 	fmt.Println("| id | element | type | |")
 	fmt.Println("| --- | --- | --- | --- |")

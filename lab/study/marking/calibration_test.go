@@ -22,7 +22,7 @@ import (
 // join. On random networks, with faults of many kinds, rules that change, and other features on the same packets, each
 // answer is compared with the lab's truth, and that with independent books of every packet.
 //
-// Inside the domain that docs/alternate-marking.md states no period is ok and wrong: loss and
+// Inside the domain that docs/research/alternate-marking.md states no period is ok and wrong: loss and
 // packets are exact, a delay is within A of the truth. Outside of it, wrong periods are counted.
 // And where there is no fault, hardly a period is flagged.
 func TestAltMarkCalibration(t *testing.T) {

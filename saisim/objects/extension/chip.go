@@ -36,7 +36,7 @@ type ACLs interface {
 }
 
 // An Object is what a GENERIC_PROGRAMMABLE object is to the chip. Names and
-// JSON are in docs/extensions.md.
+// JSON are in docs/internals/extensions.md.
 type Object interface {
 	// Apply applies ENTRY, at creation or later; on error nothing has changed.
 	Apply(entry []byte) error
