@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tamtam/mgmt/tree"
-	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
