@@ -53,22 +53,6 @@ func TestSketchingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkChip's packets, all of them measured.
-func BenchmarkSketching(b *testing.B) {
-	for _, bm := range []struct {
-		name        string
-		tasks, more bool
-	}{{"no task", false, false}, {"one task", true, false}, {"32 tasks", true, true}} {
-		b.Run(bm.name, func(b *testing.B) {
-			l := newSketchedLoad(b, bm.more)
-			if !bm.tasks {
-				l = newLoad(b, 0, false)
-			}
-			l.bench(b)
-		})
-	}
-}
-
 // What the oracle counts it may allocate for; nothing else of the chip is another.
 func TestOracleOfAChip(t *testing.T) {
 	p := profile.Small()

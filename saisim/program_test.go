@@ -337,8 +337,7 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 	}
 }
 
-// newCounting is the load of BenchmarkChip with a count-min sketch of three rows in
-// one of the pipes, and so many flows.
+// newCounting is a load with a count-min sketch of three rows in one of the pipes, and so many flows.
 func newCounting(t testing.TB, egress bool, flows int) *load {
 	l := newLoad(t, 0, false)
 	p, err := pipe.CountMin(pipe.CountMinSketch{Key: pipe.FiveTupleIPv4(), Rows: 3, Depth: 1 << 16, Width: 32, Stage: 1,
@@ -377,18 +376,5 @@ func TestProgramDoesNotAllocate(t *testing.T) {
 		if n := l.counted(egress); n != 21_000 {
 			t.Errorf("%d packets counted, want 21000", n)
 		}
-	}
-}
-
-// Packets per second through one chip on one core, three rows of count-min.
-func BenchmarkCountMin(b *testing.B) {
-	for _, egress := range []bool{false, true} {
-		b.Run(fmt.Sprintf("egress=%v", egress), func(b *testing.B) {
-			l := newCounting(b, egress, 100_000)
-			l.bench(b)
-			if n := l.counted(egress); n < uint64(b.N) {
-				b.Fatalf("%d of %d packets counted", n, b.N)
-			}
-		})
 	}
 }

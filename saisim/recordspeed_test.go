@@ -83,13 +83,3 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 		})
 	}
 }
-
-// BenchmarkChip's packets with an ACL table, recorded.
-func BenchmarkRecording(b *testing.B) {
-	for _, bm := range recordedLoads() {
-		b.Run(bm.name, func(b *testing.B) {
-			l := newRecordedLoad(b, bm)
-			l.bench(b)
-		})
-	}
-}

@@ -5,7 +5,6 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
-	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 )
 
@@ -139,22 +138,6 @@ func (l *load) allocatesNothing(t *testing.T, warm int) {
 	}
 }
 
-// bench measures how many packets a second pass the chip, of which none may be lost but for want of room.
-func (l *load) bench(b *testing.B) {
-	b.Helper()
-	l.step(10_000)
-	l.sent = 0
-	b.ReportAllocs()
-	b.ResetTimer()
-	l.step(b.N)
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
-	l.drain()
-	if l.sent+int(l.Books().Dropped[drop.Buffer]) < b.N {
-		b.Fatalf("%d of %d packets left", l.sent, b.N)
-	}
-}
-
 // The packet path allocates nothing once it has warmed up.
 func TestPacketPathDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
@@ -170,16 +153,6 @@ func TestPacketPathDoesNotAllocate(t *testing.T) {
 			if l.sent == 0 || l.octets != want*l.sent {
 				t.Errorf("%d frames of %d bytes in all, want %d each", l.sent, l.octets, want)
 			}
-		})
-	}
-}
-
-// Packets per second through one chip on one core.
-func BenchmarkChip(b *testing.B) {
-	for _, tt := range loads() {
-		b.Run(tt.name, func(b *testing.B) {
-			l := newLoad(b, tt.rules, tt.stamp)
-			l.bench(b)
 		})
 	}
 }

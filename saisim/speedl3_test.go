@@ -82,13 +82,3 @@ func TestL3DoesNotAllocate(t *testing.T) {
 		})
 	}
 }
-
-// Packets per second that are routed or mirrored.
-func BenchmarkL3(b *testing.B) {
-	for name, load := range routedLoads() {
-		b.Run(name, func(b *testing.B) {
-			l := load(b)
-			l.bench(b)
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package saisim_test
 
 import (
-	"fmt"
 	"testing"
 
 	"tamtam/sai"
@@ -75,17 +74,5 @@ func TestMarkingDoesNotAllocate(t *testing.T) {
 				t.Errorf("%v, want every 32nd packet in the first flow", c)
 			}
 		})
-	}
-}
-
-// BenchmarkChip's packets, all of them marked or read.
-func BenchmarkMarking(b *testing.B) {
-	for _, flows := range []int{32, 7000} {
-		for name, s := range markedLoads() {
-			b.Run(fmt.Sprintf("%s, %d flows", name, flows), func(b *testing.B) {
-				l := newMarkedLoad(b, s, flows)
-				l.bench(b)
-			})
-		}
 	}
 }

@@ -36,6 +36,6 @@ done | awk -F '\t' '
 		printf "%-45s %10s %10s %6s\n", "Mpps", "before", "now", "times"
 		for (i = 1; i <= n; i++) {
 			name = names[i]; before = best[name, "before"]; now = best[name, "now"]
-			printf "%-45s %10.3f %10.3f %6s\n", name, before, now, before > 0 ? sprintf("%.2f", now / before) : "-"
+			printf "%-45s %10.3f %10.3f %6s\n", name, before, now, (before > 0 ? sprintf("%.2f", now / before) : "-")
 		}
 	}'

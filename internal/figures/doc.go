@@ -20,7 +20,6 @@
 //	                those behind it what that left: they must succeed, and what they print is not compared.
 //	                Other long blocks are left out; experiments run in the tests of lab/experiments
 //	machine         figures of a machine: numbers are not compared, nor are widths of columns
-//	tolerance N%    numbers may differ by so much
 //	mask REGEXP     what it matches is not compared (a time, a port; may be repeated; no commas)
 //	fails           the last command's exit status is not 0; without it all must be
 //	tree            the commands run in the root of the tree

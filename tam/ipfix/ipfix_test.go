@@ -151,7 +151,11 @@ func randomRecord(r *rand.Rand) (*Record, map[string]any) {
 	if r.IntN(2) == 0 {
 		rec.Know(4)
 		mac := [6]byte{1, 2, 3, byte(r.Uint32()), 5, byte(r.Uint32())}
-		set(5, MAC(mac), fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]))
+		n := uint64(0)
+		for _, b := range mac {
+			n = n<<8 | uint64(b)
+		}
+		set(5, Uint(n), fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]))
 		ns := r.Uint32N(1e9)
 		v, _ := NTP(1700000000, ns)
 		set(6, Uint(v), time.Unix(1700000000, int64(ns)).UTC().Format(time.RFC3339Nano))
