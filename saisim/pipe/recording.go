@@ -28,7 +28,6 @@ const missed = "_miss"
 //
 // The program is not validated. It may exceed the action slots or the PHV, and two tables of a stage must not write one
 // field.
-// write one field.
 func (p *Program) Recording(fields []Field, marks []Mark) (*Program, error) {
 	out, err := p.clone()
 	if err != nil {
