@@ -362,7 +362,7 @@ type PathReport struct {
 	EndToEnd Summary     `json:"end_to_end"` // from arrival at the first hop to departure from the last
 }
 
-// HopReport is one switch on a path.
+// HopReport is the report of one switch on a path.
 type HopReport struct {
 	SwitchID uint32  `json:"switch_id"`
 	InPort   string  `json:"in_port"`

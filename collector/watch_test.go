@@ -113,7 +113,7 @@ func TestWatchReportsAllThatWasRead(t *testing.T) {
 	})
 }
 
-// It ends with its context, and reports what it has.
+// WatchTailStamp ends with its context, and reports all frames so far.
 func TestWatchTailStampEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -215,7 +215,7 @@ func validTarget(s string) bool {
 	return s == "" || err == nil
 }
 
-// A file is a topology as YAML, in the words of the lab's files:
+// A file is a topology as YAML, in the terms of the lab's files:
 //
 //	switches:
 //	- {name: leaf1, target: "10.0.0.1:8080", id: 1}
