@@ -117,8 +117,8 @@ func (r *Reading) collectors() collectors {
 	return f
 }
 
-// couponSizes returns numbers of elements that are told apart: all small ones, the last below the threshold, and so on
-// in steps of an eighth to four times the threshold.
+// couponSizes returns the numbers of elements that are distinguished: all small ones, the last one below the threshold,
+// and further ones in steps of an eighth up to four times the threshold.
 func couponSizes(threshold uint64) (sizes []uint64) {
 	for n := uint64(1); n < threshold; n += 1 + n/8 {
 		sizes = append(sizes, n)
