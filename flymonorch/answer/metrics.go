@@ -142,7 +142,7 @@ func (r *Reading) hyperLogLog() flymon.Estimate {
 	ranks := sketch.Ranks(words, width)
 	v := sketch.HyperLogLog(ranks, width+1)
 	full := math.IsInf(v, 0)
-	if full { // all strings are ones: as many as if one were not, or more
+	if full { // all strings are ones; estimate as if one string were not, as a lower bound
 		ranks[0]--
 		v = sketch.HyperLogLog(ranks, width+1)
 	}

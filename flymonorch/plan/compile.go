@@ -275,7 +275,7 @@ func (c *compiler) braids() error {
 		return err
 	}
 	least := uint32(c.pool.geo.MinSize())
-	first, err := c.power((4*int(c.task.Memory)+5*n-1)/(5*n), n) // with a second layer of a quarter
+	first, err := c.power((4*int(c.task.Memory)+5*n-1)/(5*n), n) // with a second layer of a quarter of the size
 	if err != nil {
 		return err
 	}

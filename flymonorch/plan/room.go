@@ -209,7 +209,7 @@ func (m *mover) evict(p *Pool, e *eviction, staying []string, depth int) (*Pool,
 			}
 			m.moves = append(m.moves, to)
 			p = after.clone()
-			p.put(to) // and thawed
+			p.put(to) // and no longer frozen
 		}
 		if len(stuck) == len(left) || m.looks <= 0 && len(stuck) > 0 {
 			return nil, false
