@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Records that cannot be joined are counted by why, whatever times and switch ids they claim, and only so many ids are
-// named.
+// Records that cannot be joined are counted by reason, for any times and switch ids. The number of named ids is
+// limited.
 func TestJourneysLeft(t *testing.T) {
 	frame, err := hex.DecodeString("020000000002020000000001" + "0800" + "4500002000010000401100000a0000010a000002" +
 		"03e80009000c0000" + "01020304")

@@ -336,7 +336,7 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 	}
 }
 
-// newCounting returns the load of BenchmarkChip with a count-min sketch of three rows in one of the pipes, and the
+// newCounting returns a load of packets with a count-min sketch of three rows in one of the pipes, and the
 // given number of flows.
 func newCounting(t testing.TB, egress bool, flows int) *load {
 	l := newLoad(t, 0, false)

@@ -138,25 +138,6 @@ func (l *load) allocatesNothing(t *testing.T, warm int) {
 	}
 }
 
-<<<<<<< HEAD
-=======
-// bench measures how many packets per second pass the chip. None may be lost except for lack of buffer space.
-func (l *load) bench(b *testing.B) {
-	b.Helper()
-	l.step(10_000)
-	l.sent = 0
-	b.ReportAllocs()
-	b.ResetTimer()
-	l.step(b.N)
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
-	l.drain()
-	if l.sent+int(l.Books().Dropped[drop.Buffer]) < b.N {
-		b.Fatalf("%d of %d packets left", l.sent, b.N)
-	}
-}
-
->>>>>>> words-engine
 // The packet path allocates nothing once it has warmed up.
 func TestPacketPathDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
@@ -176,21 +157,7 @@ func TestPacketPathDoesNotAllocate(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
-// Ten thousand sessions: entries with counters, as they are created in bulk.
-=======
-// BenchmarkChip measures packets per second through one chip on one core.
-func BenchmarkChip(b *testing.B) {
-	for _, tt := range loads() {
-		b.Run(tt.name, func(b *testing.B) {
-			l := newLoad(b, tt.rules, tt.stamp)
-			l.bench(b)
-		})
-	}
-}
-
 // BenchmarkCreateEntries measures ten thousand sessions: entries with counters, as they are created in bulk.
->>>>>>> words-engine
 func BenchmarkCreateEntries(b *testing.B) {
 	for b.Loop() {
 		l := newLoad(b, 10_000, false)

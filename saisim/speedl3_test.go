@@ -81,16 +81,3 @@ func TestL3DoesNotAllocate(t *testing.T) {
 		})
 	}
 }
-<<<<<<< HEAD
-=======
-
-// BenchmarkL3 measures packets per second that are routed or mirrored.
-func BenchmarkL3(b *testing.B) {
-	for name, load := range routedLoads() {
-		b.Run(name, func(b *testing.B) {
-			l := load(b)
-			l.bench(b)
-		})
-	}
-}
->>>>>>> words-engine

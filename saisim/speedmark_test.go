@@ -75,18 +75,3 @@ func TestMarkingDoesNotAllocate(t *testing.T) {
 		})
 	}
 }
-<<<<<<< HEAD
-=======
-
-// BenchmarkMarking measures BenchmarkChip's packets, all of them marked or read.
-func BenchmarkMarking(b *testing.B) {
-	for _, flows := range []int{32, 7000} {
-		for name, s := range markedLoads() {
-			b.Run(fmt.Sprintf("%s, %d flows", name, flows), func(b *testing.B) {
-				l := newMarkedLoad(b, s, flows)
-				l.bench(b)
-			})
-		}
-	}
-}
->>>>>>> words-engine

@@ -22,7 +22,7 @@ const (
 
 	AttrTime        = "time"        // ChipClock.Words
 	AttrKernel      = "kernel"      // KernelClock.Words; present only if the chip's clock follows a kernel's
-	AttrGenerations = "generations" // of each flow
+	AttrGenerations = "generations" // generation of each flow
 	AttrCounters    = "counters"    // ChipCounts.Words of colour 0 and of colour 1 of each flow
 	AttrOuter       = "outer"       // OuterCounts.Words of each flow; absent if all are zero
 	AttrLate        = "late"        // LatePeriods of each flow as First, Last; absent if no frame arrived late

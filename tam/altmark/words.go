@@ -12,7 +12,7 @@ type Role uint8
 // The roles.
 const (
 	Initiator  Role = iota + 1 // writes the mark
-	Transit                    // reads it
+	Transit                    // reads the mark
 	Terminator                 // reads the mark, and may clear it
 )
 
@@ -23,8 +23,8 @@ type Method uint8
 const (
 	Step   Method = iota + 1 // the mark alternates, to measure loss
 	Pulse                    // one packet per period is marked, to measure delay
-	Double                   // step in one bit, pulse in another
-	Muxed                    // their XOR in one bit
+	Double                   // steps in one bit, pulses in another
+	Muxed                    // the XOR of step and pulse in one bit
 )
 
 // A Mark is a bit of the packet.
@@ -153,7 +153,7 @@ const (
 	ClockStep                        // the clock was set in this period
 	Unsynchronised                   // the clock was not synchronised
 	OutOfWindow                      // packets arrived when the guard condition allows none
-	ManyPulses                       // more than one pulse
+	ManyPulses                       // the period has more than one pulse
 	LatePulse                        // the pulse left too late for its slot at the other end
 	CounterReset                     // a counter is lower than before
 	Shadowed                         // another flow group may have captured packets of this one

@@ -127,6 +127,7 @@ func NewDecoder(enterprise uint32) *Decoder {
 	return &Decoder{enterprise: enterprise, domains: map[uint32]*domain{}, learned: map[elementKey]*Element{}}
 }
 
+// Counts returns the counters.
 func (d *Decoder) Counts() Counts { return d.counts }
 
 // Message decodes a message and calls each for every record. It returns an [*Error] that describes the first fault. A

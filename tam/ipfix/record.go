@@ -123,6 +123,7 @@ func (r *Record) Clear() {
 	clear(r.values)
 }
 
+// Set sets the value of field i.
 func (r *Record) Set(i int, v Value) { r.values[i] = v }
 
 // Know marks the fields of a group as known.

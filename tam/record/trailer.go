@@ -5,36 +5,35 @@ import (
 	"fmt"
 )
 
-// A Record is the end of a mirrored frame, after the part of the frame that the mirror session keeps,
-// without FCS. Big-endian:
+// A Record is the end of a mirrored frame without FCS, after the part of the frame that the mirror session keeps.
+// Big-endian:
 //
 //	bytes  field
 //	n      the containers in order, each most significant byte first
-//	m      identities, if they are asked for: see [IdentityKind]
+//	m      identities, if the session records them: see [IdentityKind]
 //	4      switch id
 //	4      id of the plan
 //	10     ingress time: 48-bit seconds, 32-bit nanoseconds (IEEE 1588)
-//	10     time at which the record was taken, likewise
-//	2      ingress port: N of EthernetN; 65535 none
-//	2      egress port, likewise; 65535: the CPU, or none if it was dropped
+//	10     time of the record, in the same format
+//	2      ingress port: N of EthernetN; 65535 if none
+//	2      egress port: N of EthernetN; 65535 for the CPU, or if it was dropped
 //	4      length of the frame as received, without FCS
-//	1      drop reason; 0: forwarded. Graph.Reasons names them
-//	1      the trap that took the packet out of forwarding, or of which the CPU has the
-//	       copy; 0: none. Graph.Traps names them
-//	1      queue of the egress port, or of the CPU; 255: it came to none
-//	2      ingress port as programs see it: its first lane
-//	2      egress port, likewise; 65535: the CPU, or none if it was dropped
+//	1      drop reason by Graph.Reasons; 0 if forwarded
+//	1      trap, by Graph.Traps, that stopped the packet or copied it to the CPU;
+//	       0 if none
+//	1      queue of the egress port, or of the CPU; 255 if it reached none
+//	2      ingress port in the numbers of programs: its first lane
+//	2      egress port, also by first lane; 65535 for the CPU, or if it was dropped
 //	1      m
 //	1      n
 //	1      0x5C
-//	1      version 2 in the high nibble, flags in the low: bit 0 clock not
-//	       synchronised, bit 1 identities left out, for there was no room, bit 2 the clock was
+//	1      version 2 in the high nibble, flags in the low nibble: bit 0 clock not
+//	       synchronised, bit 1 identities left out because they did not fit, bit 2 clock
 //	       set between the two times; others zero and ignored
 //
-// Version 1 has neither identities nor what stands between drop reason and n.
+// Version 1 has neither identities nor the fields between drop reason and n.
 //
-// IP and transport lengths of the mirrored frame do not cover it; those of the
-// tunnel do.
+// IP and transport lengths of the mirrored frame do not cover it. Those of the tunnel do.
 type Record struct {
 	Bits       []byte // the n bytes of the containers
 	Identities []byte // the m bytes

@@ -124,12 +124,12 @@ func (a *array) entropyDev() float64 {
 // MRAC finds the distribution of Pareto's flows, for fewer and for more flows than counters. It invents no flows, but
 // misses hidden ones. An error of 6.5 standard errors or more is chance once in 10^10:
 //
-//   - the number of flows follows from the counters that are 0 at least as well as linear counting
-//     says it does: sqrt(m (e^t-t-1)) (Whang et al., theorem 4.2);
-//   - flows of one packet follow from the counters that are 1 and those that are 0, m k1/k0: the
-//     squares of relative errors are 1/k1 + 1/k0, less 1/n1 for their number is no chance;
-//   - the entropy is at least that of the counters, for sizes are split and never joined, and at most
-//     the flows' and the error of what the counters lack of it.
+//   - The number of flows follows from the number of zero counters, at least as well as by linear counting:
+//     sqrt(m (e^t-t-1)) (Whang et al., theorem 4.2).
+//   - The number of one-packet flows follows from the counters that are 1 and those that are 0, as m k1/k0.
+//     The square of the relative error is 1/k1 + 1/k0, minus 1/n1, because their number is not random.
+//   - The entropy is at least that of the counters, because sizes are split and never joined. It is at most that of
+//     the flows, plus the error of what the counters lack.
 func TestMRAC(t *testing.T) {
 	const m = 4096
 	type part struct{ flows, ones float64 }
