@@ -57,8 +57,8 @@
 // by which tables, and counts what happened, so that no feature is left out unseen.
 // What the fast engine says that a copy ran must be a path of the graph by which the
 // chip describes itself. A failure prints the seed and about the smallest number of
-// packets. FuzzEngines does the same from bytes. TestMutantsAreCaught changes a line of the
-// fast engine and wants the comparison to fail; "make mutants" tries every line of its list.
+// packets. FuzzEngines does the same from bytes. TestMutantsAreCaught, in "make mutants", changes
+// each line of a list in the fast engine and wants the comparison to fail.
 //
 // The fast engine has two paths, event by event and in windows, in which up to 64 packets run
 // together. Which one a case takes goes with its seed, and for FuzzEngines with its input.
