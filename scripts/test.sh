@@ -140,27 +140,37 @@ fuzz_targets() {
 # of its tests are under way at a time, beside packages that compute.
 # All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
 tests() {
-	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
-		./device ./device/calibration ./lab/experiments ./... 2>&1 |
+	local list only= vetted=0
+	[ $race = no ] || only=$raced_only
+	mapfile -t list < <(go list ./... | grep -vxF "$(printf 'tamtam%s\n' ${only//.\//\/})")
+	# shellcheck disable=SC2086 # a list of words
+	[ -z "$only" ] || go vet $only || vetted=1
+	TAMTAM_RACED=$only go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
+		./device ./device/calibration ./lab/experiments "${list[@]}" 2>&1 |
 		tee "$log/tests"
-	return "${PIPESTATUS[0]}"
+	return $((PIPESTATUS[0] || vetted))
 }
 
 # The race detector makes code several times slower, so tests that run long leave some of their
 # rounds out there (-short), and those that one goroutine steps are left out (internal/racetest); the run before leaves
 # out nothing.
 #
-# raced lists the packages in which goroutines meet; those that take longest come first. Every package that starts
-# goroutines is in the list or linked by the tests of one (internal/archtest): for example, device/chaos and cmd/tamtam run
-# all daemons of a switch live. Each package more would cost a link of all that it stands on. What links NATS or Parquet
+# In the packages of these lists goroutines meet; those that take longest come first. Every package that starts goroutines
+# is in a list or linked by the tests of one that is (internal/archtest): for example, device/chaos and cmd/tamtam run all
+# daemons of a switch live. Each package more would cost a link of all that it stands on. What links NATS or Parquet
 # would have these compiled once more, for a minute: `make cluster-test` has the race detector for it.
-raced='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/dial ./fleet/ingest ./fleet/join
-	./lab ./lab/sweep ./device/daemons ./device/sender ./device/wire ./host/cpuport ./mgmt/outputs/dialout'
+#
+# The tests of raced_only leave nothing out but random rounds, so they run once, under the race detector. So do tests of
+# other packages of the lists that say so (racetest.Live).
+raced_again='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/join ./lab ./lab/sweep'
+raced_only='./fleet/dial ./fleet/ingest ./device/daemons ./device/sender ./device/wire ./host/cpuport ./mgmt/outputs/dialout'
 
 # A binary with the race detector sleeps for a second when it ends, unless GORACE says otherwise.
 race_tests() {
-	# shellcheck disable=SC2086 # a list of words
-	env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m $raced
+	# shellcheck disable=SC2086 # lists of words
+	env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
+		$raced_again $raced_only 2>&1 | tee "$log/raced"
+	return "${PIPESTATUS[0]}"
 }
 
 # The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.
@@ -188,6 +198,7 @@ check "figures of the pages, the long commands in short form (make figures has t
 say "summary"
 printf '%s\n' "${summary[@]}"
 [ $failed = 0 ] && echo "all passed" || echo "FAILED"
+[ $race = no ] || { say "go test -race -short"; grep -E '^(ok|FAIL|--- FAIL|panic:)' "$log/raced"; }
 say "go test -count=1 ./..."
 grep -E '^(ok|FAIL|--- FAIL|panic:)' "$log/tests"
 exit $failed

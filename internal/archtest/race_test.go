@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,8 @@ import (
 
 // racedElsewhere are folders whose goroutines the gate does not run under the race detector: programs of this
 // repository's own, and the fleet's log, store and load, for which `make cluster-test` does.
-var racedElsewhere = []string{"internal", "cmd/tamtam-collectd", "fleet/jetstream", "fleet/parquet", "fleet/synthetic"}
+var racedElsewhere = []string{"internal", "cmd/tamtam-collectd", "fleet/jetstream", "fleet/parquet", "fleet/stream/streamtest",
+	"fleet/synthetic"}
 
 // A package whose code starts goroutines is one of those that the gate tests under the race detector, or their tests
 // link it and so may run these goroutines.
@@ -22,10 +24,16 @@ func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(script), "\nraced='")
-	text, _, found := strings.Cut(text, "'\n")
-	if !found {
-		t.Fatal("scripts/test.sh has no list raced='...'")
+	var again, only []string
+	for _, m := range regexp.MustCompile(`(?m)^raced_(again|only)='(.*)'$`).FindAllStringSubmatch(string(script), -1) {
+		if m[1] == "only" {
+			only = strings.Fields(m[2])
+		} else {
+			again = strings.Fields(m[2])
+		}
+	}
+	if len(again) == 0 || len(only) == 0 {
+		t.Fatal("scripts/test.sh has no lists raced_again='...' and raced_only='...'")
 	}
 	all := map[string]pkg{}
 	for _, p := range list(t) {
@@ -41,10 +49,13 @@ func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 			}
 		}
 	}
-	for _, raced := range strings.Fields(text) {
+	for _, raced := range slices.Concat(again, only) {
 		p, ours := all[module+strings.TrimPrefix(raced, ".")]
 		if !ours {
 			t.Errorf("scripts/test.sh: no package %s", raced)
+		}
+		if slices.Contains(only, raced) && skipsInShort(t, p) {
+			t.Errorf("%s skips tests with -short: they run nowhere if it is in raced_only", p.ImportPath)
 		}
 		link(slices.Concat([]string{p.ImportPath}, p.TestImports, p.XTestImports))
 	}
@@ -63,6 +74,21 @@ func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 	if starting < 20 {
 		t.Errorf("only %d packages start goroutines", starting)
 	}
+}
+
+// skipsInShort reports whether tests of a package ask whether -short is set, other than by their number of random cases.
+func skipsInShort(t *testing.T, p pkg) bool {
+	t.Helper()
+	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "if testing.Short() {") || strings.Contains(string(text), "racetest.") {
+			return true
+		}
+	}
+	return false
 }
 
 // startsGoroutines reports whether the code of a package has a go statement or calls a method Go, as of a
