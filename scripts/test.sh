@@ -143,8 +143,9 @@ tests() {
 	local list only= vetted=0
 	[ $race = no ] || only=$raced_only
 	mapfile -t list < <(go list ./... | grep -vxF "$(printf 'tamtam%s\n' ${only//.\//\/})")
+	# shellcheck disable=SC2086 # a list of words
 	[ -z "$only" ] || go vet $only || vetted=1
-	go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
+	TAMTAM_RACED=$only go test -p "$packages" -vet=all -count=1 -timeout 10m -parallel 16 ./device/chaos ./saisim/reference \
 		./device ./device/calibration ./lab/experiments "${list[@]}" 2>&1 |
 		tee "$log/tests"
 	return $((PIPESTATUS[0] || vetted))
@@ -159,7 +160,8 @@ tests() {
 # daemons of a switch live. Each package more would cost a link of all that it stands on. What links NATS or Parquet
 # would have these compiled once more, for a minute: `make cluster-test` has the race detector for it.
 #
-# The tests of raced_only leave nothing out but random rounds, so they run once, under the race detector.
+# The tests of raced_only leave nothing out but random rounds, so they run once, under the race detector. So do tests of
+# other packages of the lists that say so (racetest.Live).
 raced_again='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/join ./lab ./lab/sweep'
 raced_only='./fleet/dial ./fleet/ingest ./device/daemons ./device/sender ./device/wire ./host/cpuport ./mgmt/outputs/dialout'
 

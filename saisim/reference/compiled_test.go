@@ -22,7 +22,7 @@ func pipeLimits() pipe.Limits {
 // The compiled form of random programs and the interpreter do the same to random PHVs, field for field. They leave the
 // same content in registers and counters, for any number of packets that run together.
 func TestCompiledPrograms(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 11, Count: 400}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 11, Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		p := pipetest.Program(r, pipetest.Options{Limits: pipeLimits(), Ports: []uint16{1, 2, 77}})
 		c, err := pipe.Compile(p, pipeLimits(), nil)

@@ -48,8 +48,8 @@
 // leaves, counts of frames and queues at random instants, counters, registers and addresses, and the end and tables of
 // each copy. It also counts events, so that a feature that is never used is noticed. The tables that a copy ran in the
 // fast engine must be a path of the chip's graph. A failure prints the seed and about the smallest number of packets.
-// FuzzEngines does the same from bytes. TestMutantsAreCaught changes a line of the fast engine and requires the
-// comparison to fail. "make mutants" tries every line of its list.
+// FuzzEngines does the same from bytes. TestMutantsAreCaught ("make mutants") changes each line of a list in the fast
+// engine and requires the comparison to fail.
 //
 // The fast engine has two paths: event by event, and in windows, in which up to 64 packets run together. The seed of a
 // case chooses the path, and in FuzzEngines the input does. TAMTAM_VECTOR overrides this: 0 is event by event, 1 to 64

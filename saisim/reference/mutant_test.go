@@ -183,16 +183,11 @@ var mutants = []mutant{
 // mutantCases is the number of cases in which the differential test must catch a mutant.
 const mutantCases = "800"
 
-// A wrong engine is caught. TAMTAM_MUTANTS=all tries every mutant ("make mutants").
+// A wrong engine is caught. Each mutant compiles the engine again, so only TAMTAM_MUTANTS=all tries them ("make mutants");
+// without it, the test checks that every mutant still finds the code that it changes.
 func TestMutantsAreCaught(t *testing.T) {
-	few, all := 1, slices.Concat(mutants, windowMutants)
-	switch {
-	case os.Getenv("TAMTAM_MUTANTS") == "all":
-		few = len(all)
-	case testing.Short():
-		few = 0
-	}
-	for i, m := range all {
+	try, all := os.Getenv("TAMTAM_MUTANTS") == "all", slices.Concat(mutants, windowMutants)
+	for _, m := range all {
 		path, err := filepath.Abs(filepath.Join("..", m.file))
 		if err != nil {
 			t.Fatal(err)
@@ -205,7 +200,7 @@ func TestMutantsAreCaught(t *testing.T) {
 			t.Errorf("%s: %q is %d times in %s, want once: choose another mutant", m.wrong, m.old, n, m.file)
 			continue
 		}
-		if i >= few {
+		if !try {
 			continue
 		}
 		t.Run(m.wrong, func(t *testing.T) {
