@@ -107,8 +107,8 @@ type WatchRecordOptions struct {
 	Count   int64 // end after so many records; 0: when ctx or the source does
 }
 
-// WatchRecords prints what the records of table recording in the frames of a source say, as they come: a line for
-// each packet whose path is new, or impossible, and a report of all that c was given at each tick and at the end.
+// WatchRecords prints what the records of table recording in the frames or datagrams of a source say, as they come: a
+// line for each packet whose path is new, or impossible, and a report of all that c was given at each tick and at the end.
 // name stands for the source.
 func WatchRecords(
 	ctx context.Context, out io.Writer, name string, in Source, ticks <-chan time.Time,
@@ -118,7 +118,13 @@ func WatchRecords(
 	printed := RecordPrinter(bw, opts.JSON)
 	got := int64(0)
 	add := func(p capture.Packet) error {
-		d, ok := c.Add(p.Data, p.Len)
+		var d DecodedPacket
+		var ok bool
+		if p.From.IsValid() {
+			d, ok = c.AddPayload(p.Data, p.From.Addr())
+		} else {
+			d, ok = c.Add(p.Data, p.Len)
+		}
 		if !ok {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"time"
 )
@@ -24,6 +25,8 @@ type Packet struct {
 	Data   []byte
 	Len    int   // length of the frame on the wire; above len(Data) when the snap length cut it
 	Number int64 // its place in the file, from 1
+	// From is the sender of a datagram that a [Socket] received: Data is its payload then. Frames have none.
+	From netip.AddrPort
 }
 
 // Cut reports whether the capture holds only the frame's beginning.
