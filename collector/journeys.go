@@ -1,11 +1,15 @@
 package collector
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,5 +150,45 @@ func (j *Journeys) Join(w journey.Wiring, o journey.Options) []journey.Journey {
 	return journey.Join(j.all, w, o)
 }
 
-// Left returns the number of records left out, by reason.
-func (j *Journeys) Left() map[string]int64 { return j.left }
+// Print joins the records and prints the number of packets of each path. It also prints each packet if packets or asJSON
+// is set.
+func (j *Journeys) Print(w io.Writer, wiring journey.Wiring, o journey.Options, packets, asJSON bool) error {
+	all, out := j.Join(wiring, o), bufio.NewWriter(w)
+	if packets || asJSON {
+		enc := json.NewEncoder(out)
+		for _, one := range all {
+			var err error
+			if asJSON {
+				err = enc.Encode(one)
+			} else {
+				err = one.Write(out)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if asJSON {
+		least, most := journey.Packets(all)
+		err := json.NewEncoder(out).Encode(struct {
+			Least int              `json:"packets_least"`
+			Most  int              `json:"packets_most"`
+			Ways  []journey.Count  `json:"ways"`
+			Left  map[string]int64 `json:"left_out,omitempty"`
+		}{least, most, journey.Ways(all), j.left})
+		return errors.Join(err, out.Flush())
+	}
+	if least, most := journey.Packets(all); least == most {
+		fmt.Fprintf(out, "%d packets\n", most)
+	} else {
+		fmt.Fprintf(out, "%d to %d packets: ways that do not begin at a host may go on with others, for want of a record or "+
+			"a wire, or because packets are alike\n", least, most)
+	}
+	for _, w := range journey.Ways(all) {
+		fmt.Fprintf(out, "%8d  %s\n", w.Packets, w.Way)
+	}
+	for _, why := range slices.Sorted(maps.Keys(j.left)) {
+		fmt.Fprintf(out, "%8d left out: %s\n", j.left[why], why)
+	}
+	return out.Flush()
+}

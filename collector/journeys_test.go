@@ -45,12 +45,12 @@ func TestJourneysLeft(t *testing.T) {
 		"records with too little of the frame: `truncate` of the session is to be more": 1,
 		"records beyond the first 2": 1,
 	}
-	if len(j.Left()) != len(want)+maxUnnamed {
-		t.Errorf("%v", j.Left())
+	if len(j.left) != len(want)+maxUnnamed {
+		t.Errorf("%v", j.left)
 	}
 	for why, n := range want {
-		if j.Left()[why] != n {
-			t.Errorf("%s: %d, want %d", why, j.Left()[why], n)
+		if j.left[why] != n {
+			t.Errorf("%s: %d, want %d", why, j.left[why], n)
 		}
 	}
 	all := j.Join(journey.Wiring{}, journey.Options{})

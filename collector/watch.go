@@ -107,7 +107,7 @@ type WatchRecordOptions struct {
 	Count   int64 // end after this many records; zero means when ctx or the source ends
 }
 
-// WatchRecords prints the table records in the frames of a source as they arrive: a line for each packet whose path is
+// WatchRecords prints the table records in the frames or datagrams of a source as they arrive: a line for each packet whose path is
 // new or impossible. It also prints a report of all packets added to c at each tick and at the end. name is the name of
 // the source in reports.
 func WatchRecords(
@@ -118,7 +118,13 @@ func WatchRecords(
 	printed := RecordPrinter(bw, opts.JSON)
 	got := int64(0)
 	add := func(p capture.Packet) error {
-		d, ok := c.Add(p.Data, p.Len)
+		var d DecodedPacket
+		var ok bool
+		if p.From.IsValid() {
+			d, ok = c.AddPayload(p.Data, p.From.Addr())
+		} else {
+			d, ok = c.Add(p.Data, p.Len)
+		}
 		if !ok {
 			return nil
 		}

@@ -96,7 +96,8 @@ func (f *daemonFlags) check() error {
 	if f.format != "text" && f.format != "json" {
 		return usagef("--log-format %q: want text or json", f.format)
 	}
-	err := errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.Has(collectd.RoleIngest)), f.checkHTTP(f.Has(collectd.RoleServe)))
+	err := errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.Has(collectd.RoleIngest)),
+		f.checkHTTP(f.Has(collectd.RoleServe)))
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,8 @@ func (f *daemonFlags) checkLog() error {
 	case !f.Serves() && (f.Server.Listen != "" || f.Server.Cluster != "" || len(f.Server.Routes) > 0):
 		return usagef("--listen, --cluster, --routes: there is no server in this process: want --role %s", collectd.RoleLog)
 	case (f.Server.Cluster == "") != (len(f.Server.Routes) == 0):
-		return usagef("--cluster %q and --routes %q: want both, or neither", f.Server.Cluster, strings.Join(f.Server.Routes, ","))
+		return usagef("--cluster %q and --routes %q: want both, or neither", f.Server.Cluster,
+			strings.Join(f.Server.Routes, ","))
 	case f.Log.Replicas != 1 && f.Log.Replicas != 3 && f.Log.Replicas != 5:
 		return usagef("--replicas %d: want 1, 3 or 5", f.Log.Replicas)
 	}

@@ -45,7 +45,8 @@ func (f *gnmiFlags) check(of *collectd.Sources, reads bool) error {
 	}
 	if of.Dial != (dial.Options{}) {
 		if !reads {
-			return usagef("--insecure, --skip-verify, --tls-..., --user, --password: only role %s reads switches", collectd.RoleIngest)
+			return usagef("--insecure, --skip-verify, --tls-..., --user, --password: only role %s reads switches",
+				collectd.RoleIngest)
 		}
 		if err := of.Dial.Check(); err != nil {
 			return command.Usage(err)

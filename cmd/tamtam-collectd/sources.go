@@ -40,7 +40,8 @@ func (f *sourceFlags) check(reads bool) error {
 	given := len(f.Interfaces) > 0 || len(f.Captures) > 0 || f.IPFIX != "" || f.SFlow != "" || f.Records ||
 		f.RecordUDP != ""
 	if !reads && given {
-		return usagef("--interface, --pcap, --ipfix, --sflow, --records, --record-udp: only role %s reads", collectd.RoleIngest)
+		return usagef("--interface, --pcap, --ipfix, --sflow, --records, --record-udp: only role %s reads",
+			collectd.RoleIngest)
 	}
 	if err := f.checkSockets(); err != nil {
 		return err

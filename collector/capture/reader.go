@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"time"
 )
@@ -24,6 +25,8 @@ type Packet struct {
 	Data   []byte
 	Len    int   // length of the frame on the wire; above len(Data) if the snap length truncated it
 	Number int64 // position in the file, from 1
+	// From is the sender of a datagram that a [Socket] received; Data is then its payload. It is not set for frames.
+	From netip.AddrPort
 }
 
 // Cut reports whether the capture contains only the frame's beginning.

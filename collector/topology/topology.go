@@ -100,6 +100,15 @@ func (t *Topology) Node(name string) (Node, bool) {
 	return Node{}, false
 }
 
+// ChangeSwitch calls change with the switch of a name.
+func (t *Topology) ChangeSwitch(name string, change func(*Node) error) error {
+	i := slices.IndexFunc(t.Nodes, func(n Node) bool { return n.Name == name && n.Kind == Switch })
+	if i < 0 {
+		return fmt.Errorf("the topology has no switch %q", name)
+	}
+	return change(&t.Nodes[i])
+}
+
 // Far returns the other end of each port, for both directions.
 func (t *Topology) Far() map[End]End {
 	far := map[End]End{}

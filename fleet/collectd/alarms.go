@@ -34,8 +34,8 @@ type alarmMetrics struct {
 // alarmFamilies lists the metrics of alarms.
 func alarmFamilies() []family {
 	return []family{
-		{gauge, "altmark_alarm", "Whether the alarm of a graph is raised, accepted (its newest period lost no more than is) " +
-			"or unknown: one of them is 1.", words("graph state")},
+		{gauge, "altmark_alarm", "Whether the alarm of a graph is raised, accepted (its newest period lost no more than " +
+			"is) or unknown: one of them is 1.", words("graph state")},
 		{gauge, "altmark_alarm_raised_timestamp_seconds", "Of a raised alarm, the beginning of its first period.",
 			words("graph")},
 		{gauge, "altmark_alarm_inexact_periods",

@@ -223,18 +223,10 @@ func teller(logger *slog.Logger) func(dial.Event) {
 	var mu sync.Mutex
 	last := map[string]string{}
 	return func(e dial.Event) {
-		news, level := "", slog.LevelInfo
-		switch {
-		case e.Kind == dial.Synced:
-			news = "connected"
-		case e.Kind == dial.Lost:
-			news, level = fmt.Sprintf("no connection: %v", e.Err), slog.LevelWarn
-		case e.Kind == dial.Bad:
-			news, level = e.Err.Error(), slog.LevelWarn
-		case e.Settings.Role == 0:
-			news, level = "is not configured", slog.LevelWarn
-		default:
-			news = fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval)
+		news, bad := e.News()
+		level := slog.LevelInfo
+		if bad {
+			level = slog.LevelWarn
 		}
 		mu.Lock()
 		defer mu.Unlock()

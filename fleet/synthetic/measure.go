@@ -35,7 +35,7 @@ func (m *Measurement) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	disk := watchDisk(ctx, m.Dir)
+	mostOfDisk := watchDisk(ctx, m.Dir)
 	before, err := cpuTime()
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (m *Measurement) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	peak, err := disk.peak()
+	peak, err := mostOfDisk()
 	if err != nil {
 		return err
 	}

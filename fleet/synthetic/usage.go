@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -56,42 +57,29 @@ func diskUsed(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// A diskWatch looks every second what a folder takes.
-type diskWatch struct {
-	stop func()
-	most chan int64
-	err  error
-}
-
-func watchDisk(ctx context.Context, dir string) *diskWatch {
+// watchDisk looks every second what a folder takes, until it is asked for the most.
+func watchDisk(ctx context.Context, dir string) (peak func() (int64, error)) {
 	ctx, stop := context.WithCancel(ctx)
-	w := &diskWatch{stop: stop, most: make(chan int64, 1)}
-	go func() {
+	var ended sync.WaitGroup
+	var most int64
+	var failed error
+	ended.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
-		most := int64(0)
-		for {
-			used, err := diskUsed(dir)
-			if err != nil {
-				w.err = err
-				break
-			}
+		for failed == nil {
+			var used int64
+			used, failed = diskUsed(dir)
 			most = max(most, used)
 			select {
 			case <-tick.C:
-				continue
 			case <-ctx.Done():
+				return
 			}
-			break
 		}
-		w.most <- most
-	}()
-	return w
-}
-
-// peak ends the watch.
-func (w *diskWatch) peak() (int64, error) {
-	w.stop()
-	most := <-w.most
-	return most, w.err
+	})
+	return func() (int64, error) {
+		stop()
+		ended.Wait()
+		return most, failed
+	}
 }

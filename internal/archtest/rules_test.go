@@ -55,9 +55,9 @@ var rules = []room{
 		fleet/parquet fleet/dial device mgmt/web/door mgmt mgmt/auth collector collector/topology collector/journey
 		internal/command`)},
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
-		cli lab/experiments lab/rows lab/sweep lab/study lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
+		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
+		mgmt/outputs/syslog mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
 		collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
@@ -75,6 +75,9 @@ var rules = []room{
 	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
 	// data of a gNMI server
 	{name: "cli/tree", modules: []string{gnmi}},
+	// every feature at real traffic
+	{name: "lab/demo", below: rooms(`
+		lab/experiments lab/study lab device collector saisim/profile swss/schema tam/record`)},
 	// all that come with tamtam
 	{name: "lab/experiments", below: rooms("lab/study lab collector/topology")},
 	// a lab that has run, as rows
@@ -175,6 +178,8 @@ var rules = []room{
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/access`)},
+	// what a collector of alternate marking found, as rows
+	{name: "mgmt/results", below: rooms("collector/marks swss swss/schema internal/grace"), clock: true},
 	// spools, and tries that become rarer
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`

@@ -1,18 +1,24 @@
 package p4graph
 
 import (
+	"fmt"
+	"io"
 	"math/big"
 	"slices"
+	"strings"
+	"text/tabwriter"
 
 	"tamtam/tam/record"
 )
 
 // Figures describe the size of a graph.
 type Figures struct {
-	Tables     int `json:"tables"`
-	Keyless    int `json:"keyless"` // number of tables without a key
-	Conditions int `json:"conditions"`
-	Edges      int `json:"edges"`
+	Program    string `json:"program,omitempty"`
+	Pipeline   string `json:"pipeline"`
+	Tables     int    `json:"tables"`
+	Keyless    int    `json:"keyless"` // number of tables without a key
+	Conditions int    `json:"conditions"`
+	Edges      int    `json:"edges"`
 	// Successors is the number of edges, counting edges between the same two nodes once.
 	Successors int `json:"successors"`
 	// LongestPath counts nodes, LongestRun tables.
@@ -38,6 +44,32 @@ type Figures struct {
 	Unreached []string `json:"unreached,omitempty"`
 }
 
+// WriteText writes the figures, one in each line.
+func (f *Figures) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(t, strings.TrimSpace(f.Program+" "+f.Pipeline))
+	for _, line := range []struct {
+		name  string
+		value string
+	}{
+		{"tables", fmt.Sprintf("%d, %d of them without key", f.Tables, f.Keyless)},
+		{"conditions", fmt.Sprint(f.Conditions)},
+		{"edges", fmt.Sprintf("%d, to %d successors", f.Edges, f.Successors)},
+		{"longest path", fmt.Sprintf("%d nodes, %d tables", f.LongestPath, f.LongestRun)},
+		{"paths", fmt.Sprintf("%s of tables, %s of nodes, %s walks of actions", f.Paths, f.NodePaths, f.Walks)},
+		{"on every path", fmt.Sprintf("%d nodes, %d of them tables", f.Cuts, f.CutTables)},
+		{"dependencies", fmt.Sprintf("%d strict (%d do not follow from others), %d others", f.Strict, f.Needed, f.NonStrict)},
+		{"stages needed", fmt.Sprint(f.MinStages)},
+		{"by", strings.Join(f.Chain, " -> ")},
+		{"never run", strings.Join(f.Unreached, ", ")},
+	} {
+		if line.value != "" {
+			fmt.Fprintf(t, "%s\t%s\n", line.name, line.value)
+		}
+	}
+	return t.Flush()
+}
+
 // Measure computes the figures of a graph.
 func Measure(g *record.Graph) (*Figures, error) {
 	x, err := record.NewIndex(g)
@@ -48,7 +80,7 @@ func Measure(g *record.Graph) (*Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Figures{Edges: len(g.Edges)}
+	f := &Figures{Program: g.Program, Pipeline: g.Pipeline, Edges: len(g.Edges)}
 	reached := make([]bool, len(g.Nodes))
 	for _, a := range x.Order {
 		reached[a] = true
