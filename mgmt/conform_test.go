@@ -41,8 +41,8 @@ func points(t *testing.T) (list []point) {
 	return list
 }
 
-// TestConformance holds the server to each point of docs/reference/gnmi.md: a point without a check fails, as does a check
-// without a point.
+// TestConformance holds the server to each point of docs/reference/gnmi.md: a point without a check fails, as does a
+// check without a point.
 func TestConformance(t *testing.T) {
 	checks := map[string]func(*bed){}
 	for _, part := range []map[string]func(*bed){

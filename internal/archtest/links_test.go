@@ -104,7 +104,9 @@ func TestPagesThatCodeNames(t *testing.T) {
 	pages := tr.pages(t)
 	// Tests of pages make pages of their own, and a built tree is no source.
 	skip := []string{".git", "bin", "docs", "internal/figures", "internal/archtest"}
-	kinds := []string{"", ".go", ".sh", ".py", ".md", ".yaml", ".yml", ".yang", ".json", ".html", ".js", ".target", ".service"}
+	kinds := []string{
+		"", ".go", ".sh", ".py", ".md", ".yaml", ".yml", ".yang", ".json", ".html", ".js", ".target", ".service",
+	}
 	err := filepath.WalkDir(tr.root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

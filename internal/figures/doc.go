@@ -1,6 +1,7 @@
 // Command figures holds the pages to what their commands give: it runs the commands that
-// README.md and the pages in docs and its folders quote, with the tamtam of this tree, and compares what they print with
-// what stands in the page. `make figures` runs it on everything, the gate on what ends in seconds or has a short form.
+// README.md and the pages in docs and its folders quote, with the tamtam of this tree, and compares what they
+// print with what stands in the page. `make figures` runs it on everything, the gate on what ends in seconds or
+// has a short form.
 //
 // # Annotation
 //

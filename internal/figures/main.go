@@ -22,8 +22,8 @@ import (
 func main() {
 	var c checker
 	flag.BoolVar(&c.quick, "quick", false, "long commands in their short form, whose output is not compared, or left out")
-	flag.StringVar(&c.only, "only", "", "PAGE, PAGE:LINE or PAGE:LINE-LINE, as in lab, research/flymon or docs/lab.md:57: "+
-		"a page, or blocks and what they need")
+	flag.StringVar(&c.only, "only", "", "PAGE, PAGE:LINE or PAGE:LINE-LINE, as in lab, research/flymon or "+
+		"docs/lab.md:57: a page, or blocks and what they need")
 	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: everything, figures of this machine too")
 	flag.Parse()
 	if flag.NArg() > 0 || c.update != "" && c.update != "1" && c.update != "all" {

@@ -1,5 +1,5 @@
-// Command tables prints the table of tables as docs/reference/databases.md has it, a part for each database, and why frames are
-// lost, as pages and YANG have it. It makes what YANG and the shell repeat of package schema.
+// Command tables prints the table of tables as docs/reference/databases.md has it, a part for each database, and why
+// frames are lost, as pages and YANG have it. It makes what YANG and the shell repeat of package schema.
 package main
 
 import (

@@ -1,6 +1,7 @@
 package tailstamp
 
-// Names of the extension objects that make room for records in TCP segments; docs/internals/extensions.md has their JSON.
+// Names of the extension objects that make room for records in TCP segments; docs/internals/extensions.md has their
+// JSON.
 const (
 	ObjectClamp = "tamtam.tailstamp.clamp" // lowers the MSS in segments with SYN
 	ObjectSYNs  = "tamtam.tailstamp.syns"  // reads what became of these, by label of clamps

@@ -8,7 +8,8 @@ import (
 )
 
 // The tables of TAM as SONiC's own design names them. What they hold is what TAM_SWITCH_TABLE,
-// TAM_COLLECTORS_TABLE and TAM_FLOWGROUP_TABLE hold, in other words: docs/reference/drops.md says how they stand together.
+// TAM_COLLECTORS_TABLE and TAM_FLOWGROUP_TABLE hold, in other words: docs/reference/drops.md says how they stand
+// together.
 const (
 	CfgTAMDevice      = "TAM" // key [TAMDeviceKey]
 	CfgTAMDestination = "TAM_COLLECTOR"
