@@ -73,7 +73,9 @@ type stepwise struct {
 
 type stepped = feature.Session[flow, sai.OID]
 
-func (b *stepwise) Parse(key string, row swss.FieldValues) (flow, error) { return logic{}.Parse(key, row) }
+func (b *stepwise) Parse(key string, row swss.FieldValues) (flow, error) {
+	return logic{}.Parse(key, row)
+}
 
 func (b *stepwise) rules(s *stepped) []schema.ACLRuleKey { return []schema.ACLRuleKey{s.Row.rule} }
 
@@ -337,7 +339,8 @@ func TestSwitchTAM(t *testing.T) {
 		bound sai.OIDs
 		calls int
 	}{
-		{x.Add, second, true, nil, 2}, {x.Add, second, false, sai.OIDs{second}, 1}, {x.Add, second, false, sai.OIDs{second}, 0},
+		{x.Add, second, true, nil, 2}, {x.Add, second, false, sai.OIDs{second}, 1},
+		{x.Add, second, false, sai.OIDs{second}, 0},
 		{x.Add, first, false, sai.OIDs{first, second}, 1}, {x.Remove, second, true, sai.OIDs{first, second}, 2},
 		{x.Remove, second, false, sai.OIDs{first}, 1}, {x.Remove, second, false, sai.OIDs{first}, 0},
 		{x.Remove, first, false, nil, 1},
