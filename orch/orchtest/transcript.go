@@ -229,7 +229,7 @@ func (c *transcribed) changedPolls() (lines []string) {
 		word     string
 		was, now map[polled]bool
 	}{{"poll ", c.polls, c.Poller.polled}, {"-poll ", c.Poller.polled, c.polls}} {
-		for p := range x.now {
+		for _, p := range slices.SortedFunc(maps.Keys(x.now), polled.compare) {
 			if !x.was[p] {
 				lines = append(lines, x.word+p.group+" "+c.name(keyOf(p.oid)))
 			}
@@ -301,7 +301,7 @@ func (c *transcribed) calls() (lines []string) {
 	for len(list) > 0 {
 		next, first := 0, ""
 		for i, x := range list {
-			text := named(x.text, c.peek)
+			text := named(x.text, c.peek) + " " + x.text // ids decide between equals
 			if (first == "" || text < first) && !slices.ContainsFunc(list[:i], x.follows) {
 				next, first = i, text
 			}
