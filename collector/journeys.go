@@ -150,8 +150,8 @@ func (j *Journeys) Join(w journey.Wiring, o journey.Options) []journey.Journey {
 	return journey.Join(j.all, w, o)
 }
 
-// Print joins the records and prints the number of packets of each path. It also prints each packet if packets or asJSON
-// is set.
+// Print joins the records and prints the number of packets of each path. It also prints each packet if packets or
+// asJSON is set.
 func (j *Journeys) Print(w io.Writer, wiring journey.Wiring, o journey.Options, packets, asJSON bool) error {
 	all, out := j.Join(wiring, o), bufio.NewWriter(w)
 	if packets || asJSON {

@@ -107,9 +107,9 @@ type WatchRecordOptions struct {
 	Count   int64 // end after this many records; zero means when ctx or the source ends
 }
 
-// WatchRecords prints the table records in the frames or datagrams of a source as they arrive: a line for each packet whose path is
-// new or impossible. It also prints a report of all packets added to c at each tick and at the end. name is the name of
-// the source in reports.
+// WatchRecords prints the table records in the frames or datagrams of a source as they arrive: a line for each packet
+// whose path is new or impossible. It also prints a report of all packets added to c at each tick and at the end. name
+// is the name of the source in reports.
 func WatchRecords(
 	ctx context.Context, out io.Writer, name string, in Source, ticks <-chan time.Time,
 	c *Records, opts WatchRecordOptions,

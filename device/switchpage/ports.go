@@ -42,7 +42,8 @@ func (t *tables) ports() (list []web.Port) {
 	return list
 }
 
-// counters returns those of a row by their columns, such as "in bytes", and packets as "in". It leaves out unknown ones.
+// counters returns those of a row by their columns, such as "in bytes", and packets as "in". It leaves out unknown
+// ones.
 func counters(row swss.FieldValues) map[string]uint64 {
 	c := map[string]uint64{}
 	for _, s := range schema.PortStatistics() {

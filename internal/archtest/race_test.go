@@ -14,7 +14,8 @@ import (
 
 // racedElsewhere are folders whose goroutines the gate does not run under the race detector: programs of this
 // repository's own, and the fleet's log, store and load, for which `make cluster-test` does.
-var racedElsewhere = []string{"internal", "cmd/tamtam-collectd", "fleet/jetstream", "fleet/parquet", "fleet/stream/streamtest",
+var racedElsewhere = []string{"internal",
+	"cmd/tamtam-collectd", "fleet/jetstream", "fleet/parquet", "fleet/stream/streamtest",
 	"fleet/synthetic"}
 
 // A package whose code starts goroutines is one of those that the gate tests under the race detector, or their tests
@@ -76,7 +77,8 @@ func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 	}
 }
 
-// skipsInShort reports whether tests of a package ask whether -short is set, other than by their number of random cases.
+// skipsInShort reports whether tests of a package ask whether -short is set, other than by their number of random
+// cases.
 func skipsInShort(t *testing.T, p pkg) bool {
 	t.Helper()
 	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {

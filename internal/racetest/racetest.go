@@ -18,8 +18,8 @@ func Stepped(t testing.TB) {
 	}
 }
 
-// Live skips a test of live daemons in the gate's run without the race detector, for which TAMTAM_RACED is set: the same
-// test runs under the race detector, with nothing left out by -short.
+// Live skips a test of live daemons in the gate's run without the race detector, for which TAMTAM_RACED is set: the
+// same test runs under the race detector, with nothing left out by -short.
 func Live(t testing.TB) {
 	t.Helper()
 	if os.Getenv("TAMTAM_RACED") != "" {

@@ -119,9 +119,9 @@ func (r *Rows) list(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// look returns the rows that another client deleted, changed or made. A finding is known by the fields that differ, since
-// the values of counters change with each poll.
-// Of a row that is larger than [swss.MaxRow] look checks only that it exists.
+// look returns the rows that another client deleted, changed or made. A finding is known by the fields that differ,
+// since the values of counters change with each poll. Of a row that is larger than [swss.MaxRow] look checks only that
+// it exists.
 func (r *Rows) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	err = r.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
 		_, key, _ := r.db.Split(names[i])
@@ -131,7 +131,8 @@ func (r *Rows) look(ctx context.Context, names []string) (found []drift.Finding,
 		}
 		fields := append(foreign, slices.Collect(maps.Keys(changed))...)
 		slices.Sort(fields)
-		f := drift.Finding{Key: names[i], Sum: drift.SumOf(fields...), Busy: r.former != nil || r.put[key] != nil || r.gone[key]}
+		f := drift.Finding{Key: names[i], Sum: drift.SumOf(fields...)}
+		f.Busy = r.former != nil || r.put[key] != nil || r.gone[key]
 		switch {
 		case r.has[key] == nil:
 			f.What = "belongs to no session"

@@ -2,7 +2,8 @@
 //
 // Huang et al. (ToN 2025): tables of the pipes set bits when a packet runs them, and mirror copies of chosen packets
 // carry these bits to a collector. [tamtam/saisim/describe.Program] returns the tables, their places and their possible
-// successors. Plans and windows are extension objects, docs/internals/extensions.md. The record is [tamtam/tam/record.Record].
+// successors. Plans and windows are extension objects, docs/internals/extensions.md. The record is
+// [tamtam/tam/record.Record].
 //
 // # Tables that ran and hit
 //

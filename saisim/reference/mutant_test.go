@@ -183,8 +183,8 @@ var mutants = []mutant{
 // mutantCases is the number of cases in which the differential test must catch a mutant.
 const mutantCases = "800"
 
-// A wrong engine is caught. Each mutant compiles the engine again, so only TAMTAM_MUTANTS=all tries them ("make mutants");
-// without it, the test checks that every mutant still finds the code that it changes.
+// A wrong engine is caught. Each mutant compiles the engine again, so only TAMTAM_MUTANTS=all tries them ("make
+// mutants"); without it, the test checks that every mutant still finds the code that it changes.
 func TestMutantsAreCaught(t *testing.T) {
 	try, all := os.Getenv("TAMTAM_MUTANTS") == "all", slices.Concat(mutants, windowMutants)
 	for _, m := range all {

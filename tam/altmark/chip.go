@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Names of the extension objects of a chip that marks by itself. Their JSON is in docs/internals/extensions.md. Profile and flow
-// are configuration, flows is a register read.
+// Names of the extension objects of a chip that marks by itself. Their JSON is in docs/internals/extensions.md. Profile
+// and flow are configuration, flows is a register read.
 const (
 	ObjectProfile = "tamtam.altmark.profile"
 	ObjectFlows   = "tamtam.altmark.flows"

@@ -2,8 +2,8 @@ package record
 
 import "net/netip"
 
-// Names of the extension objects of a chip that can record tables. Their JSON is in docs/internals/extensions.md. A plan is
-// configuration, the others are register reads.
+// Names of the extension objects of a chip that can record tables. Their JSON is in docs/internals/extensions.md. A
+// plan is configuration, the others are register reads.
 const (
 	ObjectPlan     = "tamtam.tablerecord.plan"
 	ObjectCounters = "tamtam.tablerecord.counters"
