@@ -18,8 +18,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Transcript runs the cases in testdata/*.sai. A case begins with a comment ("# ...") and consists of paragraphs. Each
-// paragraph is lines, one step of the daemon, and what that led to:
+// A Transcript runs the cases in testdata/*.sai. A case begins with a comment ("# ...") and consists of paragraphs.
+// Each paragraph is lines, one step of the daemon, and what that led to:
 //
 //	-> create acl_entry#1 PRIORITY=5       a call of SAI
 //	-> TABLE|key status: reason field=v    a row of STATE_DB that changed
