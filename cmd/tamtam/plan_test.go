@@ -50,8 +50,9 @@ func TestPlanOfFigure4(t *testing.T) {
 		 "hits": {"A": 0.25}}`)
 	const most = 0.2*2.321928 + 0.5*1 + 0.2*2.321928 + 0.1*3.321928
 	for _, algorithm := range []string{"greedy", "greedy-restarts", "bnb", "brute"} {
-		p := tamtamJSON[recordplan.Report](t, "", "plan --program "+figure4+" --phv 8 --format json --simulate 1000 --algorithm "+
-			algorithm+" --probabilities "+weights)
+		p := tamtamJSON[recordplan.Report](t, "",
+			"plan --program "+figure4+" --phv 8 --format json --simulate 1000 --algorithm "+
+				algorithm+" --probabilities "+weights)
 		if math.Abs(p.Entropy-most) > 1e-5 || !p.Optimal || p.Recovery < 0.999 || len(p.Recorded) != 3 {
 			t.Errorf("%s: entropy %v, recovery %v, %+v", algorithm, p.Entropy, p.Recovery, p.Recorded)
 		}
